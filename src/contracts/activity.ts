@@ -1,3 +1,5 @@
+import { isUuid } from '../core/names.ts'
+
 export const OUTCOMES = ['Succeeded', 'Failed', 'Refused', 'Started'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
@@ -31,10 +33,7 @@ export function auditIdOf(entryId: string, principalId: string): string {
   return `${entryId}.${principalId}`
 }
 
-const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
-const AUDIT_ID = new RegExp(`^(${UUID})\\.(${UUID})$`)
-
 export function readAuditId(text: string): { entryId: string; principalId: string } | undefined {
-  const [, entryId, principalId] = AUDIT_ID.exec(text) ?? []
-  return entryId === undefined || principalId === undefined ? undefined : { entryId, principalId }
+  const [entryId = '', principalId = '', ...more] = text.split('.')
+  return isUuid(entryId) && isUuid(principalId) && more.length === 0 ? { entryId, principalId } : undefined
 }

@@ -151,7 +151,7 @@ async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string
 
 /** No Secret of a boundary is watched. */
 function isLeaving(name: string): Outcome {
-  const message = `The Secret "${name}" belongs to links that were deleted, and is not gone yet.`
+  const message = `The Secret "${name}" belongs to links that were deleted, but still exists.`
   return waiting('WaitingForDependency', message, RIGHTS_RETRY)
 }
 
@@ -279,7 +279,7 @@ function judgeHub(pass: CrosslinkPass): Outcome {
   if (!spec.enabled || isHubHere(pass)) return done()
   const hub = pass.state.heard.sites.find(({ clusterId }) => clusterId === spec.hubClusterId)
   if (hub?.status === SITE_STATUS.active) return done()
-  return waiting('WaitingForCluster', 'The agent of the hub has not told of an active site yet.')
+  return waiting('WaitingForCluster', 'The agent of the hub has not reported an active site yet.')
 }
 
 function withHub({ metadata }: KubeObject, records: Workspace): string[] {

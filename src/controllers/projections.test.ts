@@ -237,8 +237,8 @@ describe('another cluster', () => {
     const said = await world.says(BoundaryProjection)
     expect(said.phase).to.equal('NameOccupied')
     expect(said.statusMessage).to.equal(
-      `Namespace "${world.home}" there is left from a former projection and has volumes: storage-vect-search-0. ` +
-        'Delete the namespace there, or what uses these volumes and then them; it is made anew after that.',
+      `Namespace "${world.home}" there is left over from an earlier projection and has volumes: storage-vect-search-0. ` +
+        'Delete the namespace there, or what uses these volumes and then the volumes; it is created again after that.',
     )
     await world.far.remove(persistentVolumeClaim, { namespace: world.home, name: 'storage-vect-search-0' })
     await world.bench.rest()

@@ -106,7 +106,7 @@ describe('the resource group controller', () => {
     expect((await stored('orders')).status?.status).to.equal('Running')
     expect((await stored('another')).status).to.include({
       phase: 'QuotaExceeded',
-      statusMessage: "The boundary's quota of resourceGroups is 1; 1 of it is taken, 1 more was asked for.",
+      statusMessage: "The boundary's quota of resourceGroups is 1; 1 is used and 1 more was requested.",
     })
     expect(await bench.find(namespace, groupNamespace(BOUNDARY_ID, 'another'))).to.equal(undefined)
     bench.client.edit<Boundary & KubeObject>(Boundary.resource, { name: BOUNDARY_ID }, ({ spec }) => {
@@ -220,7 +220,7 @@ describe('the resource group controller', () => {
       await bench.rest()
       await remove()
       expect((await stored()).status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
-      expect((await stored()).status?.statusMessage).to.contain(`to be kept: relationalsnapshots/${name}.`)
+      expect((await stored()).status?.statusMessage).to.contain(`must be kept: relationalsnapshots/${name}.`)
       expect((await bench.find(namespace, SPACE))?.metadata.deletionTimestamp).to.equal(undefined)
       await bench.client.remove(RelationalSnapshot.resource, { namespace: SPACE, name })
       await bench.rest()

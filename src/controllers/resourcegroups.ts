@@ -110,7 +110,7 @@ function home(pass: ResourceGroupPass): string {
 function boundaryIdOf(pass: ResourceGroupPass): string {
   const { boundaryId } = pass.place
   // The engine lets no pass of a boundary's kind begin without; a namespace that lost its label keeps its name.
-  if (boundaryId === undefined) throw new Error(`Resource group "${pass.key}" stands in no boundary.`)
+  if (boundaryId === undefined) throw new Error(`Resource group "${pass.key}" is not in a boundary.`)
   return boundaryId
 }
 
@@ -230,7 +230,7 @@ export async function stopWhileHeld(pass: ResourceGroupPass): Promise<Outcome> {
   const seen = holdersOf(pass)
   const holders = seen.length === 0 && isAboutToDelete(pass) ? await storedHoldersOf(pass) : seen
   pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
-  return whileHeld(holders, 'Take the protection off, restore snapshots into another group, or delete what was kept')
+  return whileHeld(holders, 'Remove the protection, restore snapshots into another group, or delete what was kept')
 }
 
 /** What runs on until a person lets the group go still pulls images, and the credential for it ends after a day. */

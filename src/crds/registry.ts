@@ -11,10 +11,8 @@ export const Digest = z
   .max(71)
   .regex(new RegExp(DIGEST_PATTERN), 'must be sha256: and 64 hexadecimal digits in lower case')
 
-export const Repository = z
-  .string()
-  .max(200)
-  .regex(new RegExp(REPOSITORY_PATTERN), 'must be <boundaryId>/<resourceGroup>/<collection>/<name>')
+const PARTS = '<boundaryId>/<resourceGroup>/<collection>/<name>'
+export const Repository = z.string().max(200).regex(new RegExp(REPOSITORY_PATTERN), `must be ${PARTS}`)
 
 /** Of its own boundary: the namespace says which. */
 const ofThisBoundary = (noun: string) => ({
@@ -34,9 +32,7 @@ export const RegistryPin = defineKind({
   description: 'Keeps images of a repository until a time, whatever the rules of retention say.',
   forms: { 'kernel/deployments/read': READ, 'kernel/deployments/token': WRITE },
   spec: z.strictObject({
-    repository: Repository.describe(
-      'Whose images are kept: <boundaryId>/<resourceGroup>/<collection>/<name>; immutable',
-    ),
+    repository: Repository.describe(`Whose images are kept: ${PARTS}; immutable`),
     digests: setOf(Digest, 500)
       .default([])
       .describe('Manifests that are kept. Without any, and without keepLast and keepForDays, everything is'),
@@ -104,7 +100,7 @@ export const RegistryRepository = defineKind({
     'A repository of the registry: written by the platform from what the registry tells, and read by people.',
   forms: { 'kernel/deployments/read': READ },
   spec: z.strictObject({
-    repository: Repository.describe('<boundaryId>/<resourceGroup>/<collection>/<name>; immutable'),
+    repository: Repository.describe(`${PARTS}; immutable`),
     announcedAt: DateTime.describe('When it was last pushed to or deleted from: what it holds is then read again'),
     digests: mapOf(Announced, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
   }),
@@ -153,7 +149,7 @@ export const RetentionRun = defineKind({
       .default('Manual')
       .describe('Scheduled ones are made by the platform, one for each day; immutable'),
     notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
-    startedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it; immutable'),
+    startedBy: PlainText.max(128).optional().describe('Id of the principal who requested it; immutable'),
   }),
   status: resourceStatus.extend({
     state: z.enum(RUN_STATES).optional().describe('Queued, Running, CollectingGarbage, then how it ended'),
@@ -166,10 +162,7 @@ export const RetentionRun = defineKind({
     removing: z
       .array(
         z.object({
-          repository: z
-            .string()
-            .max(200)
-            .describe('Whose manifest it is: <boundaryId>/<resourceGroup>/<collection>/<name>'),
+          repository: z.string().max(200).describe(`Whose manifest it is: ${PARTS}`),
           digest: z.string().max(71).describe('The manifest'),
           sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
         }),

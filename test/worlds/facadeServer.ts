@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { FakeActivityStore } from '../../src/adapters/activity/fake.ts'
+import { SecretActivity } from '../../src/adapters/activity/secrets.ts'
 import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
@@ -233,7 +233,7 @@ async function serve(
       },
       functions: { blobs: fakeBlobs(), calls: sameProcessCallFigures(() => undefined) },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
-      activity: new FakeActivityStore(),
+      activity: new SecretActivity(new FakeKubeClient()),
       bugReports: { blobs: fakeBlobs() },
       podLogs: followedPodLogs(new FakePodLogs(), { clock: systemClock, isAlive: () => false }),
       volumeFiles: new LocalVolumeFiles(),

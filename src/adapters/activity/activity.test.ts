@@ -3,13 +3,10 @@ import { activityStoreContract, RESOURCE, sighting, stateOf } from '../../../tes
 import { ENTRIES_MAX, ENTRY_BYTES_MAX, REPORTED_MAX } from '../../contracts/activity.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { FakeActivityStore } from './fake.ts'
 import { added, emptyHead } from './history.ts'
 import { SecretActivity } from './secrets.ts'
 
 const DAY = 86_400_000
-
-describe('the record of activity in memory', () => activityStoreContract(() => new FakeActivityStore()))
 
 describe('the record of activity in Secrets', () => {
   activityStoreContract(() => new SecretActivity(new FakeKubeClient()))

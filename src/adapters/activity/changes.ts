@@ -48,8 +48,12 @@ function leaf(value: unknown, isHidden: boolean, salt: string): Scalar {
   return text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}… (${digest()})`
 }
 
-/** What differs, in the order of the fields; at most so many. A secret that changed goes from `***` to `***`. */
-export function changesBetween(before: Flat, after: Flat): Change[] {
+/**
+ * What differs, in the order of the fields, at most so many; nothing if one of both is not known. A secret that changed goes
+ * from `***` to `***`.
+ */
+export function changesBetween(before: Flat | undefined, after: Flat | undefined): Change[] {
+  if (before === undefined || after === undefined) return []
   const pointers = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const differing = pointers.filter((path) => before[path] !== after[path])
   return differing.slice(0, CHANGES_MAX).map((path) => ({ path, from: shown(before[path]), to: shown(after[path]) }))

@@ -25,6 +25,11 @@ const ACTIVITY_LABEL = `${PREFIX}activity`
 /** When its newest entry was added: what the sweep goes by, without reading any. */
 const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
 
+/** Bytes of JSON that are kept in memory, of heads and of chapters. */
+const KEPT = 32 * 1024 * 1024
+
+const refOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
+
 type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
 /** `bytes` as JSON. */
 type Held = { head: Head; version: string | undefined; bytes: number }
@@ -40,15 +45,16 @@ export class SecretActivity implements ActivityStore {
   readonly #now: () => number
   readonly #values: ReturnType<typeof secretValues>
   /** What this process wrote last: a write that others preceded is refused, and reads again. */
-  readonly #heads = new LRUCache<string, Held>({
-    maxSize: 32 * 1024 * 1024,
-    sizeCalculation: ({ bytes }) => bytes + 1,
-  })
+  readonly #heads = new LRUCache<string, Held>({ maxSize: KEPT, sizeCalculation: ({ bytes }) => bytes + 1 })
   /** Others of this process wait instead of being refused. */
   readonly #turns = new Turns()
   readonly #chapters = new LRUCache<string, readonly Entry[]>({
-    maxSize: 32 * 1024 * 1024,
+    maxSize: KEPT,
     sizeCalculation: (entries) => JSON.stringify(entries).length + 1,
+    fetchMethod: async (name) => {
+      const found = await this.#values.read(refOf(name))
+      return found && unpacked<readonly Entry[]>(found.bytes)
+    },
   })
 
   constructor(client: Client, now: () => number = Date.now) {
@@ -85,9 +91,7 @@ export class SecretActivity implements ActivityStore {
   async #readPart({ name, bounds }: Part): Promise<readonly Entry[] | undefined> {
     const { head, version } = await this.#readHead(name)
     if (version === undefined) return undefined
-    const chapters = chaptersKept(head, bounds, this.#now())
-    const older = await Promise.all(chapters.map((chapter) => this.#readChapter(chapter)))
-    return [...older.flat(), ...head.entries]
+    return [...(await this.#readChapters(chaptersKept(head, bounds, this.#now()))), ...head.entries]
   }
 
   async sweep(): Promise<void> {
@@ -97,17 +101,15 @@ export class SecretActivity implements ActivityStore {
     for (const { metadata } of items) {
       const newest = metadata.annotations?.[NEWEST_ANNOTATION] ?? metadata.creationTimestamp ?? ''
       const { name, uid, resourceVersion } = metadata
-      if (newest < oldest)
-        await this.#client.remove(secret, { namespace: SYSTEM_NAMESPACE, name }, { uid, resourceVersion })
+      if (newest < oldest) await this.#client.remove(secret, refOf(name), { uid, resourceVersion })
     }
   }
 
   /** What comes late may be in a chapter already. */
   async #closedAmong({ chapters }: Head, sightings: readonly Sighting[]): Promise<ReadonlySet<string>> {
     const [earliest = ''] = sightings.map(({ occurredAt }) => occurredAt).sort()
-    const touched = chapters.filter(({ newest }) => newest >= earliest)
-    const entries = await Promise.all(touched.map((chapter) => this.#readChapter(chapter)))
-    return new Set(entries.flat().map(({ id }) => id))
+    const entries = await this.#readChapters(chapters.filter(({ newest }) => newest >= earliest))
+    return new Set(entries.map(({ id }) => id))
   }
 
   /** @returns false if somebody else was faster */
@@ -132,7 +134,7 @@ export class SecretActivity implements ActivityStore {
   /** @returns the version that was written; undefined if somebody else was faster */
   #keep(name: string, bytes: Uint8Array, newest: string, version?: string): Promise<string | undefined> {
     const marks = { labels: { [ACTIVITY_LABEL]: 'true' }, annotations: { [NEWEST_ANNOTATION]: newest } }
-    return this.#values.write({ namespace: SYSTEM_NAMESPACE, name }, bytes, { version, ...marks })
+    return this.#values.write(refOf(name), bytes, { version, ...marks })
   }
 
   /** Under a name of its own: until the head names it, it is not part of the record. */
@@ -146,25 +148,19 @@ export class SecretActivity implements ActivityStore {
 
   /** What cannot be removed now goes with the sweep. */
   async #forget(chapters: readonly Chapter[]): Promise<void> {
-    for (const { name } of chapters) {
-      await this.#client.remove(secret, { namespace: SYSTEM_NAMESPACE, name }).catch(() => undefined)
-    }
+    for (const { name } of chapters) await this.#client.remove(secret, refOf(name)).catch(() => undefined)
   }
 
   async #readHead(name: string): Promise<Held> {
-    const found = await this.#values.read({ namespace: SYSTEM_NAMESPACE, name })
+    const found = await this.#values.read(refOf(name))
     if (found === undefined) return { head: emptyHead(randomBytes(16).toString('hex')), version: undefined, bytes: 0 }
     return { head: await unpacked<Head>(found.bytes), version: found.version, bytes: 0 }
   }
 
-  async #readChapter({ name }: Chapter): Promise<readonly Entry[]> {
-    const known = this.#chapters.get(name)
-    if (known !== undefined) return known
-    const found = await this.#values.read({ namespace: SYSTEM_NAMESPACE, name })
-    if (found === undefined) return []
-    const entries = await unpacked<readonly Entry[]>(found.bytes)
-    this.#chapters.set(name, entries)
-    return entries
+  /** None of one that went meanwhile. */
+  async #readChapters(chapters: readonly Chapter[]): Promise<readonly Entry[]> {
+    const read = await Promise.all(chapters.map(({ name }) => this.#chapters.fetch(name)))
+    return read.flatMap((entries) => entries ?? [])
   }
 }
 

@@ -47,22 +47,19 @@ export function compared(
     const isMaker = isNew && same.entryId !== entryId
     const isChange = isMaker || same.labelling !== labelling
     const next = { ...same, labelling, entryId: isNew ? entryId : same.entryId }
-    const updated = states.map((state) => (state === same ? next : state))
-    const changes = isMaker ? difference({}, flat) : []
-    return { known: isChange ? { uid, states: updated } : known, changes, isChange }
+    const updated = { uid, states: states.map((state) => (state === same ? next : state)) }
+    return { known: isChange ? updated : known, changes: isMaker ? changesBetween({}, flat) : [], isChange }
   }
-  const [before, later] = [
-    states.findLast((one) => one.generation < generation),
-    states.find((one) => one.generation > generation),
-  ]
+  const before = states.findLast((one) => one.generation < generation)
+  const later = states.find((one) => one.generation > generation)
   // Before the oldest that is known, nothing can be compared: not even whether it is of this time.
   const from = before?.flat ?? (isNew ? {} : undefined)
   const next = { generation, flat, labelling, entryId, at }
   return {
     known: { uid, states: bounded([...states, next]) },
-    changes: difference(from, flat),
+    changes: changesBetween(from, flat),
     isChange: true,
-    next: later && flat && later.flat && { entryId: later.entryId, changes: difference(flat, later.flat) },
+    next: later && flat && later.flat && { entryId: later.entryId, changes: changesBetween(flat, later.flat) },
   }
 }
 
@@ -70,14 +67,10 @@ function scaled(known: States | undefined, after: Extract<After, { replicas: num
   const newest = known?.states.at(-1)
   if (known === undefined || newest?.flat === undefined) return { known, changes: [], isChange: true }
   const flat = { ...newest.flat, [after.pointer]: after.replicas }
-  const changes = difference(newest.flat, flat)
+  const changes = changesBetween(newest.flat, flat)
   if (changes.length === 0) return { known, changes, isChange: false }
   const next = { ...newest, flat, entryId, generation: newest.generation + 1 }
   return { known: { ...known, states: bounded([...known.states, next]) }, changes, isChange: true }
-}
-
-function difference(from: Flat | undefined, to: Flat | undefined): Change[] {
-  return from === undefined || to === undefined ? [] : changesBetween(from, to)
 }
 
 function bounded(states: readonly State[]): State[] {

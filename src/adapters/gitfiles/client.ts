@@ -1,7 +1,7 @@
 import { inSlices } from '../../core/slices.ts'
 import { OutgoingError, type OutgoingFetch, type OutgoingRequest } from '../outgoing/port.ts'
 import { PackTooLarge, readPack } from './pack.ts'
-import { DELIMITER, FLUSH, line, packets, textOf } from './pktLine.ts'
+import { DELIMITER, FLUSH, line, linesIn, textOf } from './pktLine.ts'
 import { GIT_LIMITS, type GitFile, type GitFiles, GitFilesError, type GitPlace } from './port.ts'
 import { listing, readingFiles, textsOf } from './tree.ts'
 
@@ -18,16 +18,15 @@ const DATA = 1
 export function gitFiles(fetch: OutgoingFetch): GitFiles {
   return {
     async read(place, known, signal) {
-      const host = URL.parse(place.url)?.host ?? ''
       try {
-        const session = new Session(fetch, place, signal)
+        const session = sessionAt(fetch, place, signal)
         const canFilter = await session.open()
         const revision = commitOf(await session.references(), place)
         if (revision === known) return { revision, files: undefined }
         const narrow = canFilter ? await onlyWanted(session, revision, place.path) : undefined
-        return { revision, files: narrow ?? (await allSmall(session, { revision, path: place.path, canFilter })) }
+        return { revision, files: narrow ?? (await allSmall(session, revision, place.path, canFilter)) }
       } catch (error) {
-        throw gitFilesError(error, host)
+        throw gitFilesError(error, hostOf(place.url))
       }
     },
   }
@@ -59,94 +58,83 @@ async function textsById(session: Session, ids: readonly string[]) {
   }
 }
 
-type Wide = { readonly revision: string; readonly path: string; readonly canFilter: boolean }
-
 /** The whole commit; without its large files where the host can leave them out. */
-async function allSmall(session: Session, { revision, path, canFilter }: Wide): Promise<GitFile[]> {
+async function allSmall(session: Session, revision: string, path: string, canFilter: boolean): Promise<GitFile[]> {
   const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
   const pack = await session.pack([`want ${revision}`, 'deepen 1', ...filter])
   return inSlices(readingFiles(await readPack(pack), revision, path))
 }
 
-class Session {
-  readonly #fetch: OutgoingFetch
-  readonly #url: string
-  readonly #ref: string
-  readonly #host: string
-  readonly #request: Pick<OutgoingRequest, 'signal' | 'isBinary'>
-  readonly #headers: Record<string, string>
+type Session = ReturnType<typeof sessionAt>
 
-  constructor(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, signal: AbortSignal | undefined) {
-    this.#fetch = fetch
-    this.#url = url.replace(/\/+$/, '')
-    this.#host = URL.parse(url)?.host ?? ''
-    this.#ref = ref
-    this.#request = { signal, isBinary: true }
-    this.#headers = { ...PROTOCOL, ...(authorization !== undefined && { authorization }) }
+/** What is asked of one repository. */
+function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, signal: AbortSignal | undefined) {
+  const base = url.replace(/\/+$/, '')
+  const headers = { ...PROTOCOL, ...(authorization !== undefined && { authorization }) }
+
+  async function call(path: string, request?: OutgoingRequest): Promise<Buffer> {
+    const options = { ...request, headers: { ...headers, ...request?.headers }, signal, isBinary: true }
+    return bytesOf(await fetch(`${base}${path}`, options), hostOf(url))
   }
 
-  /** @returns whether the host leaves out large files if it is asked to */
-  async open(): Promise<boolean> {
-    const url = `${this.#url}/info/refs?service=git-upload-pack`
-    const answer = await this.#fetch(url, { ...this.#request, headers: this.#headers })
-    const said = linesOf(await this.#bytesOf(answer))
-    if (!said.includes('version 2'))
-      throw new GitFilesError('Unreachable', `${this.#host} does not speak version 2 of the protocol of Git here.`)
-    return said.some((one) => /^fetch=(.* )?filter( |$)/.test(one))
-  }
-
-  /** Of the refs that are meant, what they stand for. */
-  async references(): Promise<ReadonlyMap<string, string>> {
-    const prefixes = candidates(this.#ref).map((name) => `ref-prefix ${name}`)
-    const said = linesOf(await this.#command('ls-refs', ['peel', ...prefixes]))
-    return new Map(
-      said.flatMap((one): [string, string][] => {
-        const [, id, name, peeled] = /^([0-9a-f]{40}) (\S+)(?:.* peeled:([0-9a-f]{40}))?/.exec(one) ?? []
-        return id === undefined || name === undefined ? [] : [[name, peeled ?? id]]
-      }),
-    )
-  }
-
-  /** @param asked which objects, and how much of what hangs on them */
-  async pack(asked: readonly string[]): Promise<Buffer> {
-    const chunks: Buffer[] = []
-    let isPack = false
-    for (const packet of packets(await this.#command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
-      if (packet.kind !== 'line') continue
-      if (isPack && packet.bytes[0] === DATA) chunks.push(packet.bytes.subarray(1))
-      isPack ||= textOf(packet.bytes) === 'packfile'
-    }
-    return Buffer.concat(chunks)
-  }
-
-  async #command(name: string, args: readonly string[]): Promise<Buffer> {
-    const answer = await this.#fetch(`${this.#url}/git-upload-pack`, {
-      ...this.#request,
+  function command(name: string, args: readonly string[]): Promise<Buffer> {
+    return call('/git-upload-pack', {
       method: 'POST',
       headers: {
-        ...this.#headers,
         'content-type': 'application/x-git-upload-pack-request',
         accept: 'application/x-git-upload-pack-result',
       },
       body: [...[`command=${name}`, ...COMMON].map(line), DELIMITER, ...args.map(line), FLUSH].join(''),
     })
-    return this.#bytesOf(answer)
   }
 
-  async #bytesOf(answer: Response): Promise<Buffer> {
-    const { status } = answer
-    if (status === 200) return Buffer.from(await answer.arrayBuffer())
-    const host = this.#host
-    if (status === 401 || status === 403 || status === 404)
-      throw new GitFilesError('NotFound', `${host} has no such repository, or the credential may not read it.`)
-    if (status >= 300 && status < 400)
-      throw new GitFilesError('NotFound', `${host} has the repository at another address: often it ends in ".git".`)
-    throw new GitFilesError('Unreachable', `${host} answered with status ${status}.`)
+  return {
+    /** @returns whether the host leaves out large files if it is asked to */
+    async open(): Promise<boolean> {
+      const said = textsIn(await call('/info/refs?service=git-upload-pack'))
+      if (!said.includes('version 2'))
+        throw new GitFilesError('Unreachable', `${hostOf(url)} does not speak version 2 of the protocol of Git here.`)
+      return said.some((one) => /^fetch=(.* )?filter( |$)/.test(one))
+    },
+
+    /** Of the refs that are meant, what they stand for. */
+    async references(): Promise<ReadonlyMap<string, string>> {
+      const prefixes = candidates(ref).map((name) => `ref-prefix ${name}`)
+      const said = textsIn(await command('ls-refs', ['peel', ...prefixes]))
+      return new Map(
+        said.flatMap((one): [string, string][] => {
+          const [, id, name, peeled] = /^([0-9a-f]{40}) (\S+)(?:.* peeled:([0-9a-f]{40}))?/.exec(one) ?? []
+          return id === undefined || name === undefined ? [] : [[name, peeled ?? id]]
+        }),
+      )
+    },
+
+    /** @param asked which objects, and how much of what hangs on them */
+    async pack(asked: readonly string[]): Promise<Buffer> {
+      const chunks: Buffer[] = []
+      let isPack = false
+      for (const bytes of linesIn(await command('fetch', ['no-progress', 'ofs-delta', ...asked, 'done']))) {
+        if (isPack && bytes[0] === DATA) chunks.push(bytes.subarray(1))
+        isPack ||= textOf(bytes) === 'packfile'
+      }
+      return Buffer.concat(chunks)
+    },
   }
 }
 
-const linesOf = (bytes: Buffer): string[] =>
-  [...packets(bytes)].flatMap((packet) => (packet.kind === 'line' ? textOf(packet.bytes) : []))
+async function bytesOf(answer: Response, host: string): Promise<Buffer> {
+  const { status } = answer
+  if (status === 200) return Buffer.from(await answer.arrayBuffer())
+  if (status === 401 || status === 403 || status === 404)
+    throw new GitFilesError('NotFound', `${host} has no such repository, or the credential may not read it.`)
+  if (status >= 300 && status < 400)
+    throw new GitFilesError('NotFound', `${host} has the repository at another address: often it ends in ".git".`)
+  throw new GitFilesError('Unreachable', `${host} answered with status ${status}.`)
+}
+
+const hostOf = (url: string): string => URL.parse(url)?.host ?? ''
+
+const textsIn = (bytes: Buffer): string[] => [...linesIn(bytes)].map(textOf)
 
 const candidates = (ref: string): string[] =>
   ref.startsWith('refs/') ? [ref] : [`refs/heads/${ref}`, `refs/tags/${ref}`]

@@ -1,4 +1,5 @@
 import type { Sliced } from '../../core/slices.ts'
+import { ByteReader } from './bytes.ts'
 
 /** Commands of a change between two cuts: one may copy 16 MiB, and most a few bytes. */
 const BETWEEN_CUTS = 1_024
@@ -10,7 +11,7 @@ const BETWEEN_CUTS = 1_024
  * @throws RangeError if the delta does not fit its base
  */
 export function* applyingDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): Sliced<Buffer> {
-  const reader = new Reader(delta)
+  const reader = new ByteReader(delta)
   if (reader.size() !== base.length) throw new RangeError('A change is of another object.')
   const size = reader.size()
   allow(size)
@@ -35,42 +36,4 @@ export function* applyingDelta(base: Buffer, delta: Buffer, allow: (size: number
   }
   if (at !== size) throw new RangeError('A change ends too early.')
   return whole
-}
-
-class Reader {
-  at = 0
-  readonly #from: Buffer
-
-  constructor(from: Buffer) {
-    this.#from = from
-  }
-
-  get isAtEnd(): boolean {
-    return this.at >= this.#from.length
-  }
-
-  byte(): number {
-    const byte = this.#from[this.at]
-    if (byte === undefined) throw new RangeError('A change ends too early.')
-    this.at += 1
-    return byte
-  }
-
-  /** Seven bits in each byte, the lowest first. */
-  size(): number {
-    let size = 0
-    for (let factor = 1; ; factor *= 128) {
-      const byte = this.byte()
-      size += (byte & 0x7f) * factor
-      if (!Number.isSafeInteger(size)) throw new RangeError('A size is too large to be one.')
-      if ((byte & 0x80) === 0) return size
-    }
-  }
-
-  /** Of a number the bytes that the bits of `present` announce, the lowest first. */
-  bytes(present: number, count: number): number {
-    let value = 0
-    for (let index = 0; index < count; index += 1) if ((present >> index) & 1) value += this.byte() * 256 ** index
-    return value
-  }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { inflate } from 'node:zlib'
 import { inSlices, type Sliced } from '../../core/slices.ts'
+import { ByteReader } from './bytes.ts'
 import { applyingDelta } from './delta.ts'
 
 export type GitObjectType = 'commit' | 'tree' | 'blob' | 'tag'
@@ -36,19 +37,19 @@ export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObj
   if (count > PACK_LIMITS.objects) throw new PackTooLarge(`It has ${count} objects.`)
   const objects = new Objects()
   const deltas: Delta[] = []
-  let at = HEADER
+  const reader = new ByteReader(pack, HEADER)
   for (let index = 0; index < count; index += 1) {
-    const start = at
-    const header = readHeader(pack, at)
-    const base = readBase(pack, header.next, header.type, start)
+    const { at } = reader
+    const header = readHeader(reader)
+    const base = readBase(reader, header.type, at)
     if (header.size > PACK_LIMITS.object) throw new PackTooLarge(`An object has ${header.size} bytes.`)
-    const { bytes, used } = await inflated(pack.subarray(base.next, end), header.size)
+    const { bytes, used } = await inflated(pack.subarray(reader.at, end), header.size)
+    reader.at += used
     objects.count(bytes.length)
     const type = TYPES[header.type]
-    if (type !== undefined) await inSlices(objects.adding(start, { type, bytes }))
-    else if (base.of !== undefined) deltas.push({ at: start, base: base.of, bytes })
+    if (type !== undefined) await inSlices(objects.adding(at, { type, bytes }))
+    else if (base !== undefined) deltas.push({ at, base, bytes })
     else throw new RangeError(`An object is of type ${header.type}.`)
-    at = base.next + used
   }
   await inSlices(objects.resolving(deltas))
   return objects.byId
@@ -109,40 +110,16 @@ class Objects {
   }
 }
 
-function readHeader(pack: Buffer, start: number): { type: number; size: number; next: number } {
-  let byte = byteAt(pack, start)
-  const type = (byte >> 4) & 7
-  let size = byte & 15
-  let next = start + 1
-  for (let factor = 16; (byte & 0x80) !== 0; factor *= 128) {
-    byte = byteAt(pack, next)
-    next += 1
-    size += (byte & 0x7f) * factor
-    if (!Number.isSafeInteger(size)) throw new RangeError('The size of an object is too large to be one.')
-  }
-  return { type, size, next }
+function readHeader(reader: ByteReader): { type: number; size: number } {
+  const byte = reader.byte()
+  const rest = (byte & 0x80) === 0 ? 0 : reader.size()
+  return { type: (byte >> 4) & 7, size: (byte & 15) + rest * 16 }
 }
 
 /** What a change is a change of: the place of the base in this pack, or its id. */
-function readBase(pack: Buffer, start: number, type: number, at: number): { of?: number | string; next: number } {
-  if (type === REFERENCE_DELTA) return { of: pack.toString('hex', start, start + 20), next: start + 20 }
-  if (type !== OFFSET_DELTA) return { next: start }
-  let next = start
-  let byte = byteAt(pack, next)
-  let back = byte & 0x7f
-  while ((byte & 0x80) !== 0) {
-    next += 1
-    byte = byteAt(pack, next)
-    back = (back + 1) * 128 + (byte & 0x7f)
-    if (back > at) throw new RangeError('A base stands before the pack.')
-  }
-  return { of: at - back, next: next + 1 }
-}
-
-function byteAt(bytes: Buffer, at: number): number {
-  const byte = bytes[at]
-  if (byte === undefined) throw new RangeError('The pack ends within an object.')
-  return byte
+function readBase(reader: ByteReader, type: number, at: number): number | string | undefined {
+  if (type === REFERENCE_DELTA) return reader.id()
+  return type === OFFSET_DELTA ? at - reader.distance(at) : undefined
 }
 
 type Engine = { engine: { bytesWritten: number }; buffer: Buffer }

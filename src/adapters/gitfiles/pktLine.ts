@@ -8,25 +8,21 @@ export function line(text: string): string {
   return `${length.toString(16).padStart(4, '0')}${text}\n`
 }
 
-export type Packet =
-  | { readonly kind: 'line'; readonly bytes: Buffer }
-  | { readonly kind: 'flush' | 'delimiter' | 'end' }
-
-const SPECIAL = { 0: 'flush', 1: 'delimiter', 2: 'end' } as const
+/** What a flush, a delimiter and an end have for a length. They say nothing but that what was before is whole. */
+const MARKS = 2
 
 /** @throws RangeError if the bytes are no such lines */
-export function* packets(bytes: Buffer): Generator<Packet> {
+export function* linesIn(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; ) {
     const digits = bytes.toString('latin1', at, at + 4)
     if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new RangeError('The length of a line is not four hexadecimal digits.')
     const length = Number.parseInt(digits, 16)
-    if (length === 0 || length === 1 || length === 2) {
-      yield { kind: SPECIAL[length] }
+    if (length <= MARKS) {
       at += 4
       continue
     }
     if (length < 4 || at + length > bytes.length) throw new RangeError('A line is longer than what is left.')
-    yield { kind: 'line', bytes: bytes.subarray(at + 4, at + length) }
+    yield bytes.subarray(at + 4, at + length)
     at += length
   }
 }

@@ -47,8 +47,8 @@ export function* listing(objects: Objects, commit: string, folder: string): Slic
     if (found === undefined) throw new GitFilesError('NotFound', `The repository has no folder "${folder}".`)
     root = found.id
   }
-  const found = new Found(objects)
-  yield* found.gathering(root, '', 0)
+  const found: Found = { files: [], entries: 0 }
+  yield* gathering(objects, root, found)
   return found.files.sort((one, other) => (one.path < other.path ? -1 : 1))
 }
 
@@ -60,30 +60,19 @@ function* finding(tree: Buffer, folder: string): Sliced<Entry | undefined> {
   return undefined
 }
 
-class Found {
-  readonly files: Listed[] = []
-  readonly #objects: Objects
-  #entries = 0
+type Found = { readonly files: Listed[]; entries: number }
 
-  constructor(objects: Objects) {
-    this.#objects = objects
-  }
-
-  /** One folder may stand in another many times: a pack of a kilobyte can be a tree without an end. */
-  *gathering(tree: string, prefix: string, depth: number): Sliced<void> {
-    for (const { mode, name, id } of entriesOf(read(this.#objects, tree, 'tree'))) {
-      yield
-      this.#entries += 1
-      if (this.#entries > GIT_LIMITS.entries) throw tooLarge(`more than ${GIT_LIMITS.entries} files and folders`)
-      const path = `${prefix}${name}`
-      if (mode === FOLDER && depth < GIT_LIMITS.depth) yield* this.gathering(id, `${path}/`, depth + 1)
-      if (FILES.has(mode) && TEXTS.test(name)) this.#add({ path, id })
-    }
-  }
-
-  #add(file: Listed): void {
-    if (this.files.length === GIT_LIMITS.files) throw tooLarge(`more than ${GIT_LIMITS.files} files of YAML and JSON`)
-    this.files.push(file)
+/** One folder may stand in another many times: a pack of a kilobyte can be a tree without an end. */
+function* gathering(objects: Objects, tree: string, found: Found, prefix = '', depth = 0): Sliced<void> {
+  for (const { mode, name, id } of entriesOf(read(objects, tree, 'tree'))) {
+    yield
+    found.entries += 1
+    if (found.entries > GIT_LIMITS.entries) throw tooLarge(`more than ${GIT_LIMITS.entries} files and folders`)
+    const path = `${prefix}${name}`
+    if (mode === FOLDER && depth < GIT_LIMITS.depth) yield* gathering(objects, id, found, `${path}/`, depth + 1)
+    if (!FILES.has(mode) || !TEXTS.test(name)) continue
+    if (found.files.push({ path, id }) > GIT_LIMITS.files)
+      throw tooLarge(`more than ${GIT_LIMITS.files} files of YAML and JSON`)
   }
 }
 

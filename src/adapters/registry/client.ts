@@ -82,14 +82,14 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
         if (said.status !== 200) throw refused('_catalog', said.status)
         const repositories = read(Catalogue, said.text, '_catalog').repositories ?? []
         found.push(...repositories)
-        last = repositories.at(-1) ?? ''
         if (repositories.length < PAGE) break
+        last = repositories.at(-1) ?? ''
       }
       return found
     },
     async tags(repository) {
-      const said = await about(repository, 'tags/list')
-      return said === undefined ? [] : [...(read(Tags, said.text, repository).tags ?? [])].sort()
+      const { text = '{}' } = (await about(repository, 'tags/list')) ?? {}
+      return (read(Tags, text, repository).tags ?? []).sort()
     },
     async manifest(repository, reference, call = {}) {
       const said = await about(repository, `manifests/${encodeURIComponent(reference)}`, { ...call, ...manifestAsk })
@@ -100,17 +100,16 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
       return said && String(said.headers['docker-content-digest'])
     },
     async details(repository, configuration, call = {}) {
-      const said = await about(repository, `blobs/${configuration}`, call)
-      if (said === undefined) return { createdAt: undefined, labels: {}, platform: undefined }
-      const { created, os, architecture, config } = read(ImageConfiguration, said.text, repository)
+      const { text = '{}' } = (await about(repository, `blobs/${configuration}`, call)) ?? {}
+      const { created, os, architecture, config } = read(ImageConfiguration, text, repository)
       const platform = os === undefined ? undefined : `${os}/${architecture ?? ''}`
       return { createdAt: created, labels: config?.Labels ?? {}, platform }
     },
-    digests: (repository) => disk?.digests(repository) ?? Promise.resolve(undefined),
+    digests: async (repository) => disk?.digests(repository),
     async remove(repository, digest) {
       await about(repository, `manifests/${digest}`, { method: 'DELETE' })
     },
-    sweep: (wanted) => disk?.sweep(wanted) ?? Promise.resolve(undefined),
+    sweep: async (bounds) => disk?.sweep(bounds),
   }
 }
 

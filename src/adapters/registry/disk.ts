@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { planSweep, type SweepInventory } from '../../contracts/registry/sweep.ts'
+import { planSweep, type SweepBlob, type SweepInventory } from '../../contracts/registry/sweep.ts'
 import { ManifestDocument } from './client.ts'
 import { type ImageRegistry, RegistryError } from './port.ts'
 
@@ -35,13 +35,13 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
     return { digest, references: parts.map((part) => part.digest) }
   }
   async function inventory(): Promise<SweepInventory> {
-    const found: SweepInventory['repositories'][number][] = []
-    for await (const name of repositoriesIn(repositories)) {
-      const manifests = []
-      for (const digest of await digests(name)) manifests.push(await manifest(name, digest))
-      found.push({ name, manifests, layers: await filesIn(layersOf(name), 'link') })
-    }
-    return { repositories: found, blobs: await blobsIn(blobs) }
+    const found = await Array.fromAsync(repositoriesIn(repositories), async (name) => ({
+      name,
+      manifests: await Array.fromAsync(await digests(name), (digest) => manifest(name, digest)),
+      layers: await filesIn(layersOf(name), 'link'),
+    }))
+    const data = await Array.fromAsync(await namesIn(blobs), (start) => filesIn(join(blobs, start), 'data'))
+    return { repositories: found, blobs: data.flat() }
   }
   return {
     digests,
@@ -75,7 +75,7 @@ async function* repositoriesIn(root: string, name = ''): AsyncGenerator<string> 
 }
 
 /** Files of that name in folders that are named after a digest. */
-async function filesIn(folder: string, name: string): Promise<SweepInventory['blobs'][number][]> {
+async function filesIn(folder: string, name: string): Promise<SweepBlob[]> {
   const files = await Promise.all(
     (await namesIn(folder)).map(async (hex) => {
       const found = await stat(join(folder, hex, name)).catch(() => undefined)
@@ -83,10 +83,4 @@ async function filesIn(folder: string, name: string): Promise<SweepInventory['bl
     }),
   )
   return files.flat()
-}
-
-async function blobsIn(folder: string): Promise<SweepInventory['blobs']> {
-  const found: SweepInventory['blobs'][number][] = []
-  for (const start of await namesIn(folder)) found.push(...(await filesIn(join(folder, start), 'data')))
-  return found
 }

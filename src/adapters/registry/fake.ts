@@ -1,67 +1,52 @@
-import { planSweep, type SweepBounds } from '../../contracts/registry/sweep.ts'
+import { planSweep, type SweepBlob, type SweepBounds } from '../../contracts/registry/sweep.ts'
 import { sha256 } from '../../core/names.ts'
-import { type ImageRegistry, RegistryError, type RegistryManifest } from './port.ts'
+import type { ImageRegistry, RegistryManifest } from './port.ts'
 
-type Stored = { manifests: Map<string, RegistryManifest & { blobs: string[] }>; tags: Map<string, string> }
-type Blob = { changedAt: number; sizeBytes: number }
+type Stored = { manifests: Map<string, RegistryManifest>; tags: Map<string, string>; layers: Map<string, SweepBlob> }
 
-/** A registry in memory. Tests put images in as a client would: blobs first, then the manifest. */
+/** A registry in memory, of images that have one layer each. */
 export class FakeImageRegistry implements ImageRegistry {
-  isDown = false
-  /** Manifests that the registry does not remove. */
-  readonly stuck = new Set<string>()
-  readonly stored = new Map<string, Stored>()
-  readonly blobs = new Map<string, Blob>()
-  readonly #layers = new Map<string, Map<string, number>>()
+  readonly blobs = new Map<string, SweepBlob>()
+  readonly #stored = new Map<string, Stored>()
 
-  /** @returns the digest of the manifest, which is that of its content */
-  push(repository: string, tag: string | undefined, content: PushedImage): string {
-    const { blobs = [`${content.text} layer`], now = 0, references = [], subject } = content
-    const digests = blobs.map((text) => this.upload(repository, text, now))
-    const digest = digestOf(JSON.stringify({ content: content.text, digests, references, subject }))
-    this.blobs.set(digest, { changedAt: now, sizeBytes: 100 })
-    const manifest = { digest, mediaType: 'application/vnd.oci.image.manifest.v1+json', references, subject }
-    const sizeBytes = 100 + blobs.reduce((sum, text) => sum + text.length, 0)
-    const place = this.#place(repository)
-    const rest = { sizeBytes, platforms: [], configuration: digests[0], blobs: digests }
-    place.manifests.set(digest, { ...manifest, ...rest })
+  /**
+   * Puts an image in as a client would: its layer first, then the manifest.
+   *
+   * @param now milliseconds since the epoch
+   * @returns the digest of the manifest, which is that of its content
+   */
+  push(repository: string, tag: string | undefined, { text, now = 0 }: { text: string; now?: number }): string {
+    const place = this.#stored.get(repository) ?? { manifests: new Map(), tags: new Map(), layers: new Map() }
+    this.#stored.set(repository, place)
+    const content = `${text} layer`
+    const layer = { digest: digestOf(content), changedAt: now, sizeBytes: content.length }
+    const digest = digestOf(`${text} manifest`)
+    if (!this.blobs.has(layer.digest)) this.blobs.set(layer.digest, layer)
+    if (!place.layers.has(layer.digest)) place.layers.set(layer.digest, layer)
+    this.blobs.set(digest, { digest, changedAt: now, sizeBytes: 100 })
+    place.manifests.set(digest, {
+      ...{ digest, mediaType: 'application/vnd.oci.image.manifest.v1+json', sizeBytes: 100 + content.length },
+      ...{ references: [], subject: undefined, platforms: [], configuration: layer.digest },
+    })
     if (tag !== undefined) place.tags.set(tag, digest)
     return digest
   }
 
-  /** An upload whose manifest has not come yet. */
-  upload(repository: string, text: string, now: number): string {
-    const digest = digestOf(text)
-    this.#place(repository)
-    if (!this.blobs.has(digest)) this.blobs.set(digest, { changedAt: now, sizeBytes: text.length })
-    const layers = this.#layers.get(repository) ?? new Map<string, number>()
-    this.#layers.set(repository, layers)
-    if (!layers.has(digest)) layers.set(digest, now)
-    return digest
-  }
-
   async repositories() {
-    this.#answer()
-    return [...this.stored.keys()].sort()
+    return [...this.#stored.keys()].sort()
   }
 
   async tags(repository: string) {
-    this.#answer()
-    return [...(this.stored.get(repository)?.tags.keys() ?? [])].sort()
+    return [...(this.#stored.get(repository)?.tags.keys() ?? [])].sort()
   }
 
   async manifest(repository: string, reference: string) {
-    this.#answer()
-    const place = this.stored.get(repository)
-    const found = place?.manifests.get(place.tags.get(reference) ?? reference)
-    if (found === undefined) return undefined
-    const { blobs: _blobs, ...manifest } = found
-    return manifest
+    const place = this.#stored.get(repository)
+    return place?.manifests.get(place.tags.get(reference) ?? reference)
   }
 
   async digestOf(repository: string, tag: string) {
-    this.#answer()
-    return this.stored.get(repository)?.tags.get(tag)
+    return this.#stored.get(repository)?.tags.get(tag)
   }
 
   async details() {
@@ -69,53 +54,29 @@ export class FakeImageRegistry implements ImageRegistry {
   }
 
   async digests(repository: string) {
-    return [...(this.stored.get(repository)?.manifests.keys() ?? [])].sort()
+    return [...(this.#stored.get(repository)?.manifests.keys() ?? [])].sort()
   }
 
   async remove(repository: string, digest: string) {
-    this.#answer()
-    if (this.stuck.has(digest)) throw new RegistryError('Refused', `The registry does not remove ${digest}.`)
-    const place = this.stored.get(repository)
+    const place = this.#stored.get(repository)
     place?.manifests.delete(digest)
     for (const [tag, target] of place?.tags ?? []) if (target === digest) place?.tags.delete(tag)
   }
 
   async sweep(bounds: SweepBounds) {
-    this.#answer()
-    const repositories = [...this.stored].map(([name, { manifests }]) => ({
+    const repositories = [...this.#stored].map(([name, { manifests, layers }]) => ({
       name,
-      manifests: [...manifests.values()].map(({ digest, blobs, references }) => ({
+      manifests: [...manifests.values()].map(({ digest, configuration = '' }) => ({
         digest,
-        references: [...blobs, ...references],
+        references: [configuration],
       })),
-      layers: [...(this.#layers.get(name) ?? [])].map(([digest, changedAt]) => ({ digest, changedAt })),
+      layers: [...layers.values()],
     }))
-    const blobs = [...this.blobs].map(([digest, blob]) => ({ digest, ...blob }))
-    const plan = planSweep({ repositories, blobs }, bounds)
-    for (const { repository, digest } of plan.layers) this.#layers.get(repository)?.delete(digest)
+    const plan = planSweep({ repositories, blobs: [...this.blobs.values()] }, bounds)
+    for (const { repository, digest } of plan.layers) this.#stored.get(repository)?.layers.delete(digest)
     for (const digest of plan.blobs) this.blobs.delete(digest)
     return { freedBytes: plan.freedBytes }
   }
-
-  #answer(): void {
-    if (this.isDown) throw new RegistryError('Unreachable', 'The registry does not answer.')
-  }
-
-  #place(repository: string): Stored {
-    const place = this.stored.get(repository) ?? { manifests: new Map(), tags: new Map() }
-    this.stored.set(repository, place)
-    return place
-  }
-}
-
-export type PushedImage = {
-  text: string
-  /** Contents of its layers; one of its own if absent. */
-  blobs?: readonly string[]
-  references?: readonly string[]
-  subject?: string | undefined
-  /** Milliseconds since the epoch. */
-  now?: number
 }
 
 const digestOf = (text: string) => `sha256:${sha256(text)}`

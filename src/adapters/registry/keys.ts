@@ -1,4 +1,4 @@
-import { createHmac, createPrivateKey, hkdfSync, type KeyObject, randomUUID, X509Certificate } from 'node:crypto'
+import { createHmac, createPrivateKey, hkdfSync, randomUUID, X509Certificate } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { isSameText } from '../../core/sameText.ts'
 import { Credential, type RegistryKeys } from './port.ts'
@@ -29,7 +29,7 @@ const BACKDATED_SECONDS = 5
  */
 export function createRegistryKeys({ authority, certify, issuer, service }: KeyOptions): RegistryKeys {
   const secret = credentialSecret(authority.keyPem)
-  let current: Promise<{ key: KeyObject; chain: string[] }> | undefined
+  let current: ReturnType<typeof make> | undefined
   let madeAt = 0
 
   async function make(now: number) {
@@ -40,11 +40,11 @@ export function createRegistryKeys({ authority, certify, issuer, service }: KeyO
   function signer(now: number) {
     if (current === undefined || now - madeAt >= HALF_A_DAY || now < madeAt) {
       madeAt = now
-      const made = make(now)
-      made.catch(() => {
-        if (current === made) current = undefined
+      current = make(now)
+      // What has failed is tried again by the next one.
+      current.catch(() => {
+        madeAt = Number.POSITIVE_INFINITY
       })
-      current = made
     }
     return current
   }

@@ -78,6 +78,21 @@ describe('keys of the registry', () => {
     expect(made).to.equal(2)
   })
 
+  it('try again where no certificate could be made', async () => {
+    let failures = 1
+    const keys = createRegistryKeys({
+      authority,
+      certify: async (by, now) => {
+        if (failures-- > 0) throw new Error('No certificate.')
+        return issueCertificate(by, { commonName: 'tokens', purpose: 'client', days: 2 }, now)
+      },
+      ...{ issuer: 'freehold', service: 'registry.test' },
+    })
+    const token = () => keys.token('someone', [], { now: NOW, seconds: 300 })
+    expect(await token().catch((error) => error.message)).to.equal('No certificate.')
+    expect(decodeJwt(await token()).sub).to.equal('someone')
+  })
+
   it('read back what they issued, in any process of the same authority, until it expires', async () => {
     const text = await keysOf(authority).issue(credential)
     expect(await keysOf(authority).read(text, NOW)).to.deep.equal(credential)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TokenAnswer, tokenPlace, wantsToken } from '../../contracts/registry/tokens.ts'
 import { sha256 } from '../../core/names.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
 import { FeedError, type FeedRelease, type ReleaseFeed } from './port.ts'
@@ -17,7 +18,6 @@ const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
 const CHART = 'application/vnd.cncf.helm.config.v1+json'
 
 const Tags = z.object({ tags: z.array(z.string()).nullish() })
-const Token = z.object({ token: z.string().optional(), access_token: z.string().optional() })
 const Manifest = z.object({
   config: z.object({ mediaType: z.string() }),
   annotations: z.record(z.string(), z.string()).optional(),
@@ -78,7 +78,7 @@ async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Sa
   if (said.status === 429 || said.status >= 500) throw unreachable(place)
   throw new FeedError(
     'Refused',
-    `${place.host} does not let everybody read ${place.repository} (status ${said.status}).`,
+    `${place.host} does not allow anonymous reads of ${place.repository} (status ${said.status}).`,
   )
 }
 
@@ -100,18 +100,13 @@ async function call(place: Place, url: string, headers: Record<string, string>, 
 /** As anybody pulls (token authentication of the distribution project). */
 async function sendWithToken(place: Place, path: string, { headers }: Said, signal?: AbortSignal): Promise<Said> {
   const challenge = headers.get('www-authenticate') ?? ''
-  const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`, 'i').exec(challenge)?.[1]
-  const realm = URL.parse(word('realm') ?? '')
-  const refused = new FeedError('Refused', `${place.host} does not let everybody read ${place.repository}.`)
-  if (realm === null || !/^bearer\s/i.test(challenge)) throw refused
-  const service = word('service')
-  if (service !== undefined) realm.searchParams.set('service', service)
-  realm.searchParams.set('scope', `repository:${place.repository}:pull`)
-  const answer = await call(place, realm.href, { accept: 'application/json' }, signal)
+  const realm = wantsToken(challenge) ? tokenPlace(challenge, place.repository) : undefined
+  const refused = new FeedError('Refused', `${place.host} does not allow anonymous reads of ${place.repository}.`)
+  if (realm === undefined) throw refused
+  const answer = await call(place, realm, { accept: 'application/json' }, signal)
   if (answer.status >= 500) throw unreachable(place)
   if (answer.status !== 200) throw refused
-  const { token, access_token: accessToken } = read(Token, answer.text, place)
-  return send(place, path, { authorization: `Bearer ${token ?? accessToken ?? ''}` }, signal)
+  return send(place, path, { authorization: read(TokenAnswer, answer.text, place) }, signal)
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, text: string, { host, repository }: Place): z.output<Schema> {

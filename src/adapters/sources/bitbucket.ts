@@ -1,42 +1,35 @@
 import { z } from 'zod'
+import { readAt } from '../../core/readAt.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { basic, safeId } from './calls.ts'
 import { type Connection, SourceError, type SourceProvider } from './port.ts'
-import { repositoryOf, searched, Text } from './repositories.ts'
-import { accountOf, type HookForm, hostOf, Rest, tokenOf } from './rest.ts'
+import { repositoryOf, searched, ToldRepository } from './repositories.ts'
+import { Account, accountOf, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
 
-const Link = z.object({ href: z.string() })
-const Repo = z
-  .object({
-    uuid: z.string(),
-    full_name: z.string(),
-    links: z.object({ html: Link, clone: z.array(Link.extend({ name: z.string() })) }),
-    mainbranch: z.object({ name: z.string() }).nullish(),
-    is_private: z.boolean(),
-    description: Text,
-    language: Text,
-    updated_on: Text,
-  })
-  .transform(({ links: { html, clone }, ...repo }) =>
-    repositoryOf({
-      id: repo.uuid,
-      fullName: repo.full_name,
-      url: html.href,
-      // Bitbucket puts the name of whoever asks into the address.
-      cloneUrl: (clone.find(({ name }) => name === 'https') ?? html).href.replace(/^https:\/\/[^@/]*@/, 'https://'),
-      defaultBranch: repo.mainbranch?.name ?? '',
-      isPrivate: repo.is_private,
-      description: repo.description || null,
-      language: repo.language || null,
-      pushedAt: repo.updated_on ?? null,
-    }),
-  )
-const Workspace = z.object({ slug: z.string(), created_on: Text })
+const Links = z.array(z.object({ name: z.string(), href: z.string() }))
+const Repo = readAt(
+  {
+    id: 'uuid',
+    fullName: 'full_name',
+    url: 'links.html.href',
+    cloneUrl: 'links.clone',
+    defaultBranch: 'mainbranch.name',
+    isPrivate: 'is_private',
+    description: 'description',
+    language: 'language',
+    pushedAt: 'updated_on',
+  },
+  // Bitbucket puts the name of whoever asks into the address.
+  ToldRepository.extend({
+    cloneUrl: Links.transform((links) =>
+      links.find(({ name }) => name === 'https')?.href.replace(/^https:\/\/[^@/]*@/, 'https://'),
+    ),
+  }),
+).transform(repositoryOf)
+const Workspace = readAt({ name: 'slug', createdAt: 'created_on' }, Account)
 
 const HOOKS: HookForm = {
-  schema: z
-    .object({ uuid: z.string(), url: z.string(), active: z.boolean(), events: z.array(z.string()) })
-    .transform(({ uuid: id, active: isActive, ...hook }) => ({ id, isActive, ...hook })),
+  schema: readAt({ id: 'uuid', url: 'url', isActive: 'active', events: 'events' }, ToldHook),
   body: ({ url, secret }) => {
     const events = ['repo:push', 'pullrequest:created', 'pullrequest:updated']
     return { description: 'Freehold', url, active: true, secret, events }
@@ -49,7 +42,7 @@ const CLOUD = 'https://bitbucket.org'
 
 /** Bitbucket Cloud, by version 2 of its REST interface (developer.atlassian.com/cloud/bitbucket/rest). */
 export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
-  const rest = new Rest(fetch, {
+  const rest = restOf(fetch, {
     base: (connection) => `${connection.baseUrl === CLOUD ? 'https://api.bitbucket.org' : hostOf(connection)}/2.0`,
     // Access tokens of a workspace stand alone; those of a person go with a name.
     headers: (connection) => {
@@ -69,15 +62,15 @@ export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
   return {
     async check(connection, signal) {
       const path = `/workspaces/${place(connection)}`
-      const { slug, created_on: createdAt } = await rest.call(connection, path, Workspace, { signal })
-      return accountOf('', slug, { createdAt })
+      const workspace = await rest(connection, signal).call(path, Workspace)
+      return accountOf(workspace, workspace.name)
     },
     async repositories(connection, search, signal) {
       const path = `/repositories/${place(connection)}?sort=full_name`
-      return searched(await rest.all(connection, path, Repo, signal), search)
+      return searched(await rest(connection, signal).all(path, Repo), search)
     },
     async token(connection, id, signal) {
-      const { cloneUrl } = await rest.call(connection, one(connection, id), Repo, { signal })
+      const { cloneUrl } = await rest(connection, signal).call(one(connection, id), Repo)
       return {
         token: tokenOf(connection),
         username: connection.username ?? 'x-token-auth',
@@ -87,6 +80,6 @@ export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
       }
     },
     ensureWebhook: async (connection, id, hook, signal) =>
-      rest.ensureHook(connection, `${one(connection, id)}/hooks`, HOOKS, hook, signal),
+      rest(connection, signal).ensureHook(`${one(connection, id)}/hooks`, HOOKS, hook),
   }
 }

@@ -34,7 +34,7 @@ export function createSources(
   const of = ({ provider }: Connection) => providers[provider]
   const cannot =
     (what: string) =>
-    ({ provider }: Pick<Connection, 'provider'>) => {
+    ({ provider }: Connection) => {
       throw new SourceError('Unsupported', `A source of type ${provider} has no ${what}.`)
     }
   return {
@@ -46,7 +46,7 @@ export function createSources(
     createRepository: async (connection, repository, signal) =>
       (of(connection).createRepository ?? cannot('repositories of its own'))(connection, repository, signal),
     usage: async (connection, signal) => (of(connection).usage ?? cannot('storage of its own'))(connection, signal),
-    makeApp: async (...given) => gitHub.makeApp?.(...given) ?? cannot('Apps')({ provider: 'GitHub' }),
+    makeApp: gitHub.makeApp,
     verifyRegistry: verify,
   }
 }

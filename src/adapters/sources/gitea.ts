@@ -1,29 +1,19 @@
 import { z } from 'zod'
+import { readAt } from '../../core/readAt.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
 import type { Connection, NewRepository, SourceProvider } from './port.ts'
-import { GitHubRepository, gitHubRepository, searched, Text } from './repositories.ts'
-import { accountOf, type HookForm, hostOf, Rest, tokenOf } from './rest.ts'
+import { GITHUB_REPOSITORY, repositoryOf, searched, ToldRepository } from './repositories.ts'
+import { Account, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
 
-const User = z.object({ login: z.string(), avatar_url: Text, created: Text })
-const Repo = GitHubRepository.extend({
-  updated_at: Text,
-  size: z.number().nullish(),
-  permissions: z.object({ push: z.boolean() }).nullish(),
-})
-const shown = (repo: z.output<typeof Repo>) => gitHubRepository(repo, repo.updated_at)
+const User = readAt({ name: 'login', avatarUrl: 'avatar_url', createdAt: 'created' }, Account)
+const Repo = readAt(
+  { ...GITHUB_REPOSITORY, pushedAt: 'updated_at', kilobytes: 'size', mayPush: 'permissions.push' },
+  ToldRepository.extend({ kilobytes: z.number().nullish(), mayPush: z.boolean().nullish() }),
+)
 
 const HOOKS: HookForm = {
-  schema: z
-    .object({
-      id: z.int(),
-      active: z.boolean(),
-      events: z.array(z.string()),
-      config: z.record(z.string(), z.unknown()),
-    })
-    .transform(({ id, active, events, config }) => {
-      return { id: String(id), url: String(config.url), isActive: active, events }
-    }),
+  schema: readAt({ id: 'id', url: 'config.url', isActive: 'active', events: 'events' }, ToldHook),
   body: ({ url, secret }) => ({
     active: true,
     events: ['push', 'pull_request', 'pull_request_sync'],
@@ -34,57 +24,49 @@ const HOOKS: HookForm = {
 }
 
 /** Gitea, by its REST interface of version 1 (`/api/v1`, described by the host itself at `/swagger.v1.json`). */
-export function giteaProvider(fetch: OutgoingFetch): Required<Omit<SourceProvider, 'makeApp'>> {
-  const rest = new Rest(fetch, {
+export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
+  const rest = restOf(fetch, {
     base: (connection) => `${hostOf(connection)}/api/v1`,
     headers: (connection) => ({ authorization: `token ${tokenOf(connection)}` }),
     pageSize: 'limit',
   })
   const find = (connection: Connection, id: string, signal?: AbortSignal) =>
-    rest.call(connection, `/repositories/${safeId(id, NUMBER)}`, Repo, { signal })
-  const account = (connection: Connection, signal?: AbortSignal) => rest.call(connection, '/user', User, { signal })
-  const all = (connection: Connection, signal?: AbortSignal) => {
-    const { organization } = connection
-    const place = organization === undefined ? '/user/repos' : `/orgs/${encodeURIComponent(organization)}/repos`
-    return rest.all(connection, place, Repo, signal)
-  }
+    rest(connection, signal).call(`/repositories/${safeId(id, NUMBER)}`, Repo)
+  const place = ({ organization }: Connection) =>
+    organization === undefined ? undefined : `/orgs/${encodeURIComponent(organization)}`
+  const all = (connection: Connection, signal?: AbortSignal) =>
+    rest(connection, signal).all(`${place(connection) ?? '/user'}/repos`, Repo)
 
   return {
-    async check(connection, signal) {
-      const { login, avatar_url: avatarUrl, created: createdAt } = await account(connection, signal)
-      const { organization } = connection
-      if (organization !== undefined)
-        await rest.call(connection, `/orgs/${encodeURIComponent(organization)}`, z.object({}), { signal })
-      return accountOf(login, organization, { avatarUrl, createdAt })
-    },
+    check: (connection, signal) => rest(connection, signal).check(User, place(connection)),
     async repositories(connection, search, signal) {
-      return searched((await all(connection, signal)).map(shown), search)
+      return searched((await all(connection, signal)).map(repositoryOf), search)
     },
     async token(connection, id, signal) {
-      const found = await find(connection, id, signal)
-      const { login } = await account(connection, signal)
+      const { cloneUrl, mayPush } = await find(connection, id, signal)
+      const { name: username } = await rest(connection, signal).call('/user', User)
       return {
         token: tokenOf(connection),
-        username: login,
-        cloneUrl: found.clone_url,
+        username,
+        cloneUrl,
         expiresAt: null,
-        permissions: { contents: found.permissions?.push === true ? 'write' : 'read', repositories: 'all' },
+        permissions: { contents: mayPush === true ? 'write' : 'read', repositories: 'all' },
       }
     },
     async ensureWebhook(connection, id, hook, signal) {
-      const { full_name: fullName } = await find(connection, id, signal)
+      const { fullName } = await find(connection, id, signal)
       const path = `/repos/${fullName.split('/').map(encodeURIComponent).join('/')}/hooks`
-      return rest.ensureHook(connection, path, HOOKS, hook, signal)
+      return rest(connection, signal).ensureHook(path, HOOKS, hook)
     },
     async createRepository(connection, repository, signal) {
-      const call = { method: 'POST' as const, body: creationOf(repository), signal }
       const path = repository.importUrl === undefined ? '/user/repos' : '/repos/migrate'
-      return shown(await rest.call(connection, path, Repo, call))
+      const body = creationOf(repository)
+      return repositoryOf(await rest(connection, signal).call(path, Repo, { method: 'POST', body }))
     },
     async usage(connection, signal) {
       const repositories = await all(connection, signal)
-      const kilobytes = repositories.reduce((sum, { size }) => sum + (size ?? 0), 0)
-      return { repositoryCount: repositories.length, kilobytes }
+      const sum = repositories.reduce((before, { kilobytes }) => before + (kilobytes ?? 0), 0)
+      return { repositoryCount: repositories.length, kilobytes: sum }
     },
   }
 }

@@ -1,12 +1,19 @@
 import { createPrivateKey } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { z } from 'zod'
-import { CREDENTIAL_KEYS, type Credentials } from '../../contracts/sources/providers.ts'
+import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
-import { type Checked, type Connection, type HookPlace, SourceError, type SourceProvider } from './port.ts'
-import { GitHubRepository, gitHubRepository, searched, Text } from './repositories.ts'
-import { hostOf, Rest, type RestForm } from './rest.ts'
+import {
+  type Checked,
+  type Connection,
+  type HookPlace,
+  SourceError,
+  type SourcePort,
+  type SourceProvider,
+} from './port.ts'
+import { GITHUB_REPOSITORY, repositoryAt, searched, Text } from './repositories.ts'
+import { hostOf, restOf } from './rest.ts'
 
 const Permissions = z.record(z.string(), z.string())
 const Installation = z
@@ -31,7 +38,7 @@ const Installation = z
     }),
   )
 const Token = z.object({ token: z.string().min(1), expires_at: z.string(), permissions: Permissions.optional() })
-const Repo = GitHubRepository.extend({ pushed_at: Text })
+const Repo = repositoryAt({ ...GITHUB_REPOSITORY, pushedAt: 'pushed_at' })
 const App = z.object({ id: z.int(), slug: z.string(), html_url: z.string(), pem: z.string() })
 const Hook = z.object({ url: Text })
 const Delivery = z.object({ delivered_at: z.string(), status_code: z.int() })
@@ -44,39 +51,40 @@ const HOOK = '/app/hook/config'
 const [LIFE, BACKDATED] = [540, 30]
 
 /** A GitHub App, by GitHub's REST interface (docs.github.com/rest); on a server of one's own, below `/api/v3`. */
-export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
-  const rest = new Rest(fetch, formAt(now))
+export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider & Pick<SourcePort, 'makeApp'> {
+  const rest = restAs(fetch, (connection) => appToken(connection, now()))
+  const restWith = (token: string) => restAs(fetch, () => `Bearer ${token}`)
   const issue = (connection: Connection, body: object, signal?: AbortSignal) =>
-    rest.call(connection, `${placeOf(connection)}/access_tokens`, Token, { method: 'POST', body, signal })
+    rest(connection, signal).call(`${placeOf(connection)}/access_tokens`, Token, { method: 'POST', body })
   /** An App has one webhook for all its repositories. */
   const writeHook = (connection: Connection, { url, secret }: HookPlace, signal?: AbortSignal) => {
     const body = { url, content_type: 'json', secret, insecure_ssl: '0' }
-    return rest.call(connection, HOOK, Hook, { method: 'PATCH', body, signal })
+    return rest(connection, signal).call(HOOK, Hook, { method: 'PATCH', body })
   }
 
   return {
-    check: async (connection, signal) => rest.call(connection, placeOf(connection), Installation, { signal }),
+    check: async (connection, signal) => rest(connection, signal).call(placeOf(connection), Installation),
     async repositories(connection, search, signal) {
       const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
-      const found = await rest.all(withToken(connection, token), '/installation/repositories', Repo, signal)
-      const repositories = found.map((repo) => gitHubRepository(repo, repo.pushed_at))
-      return searched(repositories, search)
+      const { all } = restWith(token)(connection, signal)
+      return searched(await all('/installation/repositories', Repo), search)
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }
       const body = { repository_ids: [Number(safeId(id, NUMBER))], permissions }
       const { token, expires_at: expiresAt, permissions: given } = await issue(connection, body, signal)
-      const found = await rest.call(withToken(connection, token), `/repositories/${id}`, Repo, { signal })
+      const { cloneUrl } = await restWith(token)(connection, signal).call(`/repositories/${id}`, Repo)
       const all = { ...(given ?? permissions), repositories: 'one' }
-      return { token, username: 'x-access-token', cloneUrl: found.clone_url, expiresAt, permissions: all }
+      return { token, username: 'x-access-token', cloneUrl, expiresAt, permissions: all }
     },
     async ensureWebhook(connection, id, hook, signal) {
       // Answers NotFound for a repository that the installation does not reach.
       await issue(connection, { repository_ids: [Number(safeId(id, NUMBER))] }, signal)
-      const before = await rest.call(connection, HOOK, Hook, { signal })
+      const { call } = rest(connection, signal)
+      const before = await call(HOOK, Hook)
       await writeHook(connection, hook, signal)
-      const { events } = await rest.call(connection, '/app', Events, { signal })
-      const [last] = await rest.call(connection, '/app/hook/deliveries?per_page=1', z.array(Delivery), { signal })
+      const { events } = await call('/app', Events)
+      const [last] = await call('/app/hook/deliveries?per_page=1', z.array(Delivery))
       return {
         url: hook.url,
         isActive: true,
@@ -89,8 +97,8 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     async makeApp(baseUrl, code, hook, signal) {
       const path = `/app-manifests/${safeId(code, /^[A-Za-z0-9_-]{1,128}$/)}/conversions`
       const connection: Connection = { provider: 'GitHub', baseUrl, credentials: {} }
-      const call = { method: 'POST' as const, signal }
-      const { id, slug, html_url: htmlUrl, pem } = await rest.call(withToken(connection, ''), path, App, call)
+      const asNobody = restAs(fetch, () => undefined)(connection, signal)
+      const { id, slug, html_url: htmlUrl, pem } = await asNobody.call(path, App, { method: 'POST' })
       const { appId, appSlug, privateKey, webhookSecret } = CREDENTIAL_KEYS
       const credentials = { [appId]: String(id), [appSlug]: slug, [privateKey]: pem, [webhookSecret]: hook.secret }
       await writeHook({ ...connection, credentials }, hook, signal)
@@ -99,16 +107,19 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
   }
 }
 
-const formAt = (now: () => number): RestForm => ({
-  base: (connection) => (connection.baseUrl === PUBLIC ? 'https://api.github.com' : `${hostOf(connection)}/api/v3`),
-  headers: async ({ credentials }) => {
-    const authorization = await authorizationOf(credentials, now())
-    const accept = 'application/vnd.github+json'
-    return { accept, 'x-github-api-version': API_VERSION, ...(authorization !== undefined && { authorization }) }
-  },
-  pageSize: 'per_page',
-  pageIn: 'repositories',
-})
+type Authorization = string | undefined | Promise<string>
+
+const restAs = (fetch: OutgoingFetch, authorizationOf: (connection: Connection) => Authorization) =>
+  restOf(fetch, {
+    base: (connection) => (connection.baseUrl === PUBLIC ? 'https://api.github.com' : `${hostOf(connection)}/api/v3`),
+    headers: async (connection) => {
+      const authorization = await authorizationOf(connection)
+      const accept = 'application/vnd.github+json'
+      return { accept, 'x-github-api-version': API_VERSION, ...(authorization !== undefined && { authorization }) }
+    },
+    pageSize: 'per_page',
+    pageIn: 'repositories',
+  })
 
 /** @throws SourceError NotFound */
 function placeOf({ installationId }: Connection): string {
@@ -116,18 +127,8 @@ function placeOf({ installationId }: Connection): string {
   throw new SourceError('NotFound', 'The GitHub App is not installed yet.')
 }
 
-/** No Secret can have an entry of this name. */
-const INSTALLATION_TOKEN = 'token of an installation'
-
-/** @param token empty for what is asked without credentials */
-const withToken = (connection: Connection, token: string): Connection => {
-  return { ...connection, credentials: { [INSTALLATION_TOKEN]: token } }
-}
-
-/** With a token of an installation, else as the App itself. */
-async function authorizationOf(credentials: Credentials, now: number): Promise<string | undefined> {
-  const token = credentials[INSTALLATION_TOKEN]
-  if (token !== undefined) return token === '' ? undefined : `Bearer ${token}`
+/** The App itself, by its key. */
+async function appToken({ credentials }: Connection, now: number): Promise<string> {
   const seconds = Math.floor(now / 1000)
   try {
     const signed = await new SignJWT()

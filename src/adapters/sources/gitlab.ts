@@ -1,45 +1,33 @@
 import { z } from 'zod'
+import { readAt } from '../../core/readAt.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
-import type { SourceProvider } from './port.ts'
-import { repositoryOf, Text } from './repositories.ts'
-import { accountOf, type HookForm, hostOf, Rest, tokenOf } from './rest.ts'
+import type { Connection, SourceProvider } from './port.ts'
+import { repositoryAt, Text } from './repositories.ts'
+import { Account, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
 
-const User = z.object({ username: z.string(), avatar_url: Text, created_at: Text })
-const Project = z
-  .object({
-    id: z.int(),
-    path_with_namespace: z.string(),
-    web_url: z.string(),
-    http_url_to_repo: z.string(),
-    default_branch: Text,
-    visibility: z.string(),
-    archived: z.boolean().nullish(),
-    description: Text,
-    last_activity_at: Text,
-  })
-  .transform((project) =>
-    repositoryOf({
-      id: String(project.id),
-      fullName: project.path_with_namespace,
-      url: project.web_url,
-      cloneUrl: project.http_url_to_repo,
-      defaultBranch: project.default_branch ?? '',
-      isPrivate: project.visibility !== 'public',
-      isArchived: project.archived ?? false,
-      description: project.description || null,
-      pushedAt: project.last_activity_at ?? null,
-    }),
-  )
+const User = readAt({ name: 'username', avatarUrl: 'avatar_url', createdAt: 'created_at' }, Account)
+const Project = repositoryAt({
+  id: 'id',
+  fullName: 'path_with_namespace',
+  url: 'web_url',
+  cloneUrl: 'http_url_to_repo',
+  defaultBranch: 'default_branch',
+  isPrivate: 'visibility',
+  isArchived: 'archived',
+  description: 'description',
+  pushedAt: 'last_activity_at',
+})
 const DeployToken = z.object({ username: z.string(), token: z.string(), expires_at: Text })
 
 const EVENTS = { push_events: true, tag_push_events: true, merge_requests_events: true }
 const HOOKS: HookForm = {
-  schema: z
-    .object({ id: z.int(), url: z.string(), alert_status: Text })
-    .transform(({ id, url, alert_status: state }) => {
-      return { id: String(id), url, isActive: (state ?? 'executable') === 'executable', events: Object.keys(EVENTS) }
+  schema: readAt(
+    { id: 'id', url: 'url', isActive: 'alert_status' },
+    ToldHook.omit({ events: true }).extend({
+      isActive: Text.transform((state) => (state ?? 'executable') === 'executable'),
     }),
+  ).transform((hook) => ({ ...hook, events: Object.keys(EVENTS) })),
   body: ({ url, secret }) => ({ url, token: secret, enable_ssl_verification: true, ...EVENTS }),
   change: 'PUT',
 }
@@ -49,37 +37,28 @@ const TOKEN_MILLISECONDS = 86_400_000
 
 /** GitLab, by version 4 of its REST interface (docs.gitlab.com/api). Its token needs the scope `api`. */
 export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
-  const rest = new Rest(fetch, {
+  const rest = restOf(fetch, {
     base: (connection) => `${hostOf(connection)}/api/v4`,
     headers: (connection) => ({ authorization: `Bearer ${tokenOf(connection)}` }),
     pageSize: 'per_page',
   })
   const project = (id: string) => `/projects/${safeId(id, NUMBER)}`
-  const group = (organization: string) => `/groups/${encodeURIComponent(organization)}`
+  const group = ({ organization }: Connection, below: string) =>
+    organization === undefined ? undefined : `/groups/${encodeURIComponent(organization)}${below}`
 
   return {
-    async check(connection, signal) {
-      const { organization } = connection
-      const user = await rest.call(connection, '/user', User, { signal })
-      if (organization !== undefined)
-        await rest.call(connection, `${group(organization)}?with_projects=false`, z.object({}), { signal })
-      return accountOf(user.username, organization, { avatarUrl: user.avatar_url, createdAt: user.created_at })
-    },
+    check: (connection, signal) => rest(connection, signal).check(User, group(connection, '?with_projects=false')),
     async repositories(connection, search = '', signal) {
-      const { organization } = connection
-      const place =
-        organization === undefined
-          ? '/projects?membership=true'
-          : `${group(organization)}/projects?include_subgroups=true`
+      const place = group(connection, '/projects?include_subgroups=true') ?? '/projects?membership=true'
       const words = search === '' ? '' : `&search=${encodeURIComponent(search)}`
-      return rest.all(connection, `${place}&order_by=id${words}`, Project, signal)
+      return rest(connection, signal).all(`${place}&order_by=id${words}`, Project)
     },
     async token(connection, id, signal) {
-      const { cloneUrl } = await rest.call(connection, project(id), Project, { signal })
+      const { call } = rest(connection, signal)
+      const { cloneUrl } = await call(project(id), Project)
       const expiresAt = new Date(now() + TOKEN_MILLISECONDS).toISOString()
       const body = { name: 'freehold', scopes: ['read_repository'], expires_at: expiresAt }
-      const path = `${project(id)}/deploy_tokens`
-      const made = await rest.call(connection, path, DeployToken, { method: 'POST', body, signal })
+      const made = await call(`${project(id)}/deploy_tokens`, DeployToken, { method: 'POST', body })
       return {
         token: made.token,
         username: made.username,
@@ -89,6 +68,6 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
       }
     },
     ensureWebhook: async (connection, id, hook, signal) =>
-      rest.ensureHook(connection, `${project(id)}/hooks`, HOOKS, hook, signal),
+      rest(connection, signal).ensureHook(`${project(id)}/hooks`, HOOKS, hook),
   }
 }

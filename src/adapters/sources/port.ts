@@ -1,19 +1,15 @@
 import { z } from 'zod'
-import type { Credentials, Provider } from '../../contracts/sources/providers.ts'
+import type { Credentials } from '../../contracts/sources/providers.ts'
 import { ReasonedError } from '../../core/failure.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 
-/** How one connection of a tenant is spoken to. */
-export type Connection = {
-  readonly provider: Provider
-  readonly baseUrl: string
-  readonly organization?: string | undefined
-  readonly username?: string | undefined
-  readonly installationId?: string | undefined
-  readonly credentials: Credentials
-  /** Over ssh: the key that the host showed first. */
-  readonly hostKey?: string | undefined
-}
+type Spec = DeploymentSource['spec']
+type Status = NonNullable<DeploymentSource['status']>
+
+/** How one connection of a tenant is spoken to; `hostKey` is the one that a host showed first over ssh. */
+export type Connection = Readonly<
+  Pick<Spec, 'provider' | 'baseUrl' | 'organization' | 'username' | 'installationId'> & Pick<Status, 'hostKey'>
+> & { readonly credentials: Credentials }
 
 /** The connection that a source stands for. */
 export function connectionTo(
@@ -24,20 +20,8 @@ export function connectionTo(
   return { provider, baseUrl, organization, username, installationId, credentials, hostKey: status?.hostKey }
 }
 
-/** What a provider says about whoever signs in. */
-export type Checked = {
-  accountName?: string
-  accountType?: 'User' | 'Organization'
-  /** Over ssh: the key that the host showed. */
-  hostKey?: string | undefined
-  installation?: {
-    avatarUrl?: string | undefined
-    repositorySelection: 'All' | 'Selected'
-    permissions: Record<string, string>
-    suspendedAt?: string | undefined
-    createdAt?: string | undefined
-  }
-}
+/** What a provider says about whoever signs in, and of a host over ssh the key that it showed. */
+export type Checked = Pick<Status, 'accountName' | 'accountType' | 'hostKey' | 'installation'>
 
 export const Repository = z.object({
   id: z.string(),
@@ -131,7 +115,7 @@ export interface SourcePort {
 
 /** One provider: what it can do. Nobody can do everything. */
 export type SourceProvider = Pick<SourcePort, 'check' | 'repositories' | 'token'> &
-  Partial<Pick<SourcePort, 'ensureWebhook' | 'createRepository' | 'usage' | 'makeApp'>>
+  Partial<Pick<SourcePort, 'ensureWebhook' | 'createRepository' | 'usage'>>
 
 export type SourceReason =
   | 'CredentialRejected'

@@ -1,11 +1,9 @@
-import { z } from 'zod'
 import { MANIFEST_TYPES } from '../../contracts/registry/names.ts'
+import { TokenAnswer, tokenPlace, wantsToken } from '../../contracts/registry/tokens.ts'
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { ask, basic, send } from './calls.ts'
 import { type Connection, type RegistryVerdict, SourceError } from './port.ts'
-
-const Token = z.object({ token: z.string().optional(), access_token: z.string().optional() })
 
 /**
  * Asks a registry as whoever pulls would (OCI distribution specification; token authentication of the distribution
@@ -56,14 +54,9 @@ async function authorizationFor(
   const challenge = first.headers.get('www-authenticate') ?? ''
   const password = credentials[CREDENTIAL_KEYS.password] ?? ''
   const account = basic(username, password)
-  if (!/^bearer\s/i.test(challenge)) return account
-  const word = (name: string) => new RegExp(`[\\s,]${name}="([^"]*)"`).exec(challenge)?.[1]
-  const realm = URL.parse(word('realm') ?? '')
-  if (realm === null) throw new SourceError('Unreachable', 'The registry names no place to get a token from.')
-  const service = word('service')
-  if (service !== undefined) realm.searchParams.set('service', service)
-  if (repository !== undefined) realm.searchParams.set('scope', `repository:${repository}:pull`)
+  if (!wantsToken(challenge)) return account
+  const place = tokenPlace(challenge, repository)
+  if (place === undefined) throw new SourceError('Unreachable', 'The registry names no place to get a token from.')
   const headers: Record<string, string> = password === '' ? {} : { authorization: account }
-  const { token, access_token: accessToken } = await ask(fetch, realm.href, Token, { headers, signal })
-  return `Bearer ${token ?? accessToken ?? ''}`
+  return ask(fetch, place, TokenAnswer, { headers, signal })
 }

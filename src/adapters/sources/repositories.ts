@@ -1,55 +1,64 @@
 import { z } from 'zod'
-import type { Repository } from './port.ts'
+import { type Places, readAt } from '../../core/readAt.ts'
+import { Repository } from './port.ts'
 
 export const Text = z.string().nullish()
 
+/** As hosts count things, or name them. */
+export const Id = z.union([z.int(), z.string()]).transform(String)
+
+/** What hosts say of a repository. */
+export const ToldRepository = z.object({
+  id: Id,
+  fullName: z.string(),
+  url: z.string(),
+  cloneUrl: z.string(),
+  defaultBranch: Text,
+  /** GitLab says by a word who sees it. */
+  isPrivate: z.union([z.boolean(), z.string().transform((visibility) => visibility !== 'public')]),
+  isArchived: z.boolean().nullish(),
+  description: Text,
+  language: Text,
+  pushedAt: Text,
+})
+type Told = Pick<Repository, 'id' | 'fullName' | 'url'> & {
+  [Name in keyof z.output<typeof ToldRepository>]?: Repository[Name] | null | undefined
+}
+
 /** A repository of which a host says no more than this. Its owner and its name are the parts of its full name. */
-export function repositoryOf(told: Pick<Repository, 'id' | 'fullName' | 'url'> & Partial<Repository>): Repository {
+export function repositoryOf(told: Told): Repository {
   const parts = told.fullName.split('/')
-  return {
+  return Repository.parse({
+    ...told,
     name: parts.at(-1) ?? '',
     owner: parts.slice(0, -1).join('/'),
-    cloneUrl: told.url,
-    defaultBranch: '',
-    isPrivate: true,
-    isArchived: false,
-    description: null,
-    language: null,
-    pushedAt: null,
-    ...told,
-  }
+    cloneUrl: told.cloneUrl ?? told.url,
+    defaultBranch: told.defaultBranch ?? '',
+    isPrivate: told.isPrivate ?? true,
+    isArchived: told.isArchived ?? false,
+    description: told.description || null,
+    language: told.language || null,
+    pushedAt: told.pushedAt ?? null,
+  })
 }
+
+/** Reads a repository, whose fields a host has at these places. */
+export const repositoryAt = (places: Places) => readAt(places, ToldRepository).transform(repositoryOf)
 
 /** Those with the words in their name. */
 export function searched<Found extends Pick<Repository, 'fullName'>>(found: readonly Found[], words = ''): Found[] {
   return found.filter(({ fullName }) => fullName.toLowerCase().includes(words.toLowerCase()))
 }
 
-/** A repository as GitHub tells it, and Gitea after it; each adds what only it says. */
-export const GitHubRepository = z.object({
-  id: z.int(),
-  full_name: z.string(),
-  html_url: z.string(),
-  clone_url: z.string(),
-  default_branch: Text,
-  private: z.boolean(),
-  archived: z.boolean().nullish(),
-  description: Text,
-  language: Text,
-})
-
-/** @param pushedAt which of its times tells of the last push is the provider's own */
-export function gitHubRepository(repo: z.output<typeof GitHubRepository>, pushedAt: string | null | undefined) {
-  return repositoryOf({
-    id: String(repo.id),
-    fullName: repo.full_name,
-    url: repo.html_url,
-    cloneUrl: repo.clone_url,
-    defaultBranch: repo.default_branch ?? '',
-    isPrivate: repo.private,
-    isArchived: repo.archived ?? false,
-    description: repo.description || null,
-    language: repo.language || null,
-    pushedAt: pushedAt ?? null,
-  })
-}
+/** As GitHub tells of a repository, and Gitea after it; which of its times is that of the last push is its own. */
+export const GITHUB_REPOSITORY = {
+  id: 'id',
+  fullName: 'full_name',
+  url: 'html_url',
+  cloneUrl: 'clone_url',
+  defaultBranch: 'default_branch',
+  isPrivate: 'private',
+  isArchived: 'archived',
+  description: 'description',
+  language: 'language',
+} as const

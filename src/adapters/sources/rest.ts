@@ -3,9 +3,10 @@ import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { ask, type Call } from './calls.ts'
 import { type Checked, type Connection, type HookPlace, REPOSITORIES_MAX, type Webhook } from './port.ts'
+import { Id, Text } from './repositories.ts'
 
 /** How the REST interface of a provider is spoken to: what differs from one to the next. */
-export type RestForm = {
+type RestForm = {
   /** Where it begins. */
   readonly base: (connection: Connection) => string
   /** Headers by which a connection signs in, and those that the interface wants. */
@@ -16,9 +17,16 @@ export type RestForm = {
   readonly pageIn?: string
 }
 
+/** Whose a token is that reaches all that its account does. */
+export const Account = z.object({ name: z.string(), avatarUrl: Text, createdAt: Text })
+type Account = z.output<typeof Account>
+
+/** Of a webhook, what hosts say of it. */
+export const ToldHook = z.object({ id: Id, url: Text, isActive: z.boolean(), events: z.array(z.string()) })
+
 /** How webhooks of a repository are written; `schema` reads one of them. */
 export type HookForm = {
-  readonly schema: z.ZodType<{ id: string; url: string; isActive: boolean; events: string[] }>
+  readonly schema: z.ZodType<z.output<typeof ToldHook>>
   readonly body: (hook: HookPlace) => object
   /** What only a new one is made with. */
   readonly born?: object
@@ -27,73 +35,58 @@ export type HookForm = {
 
 const PAGE_SIZE = 50
 
-/** Calls of one provider. @throws SourceError by status, and for answers of another form */
-export class Rest {
-  readonly #fetch: OutgoingFetch
-  readonly #form: RestForm
-
-  constructor(fetch: OutgoingFetch, form: RestForm) {
-    this.#fetch = fetch
-    this.#form = form
-  }
-
-  async call<Schema extends z.ZodType>(
-    connection: Connection,
-    path: string,
-    schema: Schema,
-    call: Call = {},
-  ): Promise<z.output<Schema>> {
-    const { base, headers } = this.#form
-    return ask(this.#fetch, `${base(connection)}${path}`, schema, { ...call, headers: await headers(connection) })
-  }
-
-  /** Page after page, until one is not full or there are as many as are read. */
-  async all<Item extends z.ZodType>(
-    connection: Connection,
-    path: string,
-    item: Item,
-    signal?: AbortSignal,
-  ): Promise<z.output<Item>[]> {
-    const { pageSize, pageIn } = this.#form
-    const page = z.preprocess((answer) => (pageIn === undefined ? answer : Object(answer)[pageIn]), z.array(item))
-    const items: z.output<Item>[] = []
-    for (let number = 1; items.length < REPOSITORIES_MAX; number += 1) {
-      const query = `${path.includes('?') ? '&' : '?'}page=${number}&${pageSize}=${PAGE_SIZE}`
-      const next = await this.call(connection, path + query, page, { signal })
-      items.push(...next)
-      if (next.length < PAGE_SIZE) break
+/** Calls of one provider for one connection. @throws SourceError by status, and for answers of another form */
+export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, pageIn }: RestForm) {
+  return (connection: Connection, signal?: AbortSignal) => {
+    async function call<Schema extends z.ZodType>(
+      path: string,
+      schema: Schema,
+      what: Pick<Call, 'method' | 'body'> = {},
+    ) {
+      return ask(fetch, `${base(connection)}${path}`, schema, { ...what, headers: await headers(connection), signal })
     }
-    return items.slice(0, REPOSITORIES_MAX)
-  }
 
-  /** Makes the webhook, or repairs it: its secret cannot be read, so it is written in any case. */
-  async ensureHook(
-    connection: Connection,
-    path: string,
-    { schema, body, born, change }: HookForm,
-    hook: HookPlace,
-    signal?: AbortSignal,
-  ): Promise<Webhook> {
-    const present = (await this.all(connection, path, schema, signal)).find(({ url }) => url === hook.url)
-    const { isActive, events } =
-      present === undefined
-        ? await this.call(connection, path, schema, { method: 'POST', body: { ...born, ...body(hook) }, signal })
-        : await this.call(connection, `${path}/${encodeURIComponent(present.id)}`, schema, {
-            method: change,
-            body: body(hook),
-            signal,
-          })
-    const created = present === undefined
-    return { url: hook.url, isActive, events, lastDeliveryAt: null, lastDeliveryStatus: null, created }
+    /** Page after page, until one is not full or there are as many as are read. */
+    async function all<Item extends z.ZodType>(path: string, item: Item): Promise<z.output<Item>[]> {
+      const page = z.preprocess((answer) => (pageIn === undefined ? answer : Object(answer)[pageIn]), z.array(item))
+      const items: z.output<Item>[] = []
+      for (let number = 1; items.length < REPOSITORIES_MAX; number += 1) {
+        const query = `${path.includes('?') ? '&' : '?'}page=${number}&${pageSize}=${PAGE_SIZE}`
+        const next = await call(path + query, page)
+        items.push(...next)
+        if (next.length < PAGE_SIZE) break
+      }
+      return items.slice(0, REPOSITORIES_MAX)
+    }
+
+    /** Whose the token is. @param organizationPath where the organization that is meant must be */
+    async function check(user: z.ZodType<Account>, organizationPath: string | undefined): Promise<Checked> {
+      const account = await call('/user', user)
+      if (organizationPath !== undefined) await call(organizationPath, z.object({}))
+      return accountOf(account, connection.organization)
+    }
+
+    /** Makes the webhook, or repairs it: its secret cannot be read, so it is written in any case. */
+    async function ensureHook(
+      path: string,
+      { schema, body, born, change }: HookForm,
+      hook: HookPlace,
+    ): Promise<Webhook> {
+      const present = (await all(path, schema)).find(({ url }) => url === hook.url)
+      const { isActive, events } =
+        present === undefined
+          ? await call(path, schema, { method: 'POST', body: { ...born, ...body(hook) } })
+          : await call(`${path}/${encodeURIComponent(present.id)}`, schema, { method: change, body: body(hook) })
+      const created = present === undefined
+      return { url: hook.url, isActive, events, lastDeliveryAt: null, lastDeliveryStatus: null, created }
+    }
+
+    return { call, all, check, ensureHook }
   }
 }
 
-/** Whose a token is that reaches all that its account does, or the organization that is meant. */
-export function accountOf(
-  name: string,
-  organization: string | undefined,
-  { avatarUrl, createdAt }: { avatarUrl?: string | null | undefined; createdAt?: string | null | undefined },
-): Checked {
+/** An account, or the organization that is meant of it. */
+export function accountOf({ name, avatarUrl, createdAt }: Account, organization: string | undefined): Checked {
   return {
     accountName: organization ?? name,
     accountType: organization === undefined ? 'User' : 'Organization',

@@ -2,12 +2,15 @@ import { expect } from 'chai'
 import request from 'supertest'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
-import { FakeActivityStore } from '../../adapters/activity/fake.ts'
 import type { ResourcePath, Sighting } from '../../adapters/activity/port.ts'
+import { SecretActivity } from '../../adapters/activity/secrets.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { silentLog } from '../../core/log.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
+import { secret } from '../../kube/builtin.ts'
+import { FakeKubeClient } from '../../kube/fake.ts'
 import type { FinishedRequest } from '../http/witness.ts'
 import { ActivityRecorder } from '../records/activity/recorder.ts'
 import { toldByRequest } from './requests.ts'
@@ -24,7 +27,7 @@ const BASE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorcluste
 
 async function world() {
   const told: FinishedRequest[] = []
-  const store = new FakeActivityStore()
+  const store = new SecretActivity(new FakeKubeClient())
   const facade = await startFacade({ witness: (one) => void told.push(one) }, { activity: store })
   facade.boundary(BOUNDARY)
   facade.group(BOUNDARY, 'shop')
@@ -94,8 +97,11 @@ describe('requests as activity', () => {
 describe('the recorder of activity', () => {
   function recorder() {
     const clock = new ManualClock()
-    const store = new FakeActivityStore(() => clock.now())
-    return { clock, store, recorder: new ActivityRecorder({ store, clock, log: silentLog }) }
+    const client = new FakeKubeClient()
+    const store = new SecretActivity(client, () => clock.now())
+    /** The next write fails. */
+    const away = () => client.fail('create', secret, 'Unavailable')
+    return { store, away, recorder: new ActivityRecorder({ store, clock, log: silentLog }) }
   }
   const now = (more: Partial<Sighting> = {}) =>
     sighting({ occurredAt: new Date(new ManualClock().now()).toISOString(), ...more })
@@ -108,10 +114,10 @@ describe('the recorder of activity', () => {
   })
 
   it('says of what it tells itself that it is kept, once it is: it may end before', async () => {
-    const { store, recorder: made } = recorder()
+    const { store, away, recorder: made } = recorder()
     const one = now({ message: 'by the request' })
     made.note({ resource: NAME, sighting: one })
-    store.failures = 1
+    away()
     const again = { resource: NAME, sighting: { ...one, message: 'by the audit log', isSecondHand: true } }
     expect(await made.write([again]).catch((error) => error)).to.be.instanceOf(Error)
     await made.write([again])
@@ -120,8 +126,8 @@ describe('the recorder of activity', () => {
   })
 
   it('keeps what could not be written', async () => {
-    const { store, recorder: made } = recorder()
-    store.failures = 1
+    const { store, away, recorder: made } = recorder()
+    away()
     made.note({ resource: NAME, sighting: now() })
     await made.stop()
     await made.stop()
@@ -129,8 +135,8 @@ describe('the recorder of activity', () => {
   })
 
   it('says of what must be kept whether it was', async () => {
-    const { store, recorder: made } = recorder()
-    store.failures = 1
+    const { away, recorder: made } = recorder()
+    away()
     const failure = await made.write([{ resource: NAME, sighting: now() }]).catch((error) => error)
     expect(failure).to.be.instanceOf(Error)
   })
@@ -200,6 +206,19 @@ describe('reports of activity', () => {
     const { items } = (await list).body as { items: { id: string; occurredAt: string }[] }
     const old = items.filter(({ occurredAt }) => occurredAt === yesterday)
     expect(old.map((entry) => entry.id)).to.deep.equal([id])
+  })
+
+  it('are refused at what the caller is denied', async () => {
+    const denied = {
+      ...{ principalId: PERSON, principalType: 'User', actions: ['kernel/activity/*'], scopeIncarnation: 'life' },
+      scope: `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/denied`,
+    }
+    here.facade.put(VectorCluster, 'denied', {}, groupNamespace(BOUNDARY, 'shop'))
+    here.facade.put(DenyAssignment, crypto.randomUUID(), denied, boundaryNamespace(BOUNDARY))
+    const answer = await post({ resourceName: 'denied' })
+    expect([answer.status, answer.body.scope]).to.deep.equal([403, denied.scope])
+    expect(await here.store.read({ ...NAME, resourceName: 'denied' })).to.equal(undefined)
+    expect((await post({})).status).to.equal(200)
   })
 
   it('name their error as problem details', async () => {

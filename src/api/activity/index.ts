@@ -5,11 +5,12 @@ import { CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { redacted } from '../../core/redaction.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
+import { requireBelow, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { isThere } from '../records/activity/subjects.ts'
-import { configRoute, listRoute } from '../resources/collection/columns.ts'
+import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
@@ -22,6 +23,7 @@ declare module '../http/context.ts' {
 }
 
 const ACTIVITY = '{B}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity'
+const WRITE = 'kernel/activity/write'
 /** Clocks of callers may be a little ahead. */
 const AHEAD_MAX = 300_000
 const DAY = 86_400_000
@@ -69,6 +71,8 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   const { services, parameters, body, caller, correlationId, address } = context
   const { resourceGroup, resourceType, resourceName } = body
   const resource = { boundaryId: parameters.boundaryId, resourceGroup, resourceType, resourceName }
+  const scope = resourceScope(resource.boundaryId, resourceGroup, resourceType, resourceName)
+  await requireBelow(context as Context, WRITE, scope)
   await findGroup(context, resource.boundaryId, resourceGroup)
   if (!isThere(services.records, resource)) throw missing(resource)
   const now = services.clock.now()
@@ -108,30 +112,12 @@ function refused(message: string): PlatformError {
   return new PlatformError('invalid-activity', message)
 }
 
-const LIST = {
-  auth: action('kernel/activity/read'),
-  errors: 'problem',
-  dto: ActivityEntry,
-  columns: {
-    occurredAt: dateTime<ActivityEntry>('Time'),
-    action: text<ActivityEntry>('Action', { isSearched: true }),
-    actor: text<ActivityEntry>('Actor', {
-      of: ({ actor }) => actor.principalId ?? actor.displayName,
-      isSorted: false,
-      isSearched: true,
-    }),
-    outcome: enumeration<ActivityEntry>('Outcome', OUTCOMES, { isSorted: false }),
-    channel: enumeration<ActivityEntry>('Channel', CHANNELS, { isSorted: false }),
-  },
-  sort: '-occurredAt',
-} as const
-
 export const activityRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     '{B}/activity',
     {
-      auth: action('kernel/activity/write'),
+      auth: action(WRITE),
       summary: 'Report what was done to a resource by something that the platform does not see',
       errors: 'problem',
       body: ActivityRequest,
@@ -139,10 +125,25 @@ export const activityRoutes: readonly RouteDraft[] = [
     },
     report,
   ),
-  listRoute(ACTIVITY, { ...LIST, summary: 'What was done to a resource, newest first', rows: entriesOf }),
-  configRoute(`${ACTIVITY}/config`, {
-    ...LIST,
-    summary: 'What the list of activity can be asked for',
+  ...listWithConfig(ACTIVITY, {
+    auth: action('kernel/activity/read'),
+    errors: 'problem',
+    dto: ActivityEntry,
+    columns: {
+      occurredAt: dateTime('Time'),
+      action: text('Action', { isSearched: true }),
+      actor: text<ActivityEntry>('Actor', {
+        of: ({ actor }) => actor.principalId ?? actor.displayName,
+        isSorted: false,
+        isSearched: true,
+      }),
+      outcome: enumeration('Outcome', OUTCOMES, { isSorted: false }),
+      channel: enumeration('Channel', CHANNELS, { isSorted: false }),
+    },
+    sort: '-occurredAt',
+    summary: 'What was done to a resource, newest first',
+    rows: entriesOf,
+    configSummary: 'What the list of activity can be asked for',
     collection: 'activity',
     actionPrefix: 'kernel/activity',
     before: entriesOf,

@@ -61,11 +61,7 @@ function actorDto({ actor }: Entry, known: ReadonlyMap<string, Principal>): Acti
   if ('platform' in actor) return { principalId: null, principalType: 'Platform', displayName: 'Freehold' }
   if ('kubernetes' in actor) return { principalId: null, principalType: 'Kubernetes', displayName: actor.kubernetes }
   const { principalId } = actor
-  const { principalType, displayName } = known.get(principalId) ?? {}
-  const isAccount = principalType === 'ServicePrincipal'
-  return {
-    principalId,
-    principalType: isAccount ? 'ServicePrincipal' : 'User',
-    displayName: displayName ?? principalId,
-  }
+  const { principalType: type, displayName } = known.get(principalId) ?? {}
+  const principalType = type === 'ServicePrincipal' ? type : 'User'
+  return { principalId, principalType, displayName: displayName ?? principalId }
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { until } from '../../../test/make/until.ts'
-import { FakeActivityStore } from '../../adapters/activity/fake.ts'
+import { SecretActivity } from '../../adapters/activity/secrets.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { silentLog } from '../../core/log.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
@@ -26,7 +26,7 @@ async function world(replicas = 1) {
   const { apiVersion, kind, resource } = ResourceGroup
   client.seed(resource, { apiVersion, kind, metadata: { name: 'shop', namespace: boundaryNamespace(BOUNDARY) } })
   const clock = new ManualClock()
-  const store = new FakeActivityStore(() => clock.now())
+  const store = new SecretActivity(new FakeKubeClient(), () => clock.now())
   const sets = await Promise.all(
     Array.from({ length: replicas }, async () => {
       const caches = new CacheSet({ client })

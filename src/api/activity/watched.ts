@@ -1,16 +1,14 @@
-import type { ActivityStore, ResourcePath } from '../../adapters/activity/port.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Entry } from '../../adapters/activity/port.ts'
 import { messageOf } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
-import type { Log } from '../../core/log.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Services } from '../http/context.ts'
-import type { ActivityRecorder, Sighting } from '../records/activity/recorder.ts'
+import type { ActivityRecorder, RecorderOptions, ResourcePath, Sighting } from '../records/activity/recorder.ts'
 import { afterOf, kindOfSegment } from '../records/activity/subjects.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 
@@ -21,14 +19,11 @@ const SAME_DELETION = 600_000
 
 const INCOMPLETE = 'Seen by the watch: who it was is known by the name of the client only, and changes may be missing.'
 
-export type FollowOptions = {
+export type FollowOptions = RecorderOptions & {
   client: Pick<KubeClient, 'get'>
   caches: { get<T extends KubeObject>(resource: Resource): Pick<WatchCache<T>, 'subscribe'> }
   records: Services['records']
   recorder: Pick<ActivityRecorder, 'write'>
-  store: Pick<ActivityStore, 'read'>
-  clock: Clock
-  log: Log
 }
 
 /**
@@ -67,9 +62,10 @@ async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, v
   const resource = placeOf(options, kind, object)
   if (resource === undefined) return
   try {
-    if (verb === 'delete' && (await isToldByRest(store, resource, clock.now()))) return
+    const now = clock.now()
+    if (verb === 'delete' && isToldByRest((await store.read(resource)) ?? [], now)) return
     const manager = verb === 'delete' ? undefined : await managerOf(options, kind, object)
-    await recorder.write([{ resource, sighting: sightingOf(kind, object, { verb, manager, now: clock.now() }) }])
+    await recorder.write([{ resource, sighting: sightingOf(kind, object, { verb, manager, now }) }])
   } catch (error) {
     log.warn({ resource, error: messageOf(error) }, 'A change that was watched could not be told of.')
   }
@@ -101,8 +97,7 @@ function placeOf({ records }: FollowOptions, { segment }: AnyKind, { metadata }:
   return { boundaryId, resourceGroup, resourceType: segment, resourceName: metadata.name }
 }
 
-async function isToldByRest(store: FollowOptions['store'], resource: ResourcePath, now: number): Promise<boolean> {
-  const entries = (await store.read(resource)) ?? []
+function isToldByRest(entries: readonly Entry[], now: number): boolean {
   return entries.some(
     ({ channel, action, outcome, occurredAt }) =>
       channel === 'Rest' &&

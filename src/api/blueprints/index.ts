@@ -3,7 +3,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { configRoute, listRoute } from '../resources/collection/columns.ts'
+import { listWithConfig } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { blueprintsOf, findBlueprint } from './catalogue.ts'
 import { DeployBlueprintRequest, DeployQuery, deployBlueprint } from './deploy.ts'
@@ -45,7 +45,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
   ...catalogueSources.routes(),
   ...syncRoutes,
   // No `collection`: the list holds what boundary, sources and platform keep, of each slug one.
-  listRoute(BLUEPRINTS, {
+  ...listWithConfig(BLUEPRINTS, {
     ...BLUEPRINT_LIST,
     auth: read,
     summary: 'What can be deployed in the boundary',
@@ -55,12 +55,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
       const blueprints = await blueprintsOf(context.services, boundaryId)
       return blueprints.map((each) => blueprintDto(each, context as Context, boundaryId))
     },
-  }),
-  configRoute(`${BLUEPRINTS}/config`, {
-    ...BLUEPRINT_LIST,
-    auth: read,
-    summary: 'What the list can be asked for',
-    dto: BlueprintDto,
+    configSummary: 'How the list can be sorted and filtered',
     collection: 'blueprints',
     actionPrefix: 'blueprints',
     before: inBoundary,
@@ -90,7 +85,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     `${BLUEPRINTS}/templates/validate`,
     {
       auth: write,
-      summary: 'What is wrong with a template',
+      summary: 'Check a template, and name what is wrong with it',
       body: TemplateContent,
       example,
       reply: TemplateValidationDto,
@@ -109,7 +104,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     {
       auth: read,
       scope: 'resourceGroup',
-      summary: 'Make what a blueprint describes; dryRun=true only says what would be done',
+      summary: 'Deploy a blueprint; dryRun=true only shows what would be done',
       query: DeployQuery,
       body: DeployBlueprintRequest,
       reply: z.union([BlueprintExecutionDto, BlueprintPlanDto]),
@@ -119,7 +114,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     `${DEPLOYS}/{executionId}/retry`,
-    { auth: read, summary: 'Try a failed deployment again', reply: BlueprintExecutionDto },
+    { auth: read, summary: 'Retry a failed deployment', reply: BlueprintExecutionDto },
     async (context) => {
       const { object, home } = await executions.find(context as Context)
       return retryExecution(context as never, home.boundaryId, object)

@@ -8,7 +8,7 @@ import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { configRoute, listRoute } from '../resources/collection/columns.ts'
+import { listWithConfig } from '../resources/collection/columns.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -52,7 +52,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
     if (found === undefined) {
       const above = named(SYSTEM_NAMESPACE)
       if (above === undefined) throw notFound(`Assignment "${assignmentId}" of boundary "${boundaryId}"`)
-      const message = `The assignment "${assignmentId}" stands above the boundary: it is taken away at ${above.spec.scope}.`
+      const message = `The assignment "${assignmentId}" was made above the boundary: remove it at ${above.spec.scope}.`
       throw new PlatformError('INHERITED_ASSIGNMENT', message, { scope: above.spec.scope })
     }
     const after = { removed: new Set([assignmentId]) }
@@ -63,36 +63,29 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
   })
 }
 
-const list = {
-  auth: action('boundaries/members/read'),
-  dto: BoundaryMemberDto,
-  columns: {
-    displayName: text('Name', { isFiltered: false, isSearched: true }),
-    email: text('E-mail', { isSearched: true }),
-    principalType: enumeration('Type', PRINCIPAL_TYPES, { isSorted: false }),
-    roleDefinitionName: text('Role'),
-    origin: enumeration('Origin', ORIGINS, { isSorted: false }),
-    scope: text('Scope', { isSorted: false }),
-    createdAt: dateTime('Created', { isFiltered: false }),
-  },
-  sort: 'displayName',
-  name: 'displayName',
-  id: 'assignmentId',
-} as const
-
 // A member is an assignment with its principal, inherited ones too: more than the objects of one kind in one place.
 export const memberRoutes: readonly RouteDraft[] = [
-  listRoute('{B}/members', {
-    ...list,
+  ...listWithConfig('{B}/members', {
+    auth: action('boundaries/members/read'),
+    dto: BoundaryMemberDto,
+    columns: {
+      displayName: text('Name', { isFiltered: false, isSearched: true }),
+      email: text('E-mail', { isSearched: true }),
+      principalType: enumeration('Type', PRINCIPAL_TYPES, { isSorted: false }),
+      roleDefinitionName: text('Role'),
+      origin: enumeration('Origin', ORIGINS, { isSorted: false }),
+      scope: text('Scope', { isSorted: false }),
+      createdAt: dateTime('Created', { isFiltered: false }),
+    },
+    sort: 'displayName',
+    name: 'displayName',
+    id: 'assignmentId',
     summary: 'Every assignment that reaches into the boundary',
     rows: async (context) => {
       const { metadata } = await findBoundary(context, context.parameters.boundaryId ?? '')
       return membersOf(context, metadata.name)
     },
-  }),
-  configRoute('{B}/members/config', {
-    ...list,
-    summary: 'What the list of members can be asked for',
+    configSummary: 'How the list of members can be sorted and filtered',
     collection: 'members',
     actionPrefix: 'boundaries/members',
     before: (context) => findBoundary(context, context.parameters.boundaryId ?? ''),
@@ -111,7 +104,7 @@ export const memberRoutes: readonly RouteDraft[] = [
   route(
     'DELETE',
     '{B}/members/{assignmentId}',
-    { auth: action('boundaries/members/manage'), summary: 'Take a role away' },
+    { auth: action('boundaries/members/manage'), summary: 'Remove a role from somebody' },
     removeMember,
   ),
 ]

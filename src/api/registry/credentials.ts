@@ -1,11 +1,11 @@
 import type { Credential } from '../../adapters/registry/port.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace, isUuid } from '../../core/names.ts'
-import { Boundary } from '../../crds/boundaries.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { isUuid } from '../../core/names.ts'
+import { parseScope, ROOT_SCOPE } from '../../core/scope.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { objectAt } from '../rules/grants.ts'
 import { type RegistryCaller, registryOf } from './service.ts'
 
 /** Of a person who shows an access token, in place of a user name. */
@@ -24,15 +24,20 @@ export async function bearerOf(
   password: string,
 ): Promise<Bearer | undefined> {
   const { signIn } = registryOf(services)
-  if (user === TOKEN_USER) return callerBearer(await signIn.byToken(password))
-  if (isUuid(user)) return callerBearer(await signIn.byClient(user, password, address ?? ''))
+  if (user === TOKEN_USER) {
+    const caller = await signIn.byToken(password)
+    return caller && callerBearer(caller, caller.expiresAt)
+  }
+  if (isUuid(user)) {
+    const caller = await signIn.byClient(user, password, address ?? '')
+    return caller && callerBearer(caller)
+  }
   return bearerWith(services, password, ['Boundary', 'Build'])
 }
 
-function callerBearer(caller: RegistryCaller | undefined): Bearer | undefined {
-  if (caller === undefined) return undefined
-  const { principalId, principalType, principalUid } = caller
-  return { principalId, principalType, principalUid }
+/** @param expiresAt of what was shown, if it expires; what is made from it must not outlive it */
+function callerBearer({ principalId, principalType, principalUid }: RegistryCaller, expiresAt?: number): Bearer {
+  return { principalId, principalType, principalUid, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
 /** Whom a credential of ours is of, if they are still there and what it was made for has not been made anew since. */
@@ -47,10 +52,8 @@ export async function bearerWith(
   const { principalId, principalType, principalUid, lives = {} } = credential
   for (const [place, life] of Object.entries(lives))
     if ((await lifeOf(services, principalId, place, (found) => found === life)) !== life) return undefined
-  if (principalType === 'Platform') return credential
-  return (await signIn.stands({ principalId, principalType, ...(principalUid !== undefined && { principalUid }) }))
-    ? credential
-    : undefined
+  const stands = principalType === 'Platform' || (await signIn.stands({ principalId, principalType, principalUid }))
+  return stands ? credential : undefined
 }
 
 /**
@@ -64,14 +67,11 @@ export async function lifeOf(
   fits: (life: string | undefined) => boolean = (life) => life !== undefined,
 ): Promise<string | undefined> {
   const [boundaryId = '', group] = place.split('/')
+  const scope = group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
   const known = () => {
-    const found =
-      group === undefined
-        ? records.peek(Boundary, { name: boundaryId })
-        : records.peek(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name: group })
+    const found = objectAt(records, parseScope(scope) ?? ROOT_SCOPE)
     return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
   }
-  const scope = group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
   await holdsNow(access, principalId, scope, () => fits(known()))
   return known()
 }

@@ -50,7 +50,6 @@ const auditRoute = listRoute('/resources/registries/audit', {
   sort: '-timestamp',
   limitName: 'limit',
   pageSizeDefault: 100,
-  answers: [503],
   rows: async ({ services, query }) => {
     const { correlation_id: correlationId, from, to, ...same } = query
     const wanted = Object.entries({ ...same, correlationId }).filter(([, value]) => value !== undefined)

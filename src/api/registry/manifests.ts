@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RegistryError } from '../../adapters/registry/port.ts'
+import { isRegistryError } from '../../adapters/registry/port.ts'
 import { pinnedBy } from '../../contracts/registry/retention.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -35,42 +35,42 @@ const ManifestQuery = z.object({
     .default('latest'),
 })
 
-/** @throws PlatformError UPSTREAM_FAILED */
-async function asking<Result>(work: () => Promise<Result>): Promise<Result> {
+/** A manifest, and what only its configuration tells. @throws PlatformError UPSTREAM_FAILED */
+async function readImage({ services, signal }: Context, repository: string, tag: string) {
+  const { registry } = registryOf(services)
   try {
-    return await work()
+    const manifest = await registry.manifest(repository, tag, { signal })
+    const { configuration = '' } = manifest ?? {}
+    const details = configuration === '' ? undefined : await registry.details(repository, configuration, { signal })
+    return { manifest, details }
   } catch (error) {
-    if (error instanceof RegistryError) throw new PlatformError('UPSTREAM_FAILED', error.message, {}, { cause: error })
-    throw error
+    if (!isRegistryError(error)) throw error
+    throw new PlatformError('UPSTREAM_FAILED', error.message, {}, { cause: error })
   }
 }
 
 /** Whoever may not pull is told what is told of a repository that is not there. */
 async function readManifest(context: Context<string, z.output<typeof ManifestQuery>>) {
-  const { services, caller, query, signal } = context
-  const { registry, uses } = registryOf(services)
+  const { services, caller, query } = context
+  const { uses } = registryOf(services)
   const { repository, tag } = query
   const missing = notFound(`The tag "${tag}" of repository "${repository.slice(0, 200)}"`)
   const name = await knownRepository(services, caller.principalId, repository)
   if (name === undefined || !(await rightsNow(services, caller.principalId, name, ['pull'])).has('pull')) throw missing
-  const manifest = await asking(() => registry.manifest(repository, tag, { signal }))
+  const { manifest, details } = await readImage(context, repository, tag)
   if (manifest === undefined) throw missing
-  const { digest, mediaType, sizeBytes, platforms, configuration = '' } = manifest
-  const details =
-    configuration === '' ? undefined : await asking(() => registry.details(repository, configuration, { signal }))
-  const pins = services.records.peekAll(RegistryPin, { namespace: boundaryNamespace(name.boundaryId) })
+  const { digest, mediaType, sizeBytes, platforms } = manifest
   const now = services.clock.now()
-  const active = pins.map(({ spec }) => spec).filter((pin) => Date.parse(pin.expiresAt) > now)
-  const own = active.filter((pin) => pin.repository === repository)
+  const pins = services.records
+    .peekAll(RegistryPin, { namespace: boundaryNamespace(name.boundaryId) })
+    .flatMap(({ spec }) => (spec.repository === repository && Date.parse(spec.expiresAt) > now ? [spec] : []))
   const { running } = (await uses())(repository)
   return ok({
-    repository,
-    tag,
-    ...{ digest, mediaType, sizeBytes },
+    ...{ repository, tag, digest, mediaType, sizeBytes },
     platforms: platforms.length > 0 ? [...platforms] : [details?.platform ?? []].flat(),
     createdAt: details?.createdAt ?? null,
     labels: { ...details?.labels },
-    isPinned: pinnedBy(own)(digest),
+    isPinned: pinnedBy(pins)(digest),
     isRunning: running.digests.has(digest) || running.tags.has(tag),
   })
 }
@@ -84,7 +84,6 @@ export const manifestRoutes: readonly RouteDraft[] = [
       summary: 'What a tag of a repository points to',
       query: ManifestQuery,
       reply: ManifestDto,
-      answers: [404, 502, 503],
     },
     readManifest,
   ),

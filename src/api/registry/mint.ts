@@ -5,7 +5,6 @@ import { PULL_SECRET, repositoryText } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
-import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceName } from '../../crds/fields.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { resourceScope } from '../callers/visibility.ts'
@@ -54,16 +53,12 @@ const RegistryBuildTokenDto = z
   })
   .meta({ id: 'RegistryBuildTokenDto' })
 
-type Limit = NonNullable<Credential['limit']>
-
-/** @param place the boundary or the group in whose present life it is good; for so many milliseconds */
-async function mint(context: Context, kind: 'Boundary' | 'Build', limit: Limit, place: string, milliseconds: number) {
+/** @param lives of the boundary or the group in whose present life it is good; for so many milliseconds */
+async function mint(context: Context, of: Pick<Credential, 'kind' | 'limit' | 'lives'>, milliseconds: number) {
   const { services, caller } = context
   const { principalId, principalType, principalUid } = caller
-  const lives = { [place]: (await lifeOf(services, principalId, place)) ?? '' }
   const expiresAt = services.clock.now() + milliseconds
-  const whose = { principalId, principalType, principalUid }
-  const password = await registryOf(services).keys.issue({ kind, ...whose, limit, lives, expiresAt })
+  const password = await registryOf(services).keys.issue({ ...of, principalId, principalType, principalUid, expiresAt })
   return { password, expiresAt: timestamp(expiresAt) }
 }
 
@@ -71,21 +66,25 @@ function unknown(field: string, value: string): PlatformError {
   return new PlatformError('REFERENCE_NOT_FOUND', `There is no ${field} "${value}" there.`, { field, value })
 }
 
-const NO_STORE = { headers: { 'cache-control': 'no-store' } }
+/** The present life of a boundary or a group, as credentials name it. @throws PlatformError REFERENCE_NOT_FOUND */
+async function livesAt({ services, caller }: Context, field: string, place: string): Promise<Record<string, string>> {
+  const life = await lifeOf(services, caller.principalId, place)
+  if (life === undefined) throw unknown(field, place.split('/').at(-1) ?? '')
+  return { [place]: life }
+}
 
 async function mintBoundary(context: Context<string, unknown, z.output<typeof MintBoundaryRequest>>) {
-  const { services, body } = context
-  const { host: registry } = registryOf(services)
-  const { boundary } = body
+  const { host: registry } = registryOf(context.services)
+  const { boundary } = context.body
   await requireBuilder(context, { boundary, detail: 'boundary credential' })
-  if ((await services.records.get(Boundary, { name: boundary })) === undefined) throw unknown('boundary', boundary)
+  const lives = await livesAt(context, 'boundary', boundary)
   const limit = { repositories: `${boundary}/*`, actions: ['pull'] }
-  const { password, expiresAt } = await mint(context, 'Boundary', limit, boundary, BOUNDARY_MILLISECONDS)
+  const { password, expiresAt } = await mint(context, { kind: 'Boundary', limit, lives }, BOUNDARY_MILLISECONDS)
   const username = `boundary-${boundary}`
   await record(context, 'MintBoundary', { boundary })
   const dockerConfigJson = dockerConfig({ [registry]: { username, password } })
   const scope = `repository:${limit.repositories}:pull`
-  return ok({ registry, username, password, dockerConfigJson, scope, expiresAt, secretName: PULL_SECRET }, NO_STORE)
+  return ok({ registry, username, password, dockerConfigJson, scope, expiresAt, secretName: PULL_SECRET })
 }
 
 async function mintBuild(context: Context<string, unknown, z.output<typeof MintBuildRequest>>) {
@@ -101,17 +100,15 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
     await recordRefusal(context, { repository, detail: `build token: ${action} is missing at ${scope}` })
     throw permissionMissing(action, scope)
   }
-  const group = `${boundary}/${resourceGroup}`
-  const lifeAt = (at: string) => lifeOf(services, caller.principalId, at)
-  if ((await lifeAt(boundary)) === undefined) throw unknown('boundary', boundary)
-  if ((await lifeAt(group)) === undefined) throw unknown('resourceGroup', resourceGroup)
+  await livesAt(context, 'boundary', boundary)
+  const lives = await livesAt(context, 'resourceGroup', `${boundary}/${resourceGroup}`)
   const ref = { namespace: groupNamespace(boundary, resourceGroup), name }
   if ((await services.records.get(kind, ref)) === undefined) throw unknown('name', name)
   const limit = { repositories: repository, actions: ['pull', 'push'] }
-  const { password: token, expiresAt } = await mint(context, 'Build', limit, group, BUILD_MILLISECONDS)
+  const { password: token, expiresAt } = await mint(context, { kind: 'Build', limit, lives }, BUILD_MILLISECONDS)
   await record(context, 'MintBuild', { repository })
   const scopes = [`repository:${repository}:pull,push`]
-  return ok({ registry, repository, username: 'build', token, scopes, expiresAt }, NO_STORE)
+  return ok({ registry, repository, username: 'build', token, scopes, expiresAt })
 }
 
 const INTERNAL = '/v1/internal/registries'
@@ -125,7 +122,6 @@ export const mintRoutes: readonly RouteDraft[] = [
       summary: 'A password that pulls the images of a boundary for a day',
       body: MintBoundaryRequest,
       reply: RegistryCredentialDto,
-      answers: [403, 422, 503],
     },
     mintBoundary,
   ),
@@ -137,7 +133,6 @@ export const mintRoutes: readonly RouteDraft[] = [
       summary: 'A password that pushes images of one resource for an hour',
       body: MintBuildRequest,
       reply: RegistryBuildTokenDto,
-      answers: [403, 422, 503],
     },
     mintBuild,
   ),

@@ -12,10 +12,10 @@ import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { DIGESTS_MAX, Digest, RegistryRepository } from '../../crds/registry.ts'
 import { accepted } from '../http/answer.ts'
-import type { Caller, Context } from '../http/context.ts'
+import type { Caller, Context, Services } from '../http/context.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { knownRepository } from './rights.ts'
-import { registryOf } from './service.ts'
+import { record, registryOf } from './service.ts'
 
 const Event = z.object({
   id: z.string().min(1).max(128),
@@ -77,38 +77,35 @@ async function take(context: Context, event: Event): Promise<void> {
   if (action === undefined || !isOfManifest || actor === PLATFORM_ACTOR) return
   const name = await knownRepository(services, isUuid(actor) ? actor : '', repository)
   if (name === undefined || !Digest.safeParse(digest).success || digest === undefined) return
-  const { boundaryId: boundary } = name
   const { id: requestId = '', addr: remoteAddress } = event.request ?? {}
-  const entry = {
+  const at = new Date(services.clock.now()).toISOString()
+  await record(context, action, {
     id: uuidV5(`registry-event/${event.id}`),
-    timestamp: new Date(services.clock.now()).toISOString(),
-    outcome: 'Succeeded' as const,
+    timestamp: at,
     correlationId: isUuid(requestId) ? requestId : context.correlationId,
-    ...{ action, actor, boundary, repository, tag, digest, remoteAddress },
-  }
-  await registryOf(services).audit.append([entry])
-  await announce(context, entry)
+    ...{ actor, repository, tag, digest, remoteAddress },
+  })
+  const ref = { namespace: boundaryNamespace(name.boundaryId), name: repositoryObjectName(repository) }
+  await announce(services, ref, repository, { digest, action, at })
 }
 
-type Announcement = { repository: string; boundary: string; digest: string; action: string; timestamp: string }
+type Ref = { namespace: string; name: string }
+type Announcement = { digest: string; action: (typeof ACTIONS)[keyof typeof ACTIONS]; at: string }
 type Spec = RegistryRepository['spec']
 
 const HOUR = 3_600_000
 
 /** Writes down what the registry does not keep itself. Whether anything is to be read anew follows from `announcedAt`. */
-async function announce({ services }: Context, told: Announcement): Promise<void> {
-  const { records } = services
-  const ref = { namespace: boundaryNamespace(told.boundary), name: repositoryObjectName(told.repository) }
+async function announce({ records }: Services, ref: Ref, repository: string, told: Announcement): Promise<void> {
   if (records.peek(RegistryRepository, ref) === undefined) {
-    const spec = next({ repository: told.repository, announcedAt: told.timestamp, digests: {} }, told)
-    const isSame = () => true
-    const { isNew } = await records.create(RegistryRepository, { ...ref, spec, caller: REGISTRY, isSame })
+    const spec = next({ repository, announcedAt: told.at, digests: {} }, told)
+    const { isNew } = await records.create(RegistryRepository, { ...ref, spec, caller: REGISTRY, isSame: () => true })
     if (isNew) return
   }
   await records.update(RegistryRepository, ref, { caller: REGISTRY, change: ({ spec }) => next(spec, told) })
 }
 
-function next(spec: Spec, { digest, action, timestamp: at }: Announcement): Spec {
+function next(spec: Spec, { digest, action, at }: Announcement): Spec {
   const known = spec.digests[digest]
   const announcedAt = nextAnnouncement(spec.announcedAt, Date.parse(at))
   if (action === 'Delete') return { ...spec, announcedAt }
@@ -130,7 +127,7 @@ export const notifyRoutes: readonly RouteDraft[] = [
       body: Envelope,
       mediaTypes: ['application/vnd.docker.distribution.events.v2+json', 'application/json'],
       reply: RegistryNotifyResult,
-      answers: [400, 401, 503],
+      answers: [401],
     },
     notify,
   ),

@@ -142,14 +142,8 @@ export const pinRoutes: readonly RouteDraft[] = [
       summary: 'Keep images of a repository; replaces its pin',
       body: PinUpsertRequest,
       reply: PinDto,
-      answers: [403, 404, 503],
     },
     putPin,
   ),
-  route(
-    'DELETE',
-    PINS,
-    { auth: authenticated, summary: 'Keep them no longer', query: PinQuery, answers: [403, 503] },
-    deletePin,
-  ),
+  route('DELETE', PINS, { auth: authenticated, summary: 'Keep them no longer', query: PinQuery }, deletePin),
 ]

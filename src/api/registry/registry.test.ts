@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import supertest from 'supertest'
 import { makeRegistry, testKeys } from '../../../test/make/registry.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { AuditError } from '../../adapters/audit/port.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -204,6 +205,30 @@ describe('the token endpoint of the registry', () => {
     expect(await scopeOf(await mint()), 'who is disabled').to.equal(401)
   })
 
+  it('gives a refresh token that ends with the access token it was got with, and in 8 hours at the latest', async () => {
+    const { signIn, keys } = world.service
+    const person = withRole('Owner', HERE)
+    const account = randomUUID()
+    const now = Date.now()
+    const hours = (count: number) => now + count * 3_600_000
+    const { byToken } = signIn
+    signIn.byToken = async (token) => {
+      const caller = await byToken(token)
+      return caller && { ...caller, expiresAt: hours(1) }
+    }
+    const isGood = async (authorization: string, at: number) => {
+      const { body } = await ask(authorization).query({ offline_token: 'true' })
+      return (await keys.read(body.refresh_token, at)) !== undefined
+    }
+    const seen = [
+      await isGood(basic('token', person), hours(0.9)),
+      await isGood(basic('token', person), hours(1.1)),
+      await isGood(basic(account, `secret of ${account}`), hours(7.9)),
+      await isGood(basic(account, `secret of ${account}`), hours(8.1)),
+    ]
+    expect(seen).to.deep.equal([true, false, true, false])
+  })
+
   it('holds pushing back while a run removes, and pulling never', async () => {
     const person = withRole('Owner', HERE)
     const name = randomUUID()
@@ -225,6 +250,31 @@ describe('the token endpoint of the registry', () => {
     supertest(facade.app)
       [method](path)
       .set('authorization', bearer(withRole('Owner', '/')))
+
+  it('mints nothing for what is not there, and says what it is', async () => {
+    const nobody = randomUUID()
+    const build = { boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' }
+    const cases: [string, object, string][] = [
+      ['boundary-credential', { boundary: nobody }, 'boundary'],
+      ['build-token', { ...build, boundary: nobody }, 'boundary'],
+      ['build-token', { ...build, resourceGroup: 'none' }, 'resourceGroup'],
+      ['build-token', { ...build, kind: 'rockets' }, 'kind'],
+      ['build-token', { ...build, name: 'none' }, 'name'],
+    ]
+    const mint = (what: string, body: object) =>
+      supertest(facade.app)
+        .post(`/v1/internal/registries/mint-${what}`)
+        .set('authorization', bearer(withRole('Owner', '/')))
+        .send(body)
+    for (const [what, body, field] of cases) {
+      const answer = await mint(what, body)
+      expect([answer.status, answer.body.code, answer.body.field], `${what} ${field}`).to.deep.equal([
+        ...[422, 'REFERENCE_NOT_FOUND', field],
+      ])
+    }
+    const { status, body, headers } = await mint('build-token', build)
+    expect([status, body.repository, headers['cache-control']]).to.deep.equal([200, REPOSITORY, 'no-store'])
+  })
 
   it('pins no repository that cannot be, and tells until when in UTC', async () => {
     const pin = (repository: string) => {
@@ -256,6 +306,22 @@ describe('the token endpoint of the registry', () => {
       ({ trigger, startedAt }: Record<string, string>) => `${trigger} ${startedAt?.slice(0, 4)}`,
     )
     expect(told).to.have.lengthOf(2).and.to.include('Scheduled 2020')
+  })
+
+  it('answers 503 to what the registry tells where the audit has no room for it, and takes it again', async () => {
+    const { audit } = world.service
+    const target = { repository: REPOSITORY, digest: `sha256:${'a'.repeat(64)}`, mediaType: 'application/manifest' }
+    const tell = () =>
+      supertest(facade.app)
+        .post('/v1/internal/registries/notify')
+        .send({ events: [{ id: randomUUID(), action: 'push', target }] })
+    const append = audit.append
+    audit.append = () => Promise.reject(new AuditError('The audit of this day is full.'))
+    const { status, body } = await tell()
+    expect([status, body.code]).to.deep.equal([503, 'SERVICE_UNAVAILABLE'])
+    audit.append = append
+    expect((await tell()).status).to.equal(202)
+    expect((await audit.newest(1, () => true))[0]).to.include({ action: 'Push', actor: '', boundary: BOUNDARY })
   })
 
   it('answers 503 with what to do where no registry is configured', async () => {

@@ -74,13 +74,9 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
     const boundary = repository.split('/')[0] ?? ''
     return { repository, boundary, keep: items.length - gone.length, remove: gone.length, freedBytes, items }
   })
-  const total = (field: keyof typeof sums) => repositories.reduce((sum, one) => sum + one[field], 0)
-  const totals = {
-    repositories: repositories.length,
-    keep: total('keep'),
-    remove: total('remove'),
-    freedBytes: total('freedBytes'),
-  }
+  const total = (field: keyof typeof sums) => repositories.reduce((all, one) => all + one[field], 0)
+  const sum = { keep: total('keep'), remove: total('remove'), freedBytes: total('freedBytes') }
+  const totals = { repositories: repositories.length, ...sum }
   const policy = { ...DEFAULT_POLICY, keepRunning: true, keepPinned: true, keepRevisions: true }
   repositories.sort((one, other) => (one.repository < other.repository ? -1 : 1))
   return ok({ policy, repositories, totals, computedAt: timestamp(now) })
@@ -148,13 +144,12 @@ const runs = collection(RetentionRun, {
   },
   sort: '-startedAt',
   limitName: 'limit',
-  list: { summary: 'Retention runs that began or are due, newest first', answers: [503] },
+  list: { summary: 'Retention runs that began or are due, newest first' },
   create: {
     summary: 'Remove what retention does not keep',
     body: PostRunRequest,
     isBodyOptional: true,
     status: 202,
-    answers: [409, 503],
     turn: () => ({ key: 'retention runs', sees: [] }),
     toSpec: startRun,
   },
@@ -169,7 +164,6 @@ export const retentionRoutes: readonly RouteDraft[] = [
       summary: 'What a run would keep and remove now, and why',
       query: PreviewQuery,
       reply: RetentionPreviewDto,
-      answers: [503],
     },
     preview,
   ),

@@ -1,6 +1,7 @@
 import { parseRepository, type RepositoryName } from '../../contracts/registry/names.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Decision } from '../../iam/records.ts'
+import { holdsNow } from '../callers/holdsNow.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
@@ -56,8 +57,8 @@ export async function rightsNow(
   repository: RepositoryName,
   wanted: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const known: ReadonlySet<string> = rightsTo(services, principalId, repository)
-  if (wanted.every((right) => known.has(right))) return known
-  await services.access.catchUp(principalId, scopeOf(repository))
-  return rightsTo(services, principalId, repository)
+  const known = (): ReadonlySet<string> => rightsTo(services, principalId, repository)
+  const holds = () => wanted.every((right) => known().has(right))
+  await holdsNow(services.access, principalId, scopeOf(repository), holds)
+  return known()
 }

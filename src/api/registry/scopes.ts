@@ -1,4 +1,4 @@
-import type { RegistryAccess } from '../../adapters/registry/port.ts'
+import { counted } from '../../core/counted.ts'
 
 /** What a client asks a token for, one repository each. */
 export type AskedScope = { readonly repository: string; readonly actions: readonly string[] }
@@ -21,18 +21,11 @@ export function askedScopes(texts: readonly string[]): AskedScope[] {
   return [...asked].slice(0, SCOPES_MAX).map(([repository, actions]) => ({ repository, actions: [...actions] }))
 }
 
-/** As clients write it, for people: at most 300 characters. */
-export function scopeText({ repository, actions }: AskedScope): string {
-  return `repository:${repository}:${actions.join(',').slice(0, 33)}`
-}
-
-/** Of what was asked for, what was not granted: of some repositories all, of others some actions. */
-export function notGranted(asked: readonly AskedScope[], granted: readonly RegistryAccess[]): AskedScope[] {
-  return asked.flatMap(({ repository, actions }) => {
-    const given = granted.find(({ name }) => name === repository)?.actions ?? []
-    const left = actions.filter((action) => !given.includes(action))
-    return left.length === 0 ? [] : [{ repository, actions: left }]
-  })
+/** As clients write the first, and how many more there are, for people. */
+export function scopesText([first, ...others]: readonly AskedScope[]): string | undefined {
+  if (first === undefined) return undefined
+  const text = `repository:${first.repository}:${first.actions.join(',').slice(0, 33)}`
+  return others.length === 0 ? text : `${text} and ${counted(others.length, 'other')}`
 }
 
 /** Whether a limit such as `<boundaryId>/*` reaches a repository. */

@@ -13,8 +13,8 @@ export type RegistryCaller = Pick<Caller, 'principalId' | 'principalType'> & {
 
 /** Who shows credentials to the token endpoint: not in a header of ours, but as a docker client does. */
 export interface RegistrySignIn {
-  /** The bearer of an access token; undefined if it is not good. */
-  byToken(token: string): Promise<RegistryCaller | undefined>
+  /** The bearer of an access token, and when it expires; undefined if it is not good. */
+  byToken(token: string): Promise<(RegistryCaller & Partial<Pick<Caller, 'expiresAt'>>) | undefined>
   /** A service account with its secret, from an address; undefined if they do not belong together. */
   byClient(clientId: string, secret: string, address: string): Promise<RegistryCaller | undefined>
   /** Whether who was given something is still there and enabled. */
@@ -43,8 +43,8 @@ export function registryOf({ registry }: Services): RegistryService {
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'registry' })
 }
 
-/** Of an entry: the actor is the caller, and the boundary that of the repository, unless it says otherwise. */
-type Told = Partial<Pick<RegistryAuditEntry, 'actor' | 'boundary' | 'repository' | 'detail' | 'granted'>>
+/** Of an entry: the actor is the caller, the boundary that of the repository, and so on, unless it says otherwise. */
+type Told = Partial<Omit<RegistryAuditEntry, 'action' | 'outcome'>>
 
 /** Puts down what is about to be answered. @throws PlatformError SERVICE_UNAVAILABLE if it cannot be kept */
 export async function record(
@@ -61,8 +61,8 @@ export async function record(
     outcome: isRefusal ? ('Refused' as const) : ('Succeeded' as const),
     actor: told.actor ?? context.caller.principalId,
     boundary: told.repository?.split('/')[0],
-    ...told,
     ...{ remoteAddress, correlationId },
+    ...told,
   }))
   try {
     await registryOf(services).audit.append(entries, { isMinor: isRefusal })

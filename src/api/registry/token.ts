@@ -3,7 +3,6 @@ import type { RegistryAccess } from '../../adapters/registry/port.ts'
 import { TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
 import { parseRepository } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
-import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
@@ -14,7 +13,7 @@ import { DateTime } from '../resources/dto.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { type Bearer, bearerOf, bearerWith } from './credentials.ts'
 import { knownRepository, rightsNow } from './rights.ts'
-import { type AskedScope, askedScopes, isWithin, notGranted, scopeText } from './scopes.ts'
+import { type AskedScope, askedScopes, isWithin, scopesText } from './scopes.ts'
 import { record, recordRefusal, registryOf } from './service.ts'
 
 /** A refresh token lives no longer, and no longer than the credential that it was got with. */
@@ -40,13 +39,17 @@ type Asked = { scopes: readonly AskedScope[]; service: string | undefined; isOff
 /** @throws PlatformError UNAUTHORIZED in the form of the registry's clients */
 async function refuseCredentials(context: Context, user: string | undefined, { scopes }: Asked): Promise<never> {
   const message = 'The credentials for the registry are missing or not good.'
-  const [first] = scopes
-  const detail = first === undefined ? 'wrong credentials' : `wrong credentials, for ${severalOf(first, scopes)}`
+  const detail = ['wrong credentials', scopesText(scopes)].filter(Boolean).join(', for ')
   if (user !== undefined) await recordRefusal(context, { actor: 'anonymous', detail })
   throw new PlatformError('UNAUTHORIZED', message, {
     errors: [{ code: 'UNAUTHORIZED', message }],
     challenge: `Basic realm="${registryOf(context.services).service}", charset="UTF-8"`,
   })
+}
+
+/** @param user as whom somebody signed in */
+function answer(context: Context, user: string, bearer: Bearer | undefined, asked: Asked): Promise<Answer<never>> {
+  return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
 }
 
 /** Issues the token: what was asked for, narrowed to what the bearer may do now. */
@@ -56,18 +59,19 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
   if (asked.service !== undefined && asked.service !== service) {
     throw new PlatformError('BAD_REQUEST', 'The parameter service names another registry.', { parameter: 'service' })
   }
-  const granted = bearer === undefined ? [] : await narrowed(services, bearer, asked.scopes)
-  await waitWhileRemoving(context, granted)
+  const judged = bearer === undefined ? [] : await Promise.all(asked.scopes.map((one) => judge(services, bearer, one)))
+  const access = judged.flatMap(({ repository: name, granted: actions }) =>
+    actions.length === 0 ? [] : [{ type: 'repository', name, actions }],
+  )
+  await waitWhileRemoving(context, access)
   const actor = bearer?.principalId ?? 'anonymous'
-  if (bearer !== undefined) {
-    const told = granted.map(({ name: repository, actions }) => {
-      return { actor, repository, detail: actions.join(','), granted: [...actions] }
-    })
-    await record(context, 'Token', ...told)
-    await recordNotGranted(context, actor, asked.scopes, granted)
-  }
+  const told = access.map(({ name: repository, actions: granted }) => {
+    return { actor, repository, detail: granted.join(','), granted }
+  })
+  await record(context, 'Token', ...told)
+  await recordNotGranted(context, actor, judged)
   const now = services.clock.now()
-  const token = await keys.token(actor, granted, { now, seconds: TOKEN_SECONDS })
+  const token = await keys.token(actor, access, { now, seconds: TOKEN_SECONDS })
   const latest = now + REFRESH_MILLISECONDS
   const expiresAt = Math.min(latest, bearer?.expiresAt ?? latest)
   const body = {
@@ -75,28 +79,26 @@ async function issue(context: Context, bearer: Bearer | undefined, asked: Asked)
     access_token: token,
     expires_in: TOKEN_SECONDS,
     issued_at: timestamp(now),
-    scope: granted.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
+    scope: access.map(({ name, actions }) => `repository:${name}:${actions.join(',')}`).join(' ') || null,
     refresh_token:
       bearer !== undefined && asked.isOffline ? await keys.issue({ ...bearer, kind: 'Refresh', expiresAt }) : null,
   }
-  return ok(body as never, { headers: { 'cache-control': 'no-store' } })
+  return ok(body as never)
 }
 
-async function narrowed(services: Services, bearer: Bearer, scopes: readonly AskedScope[]): Promise<RegistryAccess[]> {
+/** What is asked for of one repository, and what of that the bearer may do now. */
+type Judged = AskedScope & { readonly granted: readonly string[] }
+
+async function judge(services: Services, bearer: Bearer, asked: AskedScope): Promise<Judged> {
   const { principalId, principalType, limit } = bearer
-  const granted = scopes.map(async ({ repository, actions }) => {
-    if (limit !== undefined && !isWithin(limit.repositories, repository)) return []
-    const name = await knownRepository(services, principalId, repository)
-    if (name === undefined) return []
-    // What the platform keeps for a group is good for what it is limited to.
-    const may: ReadonlySet<string> =
-      principalType === 'Platform'
-        ? new Set(limit?.actions ?? [])
-        : await rightsNow(services, principalId, name, actions)
-    const left = actions.filter((action) => may.has(action) && limit?.actions.includes(action) !== false)
-    return left.length === 0 ? [] : [{ type: 'repository', name: repository, actions: left }]
-  })
-  return (await Promise.all(granted)).flat()
+  const { repository, actions } = asked
+  if (limit !== undefined && !isWithin(limit.repositories, repository)) return { ...asked, granted: [] }
+  const name = await knownRepository(services, principalId, repository)
+  if (name === undefined) return { ...asked, granted: [] }
+  // What the platform keeps for a group is good for what it is limited to.
+  const may: ReadonlySet<string> =
+    principalType === 'Platform' ? new Set(limit?.actions) : await rightsNow(services, principalId, name, actions)
+  return { ...asked, granted: actions.filter((one) => may.has(one) && limit?.actions.includes(one) !== false) }
 }
 
 /**
@@ -116,21 +118,13 @@ async function waitWhileRemoving(context: Context, granted: readonly RegistryAcc
 }
 
 /** One line for a request, whatever it asks for: nobody fills the audit with what is refused. */
-async function recordNotGranted(
-  context: Context,
-  actor: string,
-  scopes: readonly AskedScope[],
-  granted: readonly RegistryAccess[],
-): Promise<void> {
-  const left = notGranted(scopes, granted).filter(({ repository }) => parseRepository(repository) !== undefined)
+async function recordNotGranted(context: Context, actor: string, judged: readonly Judged[]): Promise<void> {
+  const left = judged
+    .map(({ granted, actions, ...asked }) => ({ ...asked, actions: actions.filter((one) => !granted.includes(one)) }))
+    .filter(({ repository, actions }) => actions.length > 0 && parseRepository(repository) !== undefined)
   const [first] = left
   if (first === undefined) return
-  const detail = `not granted: ${severalOf(first, left)}`
-  await recordRefusal(context, { actor, repository: first.repository, detail })
-}
-
-function severalOf(first: AskedScope, all: readonly AskedScope[]): string {
-  return all.length === 1 ? scopeText(first) : `${scopeText(first)} and ${counted(all.length - 1, 'other')}`
+  await recordRefusal(context, { actor, repository: first.repository, detail: `not granted: ${scopesText(left)}` })
 }
 
 async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): Promise<Answer<never>> {
@@ -144,8 +138,7 @@ async function byBasic(context: Context<string, z.output<typeof TokenQuery>>): P
   }
   const encoded = /^Basic ([A-Za-z0-9+/=_-]+)$/i.exec(header)?.[1] ?? ''
   const [user = '', ...password] = Buffer.from(encoded, 'base64').toString('utf8').split(':')
-  const bearer = await bearerOf(context, user, password.join(':'))
-  return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
+  return answer(context, user, await bearerOf(context, user, password.join(':')), asked)
 }
 
 async function byForm(context: Context): Promise<Answer<never>> {
@@ -158,13 +151,10 @@ async function byForm(context: Context): Promise<Answer<never>> {
   const grant = one('grant_type')
   if (grant === 'password') {
     const user = one('username') ?? ''
-    const bearer = await bearerOf(context, user, one('password') ?? '')
-    return bearer === undefined ? refuseCredentials(context, user, asked) : issue(context, bearer, asked)
+    return answer(context, user, await bearerOf(context, user, one('password') ?? ''), asked)
   }
-  if (grant === 'refresh_token') {
-    const bearer = await bearerWith(services, one('refresh_token') ?? '', ['Refresh'])
-    return bearer === undefined ? refuseCredentials(context, 'refresh', asked) : issue(context, bearer, asked)
-  }
+  if (grant === 'refresh_token')
+    return answer(context, 'refresh', await bearerWith(services, one('refresh_token') ?? '', ['Refresh']), asked)
   const message = 'The form needs a grant_type: password or refresh_token.'
   throw new PlatformError('BAD_REQUEST', message, { parameter: 'grant_type' })
 }
@@ -188,12 +178,7 @@ const TokenQuery = z.object({
   offline_token: z.string().max(16).optional(),
 })
 
-const shared = {
-  auth: anonymous,
-  ignoresUnknownQuery: true,
-  reply: RegistryTokenDto,
-  answers: [400, 401, 503],
-} as const
+const shared = { auth: anonymous, ignoresUnknownQuery: true, reply: RegistryTokenDto }
 
 export const tokenRoutes: readonly RouteDraft[] = [
   route(

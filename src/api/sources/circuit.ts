@@ -10,19 +10,9 @@ import { Uuid } from '../resources/dto.ts'
 import { asked, connectionOf } from './connection.ts'
 import { findSource, type OfSource, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
 
-/** Read without regard to case. */
-const Visibility = z.preprocess(
-  (value) =>
-    typeof value === 'string'
-      ? (VISIBILITIES.find((one) => one.toLowerCase() === value.toLowerCase()) ?? value)
-      : value,
-  z.enum(VISIBILITIES),
-)
-
-export const CircuitSourceSettingsRequest = CircuitSettings.extend({
-  enabled: z.boolean(),
-  defaultVisibility: Visibility.default('Private'),
-}).meta({ id: 'CircuitSourceSettingsRequest' })
+export const CircuitSourceSettingsRequest = CircuitSettings.extend({ enabled: z.boolean() }).meta({
+  id: 'CircuitSourceSettingsRequest',
+})
 
 export const CircuitSourceSettingsDto = z
   .object({
@@ -47,7 +37,7 @@ export const CircuitRepositoryRequest = z
         'is a name of the Git host itself',
       ),
     description: PlainText.max(512).nullish(),
-    visibility: Visibility.nullish().describe('That of the settings if absent'),
+    visibility: z.enum(VISIBILITIES).nullish().describe('That of the settings if absent'),
     initialize: z.boolean().default(true).describe('With a first commit'),
     importUrl: z.string().min(1).max(2048).nullish().describe('A public repository to begin from'),
     templateSlug: z.string().min(1).max(64).nullish(),
@@ -56,7 +46,7 @@ export const CircuitRepositoryRequest = z
 
 /** @throws PlatformError source-unknown, not-a-circuit */
 async function findCircuit(context: OfSource): Promise<SourceRecord> {
-  const { source } = await findSource(context)
+  const source = await findSource(context)
   if (source.spec.provider === 'Circuit') return source
   const message = `"${source.spec.displayName}" is of type ${source.spec.provider}, not a Git host of the platform.`
   throw new PlatformError('not-a-circuit', message)
@@ -116,7 +106,7 @@ export async function createCircuitRepository(context: OfSource<z.output<typeof 
     isPrivate: true,
     defaultBranch: settings.defaultBranch,
     initialize: body.initialize,
-    ...(importUrl != null && { importUrl }),
+    importUrl: importUrl ?? undefined,
   }
   return created(await asked(services.sources.port.createRepository(connection, wanted, signal), LATE))
 }

@@ -1,6 +1,13 @@
 import { type Connection, connectionTo, SourceError } from '../../adapters/sources/port.ts'
-import { CREDENTIAL_KEYS, type Credentials, secretNameOf, sourceSecretName } from '../../contracts/sources/providers.ts'
+import {
+  CREDENTIAL_KEYS,
+  type Credentials,
+  secretNameOf,
+  sourceNameOf,
+  sourceSecretName,
+} from '../../contracts/sources/providers.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
 import { secretTexts } from '../../core/secretData.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -65,8 +72,9 @@ export async function asked<Result>(
 }
 
 /** Where deliveries of the source go to. */
-export function webhookUrlOf({ sources }: Services, boundaryId: string, sourceName: string, id: string): string {
-  return `${sources.baseUrl}/boundaries/${boundaryId}/sources/${sourceName}/webhooks?source=${id}`
+export function webhookUrlOf({ sources }: Services, { metadata, spec }: SourceRecord): string {
+  const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
+  return `${sources.baseUrl}/boundaries/${boundaryId}/sources/${sourceNameOf(spec.provider)}/webhooks?source=${metadata.name}`
 }
 
 export const webhookSecretOf = (credentials: Credentials): string => credentials[CREDENTIAL_KEYS.webhookSecret] ?? ''

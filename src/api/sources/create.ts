@@ -6,7 +6,6 @@ import {
   NEEDED_CREDENTIALS,
   type Provider,
   PUBLIC_HOSTS,
-  sourceNameOf,
   sourceSecretName,
 } from '../../contracts/sources/providers.ts'
 import { timestamp } from '../../core/clock.ts'
@@ -74,15 +73,10 @@ export async function createSource(context: OfType<unknown, Request>) {
   const id = randomUUID()
   const baseUrl = baseUrlOf(services, provider, body)
   const credentials = credentialsIn(provider, body)
-  checkReturnUrl(services, body.returnUrl ?? undefined)
-  const { organization, username, displayName } = body
-  const common = {
-    provider,
-    displayName,
-    baseUrl,
-    ...(organization != null && { organization }),
-    ...(username != null && { username }),
-  }
+  const returnUrl = body.returnUrl ?? undefined
+  checkReturnUrl(services, returnUrl)
+  const [organization, username] = [body.organization ?? undefined, body.username ?? undefined]
+  const common = { provider, displayName: body.displayName, baseUrl, organization, username }
   if (credentials !== undefined) {
     const codes = { NotFound: 'credential-rejected' } as const
     await asked(services.sources.port.check({ ...common, credentials }, context.signal), codes)
@@ -91,16 +85,9 @@ export async function createSource(context: OfType<unknown, Request>) {
   const state = provider === 'GitHub' ? newState(services, home.boundaryId, id) : undefined
   const spec = {
     ...common,
-    ...(provider !== 'GitHub' && provider !== 'Circuit' && { credentials: { secretName: sourceSecretName(id) } }),
-    ...(provider === 'Circuit' && { circuit: {} }),
-    ...(state !== undefined && {
-      install: {
-        step: 'Register',
-        stateHash: state.hash,
-        expiresAt: state.expiresAt,
-        ...(body.returnUrl != null && { returnUrl: body.returnUrl }),
-      },
-    }),
+    credentials: credentials && { secretName: sourceSecretName(id) },
+    circuit: provider === 'Circuit' ? {} : undefined,
+    install: state && { step: 'Register', stateHash: state.hash, expiresAt: state.expiresAt, returnUrl },
   }
   const { namespace } = home
   const { object: source } = await services.records.create(DeploymentSource, { namespace, name: id, spec, caller })
@@ -110,7 +97,7 @@ export async function createSource(context: OfType<unknown, Request>) {
     status: credentials === undefined ? stateOf(source) : 'Ready',
     installUrl: state === undefined ? null : `${services.sources.baseUrl}/sources/install/${state.token}`,
     state: state?.token ?? null,
-    webhookUrl: webhookUrlOf(services, home.boundaryId, sourceNameOf(provider), id),
+    webhookUrl: webhookUrlOf(services, source),
     webhookSecret,
     expiresAt: state?.expiresAt ?? null,
   })

@@ -3,9 +3,10 @@ import { SOURCE_NAMES } from '../../contracts/sources/providers.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { noContent } from '../http/answer.ts'
+import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
 import { action, anonymous, authenticated, ofKind, type RouteDraft, route, signed } from '../http/route.ts'
-import { configRoute, listRoute } from '../resources/collection/columns.ts'
+import { listWithConfig } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { HealthReportDto } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
@@ -58,46 +59,18 @@ const TYPE = `${SOURCES}/{sourceName}` as const
 const ONE = `${TYPE}/{deploymentSourceId}` as const
 const REPOSITORY = `${TYPE}/installations/{installationId}` as const
 
-// No `collection`: the path of one source names its type, which the path of the list does not, and one is made below it.
-const sources = {
-  dto: DeploymentSourceDto,
-  auth: read,
-  collection: 'sources',
-  actionPrefix: actions,
-  columns: {
-    displayName: text('Name', { isSearched: true }),
-    sourceName: enumeration('Type', SOURCE_NAMES),
-    status: enumeration('Status', SOURCE_STATES, { isSorted: false }),
-    createdAt: dateTime('Created', { isFiltered: false }),
-    lastEventAt: dateTime('Last event', { isFiltered: false }),
-  },
-  sort: 'displayName',
-  name: 'displayName',
-} as const
-
-const installations = {
-  dto: InstallationDto,
-  auth: read,
-  collection: 'installations',
-  actionPrefix: actions,
-  columns: { accountName: text('Account', { isSearched: true }) },
-  sort: 'accountName',
-  name: 'accountName',
-  id: 'deploymentSourceId',
-} as const
-
 async function allSources(context: Context) {
   const { services, fresh } = context
-  const { boundaryId, namespace } = await inBoundary(context)
+  const { namespace } = await inBoundary(context)
   const objects = await services.records.list(DeploymentSource, { namespace }, { fresh })
-  return objects.map((object) => sourceDto(object, { services, boundaryId }))
+  return objects.map((object) => sourceDto(services, object))
 }
 
 /** @throws PlatformError in-use with `usedBy` */
 async function removeSource(context: OfSource) {
   const { services, caller, ifMatch } = context
-  const { source, home } = await findSource(context)
-  const usedBy = usersOf(services, home.boundaryId, source.metadata.name)
+  const source = await findSource(context)
+  const usedBy = usersOf(services, source)
   if (usedBy.length > 0) {
     const message = `"${source.spec.displayName}" is where the code of others comes from: change or delete them first.`
     throw new PlatformError('in-use', message, { usedBy })
@@ -108,10 +81,24 @@ async function removeSource(context: OfSource) {
 }
 
 const routes: readonly RouteDraft[] = [
-  listRoute(SOURCES, { ...sources, summary: 'Where code and images of the boundary come from', rows: allSources }),
-  configRoute(`${SOURCES}/config`, {
-    ...sources,
-    summary: 'What the list of sources can be asked for',
+  // No `collection`: the path of one source names its type, which the path of the list does not, and one is made below it.
+  ...listWithConfig(SOURCES, {
+    dto: DeploymentSourceDto,
+    auth: read,
+    summary: 'Where code and images of the boundary come from',
+    rows: allSources,
+    columns: {
+      displayName: text('Name', { isSearched: true }),
+      sourceName: enumeration('Type', SOURCE_NAMES),
+      status: enumeration('Status', SOURCE_STATES, { isSorted: false }),
+      createdAt: dateTime('Created', { isFiltered: false }),
+      lastEventAt: dateTime('Last event', { isFiltered: false }),
+    },
+    sort: 'displayName',
+    name: 'displayName',
+    configSummary: 'What the list of sources can be asked for',
+    collection: 'sources',
+    actionPrefix: actions,
     before: inBoundary,
   }),
   route(
@@ -156,18 +143,24 @@ const routes: readonly RouteDraft[] = [
       summary: 'Deliveries of the provider, verified by their signature',
       query: WebhookQuery,
       bodyKind: 'raw',
+      // The signature is checked before anything else.
+      mediaTypes: ['application/json', ANY_TYPE],
       reply: WebhookReceiptDto,
     },
     receiveWebhook,
   ),
-  listRoute(`${TYPE}/installations`, {
-    ...installations,
+  ...listWithConfig(`${TYPE}/installations`, {
+    dto: InstallationDto,
+    auth: read,
     summary: 'What the provider has let the platform into',
     rows: (context) => installationsOf(context as OfType),
-  }),
-  configRoute(`${TYPE}/installations/config`, {
-    ...installations,
-    summary: 'What the list of installations can be asked for',
+    columns: { accountName: text('Account', { isSearched: true }) },
+    sort: 'accountName',
+    name: 'accountName',
+    id: 'deploymentSourceId',
+    configSummary: 'What the list of installations can be asked for',
+    collection: 'installations',
+    actionPrefix: actions,
     before: async (context) => {
       await inBoundary(context)
       requireProvider(context as OfType)

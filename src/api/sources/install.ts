@@ -119,10 +119,10 @@ export async function validateInstall(context: OfType<z.output<typeof ValidateQu
   const proved = await sourceOfState(services, query.state, 'Register')
   const { source } = proved
   requirePlace(context, source)
-  const { baseUrl, provider, install } = source.spec
+  const { baseUrl, install } = source.spec
   const { boundaryId } = context.parameters
   const id = source.metadata.name
-  const url = webhookUrlOf(services, boundaryId, sourceNameOf(provider), id)
+  const url = webhookUrlOf(services, source)
   const secret = webhookSecretOf(await credentialsOf(services, source))
   const { token, hash: stateHash, expiresAt } = newState(services, boundaryId, id)
   await useState(services, proved, 'Register', { ...install, step: 'Install', stateHash, expiresAt })
@@ -195,13 +195,14 @@ export const installPages: LinkPages = {
 /** GitHub's limit for the name of an App. */
 const APP_NAME_MAX = 34
 
-function manifestOf(services: Services, { metadata, spec }: SourceRecord): object {
+function manifestOf(services: Services, source: SourceRecord): object {
+  const { metadata, spec } = source
   const boundaryId = boundaryOfNamespace(metadata.namespace ?? '') ?? ''
   const base = `${services.sources.baseUrl}/boundaries/${boundaryId}/sources/github`
   return {
     name: `${spec.displayName.slice(0, APP_NAME_MAX - 9)} ${metadata.name.slice(0, 8)}`,
     url: services.sources.baseUrl,
-    hook_attributes: { url: webhookUrlOf(services, boundaryId, 'github', metadata.name), active: true },
+    hook_attributes: { url: webhookUrlOf(services, source), active: true },
     redirect_url: `${base}/validate`,
     setup_url: `${base}/finalize`,
     public: false,

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { type Connection, Repository, RepositoryToken, SourceError, Webhook } from '../../adapters/sources/port.ts'
-import { type Provider, sourceNameOf } from '../../contracts/sources/providers.ts'
+import type { Provider } from '../../contracts/sources/providers.ts'
 import { sendsWebhooks } from '../../contracts/sources/signatures.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { DateTime, type HealthCheckDto, type HealthReportDto, Uuid, wholeRecord } from '../resources/dto.ts'
+import { DateTime, type HealthCheckDto, Uuid, wholeRecord } from '../resources/dto.ts'
 import { asked, connectionOf, webhookSecretOf, webhookUrlOf } from './connection.ts'
 import {
   findInstallation,
@@ -77,17 +77,16 @@ export async function listRepositories(context: OfInstallation<z.output<typeof R
 
 /** @throws PlatformError source-unknown, webhooks-not-supported, missing-credential */
 export async function ensureWebhook(context: OfRepository) {
-  const { services, signal, parameters } = context
-  const { boundaryId, repositoryId } = parameters
+  const { services, signal } = context
+  const { repositoryId } = context.parameters
   const source = await findInstallation(context)
   const connection = await connectionOf(services, source)
   const secret = webhookSecretOf(connection.credentials)
-  const { provider } = source.spec
-  if (secret === '' && sendsWebhooks(provider)) {
+  if (secret === '' && sendsWebhooks(source.spec.provider)) {
     const message = 'The Secret of the source has no webhook-secret, so that no delivery could be verified: add one.'
     throw new PlatformError('missing-credential', message)
   }
-  const url = webhookUrlOf(services, boundaryId, sourceNameOf(provider), source.metadata.name)
+  const url = webhookUrlOf(services, source)
   const state = await asked(services.sources.port.ensureWebhook(connection, repositoryId, { url, secret }, signal))
   return ok({ repositoryId, ...state })
 }
@@ -116,7 +115,7 @@ const check = (
 /** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: asks the provider now. */
 export async function sourceHealth(context: OfSource) {
   const { services } = context
-  const { source } = await findSource(context)
+  const source = await findSource(context)
   const observedAt = timestamp(services.clock.now())
   const connection = await connectionOf(services, source).catch((error: unknown) => {
     if (error instanceof PlatformError && error.status < 500) return undefined
@@ -127,12 +126,11 @@ export async function sourceHealth(context: OfSource) {
     webhookCheck(source.spec.provider, webhookSecretOf(connection?.credentials ?? {})),
   ]
   const isAny = (state: Check['status']) => checks.some(({ status }) => status === state)
-  const status = (['Unhealthy', 'Degraded', 'Healthy'] as const).find(isAny) ?? 'Unknown'
+  const status = (['Unhealthy', 'Degraded', 'Healthy'] as const).find(isAny) ?? ('Unknown' as const)
   const message = status === 'Unknown' ? null : (checks.find((one) => one.status === status)?.message ?? null)
   const dated = checks.map((one) => ({ ...one, observedAt }))
-  return ok({ status, checkedAt: observedAt, message, checks: dated } satisfies HealthReport)
+  return ok({ status, checkedAt: observedAt, message, checks: dated })
 }
-type HealthReport = z.output<typeof HealthReportDto>
 
 const UNCALLED = check('Reachable', 'Unhealthy', 'Its address is not one that the platform calls.')
 

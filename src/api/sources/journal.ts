@@ -5,22 +5,17 @@ import { DeploymentSource } from '../../crds/sources.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { createStatusWriter } from '../records/statusWriter.ts'
 
-/** Where verified deliveries are written down, in the status of their source. */
-export interface SourceJournal {
-  /** False for a repeat. @throws PlatformError SERVICE_UNAVAILABLE, source-unknown */
-  record(ref: { namespace: string; name: string }, delivery: Delivery): Promise<boolean>
-}
-
 type Stored = KubeObject & { spec: { installationId?: string }; status?: Journal }
 
-/** Of two replicas that have the same delivery, one finds it there. */
-export function kubeJournal(client: Pick<KubeClient, 'get' | 'mergePatch'>): SourceJournal {
+/** Writes verified deliveries down in the status of their source: of two replicas that have the same, one finds it there. */
+export function kubeJournal(client: Pick<KubeClient, 'get' | 'mergePatch'>) {
   const write = createStatusWriter<Stored>(client, DeploymentSource.resource, {
     gone: ({ name }) => new PlatformError('source-unknown', `Source "${name}" is gone.`),
     busy: 'Too many deliveries of this source come at once: send this one again.',
   })
   return {
-    record: (ref, delivery) =>
+    /** False for a repeat. @throws PlatformError SERVICE_UNAVAILABLE, source-unknown */
+    record: (ref: { namespace: string; name: string }, delivery: Delivery): Promise<boolean> =>
       write(ref, ({ spec, status = {} }) => {
         const next = withDelivery(status, delivery, spec.installationId)
         return { answer: next !== undefined, status: next }

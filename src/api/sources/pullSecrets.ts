@@ -10,9 +10,9 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
 /** On a pull secret: the source that it was made of. Nothing else is ever written over. */
-export const SOURCE_LABEL = `${PREFIX}source`
+const SOURCE_LABEL = `${PREFIX}source`
 
-export type PullSecret = {
+type PullSecret = {
   namespace: string
   name: string
   sourceId: string
@@ -22,14 +22,10 @@ export type PullSecret = {
 }
 
 /** Secrets of the type that kubelets pull images with. */
-export interface PullSecrets {
-  /** @throws PlatformError already-exists if a Secret of that name is something else */
-  write(given: PullSecret): Promise<void>
-}
-
-export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>): PullSecrets {
+export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>) {
   return {
-    async write(given) {
+    /** @throws PlatformError already-exists if a Secret of that name is something else */
+    async write(given: PullSecret): Promise<void> {
       const { namespace, name, sourceId, accounts, owner } = given
       const content = pullSecretContent(dockerConfig(accounts))
       const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [SOURCE_LABEL]: sourceId }

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
 import { isBehind } from '../../contracts/blueprints/sources.ts'
 import {
-  PROVIDERS,
   type Provider,
   providerNamed,
   SOURCE_NAMES,
@@ -13,7 +12,7 @@ import {
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
-import { boundaryNamespace, isUuid } from '../../core/names.ts'
+import { boundaryOfNamespace, isUuid } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -23,16 +22,16 @@ import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
-import type { SourceJournal } from './journal.ts'
-import type { PullSecrets } from './pullSecrets.ts'
+import type { kubeJournal } from './journal.ts'
+import type { kubePullSecrets } from './pullSecrets.ts'
 
 /** What deployment sources work with. */
 export type SourceServices = {
   readonly port: SourcePort
   readonly circuit: Pick<CircuitPort, 'baseUrl'>
   readonly secrets: SecretReader & SecretWriter
-  readonly pullSecrets: PullSecrets
-  readonly journal: SourceJournal
+  readonly pullSecrets: ReturnType<typeof kubePullSecrets>
+  readonly journal: ReturnType<typeof kubeJournal>
   /** Hosts that are called wherever they are. */
   readonly allowedHosts: readonly string[]
   /** Where people and providers find the facade, without a slash at the end. */
@@ -91,14 +90,13 @@ export function stateOf({ metadata, spec, status }: SourceRecord): (typeof SOURC
 }
 
 /** What names the source as where its code comes from. */
-export function usersOf(services: Services, boundaryId: string, id: string): ResourceReference[] {
-  const namespace = boundaryNamespace(boundaryId)
-  const source = services.records.peek(DeploymentSource, { namespace, name: id })
+export function usersOf(services: Services, source: SourceRecord): ResourceReference[] {
+  const { name: id, namespace = '' } = source.metadata
   const catalogues = services.records
     .peekAll(BlueprintSource, { namespace })
-    .filter(({ spec }) => source !== undefined && isBehind(source, spec))
+    .filter(({ spec }) => isBehind(source, spec))
     .map(({ metadata }) => ({ collection: 'blueprintsources', resourceGroup: '', name: metadata.name }))
-  const resources = resourcesOfBoundary(services, boundaryId)
+  const resources = resourcesOfBoundary(services, boundaryOfNamespace(namespace) ?? '')
     .filter(({ object }) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId === id)
     .map(({ kind, object, resourceGroup }) => {
       return { collection: kind.segment, resourceGroup, name: object.metadata.name }
@@ -106,19 +104,19 @@ export function usersOf(services: Services, boundaryId: string, id: string): Res
   return [...resources, ...catalogues]
 }
 
-export function sourceDto(source: SourceRecord, { services, boundaryId }: { services: Services; boundaryId: string }) {
+export function sourceDto(services: Services, source: SourceRecord) {
   const { metadata, spec, status } = source
   return wholeRecord(DeploymentSourceDto, {
     ...status,
     id: metadata.name,
     sourceName: sourceNameOf(spec.provider),
     displayName: spec.displayName,
-    boundaryId,
+    boundaryId: boundaryOfNamespace(metadata.namespace ?? '') ?? '',
     status: stateOf(source),
     baseUrl: spec.baseUrl,
     accountName: status?.accountName ?? spec.organization,
     installationId: spec.installationId,
-    usedBy: usersOf(services, boundaryId, metadata.name),
+    usedBy: usersOf(services, source),
     hasWebhookSecret: status?.hasWebhookSecret ?? secretNameOf(source) === sourceSecretName(metadata.name),
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
@@ -133,18 +131,13 @@ export function sourceUnknown(what: string): PlatformError {
 export function requireProvider({ parameters }: OfType): Provider {
   const provider = providerNamed(parameters.sourceName)
   if (provider !== undefined) return provider
-  const known = PROVIDERS.map(sourceNameOf).join(', ')
-  throw sourceUnknown(`A source of type "${parameters.sourceName.slice(0, 64)}" (there are ${known})`)
+  throw sourceUnknown(`A source of type "${parameters.sourceName.slice(0, 64)}" (there are ${SOURCE_NAMES.join(', ')})`)
 }
 
 /** The source that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export const findSource = (context: OfSource, home?: BoundaryHome) =>
-  sourceWithId(context, context.parameters.deploymentSourceId, home)
-
-/** @throws PlatformError NOT_FOUND for the boundary, source-unknown */
-export async function sourceWithId(context: OfType, id: string, home?: BoundaryHome) {
-  const found = home ?? (await inBoundary(context as Context))
-  return { source: await sourceIn(context, found.namespace, id), home: found }
+export async function findSource(context: OfSource, home?: BoundaryHome): Promise<SourceRecord> {
+  const { namespace } = home ?? (await inBoundary(context as Context))
+  return sourceIn(context, namespace, context.parameters.deploymentSourceId)
 }
 
 /** The sources of the type that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */

@@ -72,7 +72,7 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
   const { boundaryId } = context.parameters
   const home = await inVisibleBoundary(context as Context)
   const resource = await requireWriter(context, body)
-  const { source } = await findSource(context, home)
+  const source = await findSource(context, home)
   requireRegistry(source)
   await findGroup(context, boundaryId, body.resourceGroup)
   const { username = '', credentials, baseUrl } = await connectionOf(services, source)
@@ -123,7 +123,7 @@ function ownerOf({ kind: { apiVersion, kind }, object: { metadata } }: GroupReso
  */
 export async function verifyRegistry(context: OfSource<z.output<typeof VerifyRegistryRequest>>) {
   const { services, body, signal } = context
-  const { source } = await findSource(context)
+  const source = await findSource(context)
   requireRegistry(source)
   const stored = await connectionOf(services, source)
   const { registryUrl, username, password, repository, tag } = body

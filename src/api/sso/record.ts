@@ -79,14 +79,7 @@ export const SsoDto = z
   .meta({ id: 'SsoDto' })
 
 const Address = z.string().min(1).max(2048)
-/** Read without regard to case. */
-const Protocol = z.preprocess(
-  (value) =>
-    typeof value === 'string'
-      ? (SSO_PROTOCOLS.find((one) => one.toLowerCase() === value.toLowerCase()) ?? value)
-      : value,
-  z.enum(SSO_PROTOCOLS),
-)
+const Protocol = z.enum(SSO_PROTOCOLS)
 const writable = {
   displayName: DisplayName,
   metadataUrl: Address.nullish(),

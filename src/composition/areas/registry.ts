@@ -41,11 +41,10 @@ async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey 
   if (registryAuthorityCertificate === undefined || registryAuthorityKey === undefined) {
     throw new ConfigurationError('registryUrl needs registryAuthorityCertificate and registryAuthorityKey.')
   }
-  const [certPem, keyPem] = await Promise.all([
-    readFile(registryAuthorityCertificate, 'utf8'),
-    readFile(registryAuthorityKey, 'utf8'),
-  ])
-  return { certPem, keyPem }
+  return {
+    certPem: await readFile(registryAuthorityCertificate, 'utf8'),
+    keyPem: await readFile(registryAuthorityKey, 'utf8'),
+  }
 }
 
 /** Resources, and parts of them that run: a function that sleeps has no pod, and is to wake up with its image. */
@@ -105,14 +104,15 @@ export type SignInParts = {
   lastSeen: LastSeen
 }
 
-async function signInWith(
-  setup: AreaSetup,
-  { tokens, standing, ...parts }: SignInParts,
-): Promise<RegistryService['signIn']> {
-  const stands = async ({ principalId, principalType, principalUid }: RegistryCaller) =>
+type SignIn = RegistryService['signIn']
+
+async function signInWith({ configuration, client, onStop }: AreaSetup, parts: SignInParts): Promise<SignIn> {
+  const { tokens, standing, secretGuesses, lastSeen } = parts
+  const stands: SignIn['stands'] = async ({ principalId, principalType, principalUid }) =>
     (await standing?.endOf(principalId, principalType, principalUid)) === undefined
-  const standingOrNone = async <C extends RegistryCaller>(caller: C) => ((await stands(caller)) ? caller : undefined)
-  const byToken = async (token: string) => {
+  const standingOrNone = async <Found extends RegistryCaller>(caller: Found) =>
+    (await stands(caller)) ? caller : undefined
+  const byToken: SignIn['byToken'] = async (token) => {
     try {
       return await standingOrNone(await tokens.verify(`Bearer ${token}`))
     } catch (error) {
@@ -120,33 +120,23 @@ async function signInWith(
       throw error
     }
   }
-  return { stands, byToken, byClient: await byClientWith(setup, parts, { byToken, standingOrNone }) }
-}
-
-type Judges = Pick<RegistryService['signIn'], 'byToken'> & {
-  standingOrNone: (caller: RegistryCaller) => Promise<RegistryCaller | undefined>
-}
-
-async function byClientWith(
-  { configuration, client, onStop }: AreaSetup,
-  { secretGuesses, lastSeen }: Pick<SignInParts, 'secretGuesses' | 'lastSeen'>,
-  { byToken, standingOrNone }: Judges,
-): Promise<RegistryService['signIn']['byClient']> {
   if (configuration.identityProvider === 'local') {
     const check = clientSecretCheck(kubeClientStore(client), lastSeen)
     const { signIn } = clientSignIn(check, secretGuesses, { looksAgain: true })
-    return async (principalId, secret, address) => {
+    const byClient: SignIn['byClient'] = async (principalId, secret, address) => {
       const found = await signIn(principalId, secret, address)
       return found && standingOrNone({ principalId, principalType: 'ServicePrincipal', principalUid: found.uid })
     }
+    return { stands, byToken, byClient }
   }
   const issuer = await secretsAtIssuer(configuration)
   onStop(() => issuer.close())
   const { signIn } = clientSignIn(issuer.check, secretGuesses)
-  return async (id, secret, address) => {
+  const byClient: SignIn['byClient'] = async (id, secret, address) => {
     const found = await signIn(id, secret, address)
     return found && byToken(found.accessToken)
   }
+  return { stands, byToken, byClient }
 }
 
 type Serving = Omit<Ports, 'registry'> & { registry: RegistryService | undefined }

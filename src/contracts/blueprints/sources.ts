@@ -1,4 +1,5 @@
 import { sha256 } from '../../core/names.ts'
+import { PUBLIC_HOSTS } from '../sources/providers.ts'
 
 export const CATALOGUE_PROVIDERS = ['GitHub', 'GitLab', 'Gitea', 'Bitbucket', 'Git'] as const
 export const CATALOGUE_STATES = ['Pending', 'Syncing', 'Ready', 'Failing', 'Disabled'] as const
@@ -70,14 +71,6 @@ function wordsOf({ repositoryUrl = '', installationId = '', repositoryId = '', r
 
 /** The provider that an address is of; Git for one that is not known. */
 export function providerOf(url: string): (typeof CATALOGUE_PROVIDERS)[number] {
-  const host = URL.parse(url)?.hostname ?? ''
-  const [, name] = KNOWN_HOSTS.find(([known]) => host === known) ?? []
-  return name ?? 'Git'
+  const host = URL.parse(url)?.hostname
+  return CATALOGUE_PROVIDERS.find((provider) => URL.parse(PUBLIC_HOSTS[provider] ?? '')?.hostname === host) ?? 'Git'
 }
-
-const KNOWN_HOSTS = [
-  ['github.com', 'GitHub'],
-  ['gitlab.com', 'GitLab'],
-  ['gitea.com', 'Gitea'],
-  ['bitbucket.org', 'Bitbucket'],
-] as const

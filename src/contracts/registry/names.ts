@@ -1,4 +1,4 @@
-import { isResourceName, isUuid, sha256 } from '../../core/names.ts'
+import { sha256 } from '../../core/names.ts'
 
 /** Where images of a resource are kept: `<boundaryId>/<resourceGroup>/<collection>/<name>`. */
 export type RepositoryName = {
@@ -12,14 +12,13 @@ export const DIGEST_PATTERN = '^sha256:[0-9a-f]{64}$'
 export const REPOSITORY_PATTERN =
   '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?/[a-z]{1,40}/[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
 
+const REPOSITORY = new RegExp(REPOSITORY_PATTERN)
+
 /** Undefined for a name that has more or fewer parts, or others. */
 export function parseRepository(text: string): RepositoryName | undefined {
-  const parts = text.split('/')
-  const [boundaryId = '', resourceGroup = '', collection = '', name = ''] = parts
-  if (parts.length !== 4 || !isUuid(boundaryId) || !/^[a-z]{1,40}$/.test(collection)) return undefined
-  return isResourceName(resourceGroup) && isResourceName(name)
-    ? { boundaryId, resourceGroup, collection, name }
-    : undefined
+  if (!REPOSITORY.test(text)) return undefined
+  const [boundaryId = '', resourceGroup = '', collection = '', name = ''] = text.split('/')
+  return { boundaryId, resourceGroup, collection, name }
 }
 
 export function repositoryText({ boundaryId, resourceGroup, collection, name }: RepositoryName): string {

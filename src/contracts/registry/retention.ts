@@ -96,13 +96,12 @@ const order = ({ pushedAt, digest }: StoredDigest) => `${String(Date.parse(pushe
 function withNeeded(verdicts: readonly Verdict[]): Verdict[] {
   const byDigest = new Map(verdicts.map((verdict) => [verdict.stored.digest, verdict]))
   const about = Map.groupBy(verdicts, ({ stored }) => stored.subject)
-  const waiting = verdicts.filter(({ action }) => action === 'Keep')
+  const waiting = verdicts.filter((verdict) => verdict.action === 'Keep')
   for (const kept of waiting) {
-    if (kept.action !== 'Keep') continue
     const needed = (kept.stored.references ?? []).flatMap((digest) => byDigest.get(digest) ?? [])
     for (const { stored } of [...needed, ...(about.get(kept.stored.digest) ?? [])]) {
       if (byDigest.get(stored.digest)?.action === 'Keep') continue
-      const next: Verdict = { stored, action: 'Keep', reason: kept.reason }
+      const next = { ...kept, stored }
       byDigest.set(stored.digest, next)
       waiting.push(next)
     }

@@ -1,13 +1,14 @@
 /** Which data of a registry nothing needs any more. Pure; the adapter reads the disk and removes. */
 
+export type SweepBlob = { readonly digest: string; readonly changedAt: number; readonly sizeBytes: number }
 export type SweepInventory = {
   readonly repositories: readonly {
     readonly name: string
     readonly manifests: readonly { readonly digest: string; readonly references: readonly string[] }[]
     /** Blobs that the repository says it has, since when: uploaded, mounted, or pulled in by a manifest. */
-    readonly layers: readonly { readonly digest: string; readonly changedAt: number }[]
+    readonly layers: readonly Pick<SweepBlob, 'digest' | 'changedAt'>[]
   }[]
-  readonly blobs: readonly { readonly digest: string; readonly changedAt: number; readonly sizeBytes: number }[]
+  readonly blobs: readonly SweepBlob[]
 }
 
 export type SweepBounds = {
@@ -17,18 +18,12 @@ export type SweepBounds = {
   readonly before: number
 }
 
-export type SweepPlan = {
-  readonly layers: readonly { readonly repository: string; readonly digest: string }[]
-  readonly blobs: readonly string[]
-  readonly freedBytes: number
-}
-
 /**
  * An upload puts its blobs first and the manifest that needs them last. Until then nothing refers to them, so that
  * collecting what has no reference would eat them. A repository that somebody holds a token to push to is therefore
  * left as it is, and what is new everywhere: also a blob that a pusher only found there and did not send.
  */
-export function planSweep({ repositories, blobs }: SweepInventory, { busy, before }: SweepBounds): SweepPlan {
+export function planSweep({ repositories, blobs }: SweepInventory, { busy, before }: SweepBounds) {
   const needed = new Set<string>()
   const layers: { repository: string; digest: string }[] = []
   for (const { name, manifests, layers: links } of repositories) {

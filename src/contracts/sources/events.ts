@@ -1,18 +1,19 @@
 import { z } from 'zod'
+import { readAt } from '../../core/readAt.ts'
 import type { Provider } from './providers.ts'
 import { BRANCH, isPossible, type NameRule, REF, REPOSITORY } from './refs.ts'
 
-export const HEAD_KINDS = ['Push', 'Tag', 'PullRequest'] as const
-
 /** Where a branch, a tag or a pull request of a repository now stands. */
-export type Head = {
-  kind: (typeof HEAD_KINDS)[number]
-  repositoryId: string
-  repositoryName: string
-  /** `refs/heads/main`, `refs/tags/v1`; of a pull request its branch. */
-  ref: string
-  commit: string
-}
+export const Head = z.object({
+  kind: z
+    .enum(['Push', 'Tag', 'PullRequest'])
+    .describe('Push of a branch, Tag, or PullRequest from the repository itself'),
+  repositoryId: z.string().describe("The provider's id of the repository"),
+  repositoryName: z.string().describe('Its full name'),
+  ref: z.string().describe('Such as refs/heads/main; of a pull request its branch'),
+  commit: z.string().describe('Where the ref stands'),
+})
+export type Head = z.output<typeof Head>
 
 /** A branch or tag that was deleted. */
 export type GoneRef = Pick<Head, 'kind' | 'repositoryId' | 'ref'>
@@ -41,41 +42,44 @@ const heads = (all: Head[], gone: GoneRef[] = []): SourceEvent =>
 
 type Reader = z.ZodType<SourceEvent>
 
-function pushed(repository: { id: string; name: string }, ref: string, commit: string): SourceEvent {
-  const kind = ref.startsWith('refs/tags/') ? 'Tag' : 'Push'
-  const { id: repositoryId, name: repositoryName } = repository
-  if (GONE.test(commit)) return heads([], [{ kind, repositoryId, ref }])
-  return heads([{ kind, repositoryId, repositoryName, ref, commit }])
-}
+/** Where a provider names the repository. */
+const GITHUB = { repositoryId: 'repository.id', repositoryName: 'repository.full_name' }
+const GITLAB = { repositoryId: 'project.id', repositoryName: 'project.path_with_namespace' }
+const BITBUCKET = { repositoryId: 'repository.uuid', repositoryName: 'repository.full_name' }
+const OfRepository = z.object({ repositoryId: Id, repositoryName: Name })
 
-function requested(repository: { id: string; name: string }, ref: string, commit: string): SourceEvent {
-  const { id: repositoryId, name: repositoryName } = repository
-  return heads([{ kind: 'PullRequest', repositoryId, repositoryName, ref, commit }])
-}
+const Pushed = OfRepository.extend({ ref: Ref, commit: Commit }).transform(({ commit, ...at }) => {
+  const kind = at.ref.startsWith('refs/tags/') ? 'Tag' : 'Push'
+  if (!GONE.test(commit)) return heads([{ kind, ...at, commit }])
+  return heads([], [{ kind, repositoryId: at.repositoryId, ref: at.ref }])
+})
+const gitHubPush: Reader = readAt({ ...GITHUB, ref: 'ref', commit: 'after' }, Pushed)
+const gitLabPush: Reader = readAt({ ...GITLAB, ref: 'ref', commit: 'after' }, Pushed)
 
-const Repository = z.object({ id: Id, full_name: Name }).transform(({ id, full_name: name }) => ({ id, name }))
+const Requested = OfRepository.extend({ ref: Branch, commit: Commit })
 
-const gitHubPush: Reader = z
-  .object({ ref: Ref, after: Commit, repository: Repository })
-  .transform(({ ref, after, repository }) => pushed(repository, ref, after))
+/** A fork is somebody else's code: nothing of it is ever built. */
+const requested = (head: z.output<typeof Requested>, isOwn: boolean) =>
+  isOwn ? heads([{ kind: 'PullRequest', ...head }]) : ignored
 
-/** A fork is somebody else's code: nothing of it is ever built. Its repository may also be gone. */
-const gitHubPullRequest: Reader = z
-  .object({
-    action: z.string().max(64),
-    repository: Repository,
-    pull_request: z.object({
-      head: z.object({ ref: Branch, sha: Commit, repo: z.object({ id: Id }).nullish() }),
-    }),
-  })
-  .transform(({ action, repository, pull_request: { head } }) => {
+const Action = z.string().max(64)
+const gitHubPullRequest: Reader = readAt(
+  {
+    ...GITHUB,
+    action: 'action',
+    ref: 'pull_request.head.ref',
+    commit: 'pull_request.head.sha',
+    from: 'pull_request.head.repo',
+  },
+  // A fork may be gone.
+  Requested.extend({ action: Action, from: z.object({ id: Id }).nullish() }).transform(({ action, from, ...head }) => {
     const isNews = ['opened', 'reopened', 'synchronize', 'synchronized'].includes(action)
-    if (!isNews || head.repo?.id !== repository.id) return ignored
-    return requested(repository, head.ref, head.sha)
-  })
+    return requested(head, isNews && from?.id === head.repositoryId)
+  }),
+)
 
 const gitHubInstallation: Reader = z
-  .object({ action: z.string().max(64), installation: z.object({ id: Id }) })
+  .object({ action: Action, installation: z.object({ id: Id }) })
   .transform(({ action, installation: { id: installationId } }) => {
     if (action === 'deleted') return { kind: 'Removed' as const, installationId }
     // Whoever suspends it may end that again.
@@ -85,36 +89,20 @@ const gitHubInstallation: Reader = z
 
 const ping: Reader = z.object({}).transform(() => ({ kind: 'Ping' as const }))
 
-const Project = z
-  .object({ id: Id, path_with_namespace: Name })
-  .transform(({ id, path_with_namespace: name }) => ({ id, name }))
-
-const gitLabPush: Reader = z
-  .object({ ref: Ref, after: Commit, project: Project })
-  .transform(({ ref, after, project }) => pushed(project, ref, after))
-
-const gitLabMergeRequest: Reader = z
-  .object({
-    project: Project,
-    object_attributes: z.object({
-      action: z.string().max(64).optional(),
-      source_project_id: Id,
-      target_project_id: Id,
-      source_branch: Branch,
-      last_commit: z.object({ id: Commit }),
-    }),
-  })
-  .transform(({ project, object_attributes: request }) => {
-    const isNews = ['open', 'reopen', 'update'].includes(request.action ?? '')
-    const isOwn = request.source_project_id === request.target_project_id && request.source_project_id === project.id
-    if (!isNews || !isOwn) return ignored
-    return requested(project, request.source_branch, request.last_commit.id)
-  })
-
-const Uuid = z.object({ uuid: Id })
-const BitbucketRepository = z
-  .object({ uuid: Id, full_name: Name })
-  .transform(({ uuid: id, full_name: name }) => ({ id, name }))
+const gitLabMergeRequest: Reader = readAt(
+  {
+    ...GITLAB,
+    action: 'object_attributes.action',
+    ref: 'object_attributes.source_branch',
+    commit: 'object_attributes.last_commit.id',
+    from: 'object_attributes.source_project_id',
+    to: 'object_attributes.target_project_id',
+  },
+  Requested.extend({ action: Action.optional(), from: Id, to: Id }).transform(({ action = '', from, to, ...head }) => {
+    const isNews = ['open', 'reopen', 'update'].includes(action)
+    return requested(head, isNews && from === to && from === head.repositoryId)
+  }),
+)
 
 const BitbucketRef = z
   .object({ type: z.string().max(64), name: Branch })
@@ -127,32 +115,31 @@ const Change = z.object({
   new: BitbucketRef.and(z.object({ target: z.object({ hash: Commit }) })).nullish(),
   old: BitbucketRef.nullish(),
 })
-const bitbucketPush: Reader = z
-  .object({ push: z.object({ changes: z.array(Change).max(HEADS_IN_A_PUSH) }), repository: BitbucketRepository })
-  .transform(({ push: { changes }, repository: { id: repositoryId, name: repositoryName } }) =>
+const bitbucketPush: Reader = readAt(
+  { ...BITBUCKET, changes: 'push.changes' },
+  OfRepository.extend({ changes: z.array(Change).max(HEADS_IN_A_PUSH) }).transform(({ changes, ...repository }) =>
     heads(
       changes.flatMap(({ new: now }) =>
-        now ? [{ kind: now.kind, repositoryId, repositoryName, ref: now.ref, commit: now.target.hash }] : [],
+        now ? [{ kind: now.kind, ...repository, ref: now.ref, commit: now.target.hash }] : [],
       ),
-      changes.flatMap(({ new: now, old }) => (old && !now ? [{ kind: old.kind, repositoryId, ref: old.ref }] : [])),
+      changes.flatMap(({ new: now, old }) =>
+        old && !now ? [{ kind: old.kind, repositoryId: repository.repositoryId, ref: old.ref }] : [],
+      ),
     ),
-  )
+  ),
+)
 
-const bitbucketPullRequest: Reader = z
-  .object({
-    repository: BitbucketRepository,
-    pullrequest: z.object({
-      source: z.object({
-        branch: z.object({ name: Branch }),
-        commit: z.object({ hash: Commit }),
-        repository: Uuid.nullish(),
-      }),
-    }),
-  })
-  .transform(({ repository, pullrequest: { source } }) => {
-    if (source.repository?.uuid !== repository.id) return ignored
-    return requested(repository, source.branch.name, source.commit.hash)
-  })
+const bitbucketPullRequest: Reader = readAt(
+  {
+    ...BITBUCKET,
+    ref: 'pullrequest.source.branch.name',
+    commit: 'pullrequest.source.commit.hash',
+    from: 'pullrequest.source.repository',
+  },
+  Requested.extend({ from: z.object({ uuid: Id }).nullish() }).transform(({ from, ...head }) =>
+    requested(head, from?.uuid === head.repositoryId),
+  ),
+)
 
 const GITEA = { push: gitHubPush, pull_request: gitHubPullRequest, pull_request_sync: gitHubPullRequest }
 

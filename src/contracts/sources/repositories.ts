@@ -30,20 +30,13 @@ export function isOfRepository(
 }
 
 /** As deployments name it: Circuit is a Gitea, and what no Git host is asked about is plain Git. */
-const CODE_PROVIDERS = {
-  GitHub: 'GitHub',
-  GitLab: 'GitLab',
-  Gitea: 'Gitea',
-  Circuit: 'Gitea',
-  Bitbucket: 'Bitbucket',
-  Git: 'Git',
-  Registry: 'Git',
-} as const satisfies Record<Provider, Provider>
+const codeProviderOf = (provider: Provider) =>
+  provider === 'Circuit' ? 'Gitea' : provider === 'Registry' ? 'Git' : provider
 
 /** What a deployment says of where its code is from, whoever asked for it. */
 export function originOf(repositoryUrl: string, source: { provider: Provider; displayName: string } | undefined) {
   return {
-    provider: CODE_PROVIDERS[source?.provider ?? 'Git'],
+    provider: codeProviderOf(source?.provider ?? 'Git'),
     repositoryName: repositoryNameOf(repositoryUrl),
     ...(source !== undefined && { source: source.displayName }),
   }

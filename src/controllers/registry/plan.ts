@@ -3,7 +3,7 @@ import { isPushToken } from '../../contracts/registry/audit.ts'
 import { nextAnnouncement, parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../../contracts/registry/retention.ts'
 import { boundaryNamespace } from '../../core/names.ts'
-import { type KubeObject, refOf } from '../../core/object.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/registry.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
@@ -26,19 +26,14 @@ export async function planRemovals(pass: Looking, port: RegistryPort): Promise<R
   const facts = await factsNow(pass, port)
   const found: Removal[] = []
   for (const repository of await port.registry.repositories()) {
-    const removals = await removalsOf(pass, port, repository, facts).catch((error: unknown) => {
+    try {
+      found.push(...(await removalsOf(pass, port, repository, facts)))
+    } catch (error) {
       // What one tenant has pushed does not keep the others' garbage: nothing goes of what cannot be read.
-      if (isRegistryError(error, 'Unreadable')) return []
-      throw error
-    })
-    found.push(...removals)
+      if (!isRegistryError(error, 'Unreadable')) throw error
+    }
   }
   return found
-}
-
-/** The same of one repository, asked again right before anything of it is removed. */
-export async function stillRemovable(pass: Looking, port: RegistryPort, repository: string): Promise<Removal[]> {
-  return removalsOf(pass, port, repository, await factsNow(pass, port))
 }
 
 type Facts = { usesOf: (repository: string) => Uses; busy: ReadonlySet<string> }
@@ -48,12 +43,14 @@ async function factsNow({ clock }: Looking, port: RegistryPort): Promise<Facts> 
   return { usesOf: await port.uses(), busy: await pushedTo(port, clock.now() - port.grace) }
 }
 
-async function removalsOf(
+/** The same of one repository. @param facts those of now if absent: right before anything of it is removed */
+export async function removalsOf(
   pass: Looking,
   port: RegistryPort,
   repository: string,
-  { usesOf, busy }: Facts,
+  facts?: Facts,
 ): Promise<Removal[]> {
+  const { usesOf, busy } = facts ?? (await factsNow(pass, port))
   const { boundaryId } = parseRepository(repository) ?? {}
   // What is not of a boundary is not ours to remove.
   if (boundaryId === undefined || busy.has(repository)) return []
@@ -89,15 +86,14 @@ async function makeKnown(
   stored: Stored,
   held: readonly Held[],
 ): Promise<void> {
+  const { apiVersion, kind, resource } = RegistryRepository
   if (stored === undefined) {
     if (held.length === 0) return
-    const { apiVersion, kind, resource } = RegistryRepository
     const spec = { repository, announcedAt: now, digests: {} }
     await records.client.create(resource, { apiVersion, kind, metadata: ref, spec }).catch(alreadyThere)
     return
   }
   if (shape(shownManifests(held)) === shape(stored.status?.digests ?? [])) return
-  await records.client.mergePatch(RegistryRepository.resource, refOf(stored), {
-    spec: { announcedAt: nextAnnouncement(stored.spec.announcedAt, clock.now()) },
-  })
+  const announcedAt = nextAnnouncement(stored.spec.announcedAt, clock.now())
+  await records.client.mergePatch(resource, ref, { spec: { announcedAt } })
 }

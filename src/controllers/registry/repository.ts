@@ -1,5 +1,4 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
-import type { KubeObject } from '../../core/object.ts'
 import { refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../../core/outcome.ts'
 import { DIGESTS_MAX, RegistryRepository, shownManifests } from '../../crds/registry.ts'
@@ -39,25 +38,20 @@ async function keepCurrent(pass: RepositoryPass, { registry }: RegistryPort): Pr
   }
   try {
     const held = await readContents(registry, repository, pass.object)
-    const times = timesOf(held, spec.digests, pass.now)
+    // Of what is there; what nobody announced is as old as its first look.
+    const times: Times = Object.fromEntries(
+      held.slice(0, DIGESTS_MAX).map(({ digest }) => [digest, spec.digests[digest] ?? { pushedAt: pass.now }]),
+    )
     // Before the status, which says that it was read: whoever dies in between reads it again.
     await writeTimes(pass, times)
     report(pass, shownManifests(held), times)
-    if (awaitsTag(held, (digest) => times[digest]?.pushedAt, pass.clock.now()))
-      return done({ reason: 'Available', after: UNTIL_TAGGED })
-    pass.report({ readAt: announcedAt })
-    return done({ reason: 'Available' })
+    const isWhole = !awaitsTag(held, (digest) => times[digest]?.pushedAt, pass.clock.now())
+    if (isWhole) pass.report({ readAt: announcedAt })
+    return done({ reason: 'Available', ...(!isWhole && { after: UNTIL_TAGGED }) })
   } catch (error) {
     if (!isRegistryError(error, 'Unreachable', 'Refused')) throw error
     return degraded('PartiallyAvailable', error.message, LOOK_AGAIN)
   }
-}
-
-/** Of what is there; what nobody announced is as old as its first look. */
-function timesOf(held: readonly Held[], known: Times, now: string): Times {
-  return Object.fromEntries(
-    held.slice(0, DIGESTS_MAX).map(({ digest }) => [digest, known[digest] ?? { pushedAt: now }]),
-  )
 }
 
 async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
@@ -69,8 +63,7 @@ async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
   const patch = { spec: { digests: changed } }
   const { uid, resourceVersion } = pass.object.metadata
   // Over what was seen: an announcement that came meanwhile must not be written over.
-  const seen = { uid, resourceVersion }
-  await pass.records.client.mergePatch<KubeObject>(pass.kind.resource, refOf(pass.object), patch, seen)
+  await pass.records.client.mergePatch(pass.kind.resource, refOf(pass.object), patch, { uid, resourceVersion })
 }
 
 function report(pass: RepositoryPass, shown: readonly (Held & Partial<Times[string]>)[], times: Times): void {

@@ -1,4 +1,4 @@
-import { isRegistryError, type RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
+import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
@@ -9,7 +9,7 @@ import { pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { makeOnce, platformObjects, tidied } from '../platformObjects.ts'
-import { planRemovals, pushedTo, type Removal, stillRemovable } from './plan.ts'
+import { planRemovals, pushedTo, type Removal, removalsOf } from './plan.ts'
 import { NO_REGISTRY, type RegistryOptions } from './repository.ts'
 
 type RunPass = Pass<typeof RetentionRun>
@@ -20,7 +20,8 @@ const SETTLE = 5_000
 /** Manifests that are removed between two looks at everything. */
 const CHUNK = 500
 const RUNS_KEPT = 50
-const HOUR_OF_DAY = 3
+/** Milliseconds from midnight in UTC. */
+const TIME_OF_DAY = 3 * 3_600_000
 const DAY = 86_400_000
 
 /**
@@ -62,7 +63,8 @@ async function advance(pass: RunPass, port: RegistryPort): Promise<Outcome> {
     return await act(pass, port)
   } catch (error) {
     if (!isRegistryError(error)) throw error
-    return fail(pass, error)
+    pass.report({ state: 'Failed', finishedAt: pass.now, error: error.message.slice(0, 1024) })
+    return ended(error.message)
   }
 }
 
@@ -79,12 +81,10 @@ async function act(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   }
   if (planned.length === 0) pass.report({ state: 'CollectingGarbage' })
   else pass.report({ removing: planned.slice(0, CHUNK) })
-  return waiting(
-    'ApplyingWorkload',
-    `${counted(planned.length, 'manifest')} ${agreed(planned.length, 'is', 'are')} to be removed.`,
-    1,
-  )
+  return goOn(planned.length, `${agreed(planned.length, 'is', 'are')} to be removed`)
 }
+
+const goOn = (count: number, deed: string) => waiting('ApplyingWorkload', `${counted(count, 'manifest')} ${deed}.`, 1)
 
 async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly Removal[]): Promise<Outcome> {
   const { status = {} } = pass.object
@@ -92,12 +92,13 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
   const stuck: string[] = []
   for (const [repository, wanted] of Map.groupBy(removing, (one) => one.repository)) {
     // Between plan and deed it may have come into use.
-    const still = new Set((await stillRemovable(pass, port, repository)).map(({ digest }) => digest))
+    const still = new Set((await removalsOf(pass, port, repository)).map(({ digest }) => digest))
     for (const one of wanted) {
-      const isLeft = still.has(one.digest) || (await port.registry.manifest(repository, one.digest)) !== undefined
-      if (isLeft && !still.has(one.digest)) continue
-      if (isLeft && !(await remove(pass, port, one))) stuck.push(one.digest)
-      else gone.push(one)
+      const isRemoved = still.has(one.digest)
+        ? await remove(pass, port, one)
+        : (await port.registry.manifest(repository, one.digest)) === undefined
+      if (isRemoved) gone.push(one)
+      else if (still.has(one.digest)) stuck.push(one.digest)
     }
   }
   pass.report({
@@ -109,11 +110,7 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
   })
   // What cannot be removed would be planned again for ever; there is no more of it than can be remembered.
   if (stuck.length === removing.length) pass.report({ state: 'CollectingGarbage' })
-  return waiting(
-    'ApplyingWorkload',
-    `${counted(gone.length, 'manifest')} ${agreed(gone.length, 'was', 'were')} removed.`,
-    1,
-  )
+  return goOn(gone.length, `${agreed(gone.length, 'was', 'were')} removed`)
 }
 
 /** @returns false if the registry will not */
@@ -143,11 +140,6 @@ async function collect(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   const hasFailed = (pass.object.status?.failedManifests ?? 0) > 0
   pass.report({ state: hasFailed ? 'PartiallyFailed' : 'Succeeded', finishedAt: pass.now })
   return ended(failureOf(pass.object))
-}
-
-function fail(pass: RunPass, error: RegistryError): Outcome {
-  pass.report({ state: 'Failed', finishedAt: pass.now, error: error.message.slice(0, 1024) })
-  return ended(error.message)
 }
 
 function failureOf({ status = {} }: Pick<RunObject, 'status'>): string | undefined {
@@ -186,9 +178,7 @@ async function tidy(pass: RunPass): Promise<Outcome> {
 
 /** Makes the run of the next morning, which waits for its time: nobody has to remember it. */
 export async function scheduleRun(client: KubeClient, now: number): Promise<void> {
-  const today = new Date(now)
-  today.setUTCHours(HOUR_OF_DAY, 0, 0, 0)
-  const notBefore = new Date(today.getTime() <= now ? today.getTime() + DAY : today.getTime()).toISOString()
-  const name = `scheduled-${notBefore.slice(0, 10)}`
-  await makeOnce(client, RetentionRun, name, { trigger: 'Scheduled', notBefore })
+  const days = Math.floor((now - TIME_OF_DAY) / DAY) + 1
+  const notBefore = new Date(days * DAY + TIME_OF_DAY).toISOString()
+  await makeOnce(client, RetentionRun, `scheduled-${notBefore.slice(0, 10)}`, { trigger: 'Scheduled', notBefore })
 }

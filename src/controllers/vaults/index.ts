@@ -16,7 +16,14 @@ import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import { findVault, followVault, isUsable, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
-import { type CachedEntry, type CachedVault, type EntryPass, type EntryState, newEntryState } from './types.ts'
+import {
+  alongside,
+  type CachedEntry,
+  type CachedVault,
+  type EntryPass,
+  type EntryState,
+  newEntryState,
+} from './types.ts'
 import { mountValue, prune, rewrapKey, takeValue } from './values.ts'
 import { checkCluster, checkQuota, claimVaultName, countSecrets, releaseVaultName, removeEntries } from './vault.ts'
 
@@ -115,13 +122,13 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
     reconcile: steps(
       findVault,
       followVault,
-      takeValue({ keys }),
+      alongside(takeValue({ keys })),
       stampState,
       keepTime,
       removePurged,
       prune,
-      rewrapKey({ keys }),
-      mountValue({ keys }),
+      alongside(rewrapKey({ keys })),
+      alongside(mountValue({ keys })),
       reportEntry,
     ),
     finalize: steps(removeAllSecrets),

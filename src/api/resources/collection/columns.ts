@@ -9,7 +9,7 @@ import { listConfig } from '../listConfig.ts'
 import { pagedParts } from '../pages.ts'
 import type { FieldValue, ListField, ListShape } from '../paging.ts'
 
-/** How a list over records is asked: each column is the field of that name, as the record shows it. */
+/** The options of a list over records: each column is the field of that name, as the record shows it. */
 export type Columns<Dto extends object> = {
   readonly columns: { readonly [Name in keyof Dto & string]?: ListField<Dto> }
   /** The default order: a column, with `-` in front for the largest first. */
@@ -76,25 +76,26 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   )
 }
 
-type ConfigDeclaration<Dto extends z.ZodObject> = Columns<z.output<Dto>> & {
-  dto: Dto
-  auth: Authorization
-  summary: string
+type ConfigDeclaration = {
   /** The name of the list. */
   collection: string
   /** Of the actions that are listed if the caller holds them. */
   actionPrefix: string
-  errors?: ErrorForm
+  configSummary: string
   /** Throws if there is no such list. */
   before?: (context: Context) => unknown
 }
 
-/** A route that says what a list can be asked for. */
-export function configRoute<Dto extends z.ZodObject>(path: string, declaration: ConfigDeclaration<Dto>): RouteDraft {
-  const { auth, summary, collection, actionPrefix, errors = 'platform', before } = declaration
+/** The same, and a route below it that describes how the list can be sorted and filtered. */
+export function listWithConfig<Dto extends z.ZodObject, Query extends z.ZodObject = z.ZodObject>(
+  path: string,
+  declaration: ListDeclaration<Dto, Query> & ConfigDeclaration,
+): RouteDraft[] {
+  const { auth, configSummary: summary, collection, actionPrefix, errors = 'platform', before } = declaration
   const list = shapeOf(declaration)
-  return route('GET', path, { auth, summary, errors, reply: ListConfigDto }, async (context) => {
+  const config = route('GET', `${path}/config`, { auth, summary, errors, reply: ListConfigDto }, async (context) => {
     await before?.(context)
     return ok(listConfig(list, { collection, context, actionPrefix }))
   })
+  return [listRoute(path, declaration), config]
 }
