@@ -16,15 +16,7 @@ describe('a rollout whose plan was made a moment before it', () => {
     bench = new ControllerBench(ROLLOUT_CONTROLLERS.map((make) => make(options)))
     const chart = { name: 'shop', url: 'oci://charts.example.com/shop' }
     const component = { title: 'Shop', kind: 'Module', namespace: 'apps', chart, version: '1.0.0' }
-    bench.seed(
-      PlatformComponent,
-      'shop',
-      PlatformComponent.spec.parse(component),
-      { namespace },
-      {
-        ...{ state: 'Ready', installedVersion: '1.0.0', isManaged: true },
-      },
-    )
+    bench.seed(PlatformComponent, 'shop', PlatformComponent.spec.parse(component), { namespace })
     const release = { component: 'shop', version: '1.1.0', digest: `sha256:${'a'.repeat(64)}` }
     bench.seed(ComponentRelease, releaseName('shop', '1.1.0'), ComponentRelease.spec.parse(release), { namespace })
   })
