@@ -58,6 +58,20 @@ describe('the resource group controller', () => {
     expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
   })
 
+  it('closes traffic and limits requests also while the Secret that images are pulled with cannot be made', async () => {
+    await bench.stop()
+    const registry = {
+      host: 'registry.test',
+      keys: { issue: () => Promise.reject(new Error('The registry is away.')) },
+    }
+    bench = new ControllerBench([resourceGroupController({ registry: registry as never })])
+    seedBoundary()
+    seed('orders', { cpu: '4' })
+    await bench.start()
+    expect(await bench.find(networkPolicy, 'freehold-default', SPACE)).not.to.equal(undefined)
+    expect(await bench.find(resourceQuota, 'freehold-quota', SPACE)).not.to.equal(undefined)
+  })
+
   it('makes no request at rest', async () => {
     seed('orders', { cpu: '4', memory: '8Gi' })
     await bench.start()

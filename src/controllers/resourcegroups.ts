@@ -94,10 +94,11 @@ export const resourceGroupController = ({ closedNetworks = [], registry }: Group
       checkQuota,
       ensureNamespace,
       openSecrets,
-      keepPullSecret(registry),
       closeTraffic(closedNetworks),
       limitRequests,
       tellWhatHolds,
+      // The last: a registry that is away, or somebody's Secret of the name, must not leave a group open.
+      keepPullSecret(registry),
     ),
     finalize: steps(closeNamespace, pullWhileHeld(registry), removeResources, removeNamespace, releaseQuota),
   })
