@@ -154,6 +154,7 @@ export const deployedStatus = {
       deploymentId: z.string().describe('Id of the DeploymentRecord'),
       state: z.enum(['RollingOut', 'Serving', 'Failed']).describe('How far it has come'),
       message: z.string().optional().describe('Why it failed, in one sentence'),
+      since: DateTime.optional().describe('When the resource began with it'),
     })
     .optional()
     .describe('The deployment that is to be served; absent before the first one'),

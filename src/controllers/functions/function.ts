@@ -32,7 +32,7 @@ import {
   type FunctionState,
   newFunctionState,
 } from './types.ts'
-import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, type Variables } from './values.ts'
+import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, requireKeys, type Variables } from './values.ts'
 import { clusterOfFunction, elsewhereObservers } from './whereabouts.ts'
 
 const functionsIn = (records: Workspace, home?: string) =>
@@ -97,13 +97,14 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
     reconcile: steps(
       observeCopies,
       withdrawIdentity,
+      keepKeys(options),
       findNamespace,
       findHome,
       resolvePlanOfBoth,
       checkTimers,
       claimPaths,
       keepSource,
-      keepKeys(options),
+      requireKeys,
       valuesStep(options),
       keepDeployments,
       chooseImage,
