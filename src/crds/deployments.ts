@@ -114,6 +114,10 @@ export const DeploymentRecord = defineKind({
     image: z.string().optional().describe('What is served of it; absent until it is built'),
     commitSha: z.string().optional().describe('Commit that was built'),
     lastMessage: z.string().optional().describe('What was last said of it, in one sentence'),
+    triedSince: z
+      .string()
+      .optional()
+      .describe('Since when its build is tried to be started; absent where none failed to'),
     startedAt: z.string().optional().describe('When it left the queue'),
     finishedAt: z.string().optional().describe('When it came to its end'),
     logLines: z.int().optional().describe('Lines of its log that were kept; absent until its build is over'),

@@ -70,6 +70,7 @@ export const RECORD_OBSERVERS: readonly Observed[] = [
       resource: kind.resource,
       relevant: ({ metadata, status }) => [
         metadata.uid,
+        metadata.annotations?.[INCARNATION_ANNOTATION],
         metadata.deletionTimestamp,
         (status as Owner['status'])?.release,
       ],
@@ -98,6 +99,9 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   if (owner === undefined)
     return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`)
   const { apiVersion, kind, metadata } = owner
+  // Its controller gives it one in a moment. Bound to anything else, the deployment would then be one of somebody else.
+  if ((metadata.annotations?.[INCARNATION_ANNOTATION] ?? '') === '')
+    return waiting('WaitingForDependency', `"${ownerName}" of ${ownerCollection} is being set up.`)
   const reference = {
     apiVersion,
     kind,
