@@ -1,14 +1,15 @@
 import { expect } from 'chai'
 import { HOME as SPACE, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
+import { BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { timestamp } from '../../core/clock.ts'
-import { refOf } from '../../core/object.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { deployment } from '../../kube/builtin.ts'
+import { deployment, job } from '../../kube/builtin.ts'
 
 const HOME = 'shop'
 const NAME = functionObjectName(HOME, 'orders')
@@ -24,8 +25,8 @@ describe('a function', () => {
   let world: World
   afterEach(() => world.stop())
 
-  async function start(spec: object): Promise<void> {
-    world = new World((all) => all.filter(({ name }) => CONTROLLERS.includes(name)))
+  async function start(spec: object, controllers = CONTROLLERS): Promise<void> {
+    world = new World((all) => all.filter(({ name }) => controllers.includes(name)))
     seedGroup(world.server)
     await world.lead()
     await world.make(FunctionNamespace, HOME, { runtime: 'nodejs' })
@@ -65,6 +66,27 @@ describe('a function', () => {
     expect(await stageOf(SECOND)).to.equal('Deploying')
     await tell(THIRD, 'orders:3')
     expect(await stageOf(THIRD)).to.equal('Succeeded')
+  })
+
+  it('takes its build along when it is deleted', async () => {
+    await start({}, ['functionnamespace', 'serverlessfunction'])
+    const spec = { ownerCollection: 'functions', ownerName: NAME, strategy: 'Build', provider: 'Upload' }
+    world.server.seed(DeploymentRecord.resource, {
+      ...{ apiVersion: DeploymentRecord.apiVersion, kind: DeploymentRecord.kind, spec },
+      metadata: { name: SECOND, namespace: SPACE },
+      status: { number: 1, stage: 'Building' },
+    } as KubeObject)
+    const name = buildName({ namespace: SPACE, name: SECOND })
+    world.server.seed(job, {
+      ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name, namespace: BUILD_NAMESPACE } },
+      spec: {
+        suspend: true,
+        template: { metadata: { labels: {} }, spec: { containers: [{ name: 'push', image: 'freehold-builder' }] } },
+      },
+    } as KubeObject)
+    await world.remove(ServerlessFunction, NAME)
+    await world.until('it is gone', () => world.isGone(ServerlessFunction, NAME))
+    expect((await world.server.list(job)).items).to.deep.equal([])
   })
 
   it('builds what was uploaded once, also when the deployment of it is kept no longer', async () => {
