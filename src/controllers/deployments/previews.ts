@@ -6,7 +6,7 @@ import { isPreviewOf, type Previewed, previewedBranches, previewOf } from '../..
 import { WITH_SOURCES } from '../../desired/sources.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
 import type { Pass, Rights } from '../engine/controller.ts'
-import { followersOf } from './pushes.ts'
+import { followersOf, unlessRefused } from './pushes.ts'
 
 /** Previews are made and deleted, and never changed: from then on they are like any other. */
 export const PREVIEW_RIGHTS: readonly Rights[] = WITH_SOURCES.map(({ resource }) => ({
@@ -21,6 +21,7 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   const { object: source, records, clock } = pass
   const now = clock.now()
   const ends: number[] = []
+  const again: (number | undefined)[] = []
   for (const { resource } of WITH_SOURCES) {
     for (const owner of followersOf<Previewed>(pass, resource)) {
       const { repositoryUrl } = owner.spec
@@ -37,10 +38,13 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
       const isIn = (list: typeof there, name: string) => list.some(({ metadata }) => metadata.name === name)
       // One may be there by the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs.
       for (const preview of wanted.filter(({ metadata }) => !isIn(there, metadata.name)))
-        await records.client.create(resource, preview).catch(alreadyThere)
+        again.push(
+          await unlessRefused(pass, preview, () => records.client.create(resource, preview).catch(alreadyThere)),
+        )
       for (const preview of there.filter(({ metadata }) => !isIn(wanted, metadata.name)))
         await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid }).catch(absent)
     }
   }
-  return ends.length === 0 ? done() : done({ after: Math.max(0, Math.min(...ends) - now) })
+  const times = [...ends.map((end) => Math.max(0, end - now)), ...again.filter((time) => time !== undefined)]
+  return times.length === 0 ? done() : done({ after: Math.min(...times) })
 }

@@ -30,8 +30,10 @@ export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
   if (source === undefined) return done()
   const { deployedSource, lastDeploymentId } = pass.object.status ?? {}
   const known = [deployedSource, lastDeploymentId, ...own.map(({ metadata }) => metadata.name)]
-  pass.report({ deployedSource: source.deploymentId })
-  if (known.includes(source.deploymentId)) return done()
+  if (known.includes(source.deploymentId)) {
+    pass.report({ deployedSource: source.deploymentId })
+    return done()
+  }
   await pass.recordChildren.create(
     {
       apiVersion: DeploymentRecord.apiVersion,
@@ -47,7 +49,7 @@ export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
     },
     { resource: DeploymentRecord.resource },
   )
-  pass.report({ lastDeploymentId: source.deploymentId })
+  pass.report({ deployedSource: source.deploymentId, lastDeploymentId: source.deploymentId })
   return done()
 }
 
