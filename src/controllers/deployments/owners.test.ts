@@ -17,7 +17,8 @@ const LIVING = { [INCARNATION_ANNOTATION]: 'a-life' }
 describe('a deployment whose owner has just been made', () => {
   for (const kind of OWNER_KINDS)
     it(`is woken when its ${kind.kind} is given its life`, () => {
-      const observer = RECORD_OBSERVERS.find(({ resource }) => resource.kind === kind.kind)
+      const observers = RECORD_OBSERVERS.flatMap((each) => ('resource' in each ? [each] : []))
+      const observer = observers.find(({ resource }) => resource.kind === kind.kind)
       const seen = (annotations: Record<string, string>) => observer?.relevant?.(owner(kind, annotations))
       expect(seen(LIVING)).not.to.deep.equal(seen({}))
     })
