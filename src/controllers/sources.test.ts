@@ -181,6 +181,28 @@ describe('the controller of deployment sources', () => {
       expect(await apps()).to.deep.equal(['main'])
     })
 
+    it('until the one that they are of has no deployment source any more, or another repository', async () => {
+      const own = { namespace: groupSpace, name: 'shop' }
+      await tell(push('feature/a'))
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { repositoryUrl: `${url}-other` } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { repositoryUrl: url } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { deploymentSourceId: null } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    it('until the deployment source is deleted', async () => {
+      await tell(push('feature/a'))
+      await bench.client.remove(DeploymentSource.resource, { namespace: space, name: ID })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
     for (const reason of ['Invalid', 'Forbidden'] as const)
       it(`and deploys what is pushed also where a preview is refused as ${reason}`, async () => {
         bench.client.fail('create', PlatformApp.resource, reason, 1_000)
