@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { seedGroup } from '../../../test/crashes/seeds.ts'
+import { World } from '../../../test/crashes/world.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
@@ -12,6 +14,7 @@ const owner = (kind: { apiVersion: string; kind: string }, annotations: Record<s
   metadata: { name: 'shop', namespace: 'home', uid: 'uid-of-shop', annotations },
   spec: {},
 })
+const ID = '6e2f8a52-7a4e-4b52-9a55-0d6c8f3f9b03'
 const LIVING = { [INCARNATION_ANNOTATION]: 'a-life' }
 
 describe('a deployment whose owner has just been made', () => {
@@ -37,5 +40,30 @@ describe('a deployment whose owner has just been made', () => {
     } as unknown as RecordPass['object']
     const { kind } = await bindToOwner({ object, records } as RecordPass)
     expect({ kind, patches }).to.deep.equal({ kind: 'waiting', patches: [] })
+  })
+})
+
+describe('a deployment that nobody has', () => {
+  let world: World
+  beforeEach(async () => {
+    world = new World((all) => all.filter(({ name }) => ['platformapp', 'deploymentrecord'].includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+    const told = { ownerCollection: 'apps', ownerName: 'shop', strategy: 'Reported', phase: 'Succeeded' }
+    await world.make(DeploymentRecord, ID, { ...told, image: 'shop:former' })
+  })
+  afterEach(() => world.stop())
+
+  it('is not that of an owner who was made later: it was told of a former one', async () => {
+    await world.pass(10_000)
+    await world.make(PlatformApp, 'shop', { sourceKind: 'Upload' })
+    await world.rest()
+    const { status } = (await world.find(PlatformApp.resource, 'shop')) as PlatformApp & KubeObject
+    expect(status?.servingImage).to.equal(undefined)
+    expect(await world.isGone(DeploymentRecord, ID)).to.equal(true)
+  })
+
+  it('goes by itself', async () => {
+    await world.until('it is gone', () => world.isGone(DeploymentRecord, ID))
   })
 })
