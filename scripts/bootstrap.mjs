@@ -56,19 +56,40 @@ function installAlone() {
 /** Whether the lock is this process's now. One of a process that is gone does not count. */
 function taken(lock) {
   try {
-    writeFileSync(lock, String(process.pid), { flag: 'wx' })
+    writeFileSync(lock, `${process.pid} ${startOf(process.pid)}`, { flag: 'wx' })
     return true
   } catch (error) {
     if (error.code !== 'EEXIST') throw error
   }
   try {
-    const holder = Number(readFileSync(lock, 'utf8'))
+    const [holder, start = ''] = readFileSync(lock, 'utf8').split(' ')
     // Empty for a moment after it was made.
-    if (holder > 0) process.kill(holder, 0)
+    if (!(Number(holder) > 0) || lives(Number(holder), start)) return false
+    rmSync(lock, { force: true })
   } catch (error) {
-    if (error.code === 'ESRCH') rmSync(lock, { force: true })
+    if (error.code !== 'ENOENT') throw error
   }
-  return false
+  return taken(lock)
+}
+
+function lives(pid, start) {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if (error.code === 'ESRCH') return false
+  }
+  return start === '' || startOf(pid) === start
+}
+
+/** Tells a process from a later one with the same number, as scripts/controlplane/identity.ts does; '' where that cannot be told. */
+function startOf(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${boot}:${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]}`
+  } catch {
+    return ''
+  }
 }
 
 function install(reason) {

@@ -94,6 +94,16 @@ describe('a tree whose packages are not installed', () => {
     expect(isThere('.installing')).to.equal(false)
   })
 
+  it('is installed by the next one where the first was killed, and another process has its number now', async () => {
+    await writeFile(join(tree, '.installing'), `${process.pid} 00000000-0000-0000-0000-000000000000:1`)
+    await letInstall()
+    const script = hello()
+    await until('it installs or waits', () => script.out !== '' || script.said.includes(WAITS))
+    expect(script.said).not.to.include(WAITS)
+    expect(await script.ended).to.equal(0)
+    expect(await installations()).to.equal(1)
+  })
+
   it('is left to the next one where npm fails', async () => {
     await writeFile(join(tree, 'fails'), '')
     await letInstall()

@@ -1,3 +1,4 @@
+import { readDocument } from '../../src/contracts/blueprints/document.ts'
 import {
   coversNothing,
   knownPatterns,
@@ -8,6 +9,8 @@ import {
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_NAME, WEBHOOK_SERVICE } from '../../src/core/webhook.ts'
+import { BlueprintTemplate } from '../../src/crds/blueprints.ts'
+import { DEFAULT_BLUEPRINTS } from '../../src/crds/defaultBlueprints.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import {
   BoundaryTrust,
@@ -135,6 +138,31 @@ export function roleNamePolicy(): KubeObject[] {
         expression: `(${isKept}) || (object.metadata.name in variables.builtIn ? ${isOwn} : ${isFree})`,
         messageExpression: `object.metadata.name in variables.builtIn ? 'There is already a role object "' + object.metadata.name + '". It is built in: choose another metadata.name' : 'There is already a role "' + object.spec.displayName + '". It is built in: choose another displayName'`,
         reason: 'Invalid',
+      },
+    ],
+  })
+}
+
+export const SEEDED = 'is as this release of the platform defines it: make one of your own under another name'
+
+/**
+ * Built-in roles and the platform's own templates are what their release says, and the leader writes them so at its start. An edit of
+ * an administrator would be shown until then, or even deployed, and be gone without a word. Deleted ones come back likewise.
+ */
+export function seededPolicy(): KubeObject[] {
+  const named = (names: readonly string[]) => `(request.name in [${names.map(inCel).join(', ')}])`
+  const slugs = DEFAULT_BLUEPRINTS.map((content) => (readDocument(content).value as { slug: string }).slug)
+  const isRole = `request.resource.resource == '${RoleDefinition.plural}' && ${named(BUILT_IN_ROLES.map(({ name }) => name))}`
+  const isTemplate = `request.resource.resource == '${BlueprintTemplate.plural}' && request.namespace == '${SYSTEM_NAMESPACE}' && ${named(slugs)}`
+  return policyWithBinding({
+    name: 'freehold-seeded',
+    rules: [ruleFor([RoleDefinition, BlueprintTemplate], ['UPDATE'])],
+    variables: CALLER_VARIABLES,
+    validations: [
+      {
+        expression: `variables.isPlatform || variables.isKubernetes || object.spec == oldObject.spec || !((${isRole}) || (${isTemplate}))`,
+        messageExpression: `'the ' + request.kind.kind + ' "' + request.name + '" ${SEEDED}'`,
+        reason: 'Forbidden',
       },
     ],
   })

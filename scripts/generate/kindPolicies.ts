@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { KubeObject } from '../../src/core/object.ts'
 import { type AdmissionRule, type AnyKind, atOwner } from '../../src/crds/define.ts'
+import { END_RULE, ENDING_KINDS } from '../../src/crds/ends.ts'
 import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
 import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
 
@@ -49,9 +50,21 @@ function partRules({ kind, partOf }: AnyKind, kinds: readonly AnyKind[]): Admiss
   return [atOwner(owner.resource, field, verb, message)]
 }
 
+/** A rule of the schema would close what has a shorter name already to every change. */
+function nameRules({ kind, nameMin }: AnyKind): AdmissionRule[] {
+  if (nameMin === undefined) return []
+  const message = `the name of a ${kind} has at least ${nameMin} characters`
+  return [{ on: 'CREATE', cel: `size(object.metadata.name) >= ${nameMin}`, message }]
+}
+
 /** What kinds say about their own writes and deletions that no schema can. */
 export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
-  const rulesOf = (kind: AnyKind) => [...(kind.admission ?? []), ...partRules(kind, kinds)]
+  const rulesOf = (kind: AnyKind) => [
+    ...(kind.admission ?? []),
+    ...partRules(kind, kinds),
+    ...nameRules(kind),
+    ...(ENDING_KINDS.includes(kind) ? [END_RULE] : []),
+  ]
   const written = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on !== 'DELETE'))
   const deleted = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on === 'DELETE'))
   const validations = (here: readonly AnyKind[], isDeletion: boolean) =>

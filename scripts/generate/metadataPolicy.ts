@@ -7,7 +7,10 @@ import { CALLER_VARIABLES, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, policyWithBindin
 export const METADATA_ENTRIES_MAX = 64
 /** Characters of all annotations together, keys included. Kubernetes itself stops at 256 KiB. */
 export const ANNOTATIONS_CHARACTERS_MAX = 131_072
-/** Field managers of one object. Kubernetes bounds those of updates, but not those of server-side apply. */
+/**
+ * Field managers of server-side apply of one object; Kubernetes bounds those of updates itself. Only a write that adds one is
+ * refused: whoever fills an object with them must not close it to the edits of others, nor to what takes them off again.
+ */
 export const FIELD_MANAGERS_MAX = 32
 /** Under which the platform writes: what these own, only it takes away again. */
 const OWN_MANAGERS = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, FILLING_MANAGER]
@@ -17,7 +20,7 @@ export const METADATA_REFUSALS = {
   ownerReferences: 'owner references of objects of the platform are written by the platform only',
   labels: `an object has at most ${METADATA_ENTRIES_MAX} labels`,
   annotations: `an object has at most ${METADATA_ENTRIES_MAX} annotations with ${ANNOTATIONS_CHARACTERS_MAX} characters together`,
-  managers: `an object has at most ${FIELD_MANAGERS_MAX} field managers`,
+  managers: `an object has at most ${FIELD_MANAGERS_MAX} field managers of server-side apply: apply as one of them, or drop them all with kubectl patch --type=merge -p '{"metadata":{"managedFields":[{}]}}'`,
   orphans: 'what belongs to an object of the platform is deleted with it: it cannot be orphaned',
   ownManagers: `the field managers ${OWN_MANAGERS.join(', ')} are the platform's own`,
 } as const
@@ -37,6 +40,9 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const addsNoOwner = `${owners.next}.all(o, ${isUpdate} && ${owners.old}.exists(p, p.uid == o.uid))`
   const finalizer = `${list('object', 'finalizers')}.all(f, ${isUpdate} && f in ${list('oldObject', 'finalizers')})`
   const managers = { next: list('object', 'managedFields'), old: list('oldObject', 'managedFields') }
+  const applied = (list: string) => `${list}.filter(m, m.?operation.orValue('') == 'Apply')`
+  const appliers = { next: applied(managers.next), old: applied(managers.old) }
+  const addsNoApplier = `${isUpdate} && ${appliers.next}.all(m, ${appliers.old}.exists(p, p.?manager.orValue('') == m.?manager.orValue('')))`
   const options = 'dyn(request.?options.orValue({}))'
   const own = OWN_MANAGERS.map((manager) => `'${manager}'`).join(', ')
   const isOurs = (entry: string) => `(${entry}.?manager.orValue('') in [${own}])`
@@ -53,7 +59,7 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       'annotations',
       `variables.isExempt || size(${map('annotations')}) == 0 || (size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX} && ${annotations} <= ${ANNOTATIONS_CHARACTERS_MAX})`,
     ],
-    ['managers', `variables.isExempt || size(${managers.next}) <= ${FIELD_MANAGERS_MAX}`],
+    ['managers', `variables.isExempt || size(${appliers.next}) <= ${FIELD_MANAGERS_MAX} || (${addsNoApplier})`],
     [
       'ownManagers',
       `variables.isExempt || (!(${options}.?fieldManager.orValue('') in [${own}]) && ${managers.next}.all(m, !${isOurs('m')} || (${isKnown})))`,

@@ -2,7 +2,14 @@ import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL, PREFIX, RESERVED_LABEL } fr
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
-import { closedIamPolicy, grantPolicy, patternPolicy, roleNamePolicy, trustPolicy } from './iamPolicies.ts'
+import {
+  closedIamPolicy,
+  grantPolicy,
+  patternPolicy,
+  roleNamePolicy,
+  seededPolicy,
+  trustPolicy,
+} from './iamPolicies.ts'
 import { besidePolicies, deletionProtectionPolicy, kindRulesPolicies, protectedFieldsPolicy } from './kindPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
 import { activatorPolicy, ownAccountsPolicy, ownSecretsPolicy } from './ownPolicies.ts'
@@ -175,6 +182,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...grantPolicy(),
     ...patternPolicy(),
     ...roleNamePolicy(),
+    ...seededPolicy(),
     ...trustPolicy(),
     ...metadataPolicy(kinds),
     ...protectedMetadataPolicy(kinds),

@@ -1,8 +1,8 @@
-import type { RequestListener } from 'node:http'
+import { type RequestListener, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
-import { callsCounted, startActivator } from '../../test/worlds/activatorWorld.ts'
+import { callsCounted, HOST, startActivator } from '../../test/worlds/activatorWorld.ts'
 import { keyDigest } from '../contracts/functions.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 
@@ -101,6 +101,31 @@ describe('the activator', () => {
     expect(await statusOf('/locked', { 'x-function-key': 'sesame' })).to.equal(200)
     expect(await statusOf('/mine', { authorization: 'Bearer good' })).to.equal(200)
     expect(asked).to.deep.equal(['/scope/functions/mine', '/scope/functions/mine'])
+  })
+
+  it('wakes nobody for a caller who has gone while it was asked about', async () => {
+    const asked = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<boolean>()
+    const activator = await world(hello, {
+      mayRead: () => {
+        asked.resolve()
+        return answer.promise
+      },
+    })
+    activator.put('hello', { spec: { triggers: open('/hello', { authLevel: 'Platform' }) } })
+    const { hostname, port } = new URL(activator.url)
+    const headers = { host: HOST, authorization: 'Bearer token' }
+    const call = request({ hostname, port, path: '/hello', method: 'POST', headers }).on('error', () => {})
+    call.write('half of a body')
+    await asked.promise
+    const closed = new Promise((resolve) => call.on('close', resolve))
+    call.destroy()
+    await closed
+    // Whoever calls after it is answered after it was seen that the first one has gone.
+    expect((await activator.call('/nothing')).status).to.equal(404)
+    answer.resolve(true)
+    expect((await activator.call('/nothing')).status).to.equal(404)
+    expect(activator.asked).to.deep.equal([])
   })
 
   it('says what it does not answer', async () => {

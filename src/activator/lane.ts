@@ -55,6 +55,7 @@ export class Lane {
   #inFlight = 0
   #scale: Scale
   #timer: Timer | undefined
+  #isClosed = false
 
   constructor(limits: Limits, options: LaneOptions) {
     this.#limits = limits
@@ -79,6 +80,7 @@ export class Lane {
 
   /** @throws NoPlace if there is none before `signal` says that it is too late */
   take(signal: AbortSignal): Promise<Place> {
+    if (this.#isClosed) return Promise.reject(new NoPlace('gone'))
     const verdict = admit({ waiting: this.#queue.length }, this.#limits)
     if (verdict !== 'wait') return Promise.reject(new NoPlace(verdict === 'refuse' ? 'refused' : 'disabled'))
     return new Promise((resolve, reject) => {
@@ -108,8 +110,9 @@ export class Lane {
     }
   }
 
-  /** The function is gone. */
+  /** The function is gone. Calls in flight keep their places, and need no copies that anybody could be asked for. */
   close(): void {
+    this.#isClosed = true
     this.#timer?.cancel()
     this.#leave()
     for (const one of this.#queue.splice(0)) one.reject(new NoPlace('gone'))
@@ -134,6 +137,7 @@ export class Lane {
   }
 
   #rescale(): void {
+    if (this.#isClosed) return
     const { clock, onDesired } = this.#options
     const needed = copiesNeeded({ inFlight: this.#inFlight, waiting: this.#queue.length }, this.#limits)
     const before = this.#scale.desired

@@ -12,6 +12,7 @@ import { PlatformUser } from '../crds/identity.ts'
 import { PasswordReset } from '../crds/invitations.ts'
 import { RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
+import { SERVED_ROUTES } from './index.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { invitationPages } from './invitations/pages.ts'
 import { resetPages } from './passwords/pages.ts'
@@ -45,7 +46,7 @@ async function open({ hasAccount = false } = {}) {
   const spec = { userId: ANNA, email: 'anna@example.com', tokenHash: reset.hash, expiresAt }
   facade.records.put(PasswordReset, { namespace: SYSTEM_NAMESPACE, name: id }, spec)
   const app = express()
-  app.use(linkPages(facade.services, [invitationPages, resetPages]))
+  app.use(linkPages(facade.services, [invitationPages, resetPages], SERVED_ROUTES))
   app.use((_request, response) => void response.json({ is: 'the JSON route' }))
   const invitation = new URL((made.body as { link: string }).link).pathname
   return { ...facade, users, app, links: { invitation, reset: `/identity/password-reset/${reset.token}` } }
@@ -90,6 +91,19 @@ describe('pages behind links of mails', () => {
       expect(asked.body).to.deep.equal({ is: 'the JSON route' })
       const sent = await request(app).post(path).type('form').send({ password: PASSWORD })
       expect(sent.body).to.deep.equal({ is: 'the JSON route' })
+    })
+
+  const literals = SERVED_ROUTES.map(({ path }) => path).filter((path) => !path.includes('{'))
+  const beside = literals.filter((path) => /^\/(invitations|identity\/password-reset)\/[^/]+$/.test(path))
+  it('know paths of routes that stand where a link has its token', () => {
+    expect(beside).to.include('/invitations/password-policy')
+  })
+  for (const path of [...new Set(beside)])
+    it(`leave a path that is no link to its route, for a browser too: ${path}`, async () => {
+      const { app } = await open()
+      for (const asked of [path, path.replace('-', '%2D')])
+        expect((await request(app).get(asked).set('accept', BROWSER)).body).to.deep.equal({ is: 'the JSON route' })
+      expect((await request(app).post(path).type('form').send({ a: 'b' })).body).to.have.property('is')
     })
 
   it('let a person without an account join', async () => {

@@ -123,7 +123,7 @@ export async function runFacade(
     traced: await tracer(configuration, closing),
     limits: limitsOf(configuration),
     services,
-    pages: [platformPages(services.platform), linkPages(services, LINK_PAGES)],
+    pages: [platformPages(services.platform), linkPages(services, LINK_PAGES, SERVED_ROUTES)],
   })
   closing.onStop(() => facade.stop())
   await facade.listen(configuration.facadePort, configuration.facadeHost)

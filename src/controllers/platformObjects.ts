@@ -22,13 +22,18 @@ export async function makeOnce(
   await client.create(kind.resource, object).catch(alreadyThere)
 }
 
-/** Of those that are over the newest are kept. @returns whether the object of the pass went */
+/**
+ * Of those that are over the newest are kept. Whichever is looked at removes all others: nothing wakes the oldest when one
+ * more is over.
+ *
+ * @returns whether the object of the pass went
+ */
 export async function tidied(
   { records, object, kind }: Pick<Pass, 'records' | 'object' | 'kind'>,
   over: readonly KubeObject[],
   kept: number,
 ): Promise<boolean> {
-  const isSurplus = allButNewest(over, kept).some(({ metadata }) => metadata.name === object.metadata.name)
-  if (isSurplus) await records.client.remove(kind.resource, refOf(object as KubeObject), { uid: object.metadata.uid })
-  return isSurplus
+  const surplus = allButNewest(over, kept)
+  for (const one of surplus) await records.client.remove(kind.resource, refOf(one), { uid: one.metadata.uid })
+  return surplus.some(({ metadata }) => metadata.name === object.metadata.name)
 }

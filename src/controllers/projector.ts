@@ -8,7 +8,7 @@ import { KINDS } from '../crds/index.ts'
 import { meansPresent, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { projectedBindings } from '../desired/projection.ts'
+import { type Projection, projectedBindings } from '../desired/projection.ts'
 import { projectedRoles } from '../iam/projection.ts'
 import { clusterRole, roleBinding } from '../kube/builtin.ts'
 import {
@@ -20,6 +20,7 @@ import {
   steps,
   type Workspace,
 } from './engine/controller.ts'
+import { namespaceIsGoing } from './workload/pass.ts'
 
 const ROLES = projectedRoles(KINDS)
 const CLUSTER_ROLES: ReadonlyMap<string, string> = new Map(ROLES.map((role) => [role.displayName, role.clusterRole]))
@@ -40,6 +41,7 @@ export const PROJECTION_RIGHTS: readonly Rights[] = [
  * was written while it was on, or those rights would stay for ever.
  */
 export function withProjection(controller: Controller, isOn: boolean): Controller {
+  const endRights = (isOn ? renewProjection : withdrawProjection) as AnyStep
   const isOfBoundary = controller.kind.kind === Boundary.kind
   const ofIam = [RoleAssignment.resource, PrincipalGroup.resource].map((resource) => ({
     resource,
@@ -56,7 +58,9 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
     observes: [...controller.observes, ...(isOfBoundary ? [roleBinding] : []), ...followed],
     reads: [...controller.reads, ...(isOn ? PRINCIPAL_RESOURCES : []), ...(isOfBoundary ? [] : [Boundary.resource])],
     writes: [...controller.writes, ...PROJECTION_RIGHTS],
-    reconcile: steps(controller.reconcile, (isOn ? projectAssignments : withdrawProjection) as Step<AnyKind, unknown>),
+    // What was taken away ends first: whatever stops a pass, or holds up a deletion, must not leave rights behind.
+    reconcile: steps(endRights, controller.reconcile, isOn ? (projectAssignments as AnyStep) : () => done()),
+    finalize: controller.finalize && steps(endRights, controller.finalize),
   })
 }
 
@@ -84,19 +88,43 @@ function keysNear({ metadata }: KubeObject, resource: Resource, records: Workspa
   return cache.list({ namespace: boundaryNamespace(boundaryId) }).map(keyOf)
 }
 
-export async function projectAssignments(pass: Pass): Promise<Outcome> {
-  const { object, records, clock, children } = pass
+type AnyStep = Step<AnyKind, unknown>
+
+async function projectAssignments(pass: Pass): Promise<Outcome> {
+  for (const binding of projectionOf(pass)?.bindings ?? [])
+    await pass.children.ensure(binding, { resource: roleBinding })
+  return done()
+}
+
+/** Of the bindings that are there, those who are in them by now; and when the next one's time is over. */
+async function renewProjection(pass: Pass): Promise<Outcome> {
+  const projection = projectionOf(pass)
+  if (projection === undefined) return done()
+  const { bindings, nextEnd } = projection
+  const there = pass.children.owned(roleBinding).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+  for (const binding of bindings) {
+    const { name, namespace: home = '' } = binding.metadata
+    const isThere = there.some(({ metadata }) => metadata.name === name && metadata.namespace === home)
+    // A namespace that goes takes them along, and takes nothing new.
+    if (isThere && !namespaceIsGoing(pass.records, home)) await pass.children.ensure(binding, { resource: roleBinding })
+  }
+  await removeAllBut(new Set(bindings.map(({ metadata }) => metadata.name)), pass.children)
+  return nextEnd === undefined ? done() : done({ after: Math.min(nextEnd - pass.clock.now(), LONGEST_WAIT) })
+}
+
+/** Undefined while nobody knows its boundary. */
+function projectionOf(pass: Pass): Projection | undefined {
+  const { object, records, clock } = pass
   const isGroup = pass.kind.kind === ResourceGroup.kind
   const boundaryId = isGroup ? boundaryOfNamespace(object.metadata.namespace ?? '') : object.metadata.name
   const boundary = isGroup ? records.cache(Boundary.resource).get(undefined, boundaryId ?? '') : (object as KubeObject)
-  if (boundary === undefined) return done()
-  const now = clock.now()
+  if (boundary === undefined) return undefined
   const namespaces = [boundaryNamespace(boundary.metadata.name), SYSTEM_NAMESPACE]
   const near = <T extends KubeObject>(resource: Resource) =>
     namespaces.flatMap((namespace) => [...records.cache<T>(resource).list({ namespace })])
   const find: PrincipalLookup = (resource, home, name) => records.cache(resource).get(home, name)
   const means = (record: KubeObject, id: string) => meansPresent(find, record, id)
-  const { bindings, nextEnd } = projectedBindings({
+  return projectedBindings({
     boundary,
     group: isGroup ? (object as KubeObject) : undefined,
     assignments: near<RoleAssignment>(RoleAssignment.resource).filter((one) => means(one, one.spec.principalId)),
@@ -105,14 +133,11 @@ export async function projectAssignments(pass: Pass): Promise<Outcome> {
       spec: { ...group.spec, memberIds: group.spec.memberIds.filter((id) => means(group, id)) },
     })),
     clusterRoles: CLUSTER_ROLES,
-    now,
+    now: clock.now(),
   })
-  for (const binding of bindings) await children.ensure(binding, { resource: roleBinding })
-  await removeAllBut(new Set(bindings.map(({ metadata }) => metadata.name)), children)
-  return nextEnd === undefined ? done() : done({ after: Math.min(nextEnd - now, LONGEST_WAIT) })
 }
 
-export async function withdrawProjection({ children }: Pass): Promise<Outcome> {
+async function withdrawProjection({ children }: Pass): Promise<Outcome> {
   await removeAllBut(new Set(), children)
   return done()
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
 import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
+import { withDelivery } from '../contracts/sources/journal.ts'
 import { sourceSecretName } from '../contracts/sources/providers.ts'
 import { sha256 } from '../core/names.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
@@ -47,6 +48,26 @@ describe('the controller of deployment sources', () => {
 
   beforeEach(() => open())
   afterEach(() => bench.stop())
+
+  it('asks a provider anew that tells of a change, and works again once a suspension ends', async () => {
+    source({ provider: 'GitHub', baseUrl: 'https://github.com', installationId: '1' })
+    keep({ 'app-id': '7', 'app-slug': 'app', 'private-key': 'good-token' }, sourceSecretName(ID))
+    await bench.start()
+    expect(await status()).to.include({ phase: 'Available' })
+    for (const [id, suspendedAt, expected] of [
+      ['one', '2026-01-01T00:00:00Z', 'Degraded'],
+      ['two', undefined, 'Running'],
+    ] as const) {
+      port.suspendedAt = suspendedAt
+      const event = { kind: 'Changed', installationId: '1' } as const
+      const told = withDelivery(await status(), { id, keys: [id], event, at: '2026-01-01T00:00:00Z' }, '1')
+      const ref = { namespace: space, name: ID }
+      await bench.client.mergePatch(DeploymentSource.resource, ref, { status: told }, { subresource: 'status' })
+      await bench.rest()
+      expect((await status()).status).to.equal(expected)
+    }
+    expect((await status()).installation).to.not.have.property('suspendedAt')
+  })
 
   it('signs in with the Secret that is named, and says whose it is', async () => {
     source(gitea)

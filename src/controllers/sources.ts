@@ -36,6 +36,8 @@ const RETRY = 300_000
 /** For a Secret that is applied beside its source, before its namespace was watched. */
 const SECRET_RETRY = 15_000
 
+const SUSPENDED = 'The provider has suspended the installation: whoever may do so there ends that.'
+
 /** Signs in at the provider of each source, and keeps the accounts of sources at the platform's own Git host. */
 export const sourceController = controllerWith(
   DeploymentSource,
@@ -88,6 +90,10 @@ export const sourceController = controllerWith(
       }
       const connection = connectionTo(pass.object, credentials)
       const checked = await port.check(connection)
+      if (checked.installation?.suspendedAt !== undefined) {
+        pass.report({ ...checked, lastCheckedAt: pass.now })
+        return stalled('ConfigurationInvalid', SUSPENDED, LOOK_AGAIN)
+      }
       const isNew = status?.observedGeneration !== metadata.generation || status?.repositoryCount === undefined
       const counted = isNew ? (await port.repositories(connection)).length : status?.repositoryCount
       pass.report({ ...checked, repositoryCount: counted, lastCheckedAt: pass.now })

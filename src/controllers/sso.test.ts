@@ -134,7 +134,7 @@ describe('the look at single sign-on', () => {
       {
         alias: 'acme',
         status: 'Failing',
-        lastError: 'What "metadataUrl" leads to is of another issuer than "issuer" names.',
+        lastError: 'The document at "metadataUrl" is of a different issuer than "issuer" names.',
       },
     ])
     expect(found?.phase).to.equal('PartiallyAvailable')

@@ -73,7 +73,7 @@ export const ssoController = controllerWith(
       try {
         const read = readMetadata(await outgoing.document(metadataUrl), { ...provider, metadataUrl })
         if (!('why' in read)) return { alias, status: 'Active' }
-        return { alias, status: 'Failing', lastError: `What "metadataUrl" leads to ${read.why}.` }
+        return { alias, status: 'Failing', lastError: `The document at "metadataUrl" ${read.why}.` }
       } catch (error) {
         if (!(error instanceof OutgoingError)) throw error
         return { alias, status: 'Failing', lastError: error.message.slice(0, ERROR_LENGTH) }

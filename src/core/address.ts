@@ -1,9 +1,9 @@
 /**
- * One e-mail address and nothing around it, for `RegExp` and RE2 alike: the same rule for claims of other issuers, for
+ * One e-mail address and nothing around it, for `RegExp`, and for RE2 in the spelling of `re2`: the same rule for claims of other issuers, for
  * people and for invitations. Mail servers may accept more.
  */
 export const ADDRESS_PATTERN =
-  '^[^\\s\\x00-\\x20\\x7f-\\xa0@<>,;:"()\\[\\]\\\\]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$'
+  '^[^\\s\\x00-\\x20\\x7f-\\xa0\\u202a-\\u202e\\u2066-\\u2069@<>,;:"()\\[\\]\\\\]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)+$'
 export const ADDRESS_MAX_LENGTH = 254
 
 const PATTERN = new RegExp(ADDRESS_PATTERN)

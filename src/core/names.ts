@@ -6,7 +6,11 @@ export const RESOURCE_NAME_PATTERN = '^[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?$'
 export const RESOURCE_NAME_MAX_LENGTH = 52
 const RESOURCE_NAME = new RegExp(RESOURCE_NAME_PATTERN)
 
-/** What a resource name must be, in words. @param least characters, where one is too few */
+/** Names of at least so many characters. */
+export const resourceNamePattern = (least = 1) =>
+  least < 2 ? RESOURCE_NAME_PATTERN : `^[a-z0-9][a-z0-9-]{${least - 2},${RESOURCE_NAME_MAX_LENGTH - 2}}[a-z0-9]$`
+
+/** The rule for a resource name, in words. @param least the fewest characters, if more than one */
 export const resourceNameRule = (least = 1) =>
   `must have ${least} to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens and begin and end with a letter or digit`
 

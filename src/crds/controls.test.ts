@@ -3,10 +3,14 @@ import { RULE_CASES } from '../../test/cases/ruleCases.ts'
 import { controlsTaken, type TextField, textFields } from '../../test/make/textFields.ts'
 import { type AnyKind, isTransition } from './define.ts'
 import { KINDS } from './index.ts'
+import { structuralSchema } from './structural.ts'
 
 /** Lines and tabs, which texts of several lines have. */
-const isOfLines = (text: string) => !/[^\P{Cc}\t\n\r]/u.test(text)
+const isOfLines = (text: string) => !/[^\P{Cc}\t\n\r]|[\u202a-\u202e\u2066-\u2069]/u.test(text)
 const NUL = '\u0000'
+
+/** What turns the direction of text, and no control of C0 or C1. */
+const isTurning = (text: string) => !/\p{Cc}/u.test(text)
 
 /** Which control characters a field may have, and why. */
 const EXCEPTIONS: readonly [why: string, fields: RegExp, mayHave: (text: string) => boolean][] = [
@@ -15,6 +19,7 @@ const EXCEPTIONS: readonly [why: string, fields: RegExp, mayHave: (text: string)
     /\.(description|reason|decisionReason|justification|message|detail)$/,
     isOfLines,
   ],
+  ['the name of a role, as that has it', /\.(defaultR|r)oleDefinitionName$/, isTurning],
   ['a document of several lines', /^BlueprintTemplate\.content$|\.signingCertificate$/, isOfLines],
   ['what a process is given', /\.(args|\w*[cC]ommand|\w*[eE]nv(\.value)?)$/, (text) => !text.includes(NUL)],
   [
@@ -71,6 +76,10 @@ describe('control characters', () => {
         return first === undefined ? [] : [`${field.path}: ${JSON.stringify(first)}`]
       })
       expect(taken).to.deep.equal([])
+    })
+
+    it(`are told to the API server as RE2 spells them: ${kind.kind}`, () => {
+      expect(JSON.stringify(structuralSchema(kind.spec, 'spec'))).to.not.match(/\\\\u[0-9a-f{]/)
     })
   }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { UUID_PATTERN } from '../core/names.ts'
+import { re2 } from '../core/shownText.ts'
 
 /** A structural schema of the API server (KEP-2335): the part of OpenAPI 3.0 that a CRD may hold. */
 export type StructuralSchema = { [key: string]: unknown }
@@ -70,6 +71,7 @@ function isKept(key: string, value: unknown, node: StructuralSchema): boolean {
 function structuralValue(key: string, value: unknown, path: string, node: StructuralSchema): unknown {
   if (key === 'pattern' && node.format === 'uuid') return UUID_PATTERN
   if (key === 'pattern' && node.format === 'date-time') return DATE_TIME_PATTERN
+  if (key === 'pattern') return re2({ pattern: String(value) })
   if (key === 'properties') {
     return Object.fromEntries(
       Object.entries(value as Record<string, StructuralSchema>).map(([name, property]) => [
@@ -80,7 +82,11 @@ function structuralValue(key: string, value: unknown, path: string, node: Struct
   }
   if (key === 'items') return structural(value as StructuralSchema, `${path}[]`)
   if (key === 'additionalProperties') return structural(value as StructuralSchema, `${path}{}`)
-  if (key === 'allOf') return (value as StructuralSchema[]).map(({ type: _, ...rest }) => rest)
+  if (key === 'allOf')
+    return (value as StructuralSchema[]).map(({ type: _, ...rest }) => ({
+      ...rest,
+      ...(rest.pattern === undefined ? {} : { pattern: re2({ pattern: String(rest.pattern) }) }),
+    }))
   return value
 }
 

@@ -3,6 +3,7 @@ import { loadAll } from 'js-yaml'
 import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
 import { storeUserName } from '../../src/contracts/objectstorage.ts'
 import { relationalNames, serverName } from '../../src/contracts/relational.ts'
+import { lifeMark } from '../../src/contracts/rollouts/snapshot.ts'
 import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../src/core/namespaces.ts'
@@ -16,6 +17,7 @@ import { ObjectAccessKey } from '../../src/crds/objectstorage.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { RolloutExecution } from '../../src/crds/rollouts.ts'
 import { initialOwnerAssignment } from '../../src/desired/boundaries.ts'
 import { principalOf } from '../../src/desired/managedidentities.ts'
 import { customResourceDefinition, namespace, secret, storageClass } from '../../src/kube/builtin.ts'
@@ -127,5 +129,6 @@ export function derivedNames(object: KubeObject, incarnation: string): Map<strin
     name(principalOf(object as unknown as ManagedIdentity, incarnation), 'principal')
   if (object.kind === RelationalCluster.kind)
     name(serverName(relationalNames(object.metadata.name).cluster, incarnation), 'archive')
+  if (object.kind === RolloutExecution.kind) name(lifeMark(incarnation), 'mark')
   return names
 }

@@ -12,12 +12,11 @@ import type { KubeObject, ObjectMeta } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { clusterRole, clusterRoleBinding } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { sampleName, sampleSpec } from '../make/samples.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
-import { administrator, clientWithToken } from '../worlds/tenant.ts'
+import { administrator, clientWithToken, giveEveryVerb } from '../worlds/tenant.ts'
 
 /** An owner that is not there, as which the garbage collector takes every one that it does not find. */
 const nobody = () => [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'nothere', uid: randomUUID() }]
@@ -63,21 +62,6 @@ const TRIES: readonly [name: string, metadata: (kind: AnyKind) => Partial<Object
 /** In place of the words about metadata where nobody but REST and administrators writes the kind at all. */
 const CLOSED = 'written through the REST API'
 const TAKEN_OFF = 'are taken off by the platform only'
-
-/** Every verb of Kubernetes on every kind of ours, but no right of an administrator. */
-async function giveEveryVerb(admin: KubeClient, principalId: string): Promise<() => Promise<unknown>> {
-  const metadata = { name: uniqueName('clerk') }
-  const [group, apiVersion] = ['rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1']
-  const apiGroups = [...new Set(KINDS.map(({ resource }) => resource.group))]
-  const rules = [{ apiGroups, resources: ['*'], verbs: ['*'] }]
-  await admin.create(clusterRole, { apiVersion, kind: 'ClusterRole', metadata, rules })
-  await admin.create(clusterRoleBinding, {
-    ...{ apiVersion, kind: 'ClusterRoleBinding', metadata },
-    roleRef: { apiGroup: group, kind: 'ClusterRole', name: metadata.name },
-    subjects: [{ apiGroup: group, kind: 'User', name: `p:${principalId}` }],
-  })
-  return () => Promise.all([clusterRoleBinding, clusterRole].map((resource) => admin.remove(resource, metadata)))
-}
 
 /** By which no name comes about that could not be given: too long, no uuid, or no name at all. */
 const GENERATE_NAMES = { resource: 'x'.repeat(57), uuid: 'made-', free: '-bad' } as const

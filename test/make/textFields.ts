@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { hiddenTexts } from '../../src/crds/hiddenTexts.ts'
 
 /** A place of a schema that takes text: a field, an item of a list, a value in a map or the name of one. */
 export type TextField = { readonly path: string; readonly schema: z.ZodType }
@@ -36,10 +37,11 @@ function namesOf(map: z.ZodRecord): z.ZodType {
 const NO_TEXT = new Set(['number', 'int', 'boolean', 'enum', 'literal', 'null', 'undefined', 'never', 'bigint', 'date'])
 const takesText = ({ def }: z.ZodType) => !NO_TEXT.has(def.type)
 
-/** Of C0 and C1, and the one between them. */
+/** Of C0 and C1, the one between them, and those that turn the direction of what follows. */
 const CONTROLS = [
   ...['\u0000', '\u0001', '\b', '\t', '\n', '\v', '\f', '\r', '\u001b', '\u001f'],
   ...['\u007f', '\u0080', '\u0085', '\u009b', '\u009f'],
+  ...['\u202a', '\u202e', '\u2066', '\u2069'],
 ]
 
 /** Texts of the forms that fields have, with a place for one character more. */
@@ -93,12 +95,13 @@ const FORMS: readonly ((odd: string) => string)[] = [
 /** Texts that hold one control character, in whatever form a field has. */
 export const CONTROLLED: readonly string[] = FORMS.flatMap((form) => CONTROLS.map(form))
 
-const A_CONTROL = /\p{Cc}/u
+const A_CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u
 
 /** Texts with a control character that the field takes, and does not take it away: spaces at the ends may go. */
 export function controlsTaken({ schema }: TextField): string[] {
   return CONTROLLED.filter((text) => {
     const read = schema.safeParse(text)
-    return read.success && typeof read.data === 'string' && A_CONTROL.test(read.data)
+    if (!read.success || typeof read.data !== 'string' || !A_CONTROL.test(read.data)) return false
+    return hiddenTexts(schema, read.data).length === 0
   })
 }

@@ -1,4 +1,5 @@
 import type request from 'supertest'
+import type { SERVED_ROUTES } from '../../src/api/index.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import type { startFacade } from '../worlds/facadeServer.ts'
 
@@ -39,4 +40,15 @@ export type World = {
   create: (name?: string, body?: object) => request.Test
   /** Whether the kind has this route, below its collection. */
   has: (method: Method, below: string) => boolean
+}
+
+type Served = (typeof SERVED_ROUTES)[number]
+
+/** Whether a route serves the path. */
+export function isServed({ method, path, isBuilt }: Served, wanted: Method, meant: string): boolean {
+  if (!isBuilt || method !== wanted.toUpperCase()) return false
+  const [names, values] = [path.split('/'), meant.split('/')]
+  // `/config` is no name.
+  if (values.at(-1) === 'config' && names.at(-1) !== 'config') return false
+  return names.length === values.length && names.every((name, index) => name.startsWith('{') || name === values[index])
 }

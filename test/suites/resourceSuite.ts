@@ -2,18 +2,23 @@ import { expect } from 'chai'
 import request from 'supertest'
 import type { z } from 'zod'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
-import { FINALIZER } from '../../src/core/labels.ts'
-import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
-import { PlatformJob } from '../../src/crds/jobs.ts'
+import { groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { QuotaLedger } from '../../src/crds/quotas.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
-import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
-import { until } from '../make/until.ts'
-import { bearer, CLUSTER, startFacade } from '../worlds/facadeServer.ts'
+import { bearer, startFacade } from '../worlds/facadeServer.ts'
 import { changeTests, planTests, powerTests, scaleTests } from './changeSuite.ts'
-import { askAtOnce, outcomes } from './contest.ts'
+import { creationTests } from './creationSuite.ts'
 import { hostTests } from './hostSuite.ts'
-import { BOUNDARY, type Method, NAME, OWNER, type ResourceCase, type Server, type World } from './resourceCase.ts'
+import {
+  BOUNDARY,
+  isServed,
+  type Method,
+  NAME,
+  OWNER,
+  type ResourceCase,
+  type Server,
+  type World,
+} from './resourceCase.ts'
 
 const READER = '33333333-3333-4333-8333-333333333333'
 const STRANGER = '44444444-4444-4444-8444-444444444444'
@@ -60,131 +65,6 @@ export function resourceSuite(given: ResourceCase): void {
     deletionTests(given, world)
     refusalTests(given, world)
   })
-}
-
-type Served = (typeof SERVED_ROUTES)[number]
-
-function isServed({ method, path, isBuilt }: Served, wanted: Method, meant: string): boolean {
-  if (!isBuilt || method !== wanted.toUpperCase()) return false
-  const [names, values] = [path.split('/'), meant.split('/')]
-  // `/config` is no name.
-  if (values.at(-1) === 'config' && names.at(-1) !== 'config') return false
-  return names.length === values.length && names.every((name, index) => name.startsWith('{') || name === values[index])
-}
-
-function creationTests({ kind, body, other, isBrief = false }: ResourceCase, segment: string, world: World): void {
-  const { base, call, create } = world
-
-  it('are made of the least body, and say where they are', async () => {
-    const answer = await create()
-    expect(answer.status, JSON.stringify(answer.body)).to.equal(201)
-    const place = { boundary: 'Shop', boundaryId: BOUNDARY, resourceGroup: 'shop', collection: segment }
-    expect(answer.body).to.include({ name: NAME, status: 'Pending', ...(isBrief ? {} : place) })
-    expect(answer.body.clusterId ?? CLUSTER).to.equal(CLUSTER)
-    expect(answer.headers.etag).to.match(/^"1-\d+-\w+"$/)
-    const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
-    const stored = await world.server.client.get(kind.resource, ref)
-    expect(stored.metadata.annotations).to.include({ 'freehold.dev/actor': `1 ${OWNER}` })
-    // Gone at once, a resource would leave behind what was made for it a moment ago: parts, volumes.
-    expect(stored.metadata.finalizers).to.deep.equal(kind === PlatformJob ? undefined : [FINALIZER])
-    expect((await call('get', `${base}/${NAME}`)).body).to.deep.equal(answer.body)
-  })
-
-  it('are read through to the API server with one question', async () => {
-    await create()
-    const { client } = world.server
-    client.calls.length = 0
-    expect((await call('get', `${base}/${NAME}`).set('cache-control', 'no-cache')).status).to.equal(200)
-    expect(client.calls.map(({ verb }) => verb)).to.deep.equal(['get'])
-    expect(client.count('get', kind.resource)).to.equal(1)
-  })
-
-  it('answer 200 to the same POST again and 409 to another one', async () => {
-    await create()
-    expect((await create()).status).to.equal(200)
-    const answer = await create(NAME, other)
-    expect([answer.status, answer.body.code]).to.deep.equal([409, 'ALREADY_EXISTS'])
-    const module = SERVED_ROUTES.find((route) => isServed(route, 'post', `${base}/${NAME}`))?.module
-    expect(answer.body.module).to.equal(module)
-  })
-
-  it('answer 200 to the POST of what was read, which changes nothing', async () => {
-    await create()
-    const read = await call('get', `${base}/${NAME}`)
-    const answer = await create(NAME, read.body)
-    expect([answer.status, answer.headers.etag], JSON.stringify(answer.body)).to.deep.equal([200, read.headers.etag])
-  })
-
-  it('answer 200 to the same POST after what only actions and kubectl set', async () => {
-    const { body: record } = await create()
-    const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
-    const { shape } = kind.spec as { shape: object }
-    const set = { running: false, restartedAt: '2026-01-02T00:00:00Z', redeployedAt: {}, onDelete: 'Retain' }
-    const isUnseen = (name: string) => Object.hasOwn(shape, name) && !Object.hasOwn(record, name)
-    const known = Object.fromEntries(Object.entries(set).filter(([name]) => isUnseen(name)))
-    await world.server.client.edit(kind.resource, ref, ({ spec }) => Object.assign(spec as object, known))
-    const answer = await until('the POST sees it', async () => {
-      const again = await create()
-      return again.status !== 200 || again.headers.etag?.startsWith('"2-') || Object.keys(known).length === 0
-        ? again
-        : undefined
-    })
-    expect([answer.status, answer.body.code]).to.deep.equal([200, undefined])
-  })
-
-  it('are not made under If-Match, which compares what is there', async () => {
-    const [some, any] = ['"1-1-abcdef01"', '*']
-    for (const version of [some, any]) {
-      const answer = await create().set('if-match', version)
-      expect([answer.status, answer.body.code], version).to.deep.equal([409, 'CONFLICT'])
-    }
-    expect((await call('get', `${base}/${NAME}`)).status).to.equal(404)
-    const { headers } = await create()
-    for (const version of [headers.etag ?? '', any]) {
-      expect((await create().set('if-match', version)).status, version).to.equal(200)
-    }
-    expect((await create().set('if-match', some)).body.code).to.equal('CONFLICT')
-  })
-
-  it('are not made in a group that another replica has just begun to delete', async () => {
-    const { caches, client } = world.server
-    await caches.stopAll()
-    client.edit(ResourceGroup.resource, { namespace: boundaryNamespace(BOUNDARY), name: 'shop' }, ({ metadata }) => {
-      Object.assign(metadata, { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['test/held'] })
-    })
-    const answer = await create()
-    expect([answer.status, answer.body.code]).to.deep.equal([409, 'INVALID_STATE'])
-    expect([...client.stored(kind.resource)]).to.deep.equal([])
-  })
-
-  it('are made once if several ask at once: the same spec answers 200, another one 409', async () => {
-    const answers = await askAtOnce(world.server, (app, index) =>
-      request(app)
-        .post(`${base}/${NAME}`)
-        .set('authorization', bearer(OWNER))
-        .send(index % 3 === 0 ? other : body),
-    )
-    expect(outcomes(answers).filter((one) => one === '201')).to.have.length(1)
-    expect(new Set(outcomes(answers))).to.deep.equal(new Set(['200', '201', '409 ALREADY_EXISTS']))
-    const ids = answers.filter(({ status }) => status < 300).map((answer) => answer.body.id)
-    expect(new Set(ids)).to.have.property('size', 1)
-  })
-
-  const unknown = 'MODEL_BINDING_FAILED'
-  const wrong: [string, unknown, string][] = [
-    ['a body that is not an object', [], unknown],
-    ['an unknown field', { ...body, nonsense: 1 }, unknown],
-    ['a name other than in the path', { ...body, name: 'others' }, 'BAD_REQUEST'],
-    ['a boundary other than in the path', { ...body, boundaryId: OWNER }, isBrief ? unknown : 'BAD_REQUEST'],
-    ['a reserved tag', { ...body, tags: { 'freehold.dev/x': 'y' } }, isBrief ? unknown : 'BAD_REQUEST'],
-  ]
-  for (const [sentence, wrongBody, code] of wrong) {
-    it(`refuse ${sentence} without a call`, async () => {
-      const answer = await call('post', `${base}/${NAME}`).send(wrongBody as object)
-      expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([400, code])
-      expect(world.server.client.calls).to.have.length(0)
-    })
-  }
 }
 
 /** @param restart another facade in place of the one that is there */
@@ -301,6 +181,20 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
       expect(config.names.reserved).to.include('config')
     })
   }
+
+  const across = `/boundaries/${BOUNDARY}/resources/${segment}/config`
+  const configs = [`${base}/config`, across].filter((path) =>
+    SERVED_ROUTES.some((route) => isServed(route, 'get', path)),
+  )
+  if (configs.length > 0)
+    it('say what a new one may be named', async () => {
+      for (const path of configs) {
+        const { pattern } = (await call('get', path, READER)).body.names
+        const isName = (length: number) => new RegExp(pattern).test('a'.repeat(length))
+        const least = kind.nameMin ?? 1
+        expect([least - 1, least, 52, 53].map(isName), path).to.deep.equal([false, true, true, false])
+      }
+    })
 }
 
 function deletionTests({ kind }: ResourceCase, world: World): void {

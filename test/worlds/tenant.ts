@@ -6,8 +6,9 @@ import type { RunningRegistry } from '../../scripts/registry/start.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformClient } from '../../src/crds/identity.ts'
+import { KINDS } from '../../src/crds/index.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
-import { roleBinding, secret } from '../../src/kube/builtin.ts'
+import { clusterRole, clusterRoleBinding, roleBinding, secret } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 
@@ -134,4 +135,19 @@ export async function removeGroups(client: KubeClient | undefined, boundaryId: s
   const namespace = boundaryNamespace(boundaryId)
   const { items = [] } = (await client?.list(ResourceGroup.resource, { namespace })) ?? {}
   for (const { metadata } of items) await client?.remove(ResourceGroup.resource, { namespace, name: metadata.name })
+}
+
+/** Every verb of Kubernetes on every kind of ours, but no right of an administrator. */
+export async function giveEveryVerb(admin: KubeClient, principalId: string): Promise<() => Promise<unknown>> {
+  const metadata = { name: `clerk-${randomUUID().slice(0, 8)}` }
+  const [group, apiVersion] = ['rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1']
+  const apiGroups = [...new Set(KINDS.map(({ resource }) => resource.group))]
+  const rules = [{ apiGroups, resources: ['*'], verbs: ['*'] }]
+  await admin.create(clusterRole, { apiVersion, kind: 'ClusterRole', metadata, rules })
+  await admin.create(clusterRoleBinding, {
+    ...{ apiVersion, kind: 'ClusterRoleBinding', metadata },
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name: metadata.name },
+    subjects: [{ apiGroup: group, kind: 'User', name: `p:${principalId}` }],
+  })
+  return () => Promise.all([clusterRoleBinding, clusterRole].map((resource) => admin.remove(resource, metadata)))
 }

@@ -209,7 +209,8 @@ export class DriverEngine implements SqlEngine {
 
   async admit(target: SqlTarget, logins: LoginNames, call: SqlCall = {}): Promise<void> {
     const { admit, dialect } = this.#driver
-    if (admit === undefined) throw new SqlFault('Failed', `Logins of ${dialect} are let in when they are made.`)
+    if (admit === undefined)
+      throw new SqlFault('Failed', `Logins of ${dialect} get their access when they are created.`)
     await this.#with(target, WRITING, call, (session) => admit(session, logins), 'single')
   }
 

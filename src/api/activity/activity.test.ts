@@ -6,7 +6,8 @@ import type { ResourcePath, Sighting } from '../../adapters/activity/port.ts'
 import { SecretActivity } from '../../adapters/activity/secrets.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { silentLog } from '../../core/log.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
@@ -205,6 +206,19 @@ describe('reports of activity', () => {
     const { items } = (await list).body as { items: { id: string; occurredAt: string }[] }
     const old = items.filter(({ occurredAt }) => occurredAt === yesterday)
     expect(old.map((entry) => entry.id)).to.deep.equal([id])
+  })
+
+  it('are refused at what the caller is denied', async () => {
+    const denied = {
+      ...{ principalId: PERSON, principalType: 'User', actions: ['kernel/activity/*'], scopeIncarnation: 'life' },
+      scope: `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/denied`,
+    }
+    here.facade.put(VectorCluster, 'denied', {}, groupNamespace(BOUNDARY, 'shop'))
+    here.facade.put(DenyAssignment, crypto.randomUUID(), denied, boundaryNamespace(BOUNDARY))
+    const answer = await post({ resourceName: 'denied' })
+    expect([answer.status, answer.body.scope]).to.deep.equal([403, denied.scope])
+    expect(await here.store.read({ ...NAME, resourceName: 'denied' })).to.equal(undefined)
+    expect((await post({})).status).to.equal(200)
   })
 
   it('name their error as problem details', async () => {

@@ -5,6 +5,7 @@ import { CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { redacted } from '../../core/redaction.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
+import { requireBelow, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
@@ -22,6 +23,7 @@ declare module '../http/context.ts' {
 }
 
 const ACTIVITY = '{B}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity'
+const WRITE = 'kernel/activity/write'
 /** Clocks of callers may be a little ahead. */
 const AHEAD_MAX = 300_000
 const DAY = 86_400_000
@@ -69,6 +71,8 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   const { services, parameters, body, caller, correlationId, address } = context
   const { resourceGroup, resourceType, resourceName } = body
   const resource = { boundaryId: parameters.boundaryId, resourceGroup, resourceType, resourceName }
+  const scope = resourceScope(resource.boundaryId, resourceGroup, resourceType, resourceName)
+  await requireBelow(context as Context, WRITE, scope)
   await findGroup(context, resource.boundaryId, resourceGroup)
   if (!isThere(services.records, resource)) throw missing(resource)
   const now = services.clock.now()
@@ -113,7 +117,7 @@ export const activityRoutes: readonly RouteDraft[] = [
     'POST',
     '{B}/activity',
     {
-      auth: action('kernel/activity/write'),
+      auth: action(WRITE),
       summary: 'Report what was done to a resource by something that the platform does not see',
       errors: 'problem',
       body: ActivityRequest,

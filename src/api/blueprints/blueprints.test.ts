@@ -160,6 +160,26 @@ describe('blueprints over REST', () => {
     expect((await world.ask('post', `${B}/deploys/${body.id}/retry`)).body.code).to.equal('INVALID_STATE')
   })
 
+  it('a deployment is hidden from who is denied the group that it is into', async () => {
+    await post(template())
+    const { body } = await deploy()
+    const reader = randomUUID()
+    world.grant(reader, 'Contributor', `/boundaries/${BOUNDARY}`)
+    const seen = async () => {
+      const { body: listed } = await world.ask('get', `${B}/deploys`, reader)
+      const one = await world.ask('get', `${B}/deploys/${body.id}`, reader)
+      return [
+        listed.items.length,
+        one.status,
+        (await world.ask('post', `${B}/deploys/${body.id}/retry`, reader)).status,
+      ]
+    }
+    expect(await seen()).to.deep.equal([1, 200, 409])
+    const spec = { principalId: reader, principalType: 'User', actions: ['blueprints/*'], scopeIncarnation: 'life' }
+    world.put(DenyAssignment, randomUUID(), { ...spec, scope: `/boundaries/${BOUNDARY}/resourcegroups/shop` }, OUTER)
+    expect(await seen()).to.deep.equal([0, 404, 404])
+  })
+
   it('what people type is a text, and no expression for what comes later', async () => {
     await post(`format: 1
 slug: search
@@ -250,7 +270,7 @@ components:
     await post(template())
     const own = await world.idOfSlug('search')
     const told = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
-    const head = (id: string) => `The blueprintId "${id}" is not the one of blueprint "search"`
+    const head = (id: string) => `The blueprintId "${id}" does not belong to blueprint "search"`
     const tail = `"search" has the id "${own}".`
     const other = await world.idOfSlug('static-site')
     expect(await told(other)).to.equal(`${head(other)}: that is the id of blueprint "static-site". ${tail}`)
@@ -258,7 +278,7 @@ components:
     const { metadata } = world.put(BlueprintTemplate, 'search', { slug: 'search', content: 'x' }, SYSTEM_NAMESPACE)
     const hidden = objectId(BlueprintTemplate.resource, metadata)
     expect(await told(hidden)).to.equal(
-      `${head(hidden)}: that is the id of the one of the platform, and the one of this boundary counts now. ${tail}`,
+      `${head(hidden)}: that is the id of the one from the platform, and the one from this boundary is used now. ${tail}`,
     )
     expect((await deploy({ blueprintId: own.toUpperCase() })).status).to.equal(202)
   })
@@ -267,12 +287,12 @@ components:
     await post(template())
     const parameter = await deploy({ parameters: { plann: 'vector-dev' } })
     expect(parameter.body.error).to.equal(
-      'The field "parameters.plann" is no parameter of this blueprint; did you mean "plan"?',
+      'The field "parameters.plann" is not a parameter of this blueprint; did you mean "plan"?',
     )
     const { body } = await deploy({ componentOverrides: [{ name: 'vector' }, { name: 'web' }] })
     expect(body.errors).to.deep.equal([
-      { field: 'componentOverrides.0.name', message: 'is no component of this blueprint; did you mean "vectors"?' },
-      { field: 'componentOverrides.1.name', message: 'is no component of this blueprint' },
+      { field: 'componentOverrides.0.name', message: 'is not a component of this blueprint; did you mean "vectors"?' },
+      { field: 'componentOverrides.1.name', message: 'is not a component of this blueprint' },
     ])
     const field = await deploy({ paramters: {} })
     expect(field.body.errors).to.deep.equal([
@@ -308,7 +328,7 @@ components:
       '/versoin is not a field of this record; did you mean "version"?',
       '/version is required (a string)',
       '/components/0/spec/replcas is not a field of this record; did you mean "replicas"?',
-      '/components/1/collection "secretvault" is no collection that a blueprint can make things of; did you mean "secretvaults"?',
+      '/components/1/collection "secretvault" is not a collection that a blueprint can create resources of; did you mean "secretvaults"?',
       '/components/2/spec/value there is no parameter "pasword"; did you mean "password"?',
     ])
   })

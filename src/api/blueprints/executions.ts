@@ -10,6 +10,7 @@ import { groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
+import { groupScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -129,6 +130,8 @@ export function executionDto(execution: ExecutionRecord, services: Services): z.
   }
 }
 
+const READ = 'blueprints/read'
+
 export const DEPLOYS = '{B}/resources/blueprints/deploys'
 
 export const executions = collection(BlueprintExecution, {
@@ -136,7 +139,10 @@ export const executions = collection(BlueprintExecution, {
   item: 'executionId',
   noun: 'Execution',
   home: inBoundary,
-  may: { read: action('blueprints/read') },
+  may: { read: action(READ) },
+  // The route asks at the boundary: a deny may lie on the group that was deployed to.
+  holds: ({ spec }, { boundaryId }, { services, caller }) =>
+    services.access.isAllowed(caller.principalId, READ, groupScope(boundaryId, spec.resourceGroup)),
   dto: BlueprintExecutionDto,
   toDto: (execution, { services }) => executionDto(execution, services),
   columns: {

@@ -60,7 +60,7 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
 function refuseUnfailed({ status }: ExecutionRecord): void {
   const { state = 'Queued', stage = null } = status ?? {}
   if (state === 'Failed') return
-  const message = `Only what has failed is tried again; this is ${state}.`
+  const message = `Only a failed deployment can be retried; this one is ${state}.`
   throw new PlatformError('INVALID_STATE', message, { status: state, phase: stage })
 }
 

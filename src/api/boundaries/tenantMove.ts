@@ -155,7 +155,7 @@ export const tenantMoveRoutes: readonly RouteDraft[] = [
     {
       auth: action('boundaries/tenant/admin'),
       scope: 'root',
-      summary: 'Give the boundary to another tenant and take the rights of people outside it',
+      summary: 'Move the boundary to another tenant and remove the rights of people outside it',
       body: BoundaryTenantMoveRequest,
       reply: BoundaryTenantMoveResult,
     },

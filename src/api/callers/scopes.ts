@@ -2,7 +2,12 @@ import { isResourceName, isUuid } from '../../core/names.ts'
 import type { Route } from '../http/route.ts'
 
 /** Which segments of a route's path are a boundary's id, a group's name, and a resource's collection and name. */
-export type PathPlaces = { readonly depth: 0 | 1 | 2 | 3; readonly wanted: 0 | 1 | 2 | 3 }
+export type PathPlaces = {
+  readonly depth: 0 | 1 | 2 | 3
+  readonly wanted: 0 | 1 | 2 | 3
+  /** The segment of the collection; the resource's name follows it. */
+  readonly collectionAt: number
+}
 
 export type PathScope = {
   /** The scope that the path names, or the nearest one above it if part of the path is not a valid id or name. */
@@ -12,6 +17,7 @@ export type PathScope = {
 
 const DEPTH = { root: 0, boundary: 1, resourceGroup: 2, resource: 3 } as const
 const PARTS = ['boundary', 'resourceGroup', 'resource'] as const
+const COLLECTION_AT = 5
 
 /** How deep a path reaches into the scope tree, and how deep the route asks. A name needs a collection. */
 export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
@@ -25,7 +31,9 @@ export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
       if (parts[4] === 'resources' && isParameter(6)) depth = 3
     }
   }
-  return { depth, wanted: Math.min(depth, DEPTH[route.scope ?? 'root']) as PathPlaces['wanted'] }
+  // `monitoring/{resourceType}/{resourceName}` is about the resource that it names, and `monitoring` is no collection.
+  const collectionAt = parts[6] === '{resourceType}' ? COLLECTION_AT + 1 : COLLECTION_AT
+  return { depth, wanted: Math.min(depth, DEPTH[route.scope ?? 'root']) as PathPlaces['wanted'], collectionAt }
 }
 
 /**
@@ -34,22 +42,25 @@ export function placesOf(route: Pick<Route, 'path' | 'scope'>): PathPlaces {
  *
  * @param segments of the request's path, as they came: an id or name holds nothing that would be encoded
  */
-export function scopeOfPath({ depth, wanted }: PathPlaces, segments: readonly string[]): PathScope {
-  const good = wellFormedDepth(depth, segments)
-  return { text: textAt(Math.min(wanted, good), segments), badPart: good < depth ? PARTS[good] : undefined }
+export function scopeOfPath({ depth, wanted, collectionAt }: PathPlaces, segments: readonly string[]): PathScope {
+  const resource = segments.slice(collectionAt, collectionAt + 2)
+  const good = wellFormedDepth(depth, segments, resource)
+  return { text: textAt(Math.min(wanted, good), segments, resource), badPart: good < depth ? PARTS[good] : undefined }
 }
 
-function wellFormedDepth(depth: number, segments: readonly string[]): number {
+type Resource = readonly string[]
+
+function wellFormedDepth(depth: number, segments: readonly string[], [collection = '', name = '']: Resource): number {
   if (depth < 1 || !isUuid(segments[1] ?? '')) return 0
   if (depth < 2 || !isResourceName(segments[3] ?? '')) return 1
-  if (depth < 3 || !/^[a-z][a-z0-9]{0,62}$/.test(segments[5] ?? '') || !isResourceName(segments[6] ?? '')) return 2
+  if (depth < 3 || !/^[a-z][a-z0-9]{0,62}$/.test(collection) || !isResourceName(name)) return 2
   return 3
 }
 
-function textAt(depth: number, segments: readonly string[]): string {
+function textAt(depth: number, segments: readonly string[], [collection, name]: Resource): string {
   if (depth === 0) return '/'
   const boundary = `/boundaries/${segments[1]}`
   if (depth === 1) return boundary
   const group = `${boundary}/resourcegroups/${segments[3]}`
-  return depth === 2 ? group : `${group}/resources/${segments[5]}/${segments[6]}`
+  return depth === 2 ? group : `${group}/resources/${collection}/${name}`
 }

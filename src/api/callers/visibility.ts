@@ -1,5 +1,5 @@
 import type { ActionName } from '../../core/actions.ts'
-import { notFound } from '../../core/errors.ts'
+import { notFound, permissionMissing } from '../../core/errors.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -51,6 +51,16 @@ export async function isAllowedNow(
   scope: string,
 ): Promise<boolean> {
   return holdsNow(access, principalId, scope, () => access.isAllowed(principalId, action, scope))
+}
+
+/**
+ * For a route that asks at the boundary and whose body names something below it, at which a deny may lie.
+ *
+ * @throws PlatformError FORBIDDEN, also of what is not there; not of a text that is no scope, as nothing has such a name
+ */
+export async function requireBelow({ services, caller }: Context, action: ActionName, scope: string): Promise<void> {
+  if (parseScope(scope) === undefined) return
+  if (!(await isAllowedNow(services, caller.principalId, action, scope))) throw permissionMissing(action, scope)
 }
 
 /** Whether the principal may know of the boundary: an assignment or a trust reaches into it. */

@@ -102,7 +102,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     },
     redeploy,
   ),
-  urlPreviewRoute(ContainerInstance, '{B}/resources/containerinstances/url', action('containerinstance/write')),
+  urlPreviewRoute(ContainerInstance, '{B}/resources/containerinstances/url', 'containerinstance/write'),
 ]
 
 /** Where the files of a component lie: its Persistent volumes. */

@@ -1,4 +1,5 @@
 import { invalidName, notFound, type PlatformError } from '../../core/errors.ts'
+import { placesOf } from '../callers/scopes.ts'
 import type { Route } from './route.ts'
 
 /** A name that no object can have: 400 on creation, else 404. */
@@ -12,9 +13,9 @@ export function badName(
     part === 'resource'
       ? /resources\/[^/]+\/\{[^/]+\}$/.test(route.path)
       : /resourcegroups\/\{[^/]+\}$/.test(route.path)
-  const [, boundary = '', , group = '', , collection = '', name = ''] = segments.map((segment) =>
-    decoded(segment).slice(0, 64),
-  )
+  const shown = segments.map((segment) => decoded(segment).slice(0, 64))
+  const [, boundary = '', , group = ''] = shown
+  const [collection = '', name = ''] = shown.slice(placesOf(route).collectionAt)
   if (!isCreation || !isLast) {
     if (part === 'boundary') return notFound(`Boundary "${boundary}"`)
     if (part === 'resourceGroup') return notFound(`Resource group "${group}" of boundary "${boundary}"`)

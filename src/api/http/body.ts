@@ -4,6 +4,8 @@ import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { type ReadJson, readJson, valueRead } from '../../core/json.ts'
 
+/** Among the media types of a route: its body may be of any. */
+export const ANY_TYPE = '*/*'
 export const JSON_LIMIT_BYTES = 1_048_576
 /** The time for a JSON body: one byte every ten seconds would hold the connection for ever. */
 const BODY_MILLISECONDS = 20_000

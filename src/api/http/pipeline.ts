@@ -13,7 +13,7 @@ import { authorizationHeader } from '../callers/tokens.ts'
 import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { beside } from './beside.ts'
-import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { ANY_TYPE, checkMediaType, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import { CallerLimits, type CallerLimitsOptions, type Taker, takerOf, type Unproved } from './callerLimits.ts'
 import { causesOf } from './causes.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
@@ -273,8 +273,8 @@ export class Pipeline {
   /** @returns the scope that was asked at; undefined on routes without an action */
   async #authorize({ caller }: Passage, { route, parameters, segments }: Match): Promise<string | undefined> {
     const { services } = this.#options
-    const { depth, wanted } = this.#places.get(route) ?? placesOf(route)
-    const { text, badPart } = scopeOfPath({ depth, wanted }, segments)
+    const places = this.#places.get(route) ?? placesOf(route)
+    const { text, badPart } = scopeOfPath(places, segments)
     let scope: string | undefined
     if (route.authorization.kind === 'iam') {
       const { action } = route.authorization
@@ -315,8 +315,11 @@ export class Pipeline {
   }
 
   #rawBody(passage: Passage, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {
-    const { bodyKind, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
+    const { bodyKind, mediaTypes, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     if (bodyKind !== 'raw') return undefined
+    // Bytes without a type may be of any (RFC 9110 section 8.3).
+    const isTyped = passage.request.headers['content-type'] !== undefined
+    if (isTyped && !mediaTypes.includes(ANY_TYPE)) checkMediaType(passage.request, mediaTypes)
     const taker = takerOf(passage)
     const rules = {
       limitBytes,

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { SeededRandom } from '../../../test/make/random.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { placesOf, scopeOfPath } from '../callers/scopes.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import { area, authenticated, type Route, route } from './route.ts'
@@ -220,6 +221,20 @@ describe('scopeOfPath', () => {
     ['a resource', routeOf('GET', `${base}/vectorclusters/{name}`), ITEM, ITEM, undefined],
     ['below a resource', routeOf('GET', `${base}/vectorclusters/{name}/scale`), `${ITEM}/scale`, ITEM, undefined],
     [
+      'the figures of a resource',
+      routeOf('GET', `${base}/monitoring/{resourceType}/{resourceName}/alerts`),
+      `${GROUP}/resources/monitoring/vectorclusters/orders/alerts`,
+      `${GROUP}/resources/vectorclusters/orders`,
+      undefined,
+    ],
+    [
+      'the figures of a bad name ask the group',
+      routeOf('GET', `${base}/monitoring/{resourceType}/{resourceName}`),
+      `${GROUP}/resources/monitoring/vectorclusters/Orders`,
+      GROUP,
+      'resource',
+    ],
+    [
       'a list of a group',
       routeOf('GET', `${base}/vectorclusters`),
       `${GROUP}/resources/vectorclusters`,
@@ -263,6 +278,18 @@ describe('scopeOfPath', () => {
       undefined,
     ],
   ]
+
+  it('is that of a resource in a collection of resources, whatever stands before', () => {
+    const collections = new Set(RESOURCE_KINDS.map(({ segment }) => segment))
+    const atResources = SERVED_ROUTES.filter((one) => placesOf(one).wanted === 3)
+    expect(atResources).to.have.length.above(100)
+    const elsewhere = atResources.filter((one) => {
+      const part = one.path.slice(1).split('/')[placesOf(one).collectionAt] ?? ''
+      return part !== '{resourceType}' && !collections.has(part)
+    })
+    expect(elsewhere.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([])
+  })
+
   for (const [sentence, route, path, text, badPart] of cases) {
     it(sentence, () => {
       expect(scopeOfPath(placesOf(route), path.slice(1).split('/'))).to.deep.equal({ text, badPart })

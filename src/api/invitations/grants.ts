@@ -21,6 +21,8 @@ import {
 } from '../rules/grants.ts'
 import type { InvitationRecord } from './record.ts'
 
+const INVITE = 'boundaries/invitations/create'
+
 /** @throws PlatformError invalid_state for an invalid scope, one outside the boundary, or one that does not suit the role */
 export function invitedScope(text: string, boundaryId: string, role: Role): Scope {
   const scope = parseScope(text)
@@ -57,12 +59,15 @@ export function requireGrantRights(
   const mayGiveAtRoot = () => services.access.isAllowed(caller.principalId, 'rbac/members/write', scope)
   if (refusal?.kind === 'RootOnly' || (scope === '/' && !mayGiveAtRoot())) throw rootOnlyRefused(role, scope)
   if (refusal !== undefined) throw exceedingRefused('forbidden', role, scope, refusal.actions)
+  // The route asks at the boundary: a deny may lie below it.
+  if (scope === '/' || services.access.isAllowed(caller.principalId, INVITE, scope)) return
+  throw new PlatformError('forbidden', `The permission ${INVITE} is missing at ${scope}.`, { action: INVITE, scope })
 }
 
 /** @throws PlatformError invalid_state */
 export function requireSomethingAt({ records }: Services, scope: Scope): void {
   if (scope.level === 'root' || objectAt(records, scope) !== undefined) return
-  throw new PlatformError('invalid_state', 'There is nothing at the scope.')
+  throw new PlatformError('invalid_state', 'Nothing exists at the scope.')
 }
 
 /**
@@ -104,8 +109,7 @@ type Promised = { inviteeId: string; role: Role; boundaryId: string; scope: stri
 async function mayStillInvite(services: Services, inviterId: string, promised: Promised): Promise<boolean> {
   const { inviteeId, role, boundaryId, scope } = promised
   const inviter = (await services.principals.find([inviterId])).get(inviterId)
-  const mayInvite = () =>
-    services.access.isAllowed(inviterId, 'boundaries/invitations/create', boundaryScope(boundaryId))
+  const mayInvite = () => services.access.isAllowed(inviterId, INVITE, boundaryScope(boundaryId))
   if (inviter?.isEnabled !== true || !mayInvite()) return false
   try {
     requireGrantRights(services, { principalId: inviterId }, inviteeId, role, boundaryId, scope)

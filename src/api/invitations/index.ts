@@ -148,13 +148,13 @@ export const invitationRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '/invitations/password-policy',
-    { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto },
+    { auth: anonymous, summary: 'The rules for a password', reply: PasswordPolicyDto },
     async ({ services }) => ok(passwordPolicyDto(await services.accounts.passwordRules())),
   ),
   route(
     'GET',
     '/invitations/{token}',
-    { auth: anonymous, summary: 'What the link of an invitation is for', reply: PublicInvitationDto },
+    { auth: anonymous, summary: 'The invitation that a link is for', reply: PublicInvitationDto },
     showInvitation,
   ),
   route(
@@ -162,7 +162,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
     '/invitations/{token}/set-password',
     {
       auth: anonymous,
-      summary: 'Make the account of an invited person',
+      summary: 'Create the account of an invited person',
       body: SetInvitationPasswordRequest,
       reply: InvitationSignInDto,
     },
@@ -173,7 +173,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
     '/invitations/accept',
     {
       auth: authenticated,
-      summary: 'Take the role that one was invited to',
+      summary: 'Accept an invitation and get its role',
       body: AcceptInvitationRequest,
       reply: InvitationAcceptedDto,
     },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { makeAccounts } from '../../../test/make/accounts.ts'
-import { ANNA, assign, B1, BERT, type Given } from '../../../test/make/authorizationRecords.ts'
+import { ANNA, assign, B1, BERT, deny, type Given } from '../../../test/make/authorizationRecords.ts'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -55,6 +55,13 @@ function open(
 
 describe('invitations over REST', () => {
   describe('create', () => {
+    it('holds a deny at a group against an invitation to it', async () => {
+      const group = `${B1}/resourcegroups/shop`
+      const denies = [deny(group, ['boundaries/invitations/*'])]
+      const { refusal } = open({ assignments: [assign('Owner', B1)], denies })
+      expect(await refusal({ scope: group })).to.equal('forbidden')
+    })
+
     it('answers 201 with the link if no mail is configured, and stores only its hash', async () => {
       const { invite, records } = open()
       const made = await invite()

@@ -38,7 +38,7 @@ const STATES: Readonly<Record<Delivered['status'], AlertState>> = { firing: 'Fir
 const NAMING = ['pod', 'persistentvolumeclaim', 'job_name'] as const
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out.
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
 
 /** An alert of Prometheus in the words of the platform. Only the namespace says where it belongs: labels may come from anybody. */
 export function alertOf(
@@ -108,7 +108,7 @@ export const alertmanagerRoute: RouteDraft = route(
   '/admin/monitoring/alerts/alertmanager',
   {
     auth: action('monitoring/platform/alerts/write'),
-    summary: 'Take what Alertmanager sends to a webhook',
+    summary: 'Receive alerts from the webhook of Alertmanager',
     body: AlertmanagerDelivery,
     reply: AlertmanagerResult,
     answers: [202],

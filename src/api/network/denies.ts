@@ -7,12 +7,13 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
 import { shapeOf } from '../resources/collection/columns.ts'
-import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
+import { resourcesOfGroup } from '../resources/contents.ts'
 import { DateTime, pagedListOf, Uuid } from '../resources/dto.ts'
 import { applyListRequest, dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { badParameter } from '../resources/queryFaults.ts'
-import { type Denied, deniesOf, type Group, type Known, knownEnd } from './flows.ts'
+import { type Around, type Denied, deniesOf, type Known, knownEnd } from './flows.ts'
 import { NetworkRuleDto } from './record.ts'
+import { sightOf } from './sight.ts'
 import { clustersOf, flowsIn, groupsOf, type SeenCluster } from './surroundings.ts'
 import { shownWindow, WindowQuery, windowFields, windowOf } from './window.ts'
 
@@ -74,19 +75,20 @@ export async function lookedAt(
 ) {
   const groups = await groupsOf(context, resourceGroup)
   const { boundaryId = '' } = context.parameters
-  const resources = groups.flatMap(({ name }) => resourcesOfGroup(context.services, boundaryId, name))
+  const sight = sightOf(context, boundaryId)
+  const all = groups.flatMap(({ name }) => resourcesOfGroup(context.services, boundaryId, name))
+  const [resources, hidden] = [all.filter(sight.resource), all.filter((one) => !sight.resource(one))]
   const named = resources.filter(({ object }) => object.metadata.name === resource)
   if (resource !== undefined && named.length === 0) throw notFound(`Resource "${resource}"`)
   if (new Set(named.map((found) => found.resourceGroup)).size > 1)
     throw badParameter('resourceGroup', `Several groups have a resource "${resource}": name its resourceGroup.`)
   const isMeant = ({ resource: found }: Known) =>
     resource === undefined || (found !== undefined && named.includes(found))
-  return { groups, resources, isMeant }
+  return { groups, resources, hidden, isMeant }
 }
 
-type Surroundings = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
-const endsOf = ({ from, to }: Flow, { groups, resources }: Surroundings) =>
-  [from, to].map((end) => knownEnd(end, groups, resources, SYSTEM_NAMESPACE)) as [Known, Known]
+const endsOf = ({ from, to }: Flow, around: Around) =>
+  [from, to].map((end) => knownEnd(end, around, SYSTEM_NAMESPACE)) as [Known, Known]
 
 /** Flows of what is looked at, in each cluster. */
 export async function observed(context: Context, query: Omit<Query, 'direction'>) {
@@ -96,12 +98,13 @@ export async function observed(context: Context, query: Omit<Query, 'direction'>
   const { told, reason } = await flowsIn(context, clusters, around.groups, window)
   const meant = told.map(({ cluster, flows }) => ({
     cluster,
-    flows: flows.filter((flow) => endsOf(flow, around).some(isMeant)),
+    // Of what is hidden at both ends nothing is told.
+    flows: flows.filter((flow) => endsOf(flow, around).some((end) => isMeant(end) && end.group !== undefined)),
   }))
   return { window, around, clusters, told: meant, reason }
 }
 
-function denyDto({ id, flows }: Denied, cluster: SeenCluster, around: Surroundings): Deny {
+function denyDto({ id, flows }: Denied, cluster: SeenCluster, around: Around): Deny {
   const [first] = flows
   const last = flows.at(-1) ?? first
   const [from, to] = endsOf(last, around)
@@ -191,7 +194,7 @@ export const denyRoutes = [
     '{B}/network/denies',
     {
       auth,
-      summary: 'Connections that were not let pass, the newest first',
+      summary: 'Denied connections, the newest first',
       query: DeniesQuery,
       list: shape as never,
       reply: pagedListOf(NetworkDenyDto).extend(windowFields),
@@ -201,7 +204,7 @@ export const denyRoutes = [
   route(
     'GET',
     '{B}/network/denies/{denyId}',
-    { auth, summary: 'Connections of one kind that were not let pass', reply: NetworkDenyDetailDto },
+    { auth, summary: 'Denied connections of one kind', reply: NetworkDenyDetailDto },
     read as never,
   ),
 ]

@@ -11,6 +11,7 @@ import { INTERNET, IPV4, networks, SOME_POD } from './policy/addresses.ts'
 import type { End, Pod, Protocol } from './policy/question.ts'
 import { labelsTaken } from './policy/selectors.ts'
 import { type EndRequest, faultsOf } from './record.ts'
+import { sightOf } from './sight.ts'
 
 export type FoundResource = { readonly kind: AnyKind; readonly object: RecordOf<AnyKind> }
 
@@ -22,6 +23,8 @@ export type Place =
       readonly labels: Readonly<Record<string, string>>
       /** The resource by that name; several kinds may have one. None for pods by their labels. */
       readonly resources: readonly FoundResource[] | undefined
+      /** Those of the group that the caller may not see: their pods are none here. */
+      readonly hidden: readonly FoundResource[]
     }
 
 /** @throws PlatformError BAD_REQUEST for a missing part */
@@ -30,13 +33,13 @@ export function checkEnds(ends: { from: EndRequest; to: EndRequest }): void {
   if (faults.length > 0) throw refusedFields(faults)
   const isOurs = ({ kind }: EndRequest) => kind === 'Resource' || kind === 'Pods'
   if (isOurs(ends.from) || isOurs(ends.to)) return
-  const message = 'one end at least must be a Resource or Pods of the boundary'
+  const message = 'at least one end must be a Resource or Pods of the boundary'
   throw refusedFields([{ field: 'to.kind', message }])
 }
 
 /** @throws PlatformError REFERENCE_NOT_FOUND */
 export async function placeOfEnd(
-  { services, fresh }: Context,
+  context: Context,
   boundaryId: string,
   { kind, value, labels, name, resourceGroup }: EndRequest,
   at: 'from' | 'to',
@@ -44,16 +47,19 @@ export async function placeOfEnd(
   if (kind === 'Internet') return { end: { kind: 'outside', addresses: INTERNET, isInternet: true } }
   if (kind === 'Cidr') return { end: { kind: 'outside', addresses: networks(value ?? ''), isInternet: false } }
   if (kind === 'Host') return { end: { kind: 'host', host: value ?? '', addresses: IPV4 } }
+  const { services, fresh } = context
+  const sight = sightOf(context, boundaryId)
   const group = resourceGroup ?? ''
-  if (!groupsOfBoundary(services, boundaryId).some((known) => known.name === group))
+  if (!groupsOfBoundary(services, boundaryId).some((known) => known.name === group && sight.group(known)))
     throw missing(`There is no resource group "${group}" in this boundary.`, `${at}.resourceGroup`, group)
   const namespace = groupNamespace(boundaryId, group)
-  if (kind === 'Pods') return { namespace, labels: labels ?? {}, resources: undefined }
   const all = await readResources(services, boundaryId, [group], fresh)
-  const resources = all.filter(({ object }) => object.metadata.name === name)
+  const hidden = all.filter((one) => !sight.resource(one))
+  if (kind === 'Pods') return { namespace, labels: labels ?? {}, resources: undefined, hidden }
+  const resources = all.filter((one) => one.object.metadata.name === name && sight.resource(one))
   if (resources.length === 0)
     throw missing(`There is no resource "${name}" in group "${group}".`, `${at}.name`, name ?? '')
-  return { namespace, labels: {}, resources }
+  return { namespace, labels: {}, resources, hidden }
 }
 
 function missing(message: string, field: string, value: string): PlatformError {
@@ -63,9 +69,10 @@ function missing(message: string, field: string, value: string): PlatformError {
 /** The pods that a place means now. */
 export function podsAt(place: Place, { pods }: Seen): SeenPod[] {
   if ('end' in place) return []
-  const { namespace, labels, resources } = place
+  const { namespace, labels, resources, hidden } = place
   return pods.filter(({ metadata, status }) => {
     if (metadata.namespace !== namespace || ['Succeeded', 'Failed'].includes(status?.phase ?? '')) return false
+    if (hidden.some(({ kind, object }) => isOwnedBy(metadata, kind.kind, object.metadata.name))) return false
     if (resources === undefined) return labelsTaken({ matchLabels: labels }, metadata.labels ?? {})
     return resources.some(({ kind, object }) => isOwnedBy(metadata, kind.kind, object.metadata.name))
   })

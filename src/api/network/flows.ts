@@ -16,23 +16,26 @@ export type Known = {
   readonly resource?: GroupResource | undefined
 }
 
+/** What a boundary holds, as far as the caller may see it. */
+export type Around = {
+  readonly groups: readonly Group[]
+  readonly resources: readonly GroupResource[]
+  /** Those of the same groups that the caller may not see. */
+  readonly hidden: readonly GroupResource[]
+}
+
 /** @param system the namespace of the platform itself */
-export function knownEnd(
-  { namespace, labels }: FlowEnd,
-  groups: readonly Group[],
-  resources: readonly GroupResource[],
-  system: string,
-): Known {
+export function knownEnd({ namespace, labels }: FlowEnd, { groups, resources, hidden }: Around, system: string): Known {
   if (namespace === undefined) return { kind: 'Internet' }
   if (namespace === system) return { kind: 'Platform' }
   const group = groups.find((each) => each.namespace === namespace)?.name
   if (group === undefined) return { kind: 'Cluster' }
-  const resource = resources.find(
-    ({ kind, object, resourceGroup }) =>
-      resourceGroup === group &&
-      labels[OWNER_KIND_LABEL] === kind.kind &&
-      labels[OWNER_NAME_LABEL] === object.metadata.name,
-  )
+  const isItsPod = ({ kind, object, resourceGroup }: GroupResource) =>
+    resourceGroup === group &&
+    labels[OWNER_KIND_LABEL] === kind.kind &&
+    labels[OWNER_NAME_LABEL] === object.metadata.name
+  if (hidden.some(isItsPod)) return { kind: 'Cluster' }
+  const resource = resources.find(isItsPod)
   return resource === undefined ? { kind: 'Group', group } : { kind: 'Resource', group, resource }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Flow } from '../../adapters/flows/port.ts'
+import { isOwnedBy } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
 import { objectId } from '../../core/ids.ts'
@@ -7,11 +8,11 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
-import type { GroupResource } from '../resources/contents.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { CLUSTER, declaredBy, groupNode, INTERNET, PLATFORM, referenced, resourceNode } from './declared.ts'
 import { NODE_KINDS, observed } from './denies.ts'
-import { type Group, type Known, knownEnd } from './flows.ts'
+import { type Around, type Known, knownEnd } from './flows.ts'
+import type { NetworkPolicy } from './policy/kubernetes.ts'
 import { shownWindow, WindowQuery, windowFields } from './window.ts'
 
 const NetworkNode = z
@@ -57,7 +58,14 @@ const EDGES_MAX = 2000
 
 async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>) {
   const { window, around, clusters, told, reason } = await observed(context, context.query)
-  const policies = clusters.flatMap(({ seen }) => (typeof seen === 'string' ? [] : seen.policies.kubernetes))
+  const isOfHidden = ({ metadata }: NetworkPolicy) =>
+    around.hidden.some(
+      ({ kind, object }) =>
+        object.metadata.namespace === metadata.namespace && isOwnedBy(metadata, kind.kind, object.metadata.name),
+    )
+  const policies = clusters
+    .flatMap(({ seen }) => (typeof seen === 'string' ? [] : seen.policies.kubernetes))
+    .filter((policy) => !isOfHidden(policy))
   const edges = new Map<string, Edge>()
   const declared = declaredBy(policies, around)
   for (const each of declared) add(edges, each, true)
@@ -68,7 +76,7 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
   const ids = new Set(shown.map(({ id }) => id))
   const kept = [...edges.values()].filter(({ sourceId, targetId }) => ids.has(sourceId) && ids.has(targetId))
   const isCut = nodes.length > NODES_MAX || kept.length > EDGES_MAX
-  const why = isCut ? `Of the graph the first ${NODES_MAX} nodes and ${EDGES_MAX} edges are shown.` : undefined
+  const why = isCut ? `Only the first ${NODES_MAX} nodes and ${EDGES_MAX} edges of the graph are shown.` : undefined
   const reasons = [reason, why].filter((each) => each !== undefined)
   return ok({
     ...shownWindow(window, reasons.length === 0 ? undefined : reasons.join(' ')),
@@ -90,12 +98,11 @@ function add(edges: Map<string, Edge>, { sourceId, targetId, protocol, port }: E
   return edges.get(id) as Edge
 }
 
-type Around = { readonly groups: readonly Group[]; readonly resources: readonly GroupResource[] }
-
-function count(edges: Map<string, Edge>, flow: Flow, { groups, resources }: Around): void {
-  const [sourceId, targetId] = [flow.from, flow.to].map((end) =>
-    nodeOf(knownEnd(end, groups, resources, SYSTEM_NAMESPACE)),
-  ) as [string, string]
+function count(edges: Map<string, Edge>, flow: Flow, around: Around): void {
+  const [sourceId, targetId] = [flow.from, flow.to].map((end) => nodeOf(knownEnd(end, around, SYSTEM_NAMESPACE))) as [
+    string,
+    string,
+  ]
   const edge = add(edges, { sourceId, targetId, protocol: flow.protocol, port: flow.port }, false)
   const isAllowed = flow.denied === undefined
   edge.allowedCount += isAllowed ? 1 : 0
@@ -145,7 +152,7 @@ export const graphRoute = route(
   '{B}/network/graph',
   {
     auth: action('boundaries/network/read'),
-    summary: 'What connects to what: as rules and references have it, and as it was seen',
+    summary: 'What connects to what, by rules and references, and as observed',
     query: GraphQuery,
     reply: NetworkGraphDto,
   },

@@ -3,8 +3,16 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { byAge } from '../../core/object.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { Context } from '../http/context.ts'
-import { clusterWords, defaultCluster, findBoundary, findGroup, groupsOfBoundary } from '../resources/places.ts'
+import {
+  clusterWords,
+  defaultCluster,
+  findBoundary,
+  findGroup,
+  groupMissing,
+  groupsOfBoundary,
+} from '../resources/places.ts'
 import { lookAt, type NetworkLooks, type Seen } from './looks.ts'
+import { sightOf } from './sight.ts'
 import type { Window } from './window.ts'
 
 declare module '../http/context.ts' {
@@ -24,12 +32,14 @@ export type SeenCluster = {
   readonly seen: Seen | string
 }
 
-/** @throws PlatformError NOT_FOUND for the boundary, and for a group that is named */
+/** Those that the caller may see. @throws PlatformError NOT_FOUND for the boundary, and for a group that is named */
 export async function groupsOf(context: Context, name: string | undefined): Promise<Group[]> {
   const { boundaryId = '' } = context.parameters
   await findBoundary(context, boundaryId)
+  const sight = sightOf(context, boundaryId)
+  if (name !== undefined && !sight.group({ name })) throw groupMissing(boundaryId, name)
   if (name !== undefined) await findGroup(context, boundaryId, name)
-  const all = groupsOfBoundary(context.services, boundaryId)
+  const all = groupsOfBoundary(context.services, boundaryId).filter(sight.group)
   return name === undefined ? all : all.filter((group) => group.name === name)
 }
 

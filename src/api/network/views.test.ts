@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
 import { FakeFlows } from '../../adapters/flows/fake.ts'
@@ -7,12 +8,14 @@ import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { namespace, networkPolicy } from '../../kube/builtin.ts'
+import { namespace, networkPolicy, pod } from '../../kube/builtin.ts'
 import { createNetworkLooks, type NetworkLooks } from './looks.ts'
 
 const FAR = '88888888-8888-4888-8888-888888888888'
 const HOME = groupNamespace(BOUNDARY, 'shop')
+const GROUP = `/boundaries/${BOUNDARY}/resourcegroups/shop`
 const SEARCH = 'resource:shop/vectorclusters/search'
 const WEB = 'resource:shop/apps/web'
 
@@ -87,12 +90,59 @@ describe('the network of a boundary', () => {
         expect(edge).to.include({ isDeclared: true, allowedCount: 0, deniedCount: 0, lastSeenAt: null })
     })
 
+    describe('and the caller is denied the view', () => {
+      const reader = randomUUID()
+      const shownTo = async (path: string) =>
+        (await server.ask('get', `/boundaries/${BOUNDARY}/network/${path}`, reader)).body
+      const deny = (scope: string) =>
+        server.put(
+          DenyAssignment,
+          randomUUID(),
+          { principalId: reader, actions: ['boundaries/network/*'], scope, scopeIncarnation: 'life' },
+          boundaryNamespace(BOUNDARY),
+        )
+      const checked = async (end: object) => {
+        const body = { from: { kind: 'Internet' }, to: { resourceGroup: 'shop', ...end }, port: 80, protocol: 'Tcp' }
+        const answer = await server.ask('post', `/boundaries/${BOUNDARY}/network/check`, reader).send(body)
+        return [answer.status, answer.body.field ?? answer.body.toMatches]
+      }
+      beforeEach(() => {
+        furnish(server)
+        server.client.seed(pod, {
+          ...{ apiVersion: 'v1', kind: 'Pod' },
+          metadata: { name: 'vc-search-0', namespace: HOME, labels: ownerSelector('VectorCluster', 'search') },
+        })
+        server.grant(reader, 'Reader', `/boundaries/${BOUNDARY}`)
+      })
+
+      it('of a group, shows nothing of it, and answers as if there were none', async () => {
+        deny(GROUP)
+        expect((await shownTo('graph')).nodes).to.deep.equal([])
+        expect(await shownTo('status')).to.include({ policyCount: 0 })
+        for (const path of ['graph', 'denies', 'series'])
+          expect(await shownTo(`${path}?resourceGroup=shop`), path).to.include({ code: 'NOT_FOUND' })
+        expect((await shownTo('denies?resource=search')).code).to.equal('NOT_FOUND')
+        expect(await checked({ kind: 'Resource', name: 'search' })).to.deep.equal([422, 'to.resourceGroup'])
+        expect(await checked({ kind: 'Pods', labels: {} })).to.deep.equal([422, 'to.resourceGroup'])
+      })
+
+      it('of a resource, shows the others of its group', async () => {
+        deny(`${GROUP}/resources/vectorclusters/search`)
+        const { nodes, edges } = await shownTo('graph')
+        expect(nodes.map(({ id }: { id: string }) => id)).to.deep.equal(['group:shop', WEB])
+        expect(edges).to.deep.equal([])
+        expect((await shownTo('denies?resource=search')).code).to.equal('NOT_FOUND')
+        expect(await checked({ kind: 'Resource', name: 'search' })).to.deep.equal([422, 'to.name'])
+        expect(await checked({ kind: 'Pods', labels: {} })).to.deep.equal([200, []])
+      })
+    })
+
     it('tells of a cluster that cannot be asked', async () => {
       server.put(PlatformCluster, FAR, { name: 'far', displayName: 'Far', domain: 'far.test' })
       server.put(BoundaryProjection, FAR, { clusterId: FAR }, boundaryNamespace(BOUNDARY))
       const { clusters, incompleteReason, defaultDeny } = await get('status')
       expect(clusters[1]).to.include({ clusterId: FAR, clusterName: 'Far', isReachable: false })
-      expect(incompleteReason).to.match(/Cluster "Far" cannot be asked/)
+      expect(incompleteReason).to.match(/Cluster "Far" cannot be queried/)
       expect(defaultDeny).to.equal(false)
     })
 
@@ -155,6 +205,18 @@ describe('the network of a boundary', () => {
       const text = JSON.stringify(await get('denies'))
       expect(text).to.include('10.0.7.7')
       for (const theirs of ['secret-name', 'someone-else', 'theirs']) expect(text).to.not.include(theirs)
+    })
+
+    it('tells nothing of a resource whose view is denied to the caller', async () => {
+      const reader = randomUUID()
+      server.grant(reader, 'Reader', `/boundaries/${BOUNDARY}`)
+      const scope = `${GROUP}/resources/vectorclusters/search`
+      const spec = { principalId: reader, actions: ['boundaries/network/read'], scope, scopeIncarnation: 'life' }
+      server.put(DenyAssignment, randomUUID(), spec, boundaryNamespace(BOUNDARY))
+      for (const path of ['denies', 'graph']) {
+        const { body } = await server.ask('get', `/boundaries/${BOUNDARY}/network/${path}`, reader)
+        for (const theirs of ['vc-search-0', '10.0.0.9', 'search']) expect(JSON.stringify(body)).to.not.include(theirs)
+      }
     })
 
     it('filters by direction and by resource', async () => {

@@ -44,7 +44,7 @@ async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
   const { object: account } = await accountOf(context, 'name')
   const { metadata, spec } = account
   if (!spec.auditEnabled) {
-    throw new PlatformError('AUDIT_DISABLED', `Account "${metadata.name}" keeps no audit: set auditEnabled first.`)
+    throw new PlatformError('AUDIT_DISABLED', `Account "${metadata.name}" has no audit: set auditEnabled first.`)
   }
   const store = storeOf(context.services)
   if (!store.info.audits) refuseLacking({ field: 'audit', feature: 'audit' })

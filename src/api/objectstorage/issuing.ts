@@ -74,11 +74,11 @@ async function pairOf({ services }: Context, { metadata }: KeyObject): Promise<A
 
 function notIssued(object: KeyObject): PlatformError {
   const { status, phase, statusMessage } = summarize(object.status, false)
-  const why = statusMessage ?? 'The store does not say why.'
+  const why = statusMessage ?? 'The store gave no reason.'
   if (phase === 'QuotaExceeded') return new PlatformError('QUOTA_EXCEEDED', why, { quota: 'accessKeys' })
   if (phase === 'ReferenceMissing') return new PlatformError('INVALID_STATE', why, { phase })
   // What a person must change first does not come about by asking again.
   if (status === 'Failed') return new PlatformError('UPSTREAM_FAILED', `The key could not be made: ${why}`, { phase })
-  const message = `The key was not made within ${WAIT_MILLISECONDS / 1000} s and was taken back: ${why} Try again later.`
+  const message = `The key was not made within ${WAIT_MILLISECONDS / 1000} s and was withdrawn: ${why} Try again later.`
   return new PlatformError('SERVICE_UNAVAILABLE', message, { phase, retryAfterSeconds: RETRY_SECONDS })
 }

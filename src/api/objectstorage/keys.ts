@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isConsumersKey, KEYS_OF_ONE_OWNER, keyState } from '../../contracts/objectstorage.ts'
-import { firstReason, notFound, PlatformError, refusedFields } from '../../core/errors.ts'
+import type { ActionName } from '../../core/actions.ts'
+import { firstReason, notFound, PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { groupNamespace, isResourceName } from '../../core/names.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { BucketName, KEY_PERMISSIONS, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -93,13 +95,30 @@ async function issue(context: Context<string, unknown, IssueAccessKeyRequest>, o
   }
 }
 
-/** The account of the body. @throws PlatformError MODEL_BINDING_FAILED, REFERENCE_NOT_FOUND */
-function accountOfBody(context: Context<string, unknown, IssueAccessKeyRequest>, namespace: string): AccountObject {
+type KeyAction = Extract<ActionName, `objectaccesskeys/${string}`>
+
+/** Where the right to keys of an account is asked for, whatever path leads to them. */
+function scopeOfAccount({ parameters }: Context, accountName: string): string {
+  const { boundaryId = '', resourceGroupName = '' } = parameters
+  return resourceScope(boundaryId, resourceGroupName, COLLECTION, accountName)
+}
+
+/** The group's rights are not enough where somebody is denied one account of it. @throws PlatformError FORBIDDEN */
+async function requireAtAccount(context: Context, wanted: KeyAction, accountName: string): Promise<void> {
+  const { services, caller } = context
+  const scope = scopeOfAccount(context, accountName)
+  if (!(await isAllowedNow(services, caller.principalId, wanted, scope))) throw permissionMissing(wanted, scope)
+}
+
+/** The account of the body. @throws PlatformError MODEL_BINDING_FAILED, FORBIDDEN, REFERENCE_NOT_FOUND */
+async function accountOfBody(context: Issue, namespace: string): Promise<AccountObject> {
   const { accountName } = context.body
   if (accountName === undefined || accountName === null) {
     const errors = [{ field: 'accountName', message: 'is required (a string)' }]
     throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
   }
+  // A name that no account can have is none that anybody is denied.
+  if (isResourceName(accountName)) await requireAtAccount(context as Context, 'objectaccesskeys/write', accountName)
   const account = context.services.records.peek(ObjectStorageAccount, { namespace, name: accountName })
   if (account !== undefined) return account
   const message = `The group has no object storage account "${accountName}".`
@@ -132,7 +151,10 @@ async function atIdentity(context: Context) {
   // Before it is refused, the API server is asked: it may just have been made.
   const owner = (await stored(false)) ?? (await stored(true))
   if (owner === undefined) throw notFound(`Managed identity "${managedIdentityId}" in group "${resourceGroupName}"`)
-  const isOf = (spec: KeyObject['spec']) => spec.managedIdentityId === managedIdentityId
+  const { services, caller } = context
+  const isShown = ({ accountName }: KeyObject['spec']) =>
+    services.access.isAllowed(caller.principalId, 'objectaccesskeys/read', scopeOfAccount(context, accountName))
+  const isOf = (spec: KeyObject['spec']) => spec.managedIdentityId === managedIdentityId && isShown(spec)
   return { namespace, owner, managedIdentityId, isOf, words: ' of this managed identity' }
 }
 
@@ -173,6 +195,7 @@ function keysAt<H extends KeysHome>(options: {
     patch: {
       summary: 'Set a key active or inactive',
       body: UpdateAccessKeyStatusRequest,
+      before: (context, { spec }) => requireAtAccount(context as Context, 'objectaccesskeys/write', spec.accountName),
       toSpec: (stored, { services, body }) => {
         if (keyState(stored, services.clock.now()) !== 'Expired') {
           return { ...stored.spec, isActive: body.status === 'Active' }
@@ -181,7 +204,11 @@ function keysAt<H extends KeysHome>(options: {
       },
       after: untilApplied,
     },
-    remove: { summary: 'Withdraw a key at once', waits: true },
+    remove: {
+      summary: 'Withdraw a key at once',
+      before: (context, { spec }) => requireAtAccount(context as Context, 'objectaccesskeys/delete', spec.accountName),
+      waits: true,
+    },
   })
 }
 
@@ -216,8 +243,8 @@ const ofIdentity = keysAt({
   summary: 'The keys of an identity',
   issueSummary: 'Issue a key of the identity; the answer is the only one with its secret',
   home: atIdentity,
-  issue: (context, { namespace, managedIdentityId }) =>
-    issue(context, { namespace, managedIdentityId, account: accountOfBody(context, namespace) }),
+  issue: async (context, { namespace, managedIdentityId }) =>
+    issue(context, { namespace, managedIdentityId, account: await accountOfBody(context, namespace) }),
 })
 
 export const keyRoutes: readonly RouteDraft[] = [...ofAccount.routes('list', 'create'), ...ofIdentity.routes()]

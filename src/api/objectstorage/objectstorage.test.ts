@@ -141,6 +141,24 @@ describe('object storage over REST', () => {
     expect((await server.client.list(ObjectAccessKey.resource)).items).to.deep.equal([])
   })
 
+  it('passes no prefix on with characters that a store cannot have in a key', async () => {
+    const store = new FakeObjectStore()
+    await begin(store)
+    bucket('one')
+    for (const odd of ['\u0000', '\u0001', '\n', '\u202e']) {
+      const prefix = `a${odd}b`
+      const rules = [{ id: 'old', prefix, expireDays: 1 }]
+      for (const [path, body] of [
+        ['sts/sessions', { bucket: 'one', prefix }],
+        ['buckets', { name: 'two', lifecycleRules: rules }],
+      ] as const) {
+        const answer = await call('post', `${ACCOUNT}/${path}`).send(body)
+        expect(answer.status, JSON.stringify(answer.body)).to.equal(400)
+      }
+    }
+    expect((await server.client.list(ObjectAccessKey.resource)).items).to.deep.equal([])
+  })
+
   const ends: [phase: string, status: number, code: string][] = [
     ['QuotaExceeded', 422, 'QUOTA_EXCEEDED'],
     ['ConfigurationInvalid', 502, 'UPSTREAM_FAILED'],

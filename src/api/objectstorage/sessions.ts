@@ -62,7 +62,7 @@ async function refuseWider(context: Context, permission: KeyPermission): Promise
 function checkRequest(context: Context, body: IssueStsRequest, account: AccountObject): void {
   const bucket = body.bucket ?? undefined
   if (bucket === undefined && (body.prefix ?? undefined) !== undefined) {
-    throw refusedFields([{ field: 'prefix', message: 'needs a bucket to be in: name it with bucket' }])
+    throw refusedFields([{ field: 'prefix', message: 'needs a bucket: name it in the field bucket' }])
   }
   if (bucket !== undefined) refuseUnknownBuckets(context, account, { field: 'bucket', buckets: [bucket] })
 }
@@ -124,7 +124,7 @@ export const sessionRoutes: readonly RouteDraft[] = [
     '{RG}/objectstorageaccounts/{name}/sts/sessions',
     {
       auth: action('objectsts/issue'),
-      summary: 'Credentials for a short time, held to a permission, a bucket, a prefix',
+      summary: 'Short-lived credentials, limited to a permission, a bucket, a prefix',
       body: IssueStsRequest,
       isBodyOptional: false,
       reply: StsSessionDto,

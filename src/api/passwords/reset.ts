@@ -30,7 +30,7 @@ export function requestReset(context: Context<string, unknown, z.output<typeof P
   const { accounts } = services
   const retryAfterSeconds = accounts.resetsPerClient.take(addressKey(address))
   if (retryAfterSeconds !== undefined) {
-    const message = 'Too many password resets were asked for from this address.'
+    const message = 'Too many password resets were requested from this address.'
     throw new PlatformError('REQUEST_FAILED', message, { retryAfterSeconds })
   }
   const email = body.email.trim()

@@ -5,6 +5,7 @@ import { messageOf, PlatformError } from '../../core/errors.ts'
 import { escapeHtml, type Page, page, problem } from '../../core/page.ts'
 import { percentDecoded } from '../../core/percentDecoded.ts'
 import type { Services } from '../http/context.ts'
+import type { Route } from '../http/route.ts'
 
 /** Pages in front of anonymous routes, for people who follow a link of a mail in a browser. */
 export type LinkPages = {
@@ -32,22 +33,29 @@ const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer',
 /**
  * Serves the pages if a browser asks: GET that prefers HTML to JSON, and POST of a form. The token in the path is all
  * that a form proves, so that no other site can send one in somebody's name; the one cookie that is read, of a sign-in
- * elsewhere, is sent with no form of another site. Everything else goes on to the routes.
+ * elsewhere, is sent with no form of another site. Everything else goes on to the routes, and so does what has a path of
+ * its own among them: such as the rules of passwords, which stand where an invitation has its token.
  */
-export function linkPages(services: Services, all: readonly LinkPages[]): RequestHandler {
+export function linkPages(
+  services: Services,
+  all: readonly LinkPages[],
+  routes: readonly Pick<Route, 'path'>[],
+): RequestHandler {
+  const taken = new Set(routes.map(({ path }) => path))
   const router = express.Router()
   const limit = rateLimit({ windowMs: 60_000, limit: REQUESTS_PER_MINUTE, legacyHeaders: false, validate: false })
   const form = express.urlencoded({ extended: false, limit: '8kb', parameterLimit: 8 })
   for (const pages of all) {
+    const isRoute = (request: Request) => taken.has(pages.path.replace(':token', () => tokenOf(request)))
     router.get(pages.path, limit, (request, response, next) => {
-      if (prefersPage(request))
+      if (!isRoute(request) && prefersPage(request))
         void answer(services, response, 200, () =>
           pages.show(services, tokenOf(request), browserOf(services, request, response)),
         )
       else next()
     })
     router.post(pages.path, (request, response, next) => {
-      if (request.is('application/x-www-form-urlencoded') === false) next()
+      if (isRoute(request) || request.is('application/x-www-form-urlencoded') === false) next()
       else
         limit(request, response, () =>
           form(request, response, () => void submitted(services, pages, request, response)),

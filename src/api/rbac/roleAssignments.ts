@@ -5,7 +5,7 @@ import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isRootOnly } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
-import { boundaryScope } from '../callers/visibility.ts'
+import { boundaryScope, requireBelow } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Context } from '../http/context.ts'
 import { action } from '../http/route.ts'
@@ -30,6 +30,7 @@ import { boundaryTurn } from '../rules/turns.ts'
 import { roleIdOf } from './roleDefinitions.ts'
 import { readScope } from './scopes.ts'
 
+const WRITE = 'rbac/members/write'
 const STATUSES = ['Active', 'Expired'] as const
 
 const CreateRoleAssignmentRequest = z
@@ -65,7 +66,7 @@ const RoleAssignmentDto = z
 
 type Create = Context<string, unknown, z.output<typeof CreateRoleAssignmentRequest>>
 
-/** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, principal_not_found, already_exists; the first wins */
+/** @throws PlatformError unknown_role, forbidden, BAD_REQUEST, FORBIDDEN, principal_not_found, already_exists; the first wins */
 async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
   const { services, caller, body } = context
   const { principalId } = body
@@ -73,6 +74,7 @@ async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, text)
   readScope(services, text, boundaryId)
+  await requireBelow(context as Context, WRITE, text)
   refusePast(services.clock.now(), 'expiresAt', body)
   const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
   const isOtherType = body.principalType != null && body.principalType !== principal?.principalType
@@ -101,7 +103,7 @@ export const roleAssignments = collection(RoleAssignment, {
   item: 'assignmentId',
   noun: 'Assignment',
   home: inBoundary,
-  may: { read: action('rbac/members/read'), write: action('rbac/members/write') },
+  may: { read: action('rbac/members/read'), write: action(WRITE) },
   dto: RoleAssignmentDto,
   toDto: (assignment, { services }) => {
     const isThere = meansPresentRole(services.records.peekAll(RoleDefinition), assignment)
@@ -128,7 +130,7 @@ export const roleAssignments = collection(RoleAssignment, {
     make: makeAssignment,
   },
   remove: {
-    summary: 'Take a role away',
+    summary: 'Remove a role from somebody',
     turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     before: ({ services }, assignment, { boundaryId }) => {
       const assignmentId = assignmentIdOf(assignment)

@@ -30,7 +30,10 @@ export const RestoreSnapshotRequest = z
     resourceGroup: Name.nullish().describe('Where the new one is made; the same group when absent'),
     computePlan: Name.nullish(),
     storageSize: Bytes.nullish().describe('At least that of the source'),
-    takeOverName: z.boolean().nullish().describe('Lead the connections of the old name to the new one, once ready'),
+    takeOverName: z
+      .boolean()
+      .nullish()
+      .describe('Redirect connections from the old name to the new database, once ready'),
   })
   .meta({ id: 'RestoreSnapshotRequest' })
 type Request = z.output<typeof RestoreSnapshotRequest>
@@ -50,7 +53,8 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   checkNewName(request.newName, services.reservedNames)
   await findGroup(context, from.boundaryId, group)
   const isElsewhere = group !== from.resourceGroup
-  if (isElsewhere) await requireWrite(context, from.boundaryId, group, request.newName)
+  // The route asks at the source: who may restore that one makes no other resources by it than by a creation.
+  await requireWrite(context, from.boundaryId, group, request.newName)
   if (request.takeOverName === true) {
     if (isElsewhere) throw badTakeOver()
     await requireWrite(context, from.boundaryId, from.resourceGroup, from.name)
@@ -90,7 +94,7 @@ function badTakeOver(): PlatformError {
   return refusedFields([
     {
       field: 'takeOverName',
-      message: 'cannot be combined with another resourceGroup: a name is taken over in its group',
+      message: 'cannot be combined with another resourceGroup: a name is taken over only in its group',
     },
   ])
 }

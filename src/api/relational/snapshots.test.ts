@@ -1,14 +1,20 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { until } from '../../../test/make/until.ts'
 import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { ComputePlan } from '../../crds/plans.ts'
 import { NEWEST_RELATIONAL_VERSION, RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
 import { COLLECTION } from './record.ts'
 
 const NAMESPACE = groupNamespace(B, 'shop')
+const SIZES = {
+  ...{ cpuRequest: '500m', cpuLimit: '1', memoryRequest: '1Gi', memoryLimit: '1Gi', storageSize: '5Gi' },
+  isDefault: true,
+}
 const PATH = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/orders/snapshots`
 
 describe('snapshots of relational databases over REST', () => {
@@ -82,6 +88,22 @@ describe('snapshots of relational databases over REST', () => {
       expect((await server.ask('get', `${PATH}/pitr-window`)).body).to.deep.include(shown)
     })
   }
+
+  it('become a new database for whoever may make one there, whatever they may do with the source', async () => {
+    const snapshot = randomUUID()
+    server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)
+    server.put(RelationalSnapshot, snapshot, { clusterName: 'orders', name: 'first' }, NAMESPACE)
+    report(RelationalSnapshot, snapshot, { completedAt: '2026-01-01T00:00:00Z' })
+    const orders = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/orders`
+    const restored = async (scope: string) => {
+      const who = randomUUID()
+      server.grant(who, 'Contributor', scope)
+      return (await server.ask('post', `${PATH}/${snapshot}/restore`, who).send({ newName: 'copy' })).status
+    }
+    expect(await restored(orders)).to.equal(403)
+    expect((await server.client.list(RelationalCluster.resource)).items).to.have.length(1)
+    expect(await restored(`/boundaries/${B}/resourcegroups/shop`)).to.equal(202)
+  })
 
   it('leave it to the API server which of two replicas has the name', async () => {
     const create = server.client.create.bind(server.client)

@@ -168,7 +168,7 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<t
   if (!isBackedUp(cluster.spec, services.relational.hasBackupTarget) || !services.relational.hasBackupTarget) {
     throw new PlatformError(
       'BACKUP_TARGET_MISSING',
-      `"${clusterName}" is not backed up, so there is no place to put it.`,
+      `"${clusterName}" is not backed up, so the snapshot has nowhere to go.`,
     )
   }
   if (body.method === 'Volume') {
@@ -220,12 +220,12 @@ async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: Sna
     .filter(({ spec, status }) => spec.restoreFrom?.snapshotId === snapshot.metadata.name && !status?.firstReadyAt)
   if (restoring.length > 0) {
     const users = restoring.map(({ metadata: { name } }) => user(name))
-    throw inUse(`Snapshot "${snapshot.spec.name}" is being restored from.`, users)
+    throw inUse(`A restore from snapshot "${snapshot.spec.name}" is running.`, users)
   }
   const siblings = await snapshotsOf(context, home, context.fresh)
   if (!isLastBase(snapshot, siblings, home.owner?.status?.serverName)) return false
   if (context.query?.force !== 'true') {
-    const message = `Snapshot "${snapshot.spec.name}" is the last one that the recovery window begins with.`
+    const message = `Snapshot "${snapshot.spec.name}" is the last base of the recovery window.`
     throw new PlatformError('LAST_RECOVERY_BASE', message)
   }
   const { caller, ifMatch, services } = context

@@ -12,6 +12,7 @@ import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { KubeError } from '../../kube/errors.ts'
+import { checkNewName } from '../resources/writes.ts'
 import { resourceGroupRoutes as routes } from './index.ts'
 
 const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
@@ -295,6 +296,25 @@ describe('resource groups', () => {
     expect(await ask('vectorclusters')).to.deep.include({ isAvailable: false })
     expect(await ask('sqlclusters')).to.deep.include({ isAvailable: true, takenBy: [] })
   })
+
+  const LENGTHS = [1, 2, 3, 4, 52, 53]
+  const isTaken = (kind: AnyKind, name: string) => {
+    try {
+      checkNewName(name, new Set(), kind.nameMin)
+      return true
+    } catch {
+      return false
+    }
+  }
+  for (const kind of RESOURCE_KINDS)
+    it(`say of names of every length what a creation says: ${kind.segment}`, async () => {
+      for (const length of LENGTHS) {
+        const name = 'a'.repeat(length)
+        const query = { collection: [kind.segment] }
+        const { body } = await shop().call(routes, 'GET', `${SHOP}/resources/${name}/validate`, { query })
+        expect(body, name).to.include({ isValid: isTaken(kind, name) })
+      }
+    })
 
   it('are found by their namespace, and a boundary by its own', async () => {
     const facade = shop()

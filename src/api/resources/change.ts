@@ -1,3 +1,4 @@
+import type { z } from 'zod'
 import { FINALIZER } from '../../core/labels.ts'
 import type { ObjectRef } from '../../core/object.ts'
 import { datesInUtc } from '../../crds/dates.ts'
@@ -13,7 +14,8 @@ import type { AnyDeclaration } from './types.ts'
 import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, writablePart } from './writes.ts'
 
 /**
- * Makes a resource of a body, or finds what the body says: only what is not there yet is judged, and takes room and names.
+ * Creates a resource from a body, or finds one that equals the body: only a new one is validated, and takes quota and
+ * names.
  *
  * @throws PlatformError BAD_REQUEST (name), CONFLICT (If-Match), ALREADY_EXISTS, INVALID_STATE, QUOTA_EXCEEDED, those of names
  *   that are taken, and what `toSpec` throws
@@ -64,10 +66,28 @@ async function isSaid<K extends AnyKind>(
   }
   const shown = shownOf(stored.spec as object)
   if (isEqual(writablePart(context.body, place, declaration), shown)) return true
-  const asked = withoutAbsent(await specForCreate(kind, context, place, declaration, { stored })) as object
+  const made = withoutAbsent(await specForCreate(kind, context, place, declaration, { stored })) as object
+  const asked = { ...made, ...filledIn(kind, made, writablePart(context.body, place, declaration), stored) }
   const unseen = Object.entries(stored.spec as object).filter((field) => !isWritable(field))
   const spec = readSpec(kind, { ...Object.fromEntries(unseen), ...asked }, stored.spec as object)
   return isEqual(shownOf(spec), shown)
+}
+
+/**
+ * What a creation took from its surroundings and not from the body, as it is stored: that another cluster is the default
+ * meanwhile makes no other body of the same one. Of what may change nobody knows who said it: the first body, or somebody later.
+ */
+function filledIn<K extends AnyKind>(
+  { spec, immutable }: K,
+  made: object,
+  body: Record<string, unknown>,
+  stored: RecordOf<K>,
+): Record<string, unknown> {
+  const shape = spec.shape as Record<string, z.ZodType>
+  const isFilled = (name: string) =>
+    immutable.includes(name) && (body[name] ?? '') === '' && shape[name]?.safeParse(undefined).data === undefined
+  const kept = stored.spec as Record<string, unknown>
+  return Object.fromEntries(Object.keys(made).flatMap((name) => (isFilled(name) ? [[name, kept[name]]] : [])))
 }
 
 /**

@@ -6,6 +6,7 @@ import { type FileAnswer, type FileEntry, type FileRequest, isAboutVolumes } fro
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
+import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
@@ -58,7 +59,7 @@ const MoveRequest = z
   .strictObject({ component: z.string().nullish(), from: Path, to: Path, overwrite: z.boolean().default(false) })
   .meta({ id: 'MoveRequest' })
 
-/** The files of one component of a resource. `hasVolumes` is false before its first volume was made. */
+/** The files of one component of a resource. `hasVolumes` is false until its first volume exists. */
 export type FoundFiles = FilePlace & { component: string; hasVolumes: boolean }
 
 export type FileRoutes = {
@@ -137,7 +138,8 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
         }),
         bodyKind: 'raw',
         bodyLimit: UPLOAD_LIMIT,
-        mediaTypes: ['application/octet-stream'],
+        // A file has whatever type whoever sends it says.
+        mediaTypes: ['application/octet-stream', ANY_TYPE],
         reply: FileEntryDto,
         answers: [200, 201],
       },
@@ -190,7 +192,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
  * The component that a request means.
  *
  * @param components those with a persistent volume
- * @throws PlatformError BAD_REQUEST if it names none of them, or none although there are several
+ * @throws PlatformError BAD_REQUEST if it names an unknown component, or none although there are several
  */
 export function componentWithFiles<Component extends { name: string }>(
   components: readonly Component[],

@@ -81,6 +81,7 @@ function configOf<K extends AnyKind>(
     enumerations: { ...enumerations, ...choices?.(context.services) },
     plans: kind.sized === undefined ? [] : planChoices(context.services, kind.sized),
     limits: scale === undefined ? {} : { minScale: scale.min, maxScale: scale.max },
+    nameMin: kind.nameMin,
     actionPrefix,
   })
 }

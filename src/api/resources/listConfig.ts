@@ -1,7 +1,8 @@
 import { ACTIONS } from '../../core/actions.ts'
-import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
+import { RESOURCE_NAME_MAX_LENGTH, resourceNamePattern } from '../../core/names.ts'
 import { compareQuantities } from '../../core/quantity.ts'
 import { defaultPlan, type PlanFamily } from '../../core/sizing/plans.ts'
+import { order, orderSorted, sortedText } from '../../core/textOrder.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { ListConfigDto } from './dto.ts'
@@ -21,11 +22,13 @@ export type ListConfigParts = {
   enumerations?: Readonly<Record<string, readonly string[]>>
   plans?: ListConfigDto['plans']
   limits?: Record<string, number>
+  /** Fewest characters of a name. */
+  nameMin?: number | undefined
   /** Actions below it that the caller holds here are listed (`vectorcluster`). */
   actionPrefix: string
 }
 
-/** The answer of a `config` route: what a client needs to draw the list (records: config answer). */
+/** The answer of a `config` route: what a client needs to show the list (records: config answer). */
 export function listConfig<Row>(shape: ListShape<Row>, parts: ListConfigParts): ListConfigDto {
   const fields = Object.entries(shape.fields) as [string, ListField<Row>][]
   const enumerations: Record<string, readonly string[]> = { ...parts.enumerations }
@@ -61,7 +64,7 @@ export function listConfig<Row>(shape: ListShape<Row>, parts: ListConfigParts): 
     plans: parts.plans ?? [],
     actions: heldActions(parts),
     names: {
-      pattern: RESOURCE_NAME_PATTERN,
+      pattern: resourceNamePattern(parts.nameMin),
       maxLength: RESOURCE_NAME_MAX_LENGTH,
       reserved: [...parts.context.services.reservedNames].sort(),
     },
@@ -96,7 +99,8 @@ export function planChoices(services: Services, family: PlanFamily): ListConfigD
     .sort(
       (one, other) =>
         compareQuantities(one.spec.memoryRequest, other.spec.memoryRequest) ||
-        (one.spec.displayName < other.spec.displayName ? -1 : 1),
+        orderSorted(sortedText(one.spec.displayName), sortedText(other.spec.displayName)) ||
+        order(one.metadata.name, other.metadata.name),
     )
     .map((plan) => ({ id: plan.metadata.name, name: plan.spec.displayName, isDefault: plan === first }))
 }

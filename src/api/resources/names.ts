@@ -4,7 +4,7 @@ import { RESOURCE_NAME_MAX_LENGTH } from '../../core/names.ts'
 import type { GroupResource } from './contents.ts'
 import { Uuid } from './dto.ts'
 
-const VIOLATIONS = ['Empty', 'TooLong', 'BadCharacter', 'Reserved', 'TakenElsewhere'] as const
+const VIOLATIONS = ['Empty', 'TooShort', 'TooLong', 'BadCharacter', 'Reserved', 'TakenElsewhere'] as const
 
 export const ResourceNameValidationDto = z
   .object({
@@ -26,10 +26,17 @@ export const ResourceNameValidationDto = z
 export type ResourceNameValidationDto = z.output<typeof ResourceNameValidationDto>
 type NameViolation = ResourceNameValidationDto['violations'][number]
 
-/** Why a new resource cannot have the name, no matter who has it already. */
-export function nameViolations(name: string, reserved: ReadonlySet<string>): NameViolation[] {
+/**
+ * Why a new resource cannot have the name, no matter who has it already.
+ *
+ * @param least characters that a name of its kind has
+ */
+export function nameViolations(name: string, reserved: ReadonlySet<string>, least = 1): NameViolation[] {
   if (name.trim() === '') return [{ code: 'Empty', message: 'a name has at least one character' }]
   const violations: NameViolation[] = []
+  if (name.length < least) {
+    violations.push({ code: 'TooShort', message: `a name of this collection has at least ${least} characters` })
+  }
   if (name.length > RESOURCE_NAME_MAX_LENGTH) {
     violations.push({ code: 'TooLong', message: `a name has at most ${RESOURCE_NAME_MAX_LENGTH} characters` })
   }
@@ -38,13 +45,15 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>): Nam
     violations.push({ code: 'BadCharacter', message })
   }
   if (reserved.has(name)) {
-    violations.push({ code: 'Reserved', message: 'a route of the interface stands in the place of this name' })
+    violations.push({ code: 'Reserved', message: 'the name is reserved for a route of the interface' })
   }
   return violations
 }
 
-/** What is known of a name apart from its characters. */
+/** Who uses a name already. */
 export type NameUse = {
+  /** Fewest characters that a name has in some collection that is asked about. */
+  least: number
   /** Resources of the group that have it. */
   holders: readonly GroupResource[]
   /** Which of them the caller may know. */
@@ -53,13 +62,13 @@ export type NameUse = {
   takenElsewhere: readonly string[]
 }
 
-/** A name that somebody else on the platform has is well formed but not free; who has it is not said. */
+/** A name that is taken elsewhere on the platform is valid but not available; the answer does not say who has it. */
 export function validateName(
   resourceName: string,
   reserved: ReadonlySet<string>,
-  { holders, isReadable, takenElsewhere }: NameUse,
+  { least, holders, isReadable, takenElsewhere }: NameUse,
 ): ResourceNameValidationDto {
-  const violations = nameViolations(resourceName, reserved)
+  const violations = nameViolations(resourceName, reserved, least)
   const isValid = violations.length === 0
   for (const collection of takenElsewhere) {
     const message = `names of ${collection} are unique on the platform, and this one is taken`

@@ -41,11 +41,14 @@ export async function findGroup(
   { fresh }: ReadOptions = {},
 ): Promise<RecordOf<typeof ResourceGroup>> {
   const group = await services.records.get(ResourceGroup, { namespace: boundaryNamespace(boundaryId), name }, { fresh })
-  if (group === undefined) throw notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
+  if (group === undefined) throw groupMissing(boundaryId, name)
   return group
 }
 
-/** Where a resource stands, from the path. */
+export const groupMissing = (boundaryId: string, name: string) =>
+  notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
+
+/** The place of a resource, from the path. */
 export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
 
 export function placeOf(context: Context, parameter: string): Place {
@@ -109,7 +112,10 @@ export function defaultCluster(services: Services): ClusterWords {
   return ownCluster(services.records)
 }
 
-/** Where a new resource of the boundary goes that may run anywhere: where it was projected first, else the platform's own. */
+/**
+ * The default cluster for new resources of the boundary that may run anywhere: its first projection, or else the
+ * platform's own.
+ */
 export function defaultClusterOf(services: Services, boundaryId: string): ClusterWords {
   const [oldest] = services.records
     .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })

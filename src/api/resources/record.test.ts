@@ -1,12 +1,14 @@
 import { expect } from 'chai'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { instanceRecord } from '../containerinstances/record.ts'
+import { SERVED_ROUTES } from '../index.ts'
 import { jobRecord } from '../jobs/record.ts'
 import { accountRecord } from '../objectstorage/record.ts'
 import { relationalRecord } from '../relational/record.ts'
 import { sqlRecord } from '../sql/record.ts'
 import { vaultRecord } from '../vaults/record.ts'
 import { vectorRecord } from '../vector/record.ts'
+import { headFields } from './dto.ts'
 
 const missing = (body: z.ZodType, value: object) =>
   (body.safeParse(value).error?.issues ?? []).map(({ path }) => path.join('.'))
@@ -23,4 +25,26 @@ describe('the body of a record', () => {
     for (const { body } of [vectorRecord, relationalRecord, sqlRecord, vaultRecord, accountRecord])
       expect(missing(body, {})).to.deep.equal([])
   })
+})
+
+describe('the answers about a resource', () => {
+  const dtos = new Map<string, z.ZodObject>()
+  for (const { method, reply } of SERVED_ROUTES) {
+    if (method !== 'GET' || !(reply instanceof z.ZodObject)) continue
+    const { shape } = reply
+    if (shape.boundaryId !== undefined && shape.collection !== undefined && shape.clusterName !== undefined)
+      dtos.set(String(reply.meta()?.id), reply)
+  }
+  const HEAD = [...Object.keys(headFields), 'clusterId']
+  const NULLABLE = ['phase', 'statusMessage']
+
+  it('are looked at', () => {
+    expect([...dtos.keys()]).to.include.members(['VectorClusterDto', 'SecretVaultDto', 'AppDto'])
+  })
+
+  for (const [id, { shape }] of dtos)
+    it(`say of everything in the head of a record but its phase that it is there: ${id}`, () => {
+      const nullable = HEAD.filter((name) => shape[name]?.safeParse(null).success === true)
+      expect(nullable.filter((name) => !NULLABLE.includes(name))).to.deep.equal([])
+    })
 })

@@ -53,7 +53,7 @@ export type RecordDifferences<K extends AnyKind> = {
   refine?: (draft: Partial<SpecOf<K>>, view: WriteView<K>, plan: Plan | undefined) => Partial<SpecOf<K>>
 }
 
-/** What the generic routes need of a record (`ResourceDeclaration`). */
+/** What the generic routes need from a record (`ResourceDeclaration`). */
 export type ResourceRecord<K extends AnyKind> = {
   readonly dto: z.ZodObject
   readonly body: z.ZodObject
@@ -76,7 +76,12 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
   const items = itemsOf(kind, differences)
   const fields = Object.entries(kind.spec.shape as Record<string, z.ZodType>)
     .filter(([name]) => !(hidden as readonly string[]).includes(name))
-    .map(([name, schema]) => ({ name, ...fieldOf(schema), isFilled: Object.hasOwn(filled, name) }))
+    // Which cluster it is on is chosen where nobody named one.
+    .map(([name, schema]) => ({
+      name,
+      ...fieldOf(schema),
+      isFilled: Object.hasOwn(filled, name) || name === 'clusterId',
+    }))
   const head = Object.entries(headFields).filter(([name]) => !(headless as readonly string[]).includes(name))
   const shown = [...head, ...Object.entries(computed).map(([name, [schema]]) => [name, schema] as const)]
   const planId = !hasSizes(kind)

@@ -46,7 +46,7 @@ const RevisionDiffDto = z
   })
   .meta({ id: 'RevisionDiffDto' })
 
-/** What of a kind its revisions are about. */
+/** The part of a kind that its revisions contain. */
 export type RevisionRoutes<K extends AnyKind, Content extends object> = {
   read: Authorization
   write: Authorization
@@ -96,7 +96,7 @@ function readingRoutes<K extends AnyKind, Content extends object>(
   const SingleDto = z
     .object({
       ...revisionFields,
-      spec: shownSchema(single.content).describe('What a rollback to it brings back'),
+      spec: shownSchema(single.content).describe('What a rollback to it restores'),
       parameters: z.record(z.string(), z.string()),
     })
     .meta({ id: single.id })
@@ -157,7 +157,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
   path: string,
   { write, dto, toDto, rollback, parameter = 'name' }: RevisionRoutes<K, Content>,
 ): RouteDraft {
-  const summary = 'Brings back the content of a revision, as a new one'
+  const summary = 'Restores the content of a revision as a new revision'
   return route(
     'POST',
     `${path}/{number}/rollback` as string,

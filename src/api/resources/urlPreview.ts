@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { defaultHost, publicUrl } from '../../contracts/workloads.ts'
+import type { ActionName } from '../../core/actions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { requireBelow, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { type Authorization, type RouteDraft, route } from '../http/route.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
 import { checkProjected, standardClusterOf } from './chooseCluster.ts'
 import { Uuid } from './dto.ts'
 import { clusterWords, findGroup } from './places.ts'
@@ -15,29 +17,36 @@ const UrlPreviewDto = z
   .object({ url: z.string(), host: z.string(), isAvailable: z.boolean(), reason: z.string().nullable() })
   .meta({ id: 'UrlPreviewDto' })
 
-/** Tells where a resource that is not there yet would be served. */
-export function urlPreviewRoute(kind: AnyKind, path: string, auth: Authorization): RouteDraft {
+/** The route for the public URL that a new resource would have. */
+export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName): RouteDraft {
   const request = z
     .strictObject({ name: z.string(), resourceGroup: z.string(), clusterId: Uuid.nullish() })
     .meta({ id: `${kind.kind}UrlRequest` })
   return route(
     'POST',
     path,
-    { auth, summary: 'The public URL that one of this name would have', body: request, reply: UrlPreviewDto },
+    {
+      auth: action(write),
+      summary: 'The public URL that one of this name would have',
+      body: request,
+      reply: UrlPreviewDto,
+    },
     async (context: Context<string, unknown, z.output<typeof request>>) => {
+      const { services } = context
       const { name, resourceGroup, clusterId } = context.body
       const boundaryId = context.parameters.boundaryId ?? ''
-      checkNewName(name, context.services.reservedNames)
+      checkNewName(name, services.reservedNames)
+      await requireBelow(context as Context, write, resourceScope(boundaryId, resourceGroup, kind.segment, name))
       await findGroup(context, boundaryId, resourceGroup)
-      if (clusterId !== undefined && clusterId !== null) checkProjected(context.services, boundaryId, clusterId, kind)
+      if (clusterId !== undefined && clusterId !== null) checkProjected(services, boundaryId, clusterId, kind)
       const namespace = groupNamespace(boundaryId, resourceGroup)
       const { domain, port } = clusterId
-        ? clusterWords(context.services, boundaryId, clusterId)
-        : standardClusterOf(kind, context.services, boundaryId)
+        ? clusterWords(services, boundaryId, clusterId)
+        : standardClusterOf(kind, services, boundaryId)
       const host = defaultHost(kind.segment, namespace, name, domain)
-      const isTaken = holderOf(context.services, 'Host', host) !== undefined
-      const exists = context.services.records.peek(kind, { namespace, name }) !== undefined
-      const reason = exists ? `"${name}" is there already.` : isTaken ? `The host "${host}" is taken.` : null
+      const isTaken = holderOf(services, 'Host', host) !== undefined
+      const exists = services.records.peek(kind, { namespace, name }) !== undefined
+      const reason = exists ? `"${name}" already exists.` : isTaken ? `The host "${host}" is taken.` : null
       return ok({ url: publicUrl(host, port), host, isAvailable: reason === null, reason })
     },
   )

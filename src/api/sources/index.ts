@@ -3,6 +3,7 @@ import { SOURCE_NAMES } from '../../contracts/sources/providers.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { noContent } from '../http/answer.ts'
+import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
 import { action, anonymous, authenticated, ofKind, type RouteDraft, route, signed } from '../http/route.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
@@ -142,6 +143,8 @@ const routes: readonly RouteDraft[] = [
       summary: 'Deliveries of the provider, verified by their signature',
       query: WebhookQuery,
       bodyKind: 'raw',
+      // The signature is checked before anything else.
+      mediaTypes: ['application/json', ANY_TYPE],
       reply: WebhookReceiptDto,
     },
     receiveWebhook,

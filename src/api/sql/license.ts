@@ -72,10 +72,7 @@ export async function setLicense(
       refuseWhileDeleting(stored)
       refuseFree(stored, edition)
       if (stored.spec.licenseVersion !== version - 1)
-        throw new PlatformError(
-          'CONFLICT',
-          'Another product key was set meanwhile; look at the instance and try again.',
-        )
+        throw new PlatformError('CONFLICT', 'Another product key was set meanwhile; check the instance and try again.')
       return { ...stored.spec, licenseVersion: version, ...(edition === undefined ? {} : { edition }) }
     },
   })
@@ -94,6 +91,6 @@ function refuseFree({ spec, metadata }: SqlObject, edition: string | undefined):
   if (spec.engine === 'MsSql' && edition !== undefined && PAID_EDITIONS.includes(edition)) return
   throw new PlatformError(
     'LICENSE_NOT_APPLICABLE',
-    `"${metadata.name}" runs an edition that takes no product key; name edition Standard or Enterprise of MsSql.`,
+    `"${metadata.name}" runs an edition that takes no product key; set edition Standard or Enterprise of MsSql.`,
   )
 }

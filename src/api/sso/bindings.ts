@@ -120,7 +120,7 @@ export const bindings = collection(IdpBinding, {
     createdAt: dateTime('Created'),
   },
   sort: '-createdAt',
-  list: { summary: 'What people get by what an external issuer says of them' },
+  list: { summary: 'What the claims of an external issuer give to people' },
   create: {
     summary: 'Bind a claim of an external issuer to a group or a role',
     body: CreateBindingRequest,
@@ -136,5 +136,5 @@ export const bindings = collection(IdpBinding, {
       throw new PlatformError('already_exists', 'The tenant already has this binding.', { issuer, claim, claimValue })
     },
   },
-  remove: { summary: 'End a binding' },
+  remove: { summary: 'Delete a binding' },
 })

@@ -47,7 +47,7 @@ export const siteRoutes: readonly RouteDraft[] = [
     write: 'staticwebapp/write',
     refuse: ({ spec }) => {
       if ((spec as StaticWebApp['spec']).image === undefined) return
-      const message = 'What this site serves is its field image: change that to deploy another one.'
+      const message = 'This site serves the image in its field image: change that field to deploy another.'
       throw new PlatformError('INVALID_STATE', message)
     },
   }),
@@ -56,5 +56,5 @@ export const siteRoutes: readonly RouteDraft[] = [
     const place = await findLive(context)
     return { sources: containersOf(await context.services.live.pods(place), request, place) }
   }),
-  urlPreviewRoute(StaticWebApp, '{B}/resources/staticwebapps/url', action('staticwebapp/write')),
+  urlPreviewRoute(StaticWebApp, '{B}/resources/staticwebapps/url', 'staticwebapp/write'),
 ]

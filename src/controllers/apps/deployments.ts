@@ -1,21 +1,12 @@
 import { deploymentIdFor, isEnd, newestDeployment, wantedDeployment } from '../../contracts/deployments.ts'
 import { originOf } from '../../contracts/sources/repositories.ts'
-import { OWNER_INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { sourceWithId } from '../deployments/checkout.ts'
-import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
+import { type CachedRecord, ownDeployments } from '../deployments/owners.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { AppPass } from './types.ts'
-
-/** Those of a former app of this name, which are on their way out, are not among them. */
-export function ownDeployments({ kind, object, records, incarnation }: AppPass): CachedRecord[] {
-  const { namespace, name } = object.metadata
-  return deploymentsOf(records, { namespace, collection: kind.segment, name }).filter(
-    ({ metadata }) => (metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? incarnation) === incarnation,
-  )
-}
 
 /** Who may tell of deployments of another resource can make one of any id: that one is passed over. */
 function idFor({ kind, object, records }: AppPass, cause: readonly string[]): string {

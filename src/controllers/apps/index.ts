@@ -1,14 +1,7 @@
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import {
-  horizontalPodAutoscaler,
-  job,
-  namespace,
-  persistentVolumeClaim,
-  secret,
-  storageClass,
-} from '../../kube/builtin.ts'
+import { horizontalPodAutoscaler, job, namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
 import { haltInstance, isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
@@ -26,7 +19,7 @@ import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
-import { childRights } from '../workload/observers.ts'
+import { childRights, volumeObserver } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
 import { buildApp, chooseDeployment, keepDeployments } from './deployments.ts'
@@ -52,10 +45,11 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       persistentVolumeClaim,
       secret,
       deploymentObserver(PlatformApp),
+      volumeObserver(PlatformApp),
       ...backupObservers(PlatformApp),
       ...containerObservers<CachedApp>(PlatformApp, viewOfApp),
     ],
-    reads: [namespace, storageClass, { resource: DeploymentSource.resource, in: 'records' }],
+    reads: [namespace, { resource: DeploymentSource.resource, in: 'records' }],
     writes: [
       ...WRITES,
       ...childRights(OWN_CHILDREN),

@@ -86,7 +86,7 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
     const outcome = releaseOutcome(made)
     if (outcome === undefined) {
       reportRelease(pass, 'RollingOut')
-      const running = waiting('RollingOut', `The release command of revision ${state.revision} runs.`)
+      const running = waiting('RollingOut', `The release command of revision ${state.revision} is running.`)
       return troubleBefore(pass, revision) ?? running
     }
     if (outcome.ok) {
@@ -149,7 +149,7 @@ export function reportServing(pass: AppPass): Outcome {
   const before = object.status?.release
   const isOver = before?.deploymentId === deployed.deploymentId && before.state !== 'RollingOut'
   if (isGivenUp(live, releasedSince(before, deployed.deploymentId, pass.now)))
-    reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; what served before goes on.')
+    reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; the previous version keeps serving.')
   else if (!isOver) reportRelease(pass, 'RollingOut')
   return done()
 }

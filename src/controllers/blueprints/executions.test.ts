@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, OUTER, GROUP as SHOP, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
+import { executionSecretName, valueSecretName } from '../../contracts/blueprints/executions.ts'
+import { entryName } from '../../contracts/vaults/names.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { BlueprintExecution } from '../../crds/blueprints.ts'
-import { SecretVault } from '../../crds/vaults.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 
 const ID = 'aaaaaaaa-0000-4000-8000-000000000001'
 
@@ -34,5 +36,45 @@ describe('a deployment of a blueprint', () => {
       state: 'Failed',
       message: 'Component "safe": "safe" of secretvaults was deleted while the deployment was under way.',
     })
+  })
+
+  it('leaves no value behind that was on its way into a vault, whichever component fails', async () => {
+    // Without the controllers of vaults nobody takes the value.
+    world = new World((all) => all.filter(({ name }) => name === 'blueprintexecution'))
+    seedGroup(world.server)
+    await world.lead()
+    const entry = entryName('safe', 'Token')
+    const step = (component: string, collection: string, objectName: string, more: object) => ({
+      ...{ component, collection, resourceName: component, objectName, body: '{}', ...more },
+    })
+    const fed = {
+      vaultName: 'safe',
+      secretName: 'Token',
+      valueFrom: { secretName: valueSecretName(entry), key: 'value' },
+    }
+    const manifest = (spec: object) => ({ manifest: JSON.stringify(spec) })
+    const steps = [
+      step('token', 'secrets', entry, { ...manifest(VaultEntry.spec.parse(fed)), value: '%{k3.parameters.token}' }),
+      step('safe', 'secretvaults', 'safe', manifest(SecretVault.spec.parse({}))),
+    ]
+    const head = {
+      slug: 'one',
+      blueprintName: 'One',
+      version: '1.0.0',
+      name: 'one',
+      resourceGroup: SHOP,
+      lateMark: 'k3',
+    }
+    const parameters = { parameters: { token: '***' }, secretParameters: ['token'] }
+    await world.make(BlueprintExecution, ID, { ...head, ...parameters, clusterId: ID, startedBy: ID, steps }, OUTER)
+    await world.makeSecret(executionSecretName(ID), { token: 'hunter2' }, OUTER)
+    await world.pass(10_000)
+    const space = groupNamespace(BOUNDARY_ID, SHOP)
+    expect(await world.secret(valueSecretName(entry), space)).to.have.keys('value')
+    await world.server.remove(SecretVault.resource, { namespace: space, name: 'safe' })
+    await world.pass(10_000)
+    const found = (await world.find(BlueprintExecution.resource, ID, OUTER))?.status
+    expect(found).to.include({ state: 'Failed' })
+    expect(await world.secret(valueSecretName(entry), space)).to.equal(undefined)
   })
 })

@@ -17,7 +17,7 @@ import {
   timeLeft,
 } from '../../desired/blueprints.ts'
 import { controller, steps, type Workspace } from '../engine/controller.ts'
-import { RIGHTS_RETRY, readSecret, withSecretRights } from '../workload/secrets.ts'
+import { RIGHTS_RETRY, readSecret, removingSecrets, withSecretRights } from '../workload/secrets.ts'
 import { collectOutputs } from './outputs.ts'
 import { ASKING_READS, ASKING_RIGHTS } from './rights.ts'
 import { dropValue, type ExecutionPass, type Made, makeStep, observedOf, type Parameters } from './steps.ts'
@@ -64,7 +64,7 @@ async function advance(pass: ExecutionPass): Promise<Outcome> {
   const namespace = groupNamespace(pass.place.boundaryId ?? '', spec.resourceGroup)
   const group = pass.records.cache(ResourceGroup.resource).get(object.metadata.namespace, spec.resourceGroup)
   if (group === undefined || group.metadata.deletionTimestamp !== undefined)
-    return fail(pass, progress, `There is no resource group "${spec.resourceGroup}" any more.`)
+    return fail(pass, progress, `Resource group "${spec.resourceGroup}" no longer exists.`)
   const parameters = await secretParameters(pass)
   if (parameters === undefined) return awaitParameters(pass, progress)
   let again = Number.POSITIVE_INFINITY
@@ -151,7 +151,7 @@ async function judge(
   }
   const begun = open.filter(({ status }) => status === 'Creating')
   if (begun.length === 0)
-    return fail(pass, progress, 'Nothing that is left can be begun: it waits for what is never made.')
+    return fail(pass, progress, 'No remaining component can start: each waits for one that is never made.')
   const message = begun
     .map(({ component, message: why = '' }) => `"${component}" is not ready yet. ${why}`.trim())
     .join(' ')
@@ -160,8 +160,16 @@ async function judge(
   return waiting('WaitingForDependency', message.slice(0, 1024), Math.max(1, again))
 }
 
-/** What was made stays. */
-function fail(pass: ExecutionPass, progress: StepProgress[], message: string): Outcome {
+/** What was made stays, but for values that were on their way into a vault: nobody would take them away later. */
+async function fail(pass: ExecutionPass, progress: StepProgress[], message: string): Promise<Outcome> {
+  const { object, place } = pass
+  const namespace = groupNamespace(place.boundaryId ?? '', object.spec.resourceGroup)
+  const isBegun = ({ component }: ExecutionStep) =>
+    progress.some((one) => one.component === component && one.status === 'Creating')
+  // Where the rights on Secrets are gone, the namespace goes, and they with it.
+  await removingSecrets(async () => {
+    for (const step of object.spec.steps.filter(isBegun)) await dropValue(pass, step, namespace)
+  })
   pass.report({
     steps: settled(progress, pass.now),
     state: 'Failed',
@@ -184,7 +192,7 @@ async function secretParameters({ object, records }: ExecutionPass): Promise<Par
   )
 }
 
-function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome {
+function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome | Promise<Outcome> {
   const { object, clock } = pass
   const age = clock.now() - Date.parse(object.metadata.creationTimestamp ?? pass.now)
   if (age > SECRETS_WITHIN)

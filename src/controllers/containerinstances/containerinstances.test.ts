@@ -1,13 +1,15 @@
 import { expect } from 'chai'
-import { seedGroup } from '../../../test/crashes/seeds.ts'
+import { seedGroup, seedVelero } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { COMPONENT_LABEL, containerNames, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { timestamp } from '../../core/clock.ts'
 import { RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { deployment, persistentVolumeClaim, pod } from '../../kube/builtin.ts'
+import { deployment, persistentVolumeClaim, pod, storageClass } from '../../kube/builtin.ts'
+import { veleroLocation } from '../../kube/velero.ts'
 
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
@@ -190,6 +192,49 @@ describe('the controller of container instances', () => {
       { ...worker, image: 'worker:2' },
     ])
     expect(await copies()).to.deep.equal(['web 1', 'web 1', 'worker 2'])
+  })
+
+  it('has volumes grow as soon as their class lets them', async () => {
+    const standard = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'standard' } }
+    const allowGrowth = (allowVolumeExpansion: boolean) =>
+      world.server.seed(storageClass, {
+        ...standard,
+        allowVolumeExpansion,
+        provisioner: 'disks.example.com',
+      } as KubeObject)
+    const volumes = (size: string) => [{ name: 'disk', kind: 'Persistent', size, storageClass: 'standard' }]
+    type Claim = KubeObject & { spec: { resources: { requests: { storage: string } } } }
+    const sizes = async () =>
+      (await world.server.list<Claim>(persistentVolumeClaim)).items.map(({ spec }) => spec.resources.requests.storage)
+    await make({ components: [{ ...web, mounts: [{ volume: 'disk', path: '/data' }] }], volumes: volumes('1Gi') })
+    allowGrowth(false)
+    await world.change(ContainerInstance, NAME, { volumes: volumes('2Gi') })
+    await world.rest()
+    expect(await sizes()).to.deep.equal(['1Gi'])
+    allowGrowth(true)
+    await world.rest()
+    expect(await sizes()).to.deep.equal(['2Gi'])
+  })
+
+  it('rests while Velero looks at its backup location again and again', async () => {
+    seedVelero(world.server)
+    await world.makeSecret('incoming', { value: 'hunter2' })
+    await world.make(SecretVault, 'safe', {})
+    const valueFrom = { secretName: 'incoming', key: 'value' }
+    await world.make(VaultEntry, entryName('safe', 'Token'), { vaultName: 'safe', secretName: 'Token', valueFrom })
+    const env = [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName: 'Token' } }]
+    await make({ components: [{ ...web, env }], backupPolicy: { schedule: '0 2 * * *', retentionDays: 7 } })
+    const looked = async (status: object) => {
+      const before = world.server.count('get')
+      const ref = { namespace: 'velero', name: 'default' }
+      await world.server.mergePatch(veleroLocation, ref, { status }, { subresource: 'status' })
+      await world.rest()
+      return world.server.count('get') - before
+    }
+    expect(await says()).to.include('Available')
+    expect(await looked({ lastValidationTime: '2026-01-01T00:01:00Z' })).to.equal(0)
+    expect(await looked({ phase: 'Unavailable' })).to.be.greaterThan(0)
+    expect(await says()).to.include('ConfigurationInvalid: The backup target')
   })
 
   it('takes host by host, and none that another resource has', async () => {

@@ -1,5 +1,5 @@
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
-import { namespace, persistentVolumeClaim, secret, storageClass } from '../../kube/builtin.ts'
+import { namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
 import { haltInstance, isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
@@ -22,6 +22,7 @@ import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
+import { volumeObserver } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
 
@@ -33,10 +34,11 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
       ...CHILDREN,
       persistentVolumeClaim,
       secret,
+      volumeObserver(ContainerInstance),
       ...backupObservers(ContainerInstance),
       ...containerObservers<CachedInstance>(ContainerInstance, completeInstance),
     ],
-    reads: [namespace, storageClass],
+    reads: [namespace],
     writes: WRITES,
   },
   (options) => ({

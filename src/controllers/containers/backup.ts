@@ -39,9 +39,15 @@ export function backupObservers({ resource }: AnyKind): Observed[] {
   return [
     ...BACKUP_CHILDREN,
     veleroBackup,
-    { resource: veleroLocation, keysOf: withPolicy },
+    { resource: veleroLocation, keysOf: withPolicy, relevant: relevantOfLocation },
     { resource: volumeSnapshotClass, keysOf: withPolicy },
   ]
+}
+
+/** Velero looks at a location every minute and writes down when: what counts is only what it found. */
+function relevantOfLocation(object: KubeObject): unknown {
+  const { spec, status } = object as BackupLocation
+  return [spec, status?.phase]
 }
 
 /** Keeps the Schedule as the policy says. Backups that were taken stay until they expire, whatever becomes of it. */

@@ -196,7 +196,7 @@ function judgeCertificates(pass: InstancePass): Outcome | undefined {
   if (worst === 'Failed' || worst === 'Expired' || worst === 'Expiring')
     return degraded(
       'CertificateExpiring',
-      `A certificate of a custom domain is ${worst.toLowerCase()}: does its host lead here?`,
+      `A certificate of a custom domain is ${worst.toLowerCase()}: check that its host leads here.`,
     )
   return undefined
 }

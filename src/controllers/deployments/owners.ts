@@ -34,6 +34,19 @@ export function deploymentsOf(
     .filter(({ spec }) => spec.ownerCollection === collection && spec.ownerName === name)
 }
 
+/** The deployments of this very life of an owner: those of a former one of its name are on their way out. */
+export function ownDeployments({
+  kind,
+  object,
+  records,
+  incarnation,
+}: Pick<Pass, 'kind' | 'records' | 'incarnation'> & { readonly object: Pick<KubeObject, 'metadata'> }): CachedRecord[] {
+  const { namespace, name } = object.metadata
+  return deploymentsOf(records, { namespace, collection: kind.segment, name }).filter(
+    ({ metadata }) => (metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? incarnation) === incarnation,
+  )
+}
+
 /** Wakes the owner of a deployment by what it looks at. */
 export function deploymentObserver({ segment }: AnyKind): Observed {
   return {
@@ -144,6 +157,6 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   }
   return waiting(
     'TearingDown',
-    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment follows.`,
+    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment is deleted too.`,
   )
 }

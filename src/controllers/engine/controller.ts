@@ -2,7 +2,7 @@ import type { Resource } from '../../core/object.ts'
 import { done } from '../../core/outcome.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
 import type { Halt, Observed, Rights, Side, Step, Workspace } from './pass.ts'
-import { cutRoutes, routesAmong } from './routes.ts'
+import { closeWays, cutRoutes, opensWays, routesAmong } from './routes.ts'
 import { steps } from './steps.ts'
 import { otherClusterOf, WHEREABOUTS_READS } from './whereabouts.ts'
 
@@ -29,6 +29,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
   observesOthers?: boolean
   /** Fields of the spec that are written once, before the first step, if they are absent. */
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
+  /** What the spec does not open to the outside any more is closed before. */
   reconcile: Step<K, State>
   /**
    * Of a kind that can be stopped: what runs instead where the steps end early. What keeps an object from running does not
@@ -59,8 +60,8 @@ export type ControllerOptions<K extends AnyKind, State> = {
 }
 
 /**
- * A kind with the code that keeps it as its spec says. Made by `controller`, run by `startControllers`. The types of
- * kind and state tie the options together and end there: a list of controllers has all kinds in it.
+ * A kind with the code that reconciles it. Made by `controller`, run by `startControllers`. The types of kind and state
+ * tie the options together and end there: a list of controllers has all kinds in it.
  */
 export type Controller = Readonly<
   Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf' | 'halt'>> & {
@@ -77,7 +78,9 @@ export type Controller = Readonly<
 
 type Given = 'observes' | 'reads' | 'writes'
 
-/** What a controller reads and writes. The operator's role is made of it, so it is known before there are ports. */
+/**
+ * What a controller reads and writes. The operator's role is generated from it, so it is known before any port exists.
+ */
 export type Declared = Pick<Controller, 'kind' | Given>
 
 const TEN_MINUTES = 600_000
@@ -103,7 +106,7 @@ export function controller<K extends AnyKind, State = undefined>(
     childrenIn: options.childrenIn ?? 'workloads',
     observesOthers: options.observesOthers ?? false,
     fillSpec: options.fillSpec ?? (() => undefined),
-    reconcile: options.reconcile,
+    reconcile: opensWays(kind) ? steps(closeWays(options.observes), options.reconcile) : options.reconcile,
     halt: options.halt,
     finalize: routes.length === 0 ? options.finalize : options.finalize && steps(cutRoutes(routes), options.finalize),
     abandon: options.abandon ?? (() => done()),
@@ -116,8 +119,8 @@ export function controller<K extends AnyKind, State = undefined>(
 }
 
 /**
- * Declares a controller that works with more than the clusters: what it may do is data, how it does it depends on
- * `options`. It may observe less than declared.
+ * Declares a controller that needs ports beyond the clusters: its rights are data, its steps depend on `options`. It
+ * may observe less than declared.
  */
 export function controllerWith<K extends AnyKind, Options, State = undefined>(
   kind: K,

@@ -17,7 +17,7 @@ import { StalledError, WaitingError } from './interruptions.ts'
 import { placeOf } from './place.ts'
 import { refusalOf } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, type Transition, transition } from './status.ts'
-import { currentStep } from './steps.ts'
+import { currentStep, inTime } from './steps.ts'
 import { StoredOtherwise, WRITTEN_AGAIN_AFTER } from './storedOtherwise.ts'
 import { NO_OTHER_CLUSTERS, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
@@ -194,7 +194,7 @@ export class Reconciler {
     const outcome = await this.#run(pass, this.#controller.abandon)
     if (outcome.kind === 'done') {
       const note =
-        'The agent of its cluster was revoked: what is there is not removed. Whoever has that cluster may do so.'
+        'The agent of its cluster was revoked: what it runs there is not removed. The owner of that cluster can remove it.'
       pass.event('Warning', 'ClusterRevoked', note)
     }
     return outcome
@@ -278,13 +278,13 @@ export class Reconciler {
     } catch (error) {
       if (error instanceof StalledError) {
         if (error.occupant !== undefined) this.#wakeOnRemoval(error.occupant, pass.key)
-        return stalled(error.reason, error.message)
+        return inTime(pass, stalled(error.reason, error.message))
       }
-      if (error instanceof WaitingError) return waiting(error.reason, error.message)
+      if (error instanceof WaitingError) return inTime(pass, waiting(error.reason, error.message))
       const refusal = refusalOf(error, this.#controller.kind)
       if (refusal !== undefined) {
-        pass.log.warn({ err: error, step: currentStep(pass) }, 'Another system refuses what is asked for.')
-        return refusal
+        pass.log.warn({ err: error, step: currentStep(pass) }, 'Another system refuses the request.')
+        return inTime(pass, refusal)
       }
       return { kind: 'failed', message: this.#sentence(currentStep(pass), error), error }
     }
@@ -382,7 +382,7 @@ function describe(error: unknown): string {
     return fields.length === 0 ? error.message : `${error.message} Fields: ${fields.join(', ')}.`
   }
   if (error instanceof PlatformError) return error.message
-  return `internal error (${error instanceof Error ? error.name : typeof error}); the log of the controllers tells more.`
+  return `internal error (${error instanceof Error ? error.name : typeof error}); see the log of the controllers.`
 }
 
 /** Children that are not stored as they were written are told of, and written again after a while. */

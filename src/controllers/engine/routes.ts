@@ -1,22 +1,51 @@
-import { resourceId } from '../../core/object.ts'
+import { type KubeObject, resourceId } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
-import { ingress } from '../../kube/builtin.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { ingress, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed, Pass } from './pass.ts'
 
 /** What leads callers from outside to a workload. */
 const ROUTES = [ingress, httpRoute]
 
-/** Those that a controller keeps. */
+/** The routes that a controller keeps. */
 export function routesAmong(observes: readonly Observed[]) {
   const ids = new Set(observes.map((each) => resourceId('resource' in each ? each.resource : each)))
   return ROUTES.filter((route) => ids.has(resourceId(route)))
 }
 
-/** Nobody is led any more to what is being deleted: its pods take their time to end, and answer with errors meanwhile. */
+/** Removes the routes to a resource that is being deleted: its pods end slowly, and answer with errors meanwhile. */
 export function cutRoutes(routes: typeof ROUTES) {
   return async function cutRoutes({ children, workloads }: Pick<Pass, 'children' | 'workloads'>): Promise<Outcome> {
     for (const route of routes) if (workloads.isServed(route)) await children.prune(route, [])
     return done()
   }
 }
+
+/** The fields of a spec that open a way in from outside. */
+export const OPENING = ['isPublic', 'enableIngress', 'enableLoadBalancer'] as const
+type Opened = { readonly [field in (typeof OPENING)[number]]?: boolean }
+
+export const opensWays = ({ spec }: Pick<AnyKind, 'spec'>): boolean => OPENING.some((field) => field in spec.shape)
+
+type Exposing = KubeObject & { spec?: { type?: string } }
+
+/**
+ * What a spec does not open to the outside any more is closed before anything else: whatever keeps the rest from being carried out
+ * must not keep the way in open.
+ */
+export function closeWays(observes: readonly Observed[]) {
+  const routes = routesAmong(observes)
+  const hasServices = observes.some((each) => !('resource' in each) && resourceId(each) === resourceId(service))
+  return async function closeWays({ object, children, workloads }: Closing): Promise<Outcome> {
+    const { isPublic, enableIngress, enableLoadBalancer } = object.spec as Opened
+    if (isPublic === false || enableIngress === false)
+      for (const route of routes) if (workloads.isServed(route)) await children.prune(route, [])
+    if (enableLoadBalancer !== false || !hasServices) return done()
+    for (const { metadata, spec } of children.owned<Exposing>(service))
+      if (spec?.type === 'LoadBalancer') await children.remove(service, metadata.namespace, metadata.name)
+    return done()
+  }
+}
+
+type Closing = Pick<Pass, 'children' | 'workloads'> & { readonly object: { readonly spec: object } }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { Pass, Step } from './controller.ts'
 import { currentStep, steps } from './steps.ts'
 
@@ -29,6 +29,12 @@ describe('steps', () => {
 
   it('come again at the earliest time that any of them asked for', async () => {
     expect(await run(done({ after: 9 }), done({ after: 4 }), done())).to.deep.equal({ kind: 'done', after: 4 })
+  })
+
+  it('come again at the time that an earlier one asked for, however the pass ends', async () => {
+    expect(await run(done({ after: 4 }), stalled('PlanNotFound', 'x'))).to.deep.equal(stalled('PlanNotFound', 'x', 4))
+    expect(await run(done({ after: 9 }), degraded('PartiallyAvailable', 'x', 5))).to.include({ after: 5 })
+    expect(await run(done({ after: 4 }), waiting('Building', 'x', 5))).to.include({ after: 4 })
   })
 
   it('are done for the last reason that was given', async () => {

@@ -1,26 +1,35 @@
-import { done, type Outcome } from '../../core/outcome.ts'
+import type { Outcome } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Pass, Step } from './pass.ts'
 
-/** Where a pass stands, for the log line of a throw. Kept beside the pass, so that steps cannot write it. */
-const progress = new WeakMap<object, string>()
+type Progress = { readonly step: string; readonly after: number | undefined }
+
+/** Where a pass stands, for whoever catches what a step throws. Kept beside the pass, so that steps cannot write it. */
+const progress = new WeakMap<object, Progress>()
 
 /** The name of the step that ran last; `reconcile` before any. */
 export function currentStep(pass: object): string {
-  return progress.get(pass) ?? 'reconcile'
+  return progress.get(pass)?.step ?? 'reconcile'
+}
+
+/** The outcome that a pass ends with, looked at again no later than its steps before asked for. */
+export function inTime<O extends Outcome>(pass: object, outcome: O): O {
+  return sooner(outcome, progress.get(pass)?.after)
 }
 
 /**
  * Runs steps in order. The first outcome that is not `done` ends the pass. When all are done, so is the whole: with the
- * reason and message that came last, to be looked at again at the earliest time that any step asked for.
+ * reason and message that came last. Either way it is looked at again at the earliest time that any step asked for: what
+ * stops a later step does not stop the time.
  */
 export function steps<K extends AnyKind, State = undefined>(...list: readonly Step<K, State>[]): Step<K, State> {
   return async function runSteps(pass: Pass<K, State>): Promise<Outcome> {
-    let result: Extract<Outcome, { kind: 'done' }> = { kind: 'done' }
+    let result: Done = { kind: 'done' }
+    const around = progress.get(pass)?.after
     for (const step of list) {
-      progress.set(pass, step.name)
+      progress.set(pass, { step: step.name, after: earliest(around, result.after) })
       const outcome = await step(pass)
-      if (outcome.kind !== 'done') return outcome
+      if (outcome.kind !== 'done') return sooner(outcome, result.after)
       result = merge(result, outcome)
     }
     return result
@@ -30,8 +39,15 @@ export function steps<K extends AnyKind, State = undefined>(...list: readonly St
 type Done = Extract<Outcome, { kind: 'done' }>
 
 function merge(before: Done, next: Done): Done {
-  const { kind: _, ...options } = { ...before, ...next }
-  const after = Math.min(before.after ?? Number.POSITIVE_INFINITY, next.after ?? Number.POSITIVE_INFINITY)
-  const merged = done(options) as Done
-  return Number.isFinite(after) ? { ...merged, after } : merged
+  return sooner({ ...before, ...next }, earliest(before.after, next.after))
+}
+
+function sooner<O extends Outcome>(outcome: O, after: number | undefined): O {
+  const due = earliest(outcome.after, after)
+  return due === undefined ? outcome : { ...outcome, after: due }
+}
+
+function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }

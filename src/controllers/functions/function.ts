@@ -168,7 +168,7 @@ function checkTimers({ object }: FunctionPass): Outcome {
   if (never !== undefined)
     return stalled(
       'ConfigurationInvalid',
-      `The schedule of trigger "${never.name}" never comes: check its ranges and days.`,
+      `The schedule of trigger "${never.name}" never occurs: check its ranges and days.`,
     )
   const unknown = triggers.find(({ timeZone }) => !isTimeZone(timeZone))
   if (unknown === undefined) return done()
@@ -208,7 +208,11 @@ function applyCopies({ registryHost }: FunctionOptions) {
   return async function applyCopies(pass: FunctionPass): Promise<Outcome> {
     const { object, state } = pass
     const image = imageOf(pass)
-    if (image === undefined) return done()
+    // Whatever ran before, nothing says any more that it is to run.
+    if (image === undefined) {
+      await pass.children.prune(deployment, [])
+      return done()
+    }
     const plan = planOf(pass)
     const environment = variablesOf(pass)
     const { valuesVersion, identitySecret } = state
@@ -220,7 +224,7 @@ function applyCopies({ registryHost }: FunctionOptions) {
   }
 }
 
-const SWITCHED_OFF = 'It is switched off and answers no call.'
+const SWITCHED_OFF = 'It is disabled and answers no calls.'
 
 /** How its copies go where its own steps cannot be taken to their end. One that is to answer calls, and cannot, is not well. */
 function haltCopies(pass: FunctionPass) {
@@ -244,9 +248,9 @@ function judge(pass: FunctionPass): Outcome {
   const { source } = object.spec
   if (image === undefined) {
     if (object.status?.buildStatus === 'Failed' && source !== undefined)
-      return stalled('BuildFailed', 'Its source could not be built: the log of the deployment says more.')
+      return stalled('BuildFailed', 'Its source could not be built: see the log of the deployment.')
     if (source !== undefined) return waiting('Building', 'Its source waits to be built.')
-    return done({ reason: 'Stopped', message: 'It has no source yet: upload one to have it built.' })
+    return done({ reason: 'Stopped', message: 'It has no source yet: upload one to build it.' })
   }
   if (!object.spec.enabled) return done({ reason: 'Stopped', message: SWITCHED_OFF })
   const wanted = wantedCopies(object)

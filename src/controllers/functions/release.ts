@@ -10,17 +10,12 @@ import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, isGivenUp } from '../../desired/workload/trouble.ts'
-import { type CachedRecord, deploymentsOf } from '../deployments/owners.ts'
+import { type CachedRecord, ownDeployments } from '../deployments/owners.ts'
 import type { Rights } from '../engine/controller.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { FunctionPass } from './types.ts'
 
 export const DEPLOYMENT_RIGHTS: Rights = { resource: DeploymentRecord.resource, verbs: ['get', 'create'] }
-
-function ownDeployments({ object, records }: FunctionPass): CachedRecord[] {
-  const { namespace, name } = object.metadata
-  return deploymentsOf(records, { namespace, collection: ServerlessFunction.segment, name })
-}
 
 /** What was uploaded becomes one deployment, whose id the upload has given. */
 export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {

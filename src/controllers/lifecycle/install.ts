@@ -82,12 +82,14 @@ async function advance(pass: InstallPass): Promise<Outcome> {
 function begin(pass: InstallPass, isResumed: boolean): Outcome {
   const { spec, status = {} } = pass.object
   const version = status.version ?? versionFor(pass)
+  // Helm tries again, and has its whole time: what was installed long ago would be late at once.
+  const from = status.step === 'Health' ? 'Chart' : (status.step ?? 'Checking')
   const failedSteps = status.steps?.map((step) =>
-    step.state === 'Failed' ? { ...step, state: 'Pending' as const } : step,
+    step.state === 'Failed' || step.name === from ? { ...step, state: 'Pending' as const } : step,
   )
   pass.report({
     state: 'Running',
-    step: status.step ?? 'Checking',
+    step: from,
     startedAt: status.startedAt ?? pass.now,
     finishedAt: undefined,
     message: undefined,
@@ -128,12 +130,12 @@ async function goOn(pass: InstallPass): Promise<Outcome> {
     case 'Paused':
       return stopped(progress)
     default:
-      return waiting('RollingOut', message ?? 'Helm is told.', after)
+      return waiting('RollingOut', message ?? 'The chart is handed to Flux.', after)
   }
 }
 
 const stopped = ({ reason, message }: Pick<NonNullable<ComponentInstall['status']>, 'reason' | 'message'>): Outcome =>
-  stalled(reason ?? 'EngineRefused', message ?? 'It cannot go on.')
+  stalled(reason ?? 'EngineRefused', message ?? 'It cannot continue.')
 
 /** What the component is told: Flux tries again where somebody resumed it, and where the same version is installed again. */
 function wantedOf({ spec, status }: InstallFacts['install']): { version: string; requestedAt?: string } {

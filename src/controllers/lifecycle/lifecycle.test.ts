@@ -137,6 +137,53 @@ describe('components and their installs', () => {
     expect(await install()).to.include({ state: 'Failed', step: 'Chart' })
   })
 
+  it('have their whole time again when somebody resumes them, also where the health was waited for', async () => {
+    world.component('shop', { workloads: [{ kind: 'Deployment', name: 'shop' }] })
+    await world.start()
+    world.install('first', { component: 'shop' })
+    await world.settle()
+    world.deployment('shop', 0)
+    await world.flux()
+    expect(await install()).to.include({ state: 'Running', step: 'Health' })
+    await world.bench.clock.advance(700_000)
+    await world.bench.rest()
+    expect(await install()).to.include({ state: 'Failed', step: 'Health' })
+    await resume(new Date(world.bench.clock.now()).toISOString())
+    await world.bench.clock.advance(1_000)
+    await world.bench.rest()
+    expect(await install()).to.include({ state: 'Running' })
+    world.deployment('shop', 1)
+    await world.flux()
+    await world.settle()
+    expect(await install()).to.include({ state: 'Succeeded' })
+  })
+
+  it('are kept as long as they are among the newest that have ended', async () => {
+    world.component('shop')
+    await world.start()
+    for (let number = 0; number < 52; number += 1) {
+      world.install(`repair-${number}`, { component: 'shop', kind: 'Repair' })
+      await world.bench.clock.advance(1_000)
+      await world.bench.rest()
+    }
+    const { items } = await world.bench.client.list(ComponentInstall.resource)
+    expect(items.map(({ metadata }) => metadata.name).sort()).to.deep.equal(
+      Array.from({ length: 50 }, (_, at) => `repair-${at + 2}`).sort(),
+    )
+  })
+
+  it('are read from their registry every hour, also while a version of them has failed', async () => {
+    world.component('shop', { version: '1.0.0' })
+    await world.start()
+    await world.flux('no such image')
+    expect(await component()).to.include({ state: 'Failed' })
+    for (const hour of ['01', '02', '03']) {
+      await world.bench.clock.advance(3_600_000)
+      await world.bench.rest()
+      expect((await component()).feed).to.include({ readAt: `2026-01-01T${hour}:00:00Z` })
+    }
+  })
+
   it('take turns, the oldest first', async () => {
     world.component('shop')
     world.component('other')

@@ -147,7 +147,7 @@ function requireAccount(pass: BucketPass): Outcome {
   if (pass.object.status?.storeName === undefined && !isWithin(pass.object, siblings, maxBuckets)) {
     return stalled(
       'QuotaExceeded',
-      `Account "${accountName}" has its ${counted(maxBuckets, 'bucket')}; "${bucketName}" is one more.`,
+      `Account "${accountName}" may have ${counted(maxBuckets, 'bucket')}; "${bucketName}" would be one more.`,
     )
   }
   pass.state.account = found.account

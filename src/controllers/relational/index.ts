@@ -3,15 +3,7 @@ import { ENGINE_CLUSTER_LABEL, relationalNames } from '../../contracts/relationa
 import { type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import {
-  namespace,
-  networkPolicy,
-  persistentVolumeClaim,
-  pod,
-  secret,
-  service,
-  storageClass,
-} from '../../kube/builtin.ts'
+import { namespace, networkPolicy, persistentVolumeClaim, pod, secret, service } from '../../kube/builtin.ts'
 import {
   barmanObjectStore,
   postgresqlBackup,
@@ -25,7 +17,7 @@ import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/home.ts'
-import { childRights, workloadObservers } from '../workload/observers.ts'
+import { childRights, volumeObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
@@ -100,6 +92,7 @@ const OTHERS: readonly Observed[] = [
       return keys(here.filter(({ spec }) => spec.connectTo === name))
     },
   },
+  volumeObserver(RelationalCluster),
   ...workloadObservers(RelationalCluster),
 ]
 
@@ -124,7 +117,7 @@ const WRITES: readonly Rights[] = [
 
 const isMade = (pass: RelationalPass) => observedEngine(pass) !== undefined
 
-const RIGHTS = { observes: [...CHILDREN, secret, ...OTHERS], reads: [namespace, storageClass], writes: WRITES }
+const RIGHTS = { observes: [...CHILDREN, secret, ...OTHERS], reads: [namespace], writes: WRITES }
 
 /** Keeps relational databases as their specs say: docs/areas/relational.md. */
 const relationalController = controllerWith<

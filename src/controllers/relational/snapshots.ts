@@ -258,7 +258,7 @@ function waitForRestores(pass: SnapshotPass): Outcome {
   const users = restoringFrom(pass.records, pass.object as KubeObject)
   if (users.length === 0) return done()
   const names = users.map(({ metadata }) => `relationalclusters/${metadata.name}`).join(', ')
-  return waiting('DeletionBlocked', `It is being restored from by ${names}; the deletion goes on once that is done.`)
+  return waiting('DeletionBlocked', `A restore from it is running: ${names}; the deletion continues after that.`)
 }
 
 /** The Backup goes; what it wrote leaves the backup target with the retention of the store. */

@@ -134,6 +134,9 @@ describe('the volumes of a relational database', () => {
       allowGrowth(false)
       await change({ computePlan: 'relational-medium', walStorageSize: '8Gi' })
       expect(await engine()).to.deep.equal(['20Gi', undefined, '4Gi', '8Gi'])
+      allowGrowth(true)
+      await bench.rest()
+      expect(await engine(), 'as soon as their class lets them').to.deep.equal(['100Gi', undefined, '8Gi', '8Gi'])
     })
 
     it('keep their class where another plan names another one', async () => {

@@ -1,8 +1,8 @@
 import { busyWith } from '../../contracts/rollouts/gather.ts'
 import { rollbackNames } from '../../contracts/rollouts/requests.ts'
-import { EXECUTION_ANNOTATION } from '../../contracts/rollouts/snapshot.ts'
+import { EXECUTION_ANNOTATION, lifeMark } from '../../contracts/rollouts/snapshot.ts'
 import { isRolloutActive, isRolloutOver, ROLLOUTS_KEPT } from '../../contracts/rollouts/states.ts'
-import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { childName, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ageOf, type KubeObject, keyOf, objectKey } from '../../core/object.ts'
 import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
@@ -68,15 +68,14 @@ function rolloutsOfPlan({ metadata }: KubeObject, records: Workspace): string[] 
 }
 
 async function advance(pass: ExecutionPass, options: RolloutOptions): Promise<Outcome> {
-  const { object, records } = pass
-  const { status = {} } = object
+  const { status = {} } = pass.object
   if (isRolloutOver(status.state)) return afterwards(pass)
   if (status.state === undefined) return begin(pass)
   const execution = status as Execution
   const refusal = await carryOut(pass, execution, options)
   const seen = await observed(pass, execution, options, refusal)
   const then = next(execution, seen, pass.clock.now())
-  if (then.state === 'Succeeded') await scanAfter(records, object.metadata.name)
+  if (then.state === 'Succeeded') await scanAfter(pass)
   report(pass, then)
   return outcomeOf(pass, execution, then)
 }
@@ -160,13 +159,15 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
   if (plan === undefined) return undefined
   const former = others.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
-  if (former !== undefined) return `PlanExecuted: rollout "${former.metadata.name}" carried the plan out.`
+  if (former !== undefined) return `PlanExecuted: rollout "${former.metadata.name}" has already carried out the plan.`
   const [problem] = plannedNow(plan, records).problems
   return problem === undefined ? undefined : `PlanNotValidated: ${problem.message}`
 }
 
-async function scanAfter(records: Workspace, name: string): Promise<void> {
-  await makeOnce(records.client, PlatformDriftScan, `rollout-${name}`, { trigger: 'Rollout' })
+/** Once for this life of the rollout: the scan after a former one of its name may be kept still. */
+async function scanAfter({ records, object, incarnation }: ExecutionPass): Promise<void> {
+  const name = childName('rollout', object.metadata.name, lifeMark(incarnation))
+  await makeOnce(records.client, PlatformDriftScan, name, { trigger: 'Rollout' })
 }
 
 async function afterwards(pass: ExecutionPass): Promise<Outcome> {

@@ -23,13 +23,13 @@ export async function observed(
   options: RolloutOptions,
   refusal: string | undefined,
 ): Promise<Observed> {
-  const { object, records, clock } = pass
+  const { object, records, clock, incarnation } = pass
   const components = new Map(componentsOf(records).map((one) => [one.metadata.name, one]))
   const look = looksFor(execution, clock.now())
   return {
     ...{ requests: object.spec.requests, by: object.spec.startedBy, refusal },
     componentOf: (name, wanted) => seenComponent(components.get(name), wanted),
-    snapshotName: snapshotName(object.metadata.name, execution.resumedAt),
+    snapshotName: snapshotName(object.metadata.name, incarnation, execution.resumedAt),
     snapshot: snapshotSeen(pass, execution, options),
     ...(look === 'preflight' && { preflight: await preflight(pass, options) }),
     ...(look === 'drift' && { drift: await driftOf(pass, execution, options) }),
@@ -97,8 +97,8 @@ async function driftOf({ records }: ExecutionPass, execution: Execution, { look 
   return items.slice(0, DRIFT_MAX).map((item) => ({ ...item, step: `batch ${batch.index}` }))
 }
 
-const NO_VELERO = 'Velero takes snapshots, and is not in the cluster.'
-const NO_SCHEDULE = `The schedule "${PLATFORM_SCHEDULE}" of Velero is missing, which says what a snapshot holds.`
+const NO_VELERO = 'Snapshots are taken by Velero, which is not in the cluster.'
+const NO_SCHEDULE = `The Velero schedule "${PLATFORM_SCHEDULE}", which defines what a snapshot holds, is missing.`
 
 function snapshotSeen(
   { workloads }: ExecutionPass,

@@ -1,9 +1,9 @@
 import type { Resource } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { controllerRevision, namespace, persistentVolumeClaim, secret, storageClass } from '../../kube/builtin.ts'
+import { controllerRevision, namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 import type { Rights } from '../engine/controller.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { childRights } from '../workload/observers.ts'
+import { childRights, volumeObserver } from '../workload/observers.ts'
 
 /**
  * What the controller of a kind that runs as a StatefulSet of ours watches, reads and writes for it. Secrets are watched
@@ -17,5 +17,5 @@ export function statefulRights(kind: AnyKind, children: readonly Resource[]) {
     { resource: kind.resource, verbs: ['get', 'patch'] },
     LEDGER_RIGHTS,
   ]
-  return { observes: [...children, persistentVolumeClaim, secret], reads: [namespace, storageClass], writes }
+  return { observes: [...children, persistentVolumeClaim, secret, volumeObserver(kind)], reads: [namespace], writes }
 }

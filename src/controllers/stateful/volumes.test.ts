@@ -199,7 +199,7 @@ for (const [kind, base, plan] of KINDS) {
 
       for (const [stored, remedy] of [
         ['25Gi', 'Set storageSize to 25Gi.'],
-        ['15Gi', 'What changes it there, such as an admission webhook, must let it be.'],
+        ['15Gi', 'Whatever changes it, such as an admission webhook, must leave it alone.'],
       ] as const) {
         it(`is made anew once, and then says so and is left alone: ${stored} for 20Gi`, async () => {
           world.storeTemplatesOf('20Gi', stored)
@@ -240,6 +240,18 @@ for (const [kind, base, plan] of KINDS) {
         expect(removals()).to.equal(0)
         await isQuiet()
       })
+    })
+
+    it('grows as soon as its class lets it', async () => {
+      world.setExpansion(false)
+      await world.change(kind, NAME, { storageSize: '20Gi' })
+      await world.converge()
+      expect(await says()).to.match(
+        /^Degraded ConfigurationInvalid: Storage class "standard" does not let volumes grow/,
+      )
+      world.setExpansion(true)
+      await world.bench.rest()
+      expect((await sizes()).split(' ')[0]).to.equal('20Gi')
     })
 
     it('grows once all volumes of its StatefulSet are there', async () => {

@@ -1,6 +1,7 @@
 import { newestDeployment } from '../../contracts/deployments.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
-import { codeOf, deploy, deployCode, ownDeployments } from '../apps/deployments.ts'
+import { codeOf, deploy, deployCode } from '../apps/deployments.ts'
+import { ownDeployments } from '../deployments/owners.ts'
 import { type SitePass, sitePass } from './types.ts'
 
 /**

@@ -9,7 +9,7 @@ import {
 } from '../../contracts/vaults/history.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { SecretVault } from '../../crds/vaults.ts'
+import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import { removeSecrets } from './secrets.ts'
 import { type CachedVault, comeBack, type EntryPass, entryOf, placeOfEntry, vaultOf, writeSpec } from './types.ts'
 
@@ -21,13 +21,13 @@ export function findVault(pass: EntryPass): Outcome {
   if (name !== wanted) {
     return stalled(
       'ConfigurationInvalid',
-      `The object of secret "${secretName}" of vault "${vaultName}" is "${wanted}".`,
+      `The object of secret "${secretName}" of vault "${vaultName}" must be named "${wanted}".`,
     )
   }
   const vault = pass.records.cache<CachedVault>(SecretVault.resource).get(namespace, vaultName)
   if (vault === undefined) return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
   if (hasLostName(vault))
-    return stalled('NameOccupied', `Vault "${vaultName}" holds no secrets: ${vault.status?.statusMessage ?? ''}`)
+    return stalled('NameOccupied', `Vault "${vaultName}" cannot hold secrets: ${vault.status?.statusMessage ?? ''}`)
   if (!isUsable(vault)) return waiting('WaitingForDependency', `Vault "${vaultName}" is not ready yet.`)
   pass.state.vault = vault
   return done()
@@ -134,14 +134,18 @@ export function reportEntry(pass: EntryPass): Outcome {
   const versions = spec.history?.versions ?? []
   pass.report({ version: versions.length === 0 ? undefined : currentVersion(spec), versionCount: versions.length })
   pass.serving(spec.state === 'Active' && versions.length > 0)
-  if (spec.state === 'Active' && versions.length === 0) {
-    return waiting(
-      'WaitingForDependency',
-      'It has no value yet: name a Secret in valueFrom, or set the value through REST.',
-    )
-  }
+  const outcome = pass.state.trouble ?? standing(spec)
   const { due } = pass.state
-  const message = spec.state === 'Active' ? '' : `The secret is ${spec.state.toLowerCase()}.`
-  if (due === undefined) return done({ message })
-  return done({ message, after: Math.max(1, Math.min(LONGEST_WAIT, due - pass.clock.now())) })
+  if (due === undefined) return outcome
+  const after = Math.max(1, Math.min(LONGEST_WAIT, due - pass.clock.now()))
+  return { ...outcome, after: Math.min(after, outcome.after ?? after) }
+}
+
+function standing({ state, history }: VaultEntry['spec']): Outcome {
+  if (state !== 'Active') return done({ message: `The secret is ${state.toLowerCase()}.` })
+  if ((history?.versions ?? []).length > 0) return done({ message: '' })
+  return waiting(
+    'WaitingForDependency',
+    'It has no value yet: name a Secret in valueFrom, or set the value through REST.',
+  )
 }

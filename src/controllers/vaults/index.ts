@@ -25,7 +25,14 @@ import {
   stampState,
 } from './entry.ts'
 import { removeSecrets } from './secrets.ts'
-import { type CachedEntry, type CachedVault, type EntryPass, type EntryState, newEntryState } from './types.ts'
+import {
+  alongside,
+  type CachedEntry,
+  type CachedVault,
+  type EntryPass,
+  type EntryState,
+  newEntryState,
+} from './types.ts'
 import { mountValue, prune, rewrapKey, takeValue } from './values.ts'
 import { checkCluster, checkQuota, claimVaultName, countSecrets, releaseVaultName, removeEntries } from './vault.ts'
 
@@ -124,14 +131,14 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
     reconcile: steps(
       findVault,
       followVault,
-      takeValue({ keys }),
+      alongside(takeValue({ keys })),
       stampState,
       keepTime,
       reportValidity,
       removePurged,
       prune,
-      rewrapKey({ keys }),
-      mountValue({ keys }),
+      alongside(rewrapKey({ keys })),
+      alongside(mountValue({ keys })),
       reportEntry,
     ),
     finalize: steps(removeAllSecrets),

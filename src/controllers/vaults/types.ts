@@ -1,6 +1,6 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { KubeObject } from '../../core/object.ts'
-import type { Outcome } from '../../core/outcome.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
 import type { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Pass } from '../engine/controller.ts'
 
@@ -15,13 +15,20 @@ export type EntryState = {
   entry: CachedEntry | undefined
   /** Milliseconds since the epoch of the next time at which time itself changes something. */
   due: number | undefined
+  /** What one step could not do, which keeps none of the others from theirs. */
+  trouble: Outcome | undefined
 }
 
 export type VaultPass = Pass<typeof SecretVault>
 export type EntryPass = Pass<typeof VaultEntry, EntryState>
 export type EntryOptions = { keys: PlatformKeys }
 
-export const newEntryState = (): EntryState => ({ vault: undefined, entry: undefined, due: undefined })
+export const newEntryState = (): EntryState => ({
+  vault: undefined,
+  entry: undefined,
+  due: undefined,
+  trouble: undefined,
+})
 
 /** The entry with what this pass wrote into it. */
 export function entryOf(pass: EntryPass): CachedEntry {
@@ -31,7 +38,7 @@ export function entryOf(pass: EntryPass): CachedEntry {
 /** The vault of the entry. The first step sees to it that there is one. */
 export function vaultOf(pass: EntryPass): CachedVault {
   const { vault } = pass.state
-  if (vault === undefined) throw new Error(`Entry "${pass.key}" stands in no vault.`)
+  if (vault === undefined) throw new Error(`Entry "${pass.key}" is not in a vault.`)
   return vault
 }
 
@@ -59,3 +66,16 @@ export function comeBack(pass: EntryPass, time: number | undefined): void {
 }
 
 export type EntryStep = (pass: EntryPass) => Outcome | Promise<Outcome>
+
+/**
+ * A step whose failure is told in the end: whether a value comes in, or its key can be opened, must not decide whether an
+ * old one is taken away.
+ */
+export function alongside(step: EntryStep): EntryStep {
+  const taken = async (pass: EntryPass): Promise<Outcome> => {
+    const outcome = await step(pass)
+    if (outcome.kind !== 'done') pass.state.trouble ??= outcome
+    return outcome.kind === 'done' ? outcome : done()
+  }
+  return Object.defineProperty(taken, 'name', { value: step.name })
+}

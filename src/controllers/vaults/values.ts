@@ -100,7 +100,7 @@ function refusedSource(source: SecretObject, key: string): string | undefined {
   const isOurs =
     Object.keys(labels).some((label) => label.startsWith(PREFIX)) || labels[MANAGED_BY_LABEL] === 'freehold'
   const isOwned = ownerReferences.length > 0 || (source.type !== undefined && source.type !== 'Opaque')
-  if (isOurs || isOwned) return `Secret "${name}" belongs to something else: make an Opaque one of your own.`
+  if (isOurs || isOwned) return `Secret "${name}" belongs to something else: create an Opaque Secret of your own.`
   const value = source.data?.[key]
   if (value === undefined) return `Secret "${name}" has no entry "${key}".`
   const bytes = Buffer.from(value, 'base64').length
@@ -204,7 +204,7 @@ async function rewrap(pass: EntryPass, keys: PlatformKeys, newest: string, life:
   if (stored === undefined || wrapped === undefined) {
     return stalled(
       'ReferenceMissing',
-      `The data key of this secret, the Secret "${ref.name}", is gone, and its values with it: restore it from a backup, or delete and purge the secret and set it anew.`,
+      `The data key of this secret, the Secret "${ref.name}", is gone, and its values with it: restore it from a backup, or delete and purge the secret and set it again.`,
     )
   }
   if (wrappingKeyId(wrapped) !== newest) {

@@ -3,6 +3,7 @@ import { isKnown, isLive } from '../../contracts/vaults/history.ts'
 import { counted } from '../../core/counted.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
@@ -48,7 +49,7 @@ const COUNT_INTERVAL = 2_000
 
 /** What `kubectl get svault` and the admission of a deletion see. REST counts for itself. */
 export function countSecrets(keys: PlatformKeys) {
-  const counted = new Map<string, number>()
+  const counted = recentlyUsed<string, number>(10_000)
   return function countSecrets(pass: VaultPass): Outcome {
     const now = pass.clock.monotonic()
     const wait = (counted.get(pass.key) ?? Number.NEGATIVE_INFINITY) + COUNT_INTERVAL - now

@@ -122,7 +122,9 @@ describe('the controllers of secret vaults', () => {
     await bench.rest()
     expect((await vault())?.status).to.include({ status: 'Failed', phase: 'NameOccupied' })
     expect((await entry())?.status).to.include({ status: 'Failed', phase: 'NameOccupied' })
-    expect((await entry())?.status?.statusMessage).to.match(/^Vault "safe" holds no secrets: The name "safe" is taken/)
+    expect((await entry())?.status?.statusMessage).to.match(
+      /^Vault "safe" cannot hold secrets: The name "safe" is taken/,
+    )
     expect((await entry())?.status?.version).to.equal(undefined)
     await bench.client.remove(SecretVault.resource, { namespace: other, name: 'safe' })
     await bench.rest()
@@ -326,6 +328,49 @@ describe('the controllers of secret vaults', () => {
     expect(await secrets()).to.include('mounted')
     await pass(2_000)
     expect(await secrets()).not.to.include('mounted')
+  })
+
+  const faults: [sentence: string, fault: () => unknown][] = [
+    ['the Secret that its value came from is not to be taken', () => seedSource('x'.repeat(100_000))],
+    [
+      'it is to be fed by a Secret that is not there',
+      () => change({ valueFrom: { secretName: 'later', key: 'value' } }),
+    ],
+    [
+      'its platform key is missing',
+      () => {
+        keys.retire('first')
+        keys.add('second')
+      },
+    ],
+  ]
+  for (const [sentence, fault] of faults)
+    for (const [what, ends] of [
+      ['is switched off', () => change({ enabled: false })],
+      ['has expired', () => pass(3_601_000)],
+    ] as const)
+      it(`take a value that ${what} from workloads also while ${sentence}`, async () => {
+        await startWithSecret()
+        const expiresOn = new Date(bench.clock.now() + 3_600_000).toISOString()
+        await change({ mountAs: { secretName: 'mounted', key: 'password' }, expiresOn })
+        expect(await secrets()).to.include('mounted')
+        await fault()
+        await bench.rest()
+        expect((await entry())?.status?.phase).not.to.equal('Available')
+        await ends()
+        expect(await secrets()).not.to.include('mounted')
+      })
+
+  it('put data keys under a new platform key also while their source is not to be taken', async () => {
+    await startWithSecret()
+    seedSource('x'.repeat(100_000))
+    await bench.rest()
+    expect((await entry())?.status?.phase).to.equal('ReferenceMissing')
+    keys.add('second')
+    await bench.rest()
+    await pass(10_000)
+    expect(await keyIdStored()).to.equal('second')
+    expect((await entry())?.status?.phase).to.equal('ReferenceMissing')
   })
 
   it('remove everything of a vault that goes, and leave what was not its own', async () => {

@@ -4,8 +4,9 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
-import { pod } from '../../kube/builtin.ts'
+import { pod, storageClass } from '../../kube/builtin.ts'
 import type { Observed, Rights, Workspace } from '../engine/controller.ts'
+import { otherClusterOf } from '../engine/whereabouts.ts'
 import { quotaObservers } from '../quota.ts'
 
 type Planned = KubeObject & { spec: { computePlan?: string; components?: readonly { computePlan?: string }[] } }
@@ -40,6 +41,20 @@ export function workloadObservers(kind: AnyKind): Observed[] {
     ...(kind.runsAnywhere === true ? [projectionObserver(kind)] : []),
     ...quotaObservers(kind),
   ]
+}
+
+/** Triggers resources with volumes when their cluster has another storage class, or one lets volumes grow by now. */
+export function volumeObserver(kind: AnyKind): Observed {
+  return {
+    resource: storageClass,
+    keysOf: (_, records, clusterId) =>
+      records
+        .cache(kind.resource)
+        .list()
+        .filter((each) => otherClusterOf(each, records) === clusterId)
+        .map(keyOf),
+    relevant: (object) => (object as { allowVolumeExpansion?: boolean }).allowVolumeExpansion === true,
+  }
 }
 
 /** Of a cluster its settings and its state count, not each sign of life. */

@@ -84,7 +84,7 @@ function fromSnapshot(execution: Execution, seen: Observed, now: number): Execut
   const looked = { ...execution, snapshot: { ...before, phase, ...(completedAt !== undefined && { completedAt }) } }
   if (phase === 'Completed') return toNextBatch(looked)
   const isLate = now >= Date.parse(before.startedAt ?? '') + SNAPSHOT_LIMIT
-  const message = problem ?? (isLate ? `The snapshot "${before.name}" was not complete in 30 minutes.` : undefined)
+  const message = problem ?? (isLate ? `The snapshot "${before.name}" did not complete within 30 minutes.` : undefined)
   if (message === undefined) return looked
   return paused(looked, seen, { code: 'SnapshotFailed', message, canSkipSnapshot: mayGoWithoutSnapshot(execution) })
 }
@@ -159,7 +159,7 @@ function done(execution: Execution, batch: Batch, now: number): Execution {
 function timedOut(execution: Execution, batch: Batch, now: number): Execution {
   const late = batch.components.find(({ state }) => state === 'Applying')
   const ends = withBatch(execution, { ...batch, state: 'Failed', finishedAt: timestamp(now) })
-  const message = `Batch ${batch.index} was not done in ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
+  const message = `Batch ${batch.index} did not finish within ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
   return failed(ends, { code: 'BatchTimeout', message, component: late?.name }, now)
 }
 

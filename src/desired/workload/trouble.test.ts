@@ -73,13 +73,13 @@ describe('why a component does not run', () => {
       'the process ends',
       [container({ state: { terminated: { reason: 'Error', exitCode: 3 } } })],
       {},
-      `${crash} ends with exit code 3 again and again: its log says more.`,
+      `${crash} ends with exit code 3 again and again: see its log.`,
     ],
     [
       'the process ended often',
       [waiting('CrashLoopBackOff', { lastState: { terminated: { reason: 'Error', exitCode: 1 } } })],
       {},
-      `${crash} ends with exit code 1 again and again: its log says more.`,
+      `${crash} ends with exit code 1 again and again: see its log.`,
     ],
     [
       'its command is not in the image',
@@ -91,7 +91,7 @@ describe('why a component does not run', () => {
       'its image would run as root',
       [waiting('CreateContainerConfigError', {}, 'container has runAsNonRoot and image will run as root')],
       {},
-      'ConfigurationInvalid: A container of component "web" cannot be made: its image runs as root or names its user: set runAsUser.',
+      'ConfigurationInvalid: A container of component "web" cannot be created: its image runs as root or names its user: set runAsUser.',
     ],
     [
       'no node has memory left',
@@ -121,7 +121,7 @@ describe('why a component does not run', () => {
       'it never gets ready',
       [container({ state: { running: {} }, ready: false, started: true })],
       failing('Progressing', 'False', 'ProgressDeadlineExceeded'),
-      'PartiallyAvailable: A container of component "web" runs, but its readiness probe has not succeeded. What served before goes on.',
+      'PartiallyAvailable: A container of component "web" runs, but its readiness probe has not succeeded. The previous version keeps serving.',
     ],
     [
       'only a pod that leaves is in trouble',

@@ -117,7 +117,7 @@ function containerTrouble({ what, image, memoryLimit }: Asked, { state = {}, las
   if (CREATE_TROUBLE.has(word)) {
     const isRoot = waiting?.message?.includes('runAsNonRoot') === true
     const why = isRoot ? 'its image runs as root or names its user: set runAsUser' : `the node answers ${word}`
-    return stalled('ConfigurationInvalid', `A container of ${what} cannot be made: ${why}.`)
+    return stalled('ConfigurationInvalid', `A container of ${what} cannot be created: ${why}.`)
   }
   const ended =
     terminated ?? (word === 'CrashLoopBackOff' || word === 'RunContainerError' ? lastState?.terminated : undefined)
@@ -131,7 +131,7 @@ function containerTrouble({ what, image, memoryLimit }: Asked, { state = {}, las
   if (terminated === undefined && word !== 'CrashLoopBackOff') return undefined
   if (ready === true) return undefined
   const code = ended?.exitCode === undefined ? '' : ` with exit code ${ended.exitCode}`
-  return degraded('CrashLooping', `A container of ${what} ends${code} again and again: its log says more.`)
+  return degraded('CrashLooping', `A container of ${what} ends${code} again and again: see its log.`)
 }
 
 function placementTrouble(asked: Asked, pod: LivePod): Outcome | undefined {
@@ -160,7 +160,7 @@ export function placementWords(
   if (/persistentvolumeclaim|volume/i.test(message) && missingClass !== undefined)
     return `The cluster has no storage class "${missingClass}" for the volumes of ${what}.`
   if (/persistentvolumeclaim|volume/i.test(message)) return `No node can take ${what} together with its volumes yet.`
-  return `No node takes ${what} now.`
+  return `No node can take ${what} now.`
 }
 
 function creationTrouble({ what }: Asked, workload: Rollout | undefined): Outcome | undefined {
@@ -183,8 +183,8 @@ function deadlineTrouble(
   workload: Rollout | undefined,
 ): Outcome | undefined {
   if (!isGivenUp(workload)) return undefined
-  const why = unreadyWords(what, containers) ?? `The rollout of ${what} does not come further.`
-  return degraded('PartiallyAvailable', `${why} What served before goes on.`)
+  const why = unreadyWords(what, containers) ?? `The rollout of ${what} makes no progress.`
+  return degraded('PartiallyAvailable', `${why} The previous version keeps serving.`)
 }
 
 /**

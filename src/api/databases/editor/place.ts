@@ -70,12 +70,12 @@ const SENTENCES: Readonly<Partial<Record<SqlFaultReason, string>>> = {
   Unreachable: 'The database does not answer.',
   Unauthorized: 'The database does not accept the login of the editor.',
   DatabaseNotFound: 'The engine has no such database yet, or none that the login of the editor may open.',
-  InvalidValue: 'The engine does not take a value for the type of its column.',
-  UnknownColumn: 'A column is not there any more.',
-  ColumnNotWritable: 'The engine fills a column in by itself.',
+  InvalidValue: 'The engine does not accept a value for the type of its column.',
+  UnknownColumn: 'A column no longer exists.',
+  ColumnNotWritable: 'The engine generates the value of a column.',
   DuplicateKey: 'Another row has this key.',
   ConstraintViolation: 'A constraint of the table refuses it.',
-  Timeout: 'The engine was not done in time.',
+  Timeout: 'The engine did not finish in time.',
   Deadlock: 'Another transaction holds the rows; try again.',
 }
 

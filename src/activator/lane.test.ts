@@ -1,0 +1,37 @@
+import { expect } from 'chai'
+import { ManualClock } from '../../test/make/clock.ts'
+import { Bound, Lane, type NoPlace } from './lane.ts'
+
+const limits = { concurrency: 1, minReplicas: 0, maxReplicas: 5, idle: 60_000, enabled: true }
+
+describe('a lane whose function is gone', () => {
+  const open = () => {
+    const clock = new ManualClock()
+    const asked: number[] = []
+    const lane = new Lane(limits, {
+      clock,
+      bound: new Bound(50),
+      desired: 1,
+      onDesired: (desired) => asked.push(desired),
+    })
+    lane.update(limits, ['10.0.0.1:8080'])
+    return { clock, asked, lane }
+  }
+
+  it('sets no timer and asks for no copies when its last calls end', async () => {
+    const { clock, asked, lane } = open()
+    const place = await lane.take(new AbortController().signal)
+    lane.close()
+    place.release()
+    expect(clock.pending).to.equal(0)
+    await clock.advance(3_600_000)
+    expect(asked).to.deep.equal([])
+  })
+
+  it('takes no call any more', async () => {
+    const { clock, lane } = open()
+    lane.close()
+    const refused = await lane.take(new AbortController().signal).catch((error: NoPlace) => error.why)
+    expect([refused, clock.pending]).to.deep.equal(['gone', 0])
+  })
+})

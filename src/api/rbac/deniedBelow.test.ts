@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformUser } from '../../crds/identity.ts'
+import { DenyAssignment, JitRequest, RoleAssignment } from '../../crds/rbac.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+
+const WHOLE = `/boundaries/${BOUNDARY}`
+const GROUP = `${WHOLE}/resourcegroups/shop`
+const OUTER = boundaryNamespace(BOUNDARY)
+
+/** kubectl asks for the right at the scope of the assignment: so does REST. */
+describe('a deny of the right to give roles, at a group', () => {
+  let shop: Awaited<ReturnType<typeof startShop>>
+  let held: string
+  beforeEach(async () => {
+    shop = await startShop()
+    held = randomUUID()
+    shop.grant(held, 'Owner', WHOLE)
+    shop.put(PlatformUser, OWNER, { userName: 'owner' }, SYSTEM_NAMESPACE)
+    const deny = { principalId: held, principalType: 'User', scope: GROUP, scopeIncarnation: 'life' }
+    shop.put(DenyAssignment, randomUUID(), { ...deny, actions: ['rbac/members/write'] }, OUTER)
+  })
+  afterEach(() => shop.stop())
+
+  it('holds for an assignment there, and for none elsewhere', async () => {
+    const give = async (scope: string, as = held) => {
+      const body = { principalId: OWNER, roleDefinitionName: 'Reader', scope }
+      return (await shop.ask('post', `${WHOLE}/providers/authorization/roleAssignments`, as).send(body)).status
+    }
+    expect(await give(GROUP)).to.equal(403)
+    const { items } = await shop.client.list(RoleAssignment.resource)
+    expect(items.filter(({ spec }) => (spec as { scope: string }).scope === GROUP)).to.deep.equal([])
+    expect([await give(WHOLE), await give(GROUP, OWNER)]).to.deep.equal([201, 201])
+  })
+
+  it('holds for a request that asks for a role there', async () => {
+    const group = await shop.client.get(ResourceGroup.resource, { namespace: OUTER, name: 'shop' })
+    const scopeIncarnation = group.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
+    const decide = async (scope: string, as = held) => {
+      const [id, principalId] = [randomUUID(), randomUUID()]
+      shop.put(PlatformUser, principalId, { userName: 'asks' }, SYSTEM_NAMESPACE)
+      const role = { roleDefinitionName: 'Reader', scope, scopeIncarnation, justification: 'work' }
+      shop.put(JitRequest, id, { principalId, principalType: 'User', ...role }, OUTER)
+      const path = `${WHOLE}/providers/authorization/jitRequests/${id}/approve`
+      return (await shop.ask('post', path, as).send({})).status
+    }
+    expect(await decide(GROUP)).to.equal(403)
+    expect(await decide(GROUP, OWNER)).to.equal(200)
+  })
+})

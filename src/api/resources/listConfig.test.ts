@@ -1,0 +1,22 @@
+import { expect } from 'chai'
+import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+
+describe('the plans that a config offers', () => {
+  it('come in the order of the list of plans, in which case does not count', async () => {
+    const server = await startShop()
+    try {
+      const sizes = { cpuRequest: '1', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi' }
+      for (const displayName of ['beta', 'Gamma', 'alpha', 'Alpha'])
+        server.put(ComputePlan, `plan-${displayName.charCodeAt(0)}`, { family: 'App', displayName, ...sizes })
+      const listed = await server.ask('get', `/boundaries/${BOUNDARY}/resources/appcomputeplans`)
+      const path = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/apps/config`
+      const { body: config } = await server.ask('get', path)
+      const idsOf = (plans: { id: string }[]) => plans.map(({ id }) => id)
+      expect(idsOf(config.plans)).to.have.length.above(3)
+      expect(idsOf(config.plans)).to.deep.equal(idsOf(listed.body.items))
+    } finally {
+      await server.stop()
+    }
+  })
+})

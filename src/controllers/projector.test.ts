@@ -1,0 +1,80 @@
+import { expect } from 'chai'
+import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { groupNamespace } from '../core/names.ts'
+import { boundaryNamespaceObject } from '../core/namespaces.ts'
+import type { KubeObject } from '../core/object.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import { RoleAssignment } from '../crds/rbac.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { namespace, networkPolicy, persistentVolumeClaim, roleBinding } from '../kube/builtin.ts'
+import { withProjection } from './projector.ts'
+import { resourceGroupController } from './resourcegroups.ts'
+
+const HOME = `boundary-${BOUNDARY_ID}`
+const SPACE = groupNamespace(BOUNDARY_ID, 'orders')
+const HOUR = 3_600_000
+
+describe('rights in the namespace of a group', () => {
+  let bench: ControllerBench
+  beforeEach(async () => {
+    bench = new ControllerBench([withProjection(resourceGroupController(), true)])
+    const life = { annotations: { [INCARNATION_ANNOTATION]: 'of-the-boundary' } }
+    const boundary = bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Shop', quota: {}, tags: {} }, life)
+    bench.client.seed(namespace, boundaryNamespaceObject(boundary))
+    bench.seed(ResourceGroup, 'orders', { quota: {}, tags: {} }, { namespace: HOME })
+    assign('for-ever', 'ann')
+    assign('hour', 'bob', { expiresAt: new Date(bench.clock.now() + HOUR).toISOString() })
+    await bench.start()
+    expect(await people()).to.deep.equal(['p:ann', 'p:bob'])
+  })
+  afterEach(() => bench.stop())
+
+  function assign(name: string, principalId: string, more: object = {}): void {
+    const scope = `/boundaries/${BOUNDARY_ID}`
+    const spec = { principalId, principalType: 'User', roleDefinitionName: 'Reader', scope, ...more }
+    const annotations = { [SCOPE_INCARNATION_ANNOTATION]: 'of-the-boundary' }
+    bench.seed(RoleAssignment, name, spec, { namespace: HOME, annotations })
+  }
+  async function people(): Promise<string[]> {
+    type Bound = KubeObject & { subjects?: { kind: string; name: string }[] }
+    const { items } = await bench.client.list<Bound>(roleBinding, { namespace: SPACE })
+    return items
+      .flatMap(({ subjects = [] }) => subjects.flatMap(({ kind, name }) => (kind === 'User' ? [name] : [])))
+      .sort()
+  }
+
+  const obstacles: [sentence: string, obstacle: () => Promise<unknown>][] = [
+    [
+      'something in it is in the way of its controller',
+      async () => {
+        const ref = { namespace: SPACE, name: 'freehold-default' }
+        await bench.client.remove(networkPolicy, ref)
+        bench.client.seed(networkPolicy, { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: ref })
+      },
+    ],
+    [
+      'its deletion is held up',
+      async () => {
+        const metadata = {
+          namespace: SPACE,
+          name: 'kept',
+          annotations: { [RETAINED_FOR_ANNOTATION]: 'VectorCluster/x' },
+        }
+        bench.client.seed(persistentVolumeClaim, { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
+        await bench.client.remove(ResourceGroup.resource, { namespace: HOME, name: 'orders' })
+      },
+    ],
+  ]
+  for (const [sentence, obstacle] of obstacles)
+    it(`end when they are taken away or their time is over, also while ${sentence}`, async () => {
+      await obstacle()
+      await bench.rest()
+      await bench.client.remove(RoleAssignment.resource, { namespace: HOME, name: 'for-ever' })
+      await bench.rest()
+      expect(await people()).to.deep.equal(['p:bob'])
+      await bench.clock.advance(HOUR)
+      await bench.rest()
+      expect(await people()).to.deep.equal([])
+    })
+})
