@@ -6,6 +6,7 @@ import { sourceSecretName } from '../contracts/sources/providers.ts'
 import { sha256 } from '../core/names.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { PlatformApp } from '../crds/apps.ts'
+import { DeploymentRecord } from '../crds/deployments.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { secret } from '../kube/builtin.ts'
 import { sourceController } from './sources.ts'
@@ -200,6 +201,37 @@ describe('the controller of deployment sources', () => {
       await bench.rest()
       expect(await apps()).to.deep.equal(['main'])
     })
+
+    it('until the one that they are of has no deployment source any more, or another repository', async () => {
+      const own = { namespace: groupSpace, name: 'shop' }
+      await tell(push('feature/a'))
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { repositoryUrl: `${url}-other` } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { repositoryUrl: url } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { deploymentSourceId: null } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    it('until the deployment source is deleted', async () => {
+      await tell(push('feature/a'))
+      await bench.client.remove(DeploymentSource.resource, { namespace: space, name: ID })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    for (const reason of ['Invalid', 'Forbidden'] as const)
+      it(`and deploys what is pushed also where a preview is refused as ${reason}`, async () => {
+        bench.client.fail('create', PlatformApp.resource, reason, 1_000)
+        await tell(push('feature/a'), push('main'))
+        expect(await apps()).to.deep.equal(['main'])
+        const { items } = await bench.client.list<DeploymentRecord & KubeObject>(DeploymentRecord.resource)
+        expect(items.map(({ spec }) => spec.branch)).to.deep.equal(['main'])
+      })
 
     it('until the pattern is taken away, and never of somebody else', async () => {
       const name = `shop-${sha256('feature/a').slice(0, 8)}`

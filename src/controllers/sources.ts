@@ -21,7 +21,7 @@ import { DeploymentSource } from '../crds/sources.ts'
 import { sourceOf, WITH_SOURCES } from '../desired/sources.ts'
 import { namespace, secretMetadata } from '../kube/builtin.ts'
 import { putSecret, secretOwner } from '../kube/putSecret.ts'
-import { keepPreviews, PREVIEW_RIGHTS } from './deployments/previews.ts'
+import { endPreviews, keepPreviews, PREVIEW_RIGHTS, previewSources } from './deployments/previews.ts'
 import { deployPushed } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
@@ -53,7 +53,7 @@ export const sourceController = controllerWith(
   ({ port, circuit }: SourceOptions) => {
     return {
       reconcile: steps(tellWhatHolds, keepPreviews, deployPushed, openCircuit, checkProvider),
-      finalize: steps(closeCircuit),
+      finalize: steps(endPreviews, closeCircuit),
     }
 
     function openCircuit(pass: SourcePass): Outcome | Promise<Outcome> {
@@ -139,9 +139,9 @@ function tellWhatHolds(pass: SourcePass): Outcome {
 }
 
 function concernedSources(resource: KubeObject, records: Workspace): string[] {
-  const id = sourceOf(resource)
+  const ids = [sourceOf(resource), ...previewSources(resource, records)]
   const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list()
-  return sources.filter(({ metadata }) => metadata.name === id).map(keyOf)
+  return sources.filter(({ metadata }) => ids.includes(metadata.name)).map(keyOf)
 }
 
 function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace): string[] {
