@@ -17,6 +17,8 @@ import { collection } from '../resources/collection/collection.ts'
 import type { Home } from '../resources/collection/homes.ts'
 import type { Made } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { namedHolders, shownHolders } from '../resources/holders.ts'
+import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { findResource, locate } from '../resources/places.ts'
 import { COLLECTION, isBackedUp, type RelationalObject } from './record.ts'
@@ -122,6 +124,22 @@ function inUse(message: string, usedBy: { collection: string; resourceGroup: str
   return new PlatformError('IN_USE', message, { usedBy })
 }
 
+/** Databases of other groups are among them, which the caller may not be able to read. */
+function restoredFrom(
+  context: Remove,
+  { spec }: SnapshotObject,
+  restoring: readonly RelationalObject[],
+): PlatformError {
+  const { services, parameters } = context
+  const holders = restoring.flatMap((object) => {
+    const { resourceGroup = null } = ownerOfNamespace(services, object.metadata.namespace ?? '') ?? {}
+    return resourceGroup === null ? [] : [{ kind: RelationalCluster, object, resourceGroup }]
+  })
+  const shown = shownHolders(context as Context, parameters.boundaryId ?? '', holders)
+  const { usedBy, words } = namedHolders(shown, restoring.length)
+  return inUse(`Snapshot "${spec.name}" is being restored from.${words}`, usedBy)
+}
+
 /** What a database made from it needs at least, in thousandths of a byte. */
 export function leastStorage({ status }: SnapshotObject): bigint {
   return status?.storageSize === undefined ? 0n : parseQuantity(status.storageSize)
@@ -219,8 +237,7 @@ async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: Sna
     .peekAll(RelationalCluster)
     .filter(({ spec, status }) => spec.restoreFrom?.snapshotId === snapshot.metadata.name && !status?.firstReadyAt)
   if (restoring.length > 0) {
-    const users = restoring.map(({ metadata: { name } }) => user(name))
-    throw inUse(`Snapshot "${snapshot.spec.name}" is being restored from.`, users)
+    throw restoredFrom(context, snapshot, restoring)
   }
   const siblings = await snapshotsOf(context, home, context.fresh)
   if (!isLastBase(snapshot, siblings, home.owner?.status?.serverName)) return false
