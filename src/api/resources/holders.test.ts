@@ -90,7 +90,9 @@ describe('what uses something, to whoever may not read all of it', () => {
     },
     'the removal of a boundary': {
       ...{ path: WHOLE, method: 'delete' },
-      put: () => [held, OWNER].forEach((each) => shop.grant(each, 'Platform Owner', '/')),
+      put: () => {
+        for (const each of [held, OWNER]) shop.grant(each, 'Platform Owner', '/')
+      },
       named: ({ resourceGroups }) =>
         (resourceGroups as string[]).map((name) => (name === 'shop' ? 'site' : 'salaries')),
     },
