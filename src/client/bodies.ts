@@ -88,7 +88,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/sqlclusters/{name}/editor/tables/{schema}/{table}/rows": [
     {"name":"values","type":"map of any","isRequired":true,"about":"Value of each column, by its name"},
-    {"name":"ifVersion","type":"string, 1 to 64 characters","about":"Version that the row was read with: refused if it has changed since; not compared when absent"},
+    {"name":"ifVersion","type":"string, 1 to 64 characters","about":"Version that the row was read with: refused if it has changed since; not compared when absent; needs the permission to read rows"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}": [
     {"name":"clusterId","type":"uuid","about":"Id of the PlatformCluster that it is on; the platform's own when absent; immutable"},
@@ -571,7 +571,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows": [
     {"name":"values","type":"map of any","isRequired":true,"about":"Value of each column, by its name"},
-    {"name":"ifVersion","type":"string, 1 to 64 characters","about":"Version that the row was read with: refused if it has changed since; not compared when absent"},
+    {"name":"ifVersion","type":"string, 1 to 64 characters","about":"Version that the row was read with: refused if it has changed since; not compared when absent; needs the permission to read rows"},
   ],
 }
 

@@ -1,14 +1,17 @@
 import { expect } from 'chai'
 import {
   type CrosslinkExposure,
+  type CrosslinkReport,
   type CrosslinkSite,
   type Grant,
   type GrantEntries,
   grantFor,
   isKnownEverywhere,
+  withReport as merged,
+  newestGrant,
+  type StoredReport,
   withConflicts,
   withGrant,
-  withReport,
 } from './crosslink.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2027, 0, 1, 0, minute)).toISOString()
@@ -27,6 +30,8 @@ const exposure = (clusterId: string, more: Partial<CrosslinkExposure> = {}): Cro
   },
   ...more,
 })
+const LATER = Date.UTC(2027, 0, 2)
+const withReport = (known: StoredReport, told: CrosslinkReport, now = LATER) => merged(known, told, now)
 const report = (minute: number, sites: CrosslinkSite[], exposures: CrosslinkExposure[] = []) => ({
   ...{ observedAtUtc: at(minute), sites, exposures },
 })
@@ -52,6 +57,43 @@ describe('a report of a site', () => {
 
   it('changes nothing if something newer is known', () => {
     expect(withReport(one, report(4, [site('a', { status: 3 })]))).to.deep.equal(one)
+  })
+
+  it('is heard again after one of a clock that went ahead', () => {
+    const now = Date.parse(at(10))
+    const ahead = { ...report(0, [site('a')]), observedAtUtc: '2099-01-01T00:00:00Z' }
+    const told = withReport(one, ahead, now)
+    expect(told.sites.map(({ observedAtUtc }) => Date.parse(observedAtUtc))).to.deep.equal([now])
+    expect(withReport(told, report(11, [site('a', { status: 2 })]), Date.parse(at(11))).sites[0]?.status).to.equal(2)
+    // What an earlier version kept.
+    const kept = { sites: [{ ...site('a'), observedAtUtc: '2099-01-01T00:00:00Z' }] }
+    expect(withReport(kept, report(11, [site('a', { status: 2 })]), Date.parse(at(11))).sites[0]?.status).to.equal(2)
+  })
+
+  it('takes no more room than an object has, whatever it says and in whichever letters', () => {
+    const long = {
+      namespace: '\u{10348}'.repeat(120),
+      podSelector: '\u20ac'.repeat(1024),
+      statusReason: '"'.repeat(1024),
+    }
+    const many = (id: string) => Array.from({ length: 500 }, () => exposure(id, long))
+    const told = ['a', 'b', 'c'].reduce(
+      (known, id) => withReport(known, report(6, [site(id, { statusReason: long.podSelector })], many(id))),
+      one,
+    )
+    expect(Buffer.byteLength(JSON.stringify(told))).to.be.below(1_048_576)
+  })
+
+  it('pushes out nothing of other sites', () => {
+    const many = (id: string, count: number) =>
+      Array.from({ length: count }, (_, at) => exposure(id, { routingKey: `${id}-${at}` }))
+    const two = ['a', 'b'].reduce((known, id) => withReport(known, report(6, [site(id)], many(id, 500))), one)
+    const all = withReport(two, report(6, [site('c')], many('c', 20)))
+    const count = (id: string) => all.exposures.filter(({ clusterId }) => clusterId === id).length
+    expect([count('a'), count('b'), count('c')]).to.deep.equal([490, 490, 20])
+    const large = [...many('a', 400).map((each) => ({ ...each, statusReason: 'x'.repeat(3000) }))]
+    const beside = withReport(withReport({}, report(6, [site('a')], large)), report(6, [site('b')], many('b', 20)))
+    expect(beside.exposures.filter(({ clusterId }) => clusterId === 'b')).to.have.length(20)
   })
 
   it('says nothing of exposures of other sites', () => {
@@ -98,6 +140,26 @@ describe('grants', () => {
     const found = grantFor(given, clusterId, now)
     return { code: found?.grant.code, entries: found?.taken === undefined ? given : { ...given, taken: found.taken } }
   }
+
+  it('that somebody has broken are none, and those beside them are good', () => {
+    for (const text of [
+      '{',
+      '{}',
+      'null',
+      '[null]',
+      '[{}]',
+      '["one"]',
+      '[{"code":1,"expiresUtc":"2099-01-01T00:00:00Z"}]',
+    ]) {
+      const broken = { reported: text, issued: text, taken: text }
+      expect(newestGrant(broken, now), text).to.equal(undefined)
+      expect(grantFor(broken, 'a', now), text).to.equal(undefined)
+      expect(withGrant(text, grant('three', 30), now), text).to.include('"three"')
+      expect(grantFor({ ...broken, reported: entries.reported ?? '' }, 'a', now)?.grant.code, text).to.equal('two')
+    }
+    expect(newestGrant({ issued: entries.reported ?? '' }, now)?.code).to.equal('two')
+    expect(newestGrant({ issued: entries.reported ?? '' }, Date.parse(at(21)))).to.equal(undefined)
+  })
 
   it("that are over are nobody's, and forgotten with the next", () => {
     expect(take({ reported: withGrant(undefined, grant('one', 5), 0) }, 'a').code).to.equal(undefined)

@@ -1,3 +1,5 @@
+import { timestamp } from '../core/clock.ts'
+import { isRecord } from '../core/isRecord.ts'
 import { parsedJson } from '../core/parsedJson.ts'
 
 /** What the facade, agents and the controller agree on about links between the clusters of a boundary. */
@@ -19,6 +21,8 @@ export const GRANT_LIFETIME = 600_000
 export const ROTATION_LIMIT = 86_400_000
 const MOST_SITES = 100
 const MOST_EXPOSURES = 1000
+/** Bytes of sites and exposures: the object that they are kept in has at most 1.5 MiB, with an authority of up to 64 KiB. */
+const MOST_BYTES = 1_000_000
 
 export type CrosslinkSite = {
   readonly clusterId: string
@@ -55,31 +59,61 @@ export type KnownReport = {
   readonly exposures: NonNullable<StoredReport['exposures']>
 }
 
-const ageOf = (time: string | undefined) => (time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(time))
+/** The clock of a site may go ahead: what it told at a time to come, it told now. Later reports of it are news all the same. */
+const timeOf = (time: string | undefined, now: number) =>
+  time === undefined ? Number.NEGATIVE_INFINITY : Math.min(Date.parse(time), now)
 
 /**
  * What is known once a report is in. A report speaks of its own sites and what they expose, and replaces all that was known of
  * them; of a site that has told something newer it is ignored.
+ *
+ * @param now the milliseconds since 1970
  */
-export function withReport({ sites = [], exposures = [] }: StoredReport, report: CrosslinkReport): KnownReport {
-  const { observedAtUtc } = report
+export function withReport(
+  { sites = [], exposures = [] }: StoredReport,
+  report: CrosslinkReport,
+  now: number,
+): KnownReport {
+  const isAhead = Date.parse(report.observedAtUtc) > now
+  const observedAtUtc = isAhead ? timestamp(now) : report.observedAtUtc
   const known = new Map(sites.map((site) => [site.clusterId, site]))
-  const isNews = (clusterId: string) => ageOf(known.get(clusterId)?.observedAtUtc) <= ageOf(observedAtUtc)
+  const isNews = (clusterId: string) =>
+    timeOf(known.get(clusterId)?.observedAtUtc, now) <= timeOf(report.observedAtUtc, now)
   const told = report.sites.filter(({ clusterId }) => isNews(clusterId))
   for (const site of told) {
     const linkStatus = site.role === SITE_ROLE.hub ? LINK_STATUS.notApplicable : site.linkStatus
     known.set(site.clusterId, { ...site, linkStatus, observedAtUtc })
   }
   const spoken = new Set(told.map(({ clusterId }) => clusterId))
-  const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
-    list.toSorted((one, other) => (one.clusterId < other.clusterId ? -1 : one.clusterId > other.clusterId ? 1 : 0))
-  return {
-    sites: byId([...known.values()]).slice(0, MOST_SITES),
-    exposures: byId([
-      ...exposures.filter(({ clusterId }) => !spoken.has(clusterId)),
-      ...report.exposures.filter(({ clusterId }) => spoken.has(clusterId)),
-    ]).slice(0, MOST_EXPOSURES),
+  const kept = byId([...known.values()]).slice(0, MOST_SITES)
+  const all = [
+    ...exposures.filter(({ clusterId }) => !spoken.has(clusterId)),
+    ...report.exposures.filter(({ clusterId }) => spoken.has(clusterId)),
+  ]
+  return { sites: kept, exposures: fairly(all, MOST_BYTES - bytesOf(kept)) }
+}
+
+const byId = <T extends { clusterId: string }>(list: readonly T[]) =>
+  list.toSorted((one, other) => (one.clusterId < other.clusterId ? -1 : one.clusterId > other.clusterId ? 1 : 0))
+
+const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
+
+/** As many as there is room for. Clusters take turns with one each, so that none pushes out what is of another. */
+function fairly(exposures: readonly CrosslinkExposure[], mostBytes: number): CrosslinkExposure[] {
+  const turns = new Map<string, number>()
+  const waiting = byId(exposures).map((exposure) => {
+    const turn = turns.get(exposure.clusterId) ?? 0
+    turns.set(exposure.clusterId, turn + 1)
+    return { exposure, turn }
+  })
+  let left = mostBytes
+  const kept: CrosslinkExposure[] = []
+  for (const { exposure } of waiting.toSorted((one, other) => one.turn - other.turn)) {
+    left -= bytesOf(exposure) + 1
+    if (left < 0 || kept.length >= MOST_EXPOSURES) break
+    kept.push(exposure)
   }
+  return byId(kept)
 }
 
 /** Two that share a routing key, or a service name and port, cannot both be published; so neither is. */
@@ -112,10 +146,12 @@ export type GrantEntries = { readonly reported?: string; readonly issued?: strin
 
 const MOST_GRANTS = 20
 
-/** An entry that somebody has broken holds nothing. */
+/** An entry that somebody has broken holds nothing, or only what is whole of it. */
 function listOf<T>(text: string | undefined): T[] {
   const read = parsedJson(text ?? '[]')
-  return Array.isArray(read) ? read : []
+  const isWhole = (each: unknown) =>
+    isRecord(each) && typeof each.code === 'string' && typeof each.expiresUtc === 'string'
+  return Array.isArray(read) ? read.filter(isWhole) : []
 }
 
 const isOpen = (now: number) => (each: { expiresUtc: string }) => Date.parse(each.expiresUtc) > now
@@ -123,6 +159,11 @@ const isOpen = (now: number) => (each: { expiresUtc: string }) => Date.parse(eac
 /** The entry with one more; those that are over are forgotten. */
 export function withGrant(entry: string | undefined, grant: Grant, now: number): string {
   return JSON.stringify([...listOf<Grant>(entry).filter(isOpen(now)), grant].slice(-MOST_GRANTS))
+}
+
+/** The grant that the hub made last; undefined if that is over. */
+export function newestGrant({ issued }: GrantEntries, now: number): Grant | undefined {
+  return listOf<Grant>(issued).filter(isOpen(now)).at(-1)
 }
 
 type Taken = { readonly clusterId: string; readonly code: string; readonly expiresUtc: string }

@@ -148,10 +148,25 @@ describe('the controller of deployment sources', () => {
     expect(await bench.find(DeploymentSource.resource, ID, space)).to.equal(undefined)
   })
 
+  it('stays while something names it that came a moment before its deletion, which the caches may lack', async () => {
+    source({ provider: 'Circuit', baseUrl: HOST, circuit: {} })
+    await bench.start()
+    const app = { sourceKind: 'Repository', repositoryUrl: `${HOST}/a/b`, deploymentSourceId: ID }
+    bench.seed(PlatformApp, 'site', app, { namespace: groupSpace })
+    await bench.client.remove(DeploymentSource.resource, { namespace: space, name: ID })
+    await bench.rest()
+    expect(await status()).to.include({ phase: 'DeletionBlocked' })
+    expect(circuit.accounts.size).to.equal(1)
+    await bench.client.remove(PlatformApp.resource, { namespace: groupSpace, name: 'site' })
+    await bench.rest()
+    expect(await bench.find(DeploymentSource.resource, ID, space)).to.equal(undefined)
+    expect(circuit.accounts.size).to.equal(0)
+  })
+
   it('says what is missing where the platform runs no Git host', async () => {
     await bench.stop()
     open('none')
-    source({ provider: 'Circuit', baseUrl: HOST })
+    source({ provider: 'Circuit', baseUrl: HOST, circuit: {} })
     await bench.start()
     expect((await status()).phase).to.equal('EngineMissing')
   })

@@ -24,6 +24,7 @@ import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { endPreviews, keepPreviews, PREVIEW_RIGHTS, previewSources } from './deployments/previews.ts'
 import { deployPushed } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { shownOf } from './leaving.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type SourceOptions = { port: Pick<SourcePort, 'check' | 'repositories'>; circuit: CircuitPort }
@@ -53,7 +54,7 @@ export const sourceController = controllerWith(
   ({ port, circuit }: SourceOptions) => {
     return {
       reconcile: steps(tellWhatHolds, keepPreviews, deployPushed, openCircuit, checkProvider),
-      finalize: steps(endPreviews, closeCircuit),
+      finalize: steps(endPreviews, stopWhileNamed, closeCircuit),
     }
 
     function openCircuit(pass: SourcePass): Outcome | Promise<Outcome> {
@@ -114,28 +115,58 @@ export const sourceController = controllerWith(
   },
 )
 
-/** Resources of the same boundary whose code comes from here. One of another boundary that names it holds nothing. */
-function tellWhatHolds(pass: SourcePass): Outcome {
+type Catalogue = BlueprintSource & KubeObject
+
+/** Of these, the resources whose code comes from here. One of another boundary that names it holds nothing. */
+function namesOf(pass: SourcePass, segment: string, objects: readonly KubeObject[]): string[] {
   const { name, namespace: home } = pass.object.metadata
-  const heldBy = WITH_SOURCES.flatMap(({ resource, segment }) =>
-    pass.records
-      .cache(resource)
-      .list()
-      .filter((object) => sourceOf(object) === name)
-      .flatMap(({ metadata }) => {
-        const labels = pass.records.cache(namespace).get(undefined, metadata.namespace ?? '')?.metadata.labels
-        const isHere = boundaryNamespace(labels?.[BOUNDARY_LABEL] ?? '') === home
-        return isHere ? [`${labels?.[GROUP_LABEL]}/${segment}/${metadata.name}`] : []
-      }),
-  )
-  const catalogues = pass.records
-    .cache<BlueprintSource & KubeObject>(BlueprintSource.resource)
-    .list({ namespace: home })
+  return objects
+    .filter((object) => sourceOf(object) === name)
+    .flatMap(({ metadata }) => {
+      const labels = pass.records.cache(namespace).get(undefined, metadata.namespace ?? '')?.metadata.labels
+      const isHere = boundaryNamespace(labels?.[BOUNDARY_LABEL] ?? '') === home
+      return isHere ? [`${labels?.[GROUP_LABEL]}/${segment}/${metadata.name}`] : []
+    })
+}
+
+function cataloguesOf(pass: SourcePass, sources: readonly Catalogue[]): string[] {
+  return sources
     .filter(({ spec }) => isBehind(pass.object, spec))
     .map(({ metadata }) => `blueprintsources/${metadata.name}`)
-  const all = [...heldBy, ...catalogues].sort()
+}
+
+function knownHolders(pass: SourcePass): string[] {
+  const home = { namespace: pass.object.metadata.namespace }
+  const resources = WITH_SOURCES.flatMap(({ resource, segment }) =>
+    namesOf(pass, segment, pass.records.cache(resource).list()),
+  )
+  const catalogues = cataloguesOf(pass, pass.records.cache<Catalogue>(BlueprintSource.resource).list(home))
+  return [...resources, ...catalogues].sort()
+}
+
+function tellWhatHolds(pass: SourcePass): Outcome {
+  const all = knownHolders(pass)
   pass.report({ heldBy: all.length === 0 ? undefined : all.slice(0, HELD_SHOWN) })
   return done()
+}
+
+/** What named the source while its deletion was judged would be left without its code. */
+async function stopWhileNamed(pass: SourcePass): Promise<Outcome> {
+  const names = knownHolders(pass)
+  // The caches may lack the newest ones.
+  if (names.length === 0) {
+    const { client } = pass.records
+    for (const { resource, segment } of WITH_SOURCES)
+      names.push(...namesOf(pass, segment, (await client.list(resource)).items))
+    const home = { namespace: pass.object.metadata.namespace }
+    names.push(...cataloguesOf(pass, (await client.list<Catalogue>(BlueprintSource.resource, home)).items))
+  }
+  pass.report({ heldBy: names.length === 0 ? undefined : names.slice(0, HELD_SHOWN) })
+  if (names.length === 0) return done()
+  return waiting(
+    'DeletionBlocked',
+    `Stopped, because this names the source: ${shownOf(names)}. Change or delete it first.`,
+  )
 }
 
 function concernedSources(resource: KubeObject, records: Workspace): string[] {

@@ -12,6 +12,8 @@ export type Statement = {
   tables: readonly string[]
   /** Drops something, or changes every row of a table. */
   isDestructive: boolean
+  /** Shows or compares what is stored, whatever else it does: who may only write must not read rows by it. */
+  reads: boolean
   /** Why it will not be run; undefined if it may. */
   refusal?: string
 }
@@ -40,10 +42,16 @@ export function needsConfirmation({ statements }: Classification): boolean {
 }
 
 /** What one dialect's parser says about one statement. */
-export type Judgement = { kind: StatementKind; tables: string[]; isDestructive: boolean; refusal?: string }
+export type Judgement = {
+  kind: StatementKind
+  tables: string[]
+  isDestructive: boolean
+  reads: boolean
+  refusal?: string
+}
 
 export function refused(kind: 'Admin' | 'Transaction' | 'Unknown', refusal: string, tables: string[] = []): Judgement {
-  return { kind, tables, isDestructive: false, refusal }
+  return { kind, tables, isDestructive: false, reads: false, refusal }
 }
 
 /** Of a batch whose statements could not be told apart. */

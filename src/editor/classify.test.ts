@@ -200,6 +200,48 @@ const CASES: Case[] = [
   ['deep nesting is refused', ALL, `select ${'('.repeat(5000)}1${')'.repeat(5000)}`, 'Unknown'],
 ]
 
+const READING: [sentence: string, dialects: Dialect[], sql: string, reads: boolean][] = [
+  ['an insert of values', ALL, "insert into t (a, b) values (1, 'x')", false],
+  ['an insert of a parameter', ALL, 'insert into t (a) values (@id)', false],
+  ['an insert of defaults', ['postgresql'], 'insert into t default values', false],
+  ['an update of every row to one value', ALL, 'update t set a = 1', false],
+  ['a delete of every row', ALL, 'delete from t', false],
+  ['an update that looks for rows', ALL, 'update t set a = 1 where b = 2', true],
+  ['a delete that looks for rows', ALL, 'delete from t where b = 2', true],
+  ['an update by another column', ALL, 'update t set a = b', true],
+  ['an update that returns rows', ['postgresql'], 'update t set a = 1 returning *', true],
+  ['an insert that returns rows', ['postgresql', 'mariadb'], 'insert into t (a) values (1) returning b', true],
+  ['a delete that returns rows', ['postgresql', 'mariadb'], 'delete from t returning 1', true],
+  ['an insert of what another table holds', ALL, 'insert into t (a) select b from s', true],
+  ['an insert that counts', ['postgresql'], 'insert into t (a) values ((select count(*) from s))', true],
+  [
+    'an insert that looks at what is there',
+    ['mariadb'],
+    'insert into t (a) values (1) on duplicate key update a = a + 1',
+    true,
+  ],
+  ['a query that locks', ['postgresql', 'mariadb'], 'select a from t for update', true],
+  ['a query that takes a number', ['postgresql'], "select nextval('s'), 1", true],
+  ['a query that sleeps', ['mariadb'], 'select sleep(1), a from t', true],
+  ['a write in WITH', ['postgresql'], 'with x as (insert into t values (1) returning *) select * from x', true],
+  ['a plan of an update that is run', ['postgresql'], 'explain analyze update t set a = 1 where b = 2', true],
+  ['a table made by a query', ['postgresql'], 'create table b as select * from a', true],
+  ['a table made by INTO', ['postgresql', 'mssql'], 'select * into b from a', true],
+  ['a new table', ALL, 'create table t (id int primary key)', false],
+]
+
+describe('whether a statement reads what is stored, whatever else it does', () => {
+  for (const [sentence, dialects, sql, reads] of READING) {
+    for (const dialect of dialects) {
+      it(`${dialect}: ${sentence} ${reads ? 'does' : 'does not'}`, async () => {
+        const { statements } = await classify(dialect, sql, new Set(['id']))
+        expect(statements.map((each) => each.reads)).to.deep.equal([reads])
+        expect(statements[0]).to.not.have.property('refusal')
+      })
+    }
+  }
+})
+
 describe('classification of SQL', () => {
   for (const [sentence, dialects, sql, kinds, more = {}] of CASES) {
     for (const dialect of dialects) {

@@ -132,7 +132,8 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
     !MADE.test(String(tree.keyword ?? (tree.type === 'truncate' || tree.type === 'rename' ? 'table' : '')))
   )
     return refused('Unknown', 'Only tables, indexes, views and sequences can be created, altered and dropped.', tables)
-  return { kind: weighed, tables, isDestructive: destroys(tree, kind, piece) }
+  const isDestructive = destroys(tree, kind, piece)
+  return { kind: weighed, tables, isDestructive, reads: reads(tree, weighed, piece) }
 }
 
 /** Without comments and texts, which may say anything. */
@@ -156,6 +157,21 @@ function intoOf(tree: Node): 'table' | 'elsewhere' | undefined {
     if (into.expr === undefined && into.keyword === undefined) return
     const isTable = into.keyword === undefined && !String(into.expr).startsWith('@')
     found = found === 'elsewhere' || !isTable ? 'elsewhere' : 'table'
+  })
+  return found
+}
+
+/** Words of a write that looks at stored values, as far as the parser may drop them. */
+const READING_WORDS = /^(select|table|with|where|returning|output|using|join|order|limit|top|duplicate)$/i
+
+/** Whether a statement shows or compares what is stored. Of a change of schema only a query that fills a table does. */
+function reads(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {
+  if (kind === 'Read') return true
+  if (kind === 'Ddl') return piece.some(({ kind: word, text }) => word === 'word' && /^select$/i.test(text))
+  let found = piece.some(({ kind: word, text }) => word === 'word' && READING_WORDS.test(text))
+  walk(tree, ({ type, column }) => {
+    // SQL Server's parser takes a parameter for a column.
+    if (type === 'column_ref' && !(typeof column === 'string' && column.startsWith('@'))) found = true
   })
   return found
 }

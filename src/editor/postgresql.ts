@@ -79,6 +79,15 @@ const KINDS: Readonly<Record<string, StatementKind>> = {
   UnlistenStmt: 'Admin',
 }
 
+/** What is in a statement that looks at stored values: the engine itself wants SELECT for these. */
+const READING_NODES = new Set([
+  'ColumnRef',
+  'fromClause',
+  'returningList',
+  'returningClause',
+  'MergeStmt',
+  'CurrentOfExpr',
+])
 const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt'])
 /** Functions that reach the server itself, other sessions or other servers; the logins lack most of the rights anyhow. */
 const SERVER_FUNCTIONS =
@@ -144,6 +153,7 @@ type Survey = {
   whole: boolean
   locks: boolean
   makes: boolean
+  reads: boolean
   grants: boolean
   function: string | undefined
 }
@@ -151,9 +161,16 @@ type Survey = {
 function weigh(name: string, kind: StatementKind, body: Node, found: Survey): Omit<Judgement, 'tables'> {
   if (kind === 'Ddl' || found.makes) {
     const drops = name === 'DropStmt' || name === 'TruncateStmt' || JSON.stringify(body).includes('"AT_Drop')
-    return { kind: 'Ddl', isDestructive: drops || found.whole }
+    // Of a view or an index only the definition names columns; a table made by a query is filled.
+    const reads = found.makes || name === 'CreateTableAsStmt' || name === 'RefreshMatViewStmt'
+    return { kind: 'Ddl', isDestructive: drops || found.whole, reads }
   }
-  return { kind: found.writes || found.locks ? 'Write' : kind, isDestructive: found.whole }
+  const isRead = kind === 'Read'
+  return {
+    kind: found.writes || found.locks ? 'Write' : kind,
+    isDestructive: found.whole,
+    reads: isRead || found.reads,
+  }
 }
 
 /** Walks over the whole tree: a write may stand in any WITH, a function anywhere. */
@@ -165,6 +182,7 @@ function survey(root: Node): Survey {
     whole: false,
     locks: false,
     makes: false,
+    reads: false,
     grants: false,
     function: undefined,
   }
@@ -186,6 +204,7 @@ function look(name: string, child: Node, found: Survey): void {
   if (name === 'lockingClause') found.locks = true
   if (name === 'GrantStmt') found.grants = true
   if (name === 'intoClause') found.makes = true
+  if (READING_NODES.has(name)) found.reads = true
   if (name === 'relation' || name === 'RangeVar') noteTable(child, found)
   if (name === 'CommonTableExpr') found.named.add(String(child.ctename))
   if (name === 'FuncCall') {

@@ -193,6 +193,33 @@ describe('files through pods beside volumes', () => {
     await until('all have ended', () => open === 0)
   })
 
+  for (const [title, answers] of [
+    ['answers what is no answer', ['nonsense', '{"half":']],
+    ['does not answer at all', []],
+  ] as const) {
+    it(`end what was begun where the side of the volumes ${title}`, async () => {
+      let ended = 0
+      const broken: Exec = async () => {
+        const stdout = new PassThrough()
+        stdout.on('error', () => {})
+        stdout.once('close', () => {
+          ended += 1
+        })
+        for (const text of answers) for (const piece of frame(Buffer.from(text))) stdout.write(piece)
+        return { stdout, write: async () => {}, end: () => {} }
+      }
+      const from = podVolumeFiles({
+        ...{ client, exec: broken, image: async () => IMAGE, isPlayed: false, other: () => nobody, answerWithin: 20 },
+      })
+      // More than there are places for.
+      for (let count = 1; count <= 5; count += 1) {
+        const error = (await ask(from, list).catch((caught: unknown) => caught)) as PlatformError
+        expect(error.code, String(error)).to.equal('SERVICE_UNAVAILABLE')
+        await until('it has ended', () => ended === count)
+      }
+    })
+  }
+
   it('come from the cluster that the volumes are on, where nothing of ours owns the pod', async () => {
     const from = podVolumeFiles({
       ...nobody,

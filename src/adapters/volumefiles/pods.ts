@@ -23,11 +23,15 @@ export type PodVolumeFilesOptions = FilesCluster & {
   image: () => Promise<string>
   /** Pods of the platform's own cluster only seem to run. */
   isPlayed: boolean
+  /** Milliseconds for the beginning of an answer, once all is sent. */
+  answerWithin?: number
 }
 
 /** Milliseconds. */
 const START_WITHIN = 45_000
 const LOOK_EVERY = 150
+/** A folder with very many files takes minutes to remove; a volume that hangs takes for ever. */
+const ANSWER_WITHIN = 300_000
 /** Requests that one pod serves at once; each is a process there. */
 const AT_ONCE = 4
 /** Pods that are remembered; of another one it is asked. */
@@ -43,7 +47,13 @@ type Pod = KubeObject & {
 type Job = KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
 
 /** Files through a pod beside the volumes, which is there only while files are asked for. */
-export function podVolumeFiles({ image, isPlayed, other, ...own }: PodVolumeFilesOptions): VolumeFiles {
+export function podVolumeFiles({
+  image,
+  isPlayed,
+  other,
+  answerWithin = ANSWER_WITHIN,
+  ...own
+}: PodVolumeFilesOptions): VolumeFiles {
   const places = new KeyedSemaphore(AT_ONCE)
   /** The pods that answered last, by the name of their Job. */
   const known = recentlyUsed<string, string>(MOST_KNOWN)
@@ -78,9 +88,7 @@ export function podVolumeFiles({ image, isPlayed, other, ...own }: PodVolumeFile
       try {
         const session = await open(place, key, signal)
         session.stdout.once('close', release)
-        const answered = received(session.stdout)
-        send(session, sent(foldersOf(place), request, body)).catch((error: Error) => session.stdout.destroy(error))
-        return await answered
+        return await answerOf(session, sent(foldersOf(place), request, body), answerWithin)
       } catch (error) {
         release()
         if (error instanceof PlatformError || signal.aborted) throw error
@@ -88,6 +96,26 @@ export function podVolumeFiles({ image, isPlayed, other, ...own }: PodVolumeFile
         throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 }, { cause: error })
       }
     },
+  }
+}
+
+/** What does not answer, or with what is no answer, is ended: it would keep its place, and its process in the pod. */
+async function answerOf(session: ExecSession, pieces: AsyncIterable<Buffer>, answerWithin: number) {
+  const { stdout } = session
+  const waiting = new AbortController()
+  const limit = () =>
+    sleep(answerWithin, undefined, { signal: waiting.signal, ref: false }).then(
+      () => stdout.destroy(new Error('The volume does not answer.')),
+      () => {},
+    )
+  send(session, pieces).then(limit, (error: Error) => stdout.destroy(error))
+  try {
+    return await received(stdout)
+  } catch (error) {
+    stdout.destroy()
+    throw error
+  } finally {
+    waiting.abort()
   }
 }
 

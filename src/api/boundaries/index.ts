@@ -7,13 +7,14 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject } from '../../core/namespaces.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { type BoundaryRecord, boundariesWith, boundaryScope } from '../callers/visibility.ts'
+import { type BoundaryRecord, boundariesWith, boundaryScope, groupScope } from '../callers/visibility.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { tenantOfCreator } from '../people/tenants.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
+import { namedHolders } from '../resources/holders.ts'
 import { listConfig } from '../resources/listConfig.ts'
 import { pagedParts } from '../resources/pages.ts'
 import { findBoundary } from '../resources/places.ts'
@@ -60,8 +61,12 @@ async function deleteBoundary(context: Context<'boundaryId'>) {
   // From the API server: what another replica has just accepted must count.
   const groups = await services.records.list(ResourceGroup, { namespace }, { fresh: true })
   if (groups.length > 0) {
-    const resourceGroups = groups.map(({ metadata }) => metadata.name).sort()
-    const message = `Boundary "${boundaryId}" still has resource groups: delete them first.`
+    const isRead = (name: string) =>
+      services.access.isAllowed(caller.principalId, 'resourcegroups/read', groupScope(boundaryId, name))
+    const shown = groups.map(({ metadata }) => metadata.name).filter(isRead)
+    const { usedBy, words } = namedHolders(shown.sort(), groups.length)
+    const resourceGroups = usedBy
+    const message = `Boundary "${boundaryId}" still has resource groups: delete them first.${words}`
     throw new PlatformError('BOUNDARY_NOT_EMPTY', message, { resourceGroups })
   }
   const { isGone } = await services.records.remove(Boundary, { name: boundaryId }, { caller, ifMatch })

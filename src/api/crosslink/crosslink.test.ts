@@ -11,7 +11,7 @@ const FAR = '88888888-8888-4888-8888-888888888888'
 const OTHER = '99999999-9999-4999-8999-999999999999'
 const STRANGE = '66666666-6666-4666-8666-666666666666'
 const HOME = boundaryNamespace(BOUNDARY)
-const NOW = '2027-01-01T00:00:00Z'
+const NOW = '2026-01-01T00:00:00Z'
 const CONTRIBUTOR = '44444444-4444-4444-8444-444444444444'
 
 describe('links between clusters, over REST', () => {
@@ -107,15 +107,15 @@ describe('links between clusters, over REST', () => {
     const report = (clusterId: string, observedAtUtc: string) => ({
       ...{ observedAtUtc, sites: [site(clusterId)], exposures: [exposure(clusterId)] },
     })
-    await call('post', '/status', report(FAR, '2027-01-01T00:00:00Z'))
-    const both = await call('post', '/status', report(OTHER, '2027-01-01T00:01:00Z'))
-    expect(both).to.include({ httpStatus: 200, observedAtUtc: '2027-01-01T00:01:00Z' })
+    await call('post', '/status', report(FAR, '2026-01-01T00:00:00Z'))
+    const both = await call('post', '/status', report(OTHER, '2026-01-01T00:01:00Z'))
+    expect(both).to.include({ httpStatus: 200, observedAtUtc: '2026-01-01T00:01:00Z' })
     expect(both.exposures.map(({ isConflict }: { isConflict: boolean }) => isConflict)).to.deep.equal([true, true])
-    const older = { ...report(FAR, '2026-12-31T00:00:00Z'), exposures: [] }
+    const older = { ...report(FAR, '2025-12-31T00:00:00Z'), exposures: [] }
     expect((await call('post', '/status', older)).exposures).to.have.length(2)
     expect(await call('get', '/status')).to.deep.include({ sites: both.sites, exposures: both.exposures })
     expect(await call('get', '')).to.include({ siteCount: 2, connectedCount: 2, exposureCount: 2, conflictCount: 2 })
-    const strange = await call('post', '/status', report(STRANGE, '2027-01-01T00:02:00Z'))
+    const strange = await call('post', '/status', report(STRANGE, '2026-01-01T00:02:00Z'))
     expect(strange).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED', field: 'sites.0.clusterId' })
   })
 
@@ -161,7 +161,7 @@ describe('links between clusters, over REST', () => {
   })
 
   it('take neither grants nor reports nor a rotation while they are off', async () => {
-    const report = { observedAtUtc: '2027-01-01T00:00:00Z', sites: [], exposures: [] }
+    const report = { observedAtUtc: '2026-01-01T00:00:00Z', sites: [], exposures: [] }
     for (const [path, body] of [
       ['/access-grant', undefined],
       ['/pki/rotate', undefined],

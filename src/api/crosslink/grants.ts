@@ -6,6 +6,7 @@ import {
   type Grant,
   type GrantEntries,
   grantFor,
+  newestGrant,
   SITE_STATUS,
   withGrant,
 } from '../../contracts/crosslink.ts'
@@ -80,8 +81,7 @@ async function issue(context: Here, found: CrosslinkRecord) {
   })
   const look = async () => services.records.peek(BoundaryCrosslink, ref)?.status?.grantIssuedFor === asked
   if (!(await untilChanged(context as Context, look, ISSUED_WITHIN))) throw late('The hub made no grant in time')
-  const { issued } = await entriesOf(context, ref.namespace)
-  const made = (JSON.parse(issued ?? '[]') as Grant[]).at(-1)
+  const made = newestGrant(await entriesOf(context, ref.namespace), services.clock.now())
   if (made === undefined) throw late('The grant has already ended')
   return created(made, HIDDEN)
 }

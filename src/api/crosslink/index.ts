@@ -123,7 +123,7 @@ async function report(context: Here<unknown, z.output<typeof CrosslinkStatusRepo
     for (const [index, { clusterId }] of rows.entries())
       if (!isOn(services, parameters.boundaryId, clusterId)) throw notProjected(`${list}.${index}.clusterId`, clusterId)
   const ref = refOf(parameters)
-  const told = await services.crosslink.reports.record(ref, wordsOf(body))
+  const told = await services.crosslink.reports.record(ref, wordsOf(body), services.clock.now())
   const written = (await services.records.get(BoundaryCrosslink, ref, { fresh: true })) ?? found
   return ok(statusReport(written, timestamp(services.clock.now()), told), { etag: etagOf(written) })
 }

@@ -8,7 +8,7 @@ import { createStatusWriter } from '../records/statusWriter.ts'
 /** Where reports of agents are written down, in the status of the links. */
 export interface CrosslinkReports {
   /** What is known then. @throws PlatformError SERVICE_UNAVAILABLE, CROSSLINK_DISABLED */
-  record(ref: { namespace: string; name: string }, report: CrosslinkReport): Promise<KnownReport>
+  record(ref: { namespace: string; name: string }, report: CrosslinkReport, now: number): Promise<KnownReport>
 }
 
 type Stored = KubeObject & { status?: StoredReport }
@@ -20,9 +20,9 @@ export function createCrosslinkReports(client: Pick<KubeClient, 'get' | 'mergePa
     busy: 'Too many reports at once: send this one again.',
   })
   return {
-    record: (ref, report) =>
+    record: (ref, report, now) =>
       write(ref, ({ status = {} }) => {
-        const next = withReport(status, report)
+        const next = withReport(status, report, now)
         const known = { sites: status.sites ?? [], exposures: status.exposures ?? [] }
         return { answer: next, status: JSON.stringify(next) === JSON.stringify(known) ? undefined : next }
       }),

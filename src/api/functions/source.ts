@@ -98,7 +98,9 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
   refuseWhileDeleting(found.object)
   const runtime = runtimeOf(context as Context, found)
   if (runtime !== undefined && !hasServer(runtime)) throw notBuilt(runtime)
-  refuseForeignCode(found.object.spec, { ...found.at, services, context: context as Context })
+  const judge = (spec: FoundFunction['object']['spec']) =>
+    refuseForeignCode(spec, { ...found.at, services, context: context as Context })
+  judge(found.object.spec)
   const files = await inSlices(readingFiles(body.files))
   const { bytes, hash } = await archiveOf(files)
   refuseTooMuch(context as Context, found, bytes.length)
@@ -118,6 +120,8 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
       ifMatch,
       change: (stored) => {
         refuseWhileDeleting(stored)
+        // Packing and keeping take a while, in which others may have given it a secret.
+        judge(stored.spec)
         // What is built of it already is built of it once.
         return !isKept || stored.spec.source?.hash === hash ? stored.spec : { ...stored.spec, source }
       },

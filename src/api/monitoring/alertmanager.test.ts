@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { makeFacade } from '../../../test/worlds/facade.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { PlatformAlert } from '../../crds/monitoring.ts'
 import { VectorCluster } from '../../crds/vector.ts'
+import type { Context } from '../http/context.ts'
+import { alertmanagerRoute } from './alertmanager.ts'
 
 const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
 const PATH = '/admin/monitoring/alerts/alertmanager'
@@ -47,6 +51,22 @@ describe('what Alertmanager tells', () => {
       .body
     return items.find(({ alertId }: { alertId: string }) => alertId === body.alerts[0]?.fingerprint)
   }
+
+  it('is written no further for one that has hung up, who sends it all again', async () => {
+    const gone = new AbortController()
+    const alerts = Array.from({ length: 3 }, (_, at) => ({
+      ...{ status: 'firing', labels: { alertname: 'Left' }, annotations: {}, fingerprint: `left-${at}` },
+    }))
+    const { services, records } = makeFacade()
+    const create = records.create.bind(records)
+    records.create = async (...given) => {
+      gone.abort()
+      return create(...given)
+    }
+    const caller = { principalId: operator }
+    await alertmanagerRoute.handler({ services, caller, body: { alerts }, signal: gone.signal } as unknown as Context)
+    expect(records.peekAll(PlatformAlert)).to.have.length(1)
+  })
 
   it('is an alert about the resource that the pod belongs to', async () => {
     expect(await tell({ namespace: NAMESPACE, pod: 'vc-main-two-0' })).to.deep.include({

@@ -12,6 +12,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { readResources } from '../resources/contents.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { namedHolders, shownHolders } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { clusterWords, groupsOfBoundary } from '../resources/places.ts'
 
@@ -75,23 +76,20 @@ async function checkCluster({ services }: Context, clusterId: string): Promise<v
 
 /** @throws PlatformError IN_USE */
 async function refuseInUse(
-  { services }: Context,
+  context: Context,
   { spec }: ProjectionRecord,
   { boundaryId }: BoundaryHome,
   left?: Set<string>,
 ) {
+  const { services } = context
   const groups = groupsOfBoundary(services, boundaryId)
   const concerned = groups.filter(({ namespace }) => left?.has(namespace) !== true).map(({ name }) => name)
   const used = (await readResources(services, boundaryId, concerned, true)).filter(
     ({ object }) => (object.spec as { clusterId?: string }).clusterId === spec.clusterId,
   )
   if (used.length === 0) return
-  const usedBy = used.slice(0, 50).map(({ kind, object, resourceGroup }) => ({
-    collection: kind.segment,
-    resourceGroup,
-    name: object.metadata.name,
-  }))
-  const message = `The boundary has resources on cluster "${spec.clusterId}": delete them first.`
+  const { usedBy, words } = namedHolders(shownHolders(context, boundaryId, used), used.length)
+  const message = `The boundary has resources on cluster "${spec.clusterId}": delete them first.${words}`
   throw new PlatformError('IN_USE', message, { usedBy })
 }
 

@@ -9,7 +9,6 @@ import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot, SNAPSHOT_KINDS, SNAPSHOT_METHODS } from '../../crds/relationalSnapshots.ts'
-import { isAllowedNow } from '../callers/visibility.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action } from '../http/route.ts'
@@ -18,8 +17,10 @@ import { collection } from '../resources/collection/collection.ts'
 import type { Home } from '../resources/collection/homes.ts'
 import type { Made } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { namedHolders, shownHolders } from '../resources/holders.ts'
+import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
-import { findResource, groupsOfBoundary, locate } from '../resources/places.ts'
+import { findResource, locate } from '../resources/places.ts'
 import { COLLECTION, isBackedUp, type RelationalObject } from './record.ts'
 
 export type SnapshotObject = RecordOf<typeof RelationalSnapshot>
@@ -123,6 +124,22 @@ function inUse(message: string, usedBy: { collection: string; resourceGroup: str
   return new PlatformError('IN_USE', message, { usedBy })
 }
 
+/** Databases of other groups are among them, which the caller may not be able to read. */
+function restoredFrom(
+  context: Remove,
+  { spec }: SnapshotObject,
+  restoring: readonly RelationalObject[],
+): PlatformError {
+  const { services, parameters } = context
+  const holders = restoring.flatMap((object) => {
+    const { resourceGroup = null } = ownerOfNamespace(services, object.metadata.namespace ?? '') ?? {}
+    return resourceGroup === null ? [] : [{ kind: RelationalCluster, object, resourceGroup }]
+  })
+  const shown = shownHolders(context as Context, parameters.boundaryId ?? '', holders)
+  const { usedBy, words } = namedHolders(shown, restoring.length)
+  return inUse(`A restore from snapshot "${spec.name}" is running.${words}`, usedBy)
+}
+
 /** What a database made from it needs at least, in thousandths of a byte. */
 export function leastStorage({ status }: SnapshotObject): bigint {
   return status?.storageSize === undefined ? 0n : parseQuantity(status.storageSize)
@@ -203,21 +220,6 @@ function snapshotId({ metadata: { uid, annotations } }: RelationalObject, name: 
   return uuidV5(['snapshot', annotations?.[INCARNATION_ANNOTATION] ?? uid, name].join('/'))
 }
 
-/** Databases of any group of the boundary, as far as the caller may read them. */
-async function shownTo({ services, caller, parameters }: Context<string, unknown>, databases: RelationalObject[]) {
-  const { boundaryId = '' } = parameters as Record<string, string>
-  const groups = new Map(groupsOfBoundary(services, boundaryId).map(({ name, namespace }) => [namespace, name]))
-  const shown: { collection: string; resourceGroup: string; name: string }[] = []
-  for (const { metadata } of databases) {
-    const resourceGroup = groups.get(metadata.namespace ?? '')
-    if (resourceGroup === undefined) continue
-    const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/${COLLECTION}/${metadata.name}`
-    if (await isAllowedNow(services, caller.principalId, 'relationalcluster/read', scope))
-      shown.push({ name: metadata.name, collection: COLLECTION, resourceGroup })
-  }
-  return shown
-}
-
 type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
 
 /**
@@ -234,9 +236,7 @@ async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: Sna
   const restoring = context.services.records
     .peekAll(RelationalCluster)
     .filter((database) => isBeingRestored(database, snapshot))
-  if (restoring.length > 0) {
-    throw inUse(`A restore from snapshot "${snapshot.spec.name}" is running.`, await shownTo(context, restoring))
-  }
+  if (restoring.length > 0) throw restoredFrom(context, snapshot, restoring)
   const siblings = await snapshotsOf(context, home, context.fresh)
   if (!isLastBase(snapshot, siblings, home.owner?.status?.serverName)) return false
   if (context.query?.force !== 'true') {

@@ -13,6 +13,7 @@ import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { readResources } from '../resources/contents.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
+import { mayRead } from '../resources/holders.ts'
 import { listConfig } from '../resources/listConfig.ts'
 import { type NameUse, ResourceNameValidationDto, validateName } from '../resources/names.ts'
 import { NamespaceOwnerDto, ownerOfNamespace } from '../resources/namespaceOwner.ts'
@@ -24,7 +25,6 @@ import { type GroupRecord, groupDto, groupShape, groupView, ResourceGroupDto } f
 import {
   boundaryResourcesShape,
   groupResourcesShape,
-  mayRead,
   ResourceSummaryDto,
   readableViews,
   summaryDto,

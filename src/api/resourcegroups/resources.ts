@@ -8,10 +8,11 @@ import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
+import { mayRead } from '../resources/holders.ts'
 import { enumeration, type ListShape, text } from '../resources/paging.ts'
 import { viewMaker } from '../resources/places.ts'
 import { headOf, resourceShape } from '../resources/shape.ts'
-import { actionOf, type ResourceView } from '../resources/types.ts'
+import type { ResourceView } from '../resources/types.ts'
 
 const STATUSES = [...new Set([...RESOURCE_STATES, ...JOB_STATUSES])]
 
@@ -43,13 +44,6 @@ export function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto
   const { computePlan = null, tags = {} } = object.spec as Planned
   const href = resourceScope(boundaryId, resourceGroup, collection, object.metadata.name)
   return { ...headOf(view, collection), status: statusOf(view), computePlan, tags, href }
-}
-
-/** Whether the caller may read this very resource: a role may hold one collection and not another. */
-export function mayRead(context: Context, boundaryId: string, { kind, object, resourceGroup }: GroupResource): boolean {
-  const { access } = context.services
-  const scope = resourceScope(boundaryId, resourceGroup, kind.segment, object.metadata.name)
-  return access.isAllowed(context.caller.principalId, actionOf(kind.actions ?? kind.segment, 'read'), scope)
 }
 
 /** What the caller may read of these resources, ready to be listed. */

@@ -8,6 +8,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { mayReadNamed, namedHolders } from '../resources/holders.ts'
 import { findBoundary, findGroup } from '../resources/places.ts'
 import { givingBack, nowOf, takeQuota } from '../resources/quotaLedger.ts'
 import { checkNewName, refuseWhileDeleting, requireMatch } from '../resources/writes.ts'
@@ -99,9 +100,11 @@ export async function deleteGroup(context: GroupContext): Promise<{ isGone: bool
   const { boundaryId, resourceGroupName: name } = parameters
   const group = await findGroup(context, boundaryId, name)
   const isLeaving = group.metadata.deletionTimestamp !== undefined
-  const resources = isLeaving ? [] : await whatHolds(services, boundaryId, group)
-  if (resources.length > 0) {
-    const message = `Resource group "${name}" holds protected resources: remove the protection, or delete them first.`
+  const holders = isLeaving ? [] : await whatHolds(services, boundaryId, group)
+  if (holders.length > 0) {
+    const shown = holders.filter((holder) => mayReadNamed(context, { boundaryId, resourceGroup: name }, holder))
+    const { usedBy: resources, words } = namedHolders(shown, holders.length)
+    const message = `Resource group "${name}" contains protected resources: remove the protection, or delete them first.${words}`
     throw new PlatformError('DELETION_PROTECTED', message, { resources })
   }
   const ref = { namespace: boundaryNamespace(boundaryId), name }

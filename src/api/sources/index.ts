@@ -9,6 +9,7 @@ import { action, anonymous, authenticated, ofKind, type RouteDraft, route, signe
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { HealthReportDto } from '../resources/dto.ts'
+import { namedHolders } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import {
   CircuitRepositoryRequest,
@@ -63,16 +64,18 @@ async function allSources(context: Context) {
   const { services, fresh } = context
   const { namespace } = await inBoundary(context)
   const objects = await services.records.list(DeploymentSource, { namespace }, { fresh })
-  return objects.map((object) => sourceDto(services, object))
+  return objects.map((object) => sourceDto(context, object))
 }
 
 /** @throws PlatformError in-use with `usedBy` */
 async function removeSource(context: OfSource) {
   const { services, caller, ifMatch } = context
   const source = await findSource(context)
-  const usedBy = usersOf(services, source)
-  if (usedBy.length > 0) {
-    const message = `"${source.spec.displayName}" is where the code of others comes from: change or delete them first.`
+  const { count, shown } = usersOf(context, source)
+  if (count > 0) {
+    const { usedBy, words } = namedHolders(shown, count)
+    const name = source.spec.displayName
+    const message = `"${name}" is where the code of others comes from: change or delete them first.${words}`
     throw new PlatformError('in-use', message, { usedBy })
   }
   const { namespace, name } = source.metadata

@@ -16,12 +16,14 @@ import { boundaryOfNamespace, isUuid } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import type { Context, Services } from '../http/context.ts'
+import { boundaryScope } from '../callers/visibility.ts'
+import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
+import { shownHolders } from '../resources/holders.ts'
 import type { kubeJournal } from './journal.ts'
 import type { kubePullSecrets } from './pullSecrets.ts'
 
@@ -71,7 +73,7 @@ export const DeploymentSourceDto = z
     accountType: z.enum(['User', 'Organization']).nullable(),
     installationId: z.string().nullable(),
     repositoryCount: z.int().nullable().describe('Counted up to 1000'),
-    usedBy: z.array(ResourceReference),
+    usedBy: z.array(ResourceReference).describe('Those that the caller may read'),
     hasWebhookSecret: z.boolean(),
     lastEventAt: DateTime.nullable(),
     lastCheckedAt: DateTime.nullable(),
@@ -89,22 +91,29 @@ export function stateOf({ metadata, spec, status }: SourceRecord): (typeof SOURC
   return state === 'Failed' || state === 'Degraded' ? 'Failing' : 'Pending'
 }
 
-/** What names the source as where its code comes from. */
-export function usersOf(services: Services, source: SourceRecord): ResourceReference[] {
+/** What names the source as where its code comes from: how many there are, and those that the caller may read. */
+export function usersOf(
+  context: Pick<Context, 'services' | 'caller'>,
+  source: SourceRecord,
+): { count: number; shown: ResourceReference[] } {
+  const { services, caller } = context
   const { name: id, namespace = '' } = source.metadata
+  const boundaryId = boundaryOfNamespace(namespace) ?? ''
   const catalogues = services.records
     .peekAll(BlueprintSource, { namespace })
     .filter(({ spec }) => isBehind(source, spec))
     .map(({ metadata }) => ({ collection: 'blueprintsources', resourceGroup: '', name: metadata.name }))
-  const resources = resourcesOfBoundary(services, boundaryOfNamespace(namespace) ?? '')
-    .filter(({ object }) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId === id)
-    .map(({ kind, object, resourceGroup }) => {
-      return { collection: kind.segment, resourceGroup, name: object.metadata.name }
-    })
-  return [...resources, ...catalogues]
+  const resources = resourcesOfBoundary(services, boundaryId).filter(
+    ({ object }) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId === id,
+  )
+  const mayReadCatalogues = services.access.isAllowed(caller.principalId, 'blueprints/read', boundaryScope(boundaryId))
+  return {
+    count: resources.length + catalogues.length,
+    shown: [...shownHolders(context, boundaryId, resources), ...(mayReadCatalogues ? catalogues : [])],
+  }
 }
 
-export function sourceDto(services: Services, source: SourceRecord) {
+export function sourceDto(context: Pick<Context, 'services' | 'caller'>, source: SourceRecord) {
   const { metadata, spec, status } = source
   return wholeRecord(DeploymentSourceDto, {
     ...status,
@@ -116,7 +125,7 @@ export function sourceDto(services: Services, source: SourceRecord) {
     baseUrl: spec.baseUrl,
     accountName: status?.accountName ?? spec.organization,
     installationId: spec.installationId,
-    usedBy: usersOf(services, source),
+    usedBy: usersOf(context, source).shown,
     hasWebhookSecret: status?.hasWebhookSecret ?? secretNameOf(source) === sourceSecretName(metadata.name),
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),

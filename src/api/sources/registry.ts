@@ -42,7 +42,12 @@ export const VerifyRegistryRequest = z
   .strictObject({
     registryUrl: z.string().min(1).max(2048).nullish().describe('That of the source if absent'),
     username: z.string().min(1).max(256).nullish(),
-    password: z.string().min(1).max(4096).nullish().describe('The stored one if absent; it goes to its registry only'),
+    password: z
+      .string()
+      .min(1)
+      .max(4096)
+      .nullish()
+      .describe('The stored one if absent; it goes to its registry only, with its user'),
     repository: RepositoryPath.nullish(),
     tag: z
       .string()
@@ -117,7 +122,7 @@ function ownerOf({ kind: { apiVersion, kind }, object: { metadata } }: GroupReso
 
 /**
  * POST .../verify. The stored password goes to the stored address alone, or whoever may read a source could have it sent
- * to a host of their own.
+ * to a host of their own; and with the stored user alone, or they could try whose password it is too.
  *
  * @throws PlatformError source-unknown, URL_NOT_ALLOWED, missing-credential
  */
@@ -130,8 +135,10 @@ export async function verifyRegistry(context: OfSource<z.output<typeof VerifyReg
   if (registryUrl != null) vetUrl(registryUrl, 'registryUrl', services.sources.allowedHosts)
   const baseUrl = (registryUrl ?? stored.baseUrl).replace(/\/+$/, '')
   const isElsewhere = new URL(baseUrl).origin !== new URL(stored.baseUrl).origin
-  if (isElsewhere && password == null) {
-    const message = 'The stored password is for the stored address: name a password for another registry.'
+  const isOther = username != null && username !== stored.username
+  if ((isElsewhere || isOther) && password == null) {
+    const [what, other] = isElsewhere ? ['address', 'registry'] : ['user', 'user']
+    const message = `The stored password is for the stored ${what}: name a password for another ${other}.`
     throw new PlatformError('missing-credential', message)
   }
   const connection = {

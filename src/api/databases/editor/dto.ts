@@ -160,7 +160,7 @@ export const EditorSchemaDto = z
 export const EditorRowDto = z
   .object({
     values: z.record(z.string(), SqlValueDto),
-    version: z.string().describe('Another one when anything changed'),
+    version: z.string().describe('Another one when anything changed; empty for whoever may not read rows'),
   })
   .meta({ id: 'EditorRow' })
 export type EditorRow = z.input<typeof EditorRowDto>
@@ -182,7 +182,9 @@ const Version = z
   .min(1)
   .max(64)
   .nullish()
-  .describe('Version that the row was read with: refused if it has changed since; not compared when absent')
+  .describe(
+    'Version that the row was read with: refused if it has changed since; not compared when absent; needs the permission to read rows',
+  )
 const ROWS_MAX = 1000
 
 export const RowMutationRequest = z

@@ -17,6 +17,7 @@ import type { SqlLevel } from '../../../editor/classification.ts'
 import type { Dialect } from '../../../editor/dialect.ts'
 import { type HistoryEntry, packHistory, unpackHistory, withEntry } from '../../../editor/history.ts'
 import { versionOf } from '../../../editor/rows.ts'
+import type { Context } from '../../http/context.ts'
 import type { EditorRow } from './dto.ts'
 
 /** One database as the editor knows it without its engine. The area that it belongs to says who may do what. */
@@ -28,6 +29,11 @@ export type EditorDatabase = {
   history: { blobs: BlobStore; namespace: string; name: string; owner: BlobOwner }
   /** @throws PlatformError INSTANCE_STOPPED, INVALID_STATE while there is no login yet */
   open(): Promise<EditorPlace>
+}
+
+/** Whether the caller has the right of that level; each is asked for by itself. */
+export function holds({ services, caller, scope }: Context, database: EditorDatabase, level: SqlLevel): boolean {
+  return services.access.isAllowed(caller.principalId, database.actionOf(level), scope ?? '/')
 }
 
 /** Where the engine of a database is. */

@@ -7,7 +7,7 @@ import type { HistoryEntry } from '../../../editor/history.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import type { EditorQueryRequest, EditorQueryResult } from './dto.ts'
-import { type EditorDatabase, type EditorPlace, refusalOf, remember } from './place.ts'
+import { type EditorDatabase, type EditorPlace, holds, refusalOf, remember } from './place.ts'
 import { readBatch } from './reading.ts'
 
 type Request = z.output<typeof EditorQueryRequest>
@@ -31,7 +31,7 @@ export async function queryEditor(
   const { classification, masked } = await readBatch(context, database.dialect, request)
   const asked: Asked = { context, database, request, classification, masked, began }
   const level = levelOf(classification.kind)
-  const missing = needed(classification).find((each) => !holds(asked, each))
+  const missing = needed(classification).find((each) => !holds(context, database, each))
   const action = database.actionOf(missing ?? level ?? 'owner')
   const never = neverRun(classification, level)
   const isAuthorized = missing === undefined && never === undefined
@@ -103,21 +103,21 @@ async function refuse(asked: Asked, never: string | undefined, isAuthorized: boo
 /** The login is the caller's highest, up from what is needed; a batch that reads has no use for more than to read. */
 function highest(asked: Asked, least: SqlLevel): SqlLevel {
   if (least === 'reader') return 'reader'
-  return least === 'owner' || holds(asked, 'owner') ? 'owner' : 'writer'
+  return least === 'owner' || holds(asked.context, asked.database, 'owner') ? 'owner' : 'writer'
 }
 
 /**
- * What the statements of a batch need, strongest first. Each counts: who may change the schema and not see the rows must
- * not see them by a batch that does both.
+ * What the statements of a batch need, strongest first. Each counts, and of each what it reads beside what it changes: who may
+ * write and not see the rows must see none by what a write returns, and find none out by what it compares.
  */
 function needed({ statements }: Classification): SqlLevel[] {
-  const levels = new Set(statements.map(({ kind }) => levelOf(kind) ?? 'owner'))
+  const levels = new Set(
+    statements.flatMap(({ kind, reads }): SqlLevel[] => [
+      levelOf(kind) ?? 'owner',
+      ...(reads ? ['reader' as const] : []),
+    ]),
+  )
   return (['owner', 'writer', 'reader'] as const).filter((level) => levels.has(level))
-}
-
-function holds({ context, database }: Asked, level: SqlLevel): boolean {
-  const { access } = context.services
-  return access.isAllowed(context.caller.principalId, database.actionOf(level), context.scope ?? '/')
 }
 
 async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<BatchOutcome> {

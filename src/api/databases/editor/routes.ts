@@ -149,7 +149,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       },
       async (context) => {
         const { values } = context.body
-        const [row] = await changeRows(context, await (await find(context)).open(), (table) => [
+        const [row] = await changeRows(context, await find(context), (table) => [
           { kind: 'insert', values: writtenValues(table, values) },
         ])
         return created(row ?? { values: {}, version: '' })
@@ -168,7 +168,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       async (context) => {
         const { values, ifVersion } = context.body
         const { pkValue = '' } = context.parameters as Record<string, string>
-        const [row] = await changeRows(context, await (await find(context)).open(), (table) => [
+        const [row] = await changeRows(context, await find(context), (table) => [
           {
             kind: 'update',
             key: keyOfPath(table, pkValue),
@@ -185,7 +185,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       { ...OPAQUE, auth: action(actions.dataWrite), summary: 'Delete the row of a key', answers: [204] },
       async (context) => {
         const { pkValue = '' } = context.parameters as Record<string, string>
-        await changeRows(context, await (await find(context)).open(), (table) => [
+        await changeRows(context, await find(context), (table) => [
           { kind: 'delete', key: keyOfPath(table, pkValue), ifVersion: undefined },
         ])
         return noContent()
@@ -206,7 +206,7 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       { ...bulk, summary: 'Change many rows, all or none', body: BulkUpdateRowsRequest, reply },
       async (context) => {
         const { rows: wanted } = context.body
-        const found = await changeRows(context, await (await find(context)).open(), (table) =>
+        const found = await changeRows(context, await find(context), (table) =>
           each(wanted, ({ key, values, ifVersion }) => ({
             kind: 'update' as const,
             key: keyOf(table, key),
@@ -223,7 +223,7 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       { ...bulk, summary: 'Delete many rows, all or none', body: BulkDeleteRowsRequest, reply },
       async (context) => {
         const { keys } = context.body
-        const found = await changeRows(context, await (await find(context)).open(), (table) =>
+        const found = await changeRows(context, await find(context), (table) =>
           each(keys, ({ key, ifVersion }) => ({
             kind: 'delete' as const,
             key: keyOf(table, key),
@@ -239,7 +239,7 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       { ...bulk, summary: 'Insert many rows, all or none', body: BulkInsertRowsRequest, reply, answers: [201] },
       async (context) => {
         const { rows: wanted } = context.body
-        const found = await changeRows(context, await (await find(context)).open(), (table) =>
+        const found = await changeRows(context, await find(context), (table) =>
           each(wanted, (values) => ({ kind: 'insert' as const, values: writtenValues(table, values) })),
         )
         return created({ affected: found.length, rows: present(found) })

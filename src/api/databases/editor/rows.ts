@@ -1,17 +1,19 @@
 import {
   FILTER_OPERATORS,
   type FilterOperator,
+  type Row,
   type RowChange,
   type RowFilter,
   SqlFault,
 } from '../../../adapters/sql/port.ts'
+import { PlatformError } from '../../../core/errors.ts'
 import { type Column, findColumn, findTable, keyColumns, singleKey, type Table } from '../../../editor/catalogue.ts'
 import type { SqlLevel } from '../../../editor/classification.ts'
 import { type BoundValue, bindKeyText, bindValue } from '../../../editor/values.ts'
 import type { Context } from '../../http/context.ts'
 import { badParameter } from '../../resources/queryFaults.ts'
 import type { EditorRow } from './dto.ts'
-import { type EditorPlace, refusalOf, rowDto } from './place.ts'
+import { type EditorDatabase, type EditorPlace, holds, refusalOf, rowDto } from './place.ts'
 
 type Values = Record<string, unknown>
 
@@ -87,19 +89,41 @@ function columnOf(table: Table, name: string, parameter: string): Column {
   return column
 }
 
-/** Changes rows of the table of the path: all or none. */
+/**
+ * Changes rows of the table of the path: all or none. Who may write and not read sees of each row what was sent, and its key;
+ * a version would say of the rest what it is not.
+ */
 export async function changeRows(
   context: Context,
-  place: EditorPlace,
+  database: EditorDatabase,
   changesOf: (table: Table) => RowChange[],
 ): Promise<(EditorRow | undefined)[]> {
+  const place = await database.open()
+  const isReader = holds(context, database, 'reader')
   const table = await tableOf(context, place, 'writer')
   try {
-    const rows = await place.engine.change(place.target('writer'), table, changesOf(table), { signal: context.signal })
-    return rows.map((row) => (row === undefined ? undefined : rowDto(table, row)))
+    const changes = changesOf(table)
+    if (!isReader && changes.some((change) => change.kind !== 'insert' && change.ifVersion !== undefined)) {
+      const needed = database.actionOf('reader')
+      throw new PlatformError('FORBIDDEN', `To compare versions of rows needs the permission ${needed}.`, {
+        action: needed,
+      })
+    }
+    const rows = await place.engine.change(place.target('writer'), table, changes, { signal: context.signal })
+    return rows.map((row, index) => {
+      if (row === undefined) return undefined
+      return isReader ? rowDto(table, row) : sentRow(table, row, changes[index])
+    })
   } catch (error) {
     throw refusalOf(error, table)
   }
+}
+
+function sentRow(table: Table, row: Row, change: RowChange | undefined): EditorRow {
+  const sent = change === undefined || change.kind === 'delete' ? [] : [...change.values.keys()]
+  const shown = new Set([...table.primaryKey, ...sent.map(({ name }) => name)])
+  const values = Object.entries(rowDto(table, row).values).filter(([name]) => shown.has(name))
+  return { values: Object.fromEntries(values), version: '' }
 }
 
 /** @throws SqlFault UnknownColumn, ColumnNotWritable, InvalidValue */

@@ -44,7 +44,9 @@ export function refuseSource(
   if (id === undefined || (!isNew && !isMoved)) return
   requireUseOfSources(context, boundaryId)
   const ref = { namespace: boundaryNamespace(boundaryId), name: id }
-  if (!isNew || services.records.peek(DeploymentSource, ref) !== undefined) return
+  const source = services.records.peek(DeploymentSource, ref)
+  // One that is on its way out would wait for what names it only now.
+  if (!isNew || (source !== undefined && source.metadata.deletionTimestamp === undefined)) return
   const message = `There is no deployment source "${id}" in the boundary.`
   throw unprocessable('REFERENCE_NOT_FOUND', 'deploymentSourceId', id, message)
 }

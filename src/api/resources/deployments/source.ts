@@ -4,7 +4,7 @@ import { isRegistryError } from '../../../adapters/registry/port.ts'
 import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
 import { type DeployedCollection, isEnd, newestDeployment } from '../../../contracts/deployments.ts'
 import { repositoryText } from '../../../contracts/registry/names.ts'
-import { badRequest, PlatformError } from '../../../core/errors.ts'
+import { badRequest, notFound, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { stageOf } from '../../../crds/deployments.ts'
 import type { Context, Services } from '../../http/context.ts'
@@ -41,10 +41,18 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
       answers: [200, 202],
     },
     async (context) => {
-      const { object, place, ref } = await findResource(kind, context as Context, parameter)
-      refuseWhileDeleting(object)
-      refuse(object as DeployedObject, context as Context, place)
+      const { object: found, place, ref } = await findResource(kind, context as Context, parameter)
+      const judge = (each: typeof found) => {
+        refuseWhileDeleting(each)
+        refuse(each as DeployedObject, context as Context, place)
+      }
+      judge(found)
       const { reference } = await keep(context as Context, { ...place, collection })
+      // The body took minutes: what runs it may refer by now to what its sender may not read, or be another one of its name.
+      const object = await context.services.records.get(kind, ref, { fresh: true })
+      if (object === undefined || object.metadata.uid !== found.metadata.uid)
+        throw notFound(`"${place.name}" of ${collection} in group "${place.resourceGroup}"`)
+      judge(object)
       const history = deploymentsOf(context as Context, { ...ref, collection })
       const deployed = { object: object as DeployedObject, place, ref, collection, history }
       const newest = newestDeployment(history)
