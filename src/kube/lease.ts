@@ -47,7 +47,7 @@ const TIMINGS: LeaseTimings = { duration: 8_000, deadline: 6_000, renewEvery: 2_
 /** Thrown by `fence`: this process is not, or no longer, the leader. Nothing was sent. */
 export class LeaseLost extends Error {
   constructor(name: string) {
-    super(`This process does not hold the lease "${name}" any more and writes nothing.`)
+    super(`This process no longer holds the lease "${name}" and writes nothing.`)
     this.name = 'LeaseLost'
   }
 }
@@ -242,7 +242,7 @@ export class LeaderLease {
       const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
       await this.#options.client.update<LeaseObject>(leaseResource, { ...held, spec }, call)
     } catch (error) {
-      this.#log.warn({ err: error }, 'The lease could not be given back; it runs out by itself.')
+      this.#log.warn({ err: error }, 'The lease could not be released; it expires by itself.')
     }
   }
 

@@ -60,7 +60,7 @@ function streamOf(socket: WebSocket): Duplex {
     const bytes = message.subarray(begun.has(channel) ? 1 : 1 + PORT_BYTES)
     begun.add(channel)
     if (bytes.length === 0) return
-    if (channel === CHANNEL.error) stream.destroy(new Error('The node does not reach the port of the pod.'))
+    if (channel === CHANNEL.error) stream.destroy(new Error('The node cannot reach the port of the pod.'))
     else if (!stream.push(bytes)) socket.pause()
   })
   socket.once('close', () => stream.push(null))

@@ -155,7 +155,7 @@ export class WatchLoop<T extends KubeObject> {
     if (newest === undefined || !isNewer(known ?? '0', newest)) return false
     log.error(
       { resource: resourceId(resource), known, newest },
-      'The history of the API server went back; listing anew.',
+      'The history of the API server went back; listing again.',
     )
     sink.rewind()
     return true
@@ -347,6 +347,6 @@ function cutShort(resource: Resource): KubeError {
 }
 
 function unexpected(resource: Resource, cause: unknown): KubeError {
-  const message = `The watch of ${resourceId(resource)} failed in a way that was not expected.`
+  const message = `The watch of ${resourceId(resource)} failed unexpectedly.`
   return new KubeError('Unexpected', message, { status: 0, resource, cause })
 }

@@ -62,7 +62,7 @@ export const Webhook = z.object({
   events: z.array(z.string()),
   lastDeliveryAt: z.string().nullable(),
   lastDeliveryStatus: z.int().nullable(),
-  created: z.boolean().describe('Whether there was none before'),
+  created: z.boolean().describe('Whether it is new'),
 })
 export type Webhook = z.output<typeof Webhook>
 

@@ -72,7 +72,7 @@ async function removeSource(context: OfSource) {
   const source = await findSource(context)
   const usedBy = usersOf(services, source)
   if (usedBy.length > 0) {
-    const message = `"${source.spec.displayName}" is where the code of others comes from: change or delete them first.`
+    const message = `Other resources get their code from "${source.spec.displayName}": change or delete them first.`
     throw new PlatformError('in-use', message, { usedBy })
   }
   const { namespace, name } = source.metadata
@@ -85,7 +85,7 @@ const routes: readonly RouteDraft[] = [
   ...listWithConfig(SOURCES, {
     dto: DeploymentSourceDto,
     auth: read,
-    summary: 'Where code and images of the boundary come from',
+    summary: 'The sources of code and images of the boundary',
     rows: allSources,
     columns: {
       displayName: text('Name', { isSearched: true }),
@@ -96,7 +96,7 @@ const routes: readonly RouteDraft[] = [
     },
     sort: 'displayName',
     name: 'displayName',
-    configSummary: 'What the list of sources can be asked for',
+    configSummary: 'How the list of sources can be sorted and filtered',
     collection: 'sources',
     actionPrefix: actions,
     before: inBoundary,
@@ -152,13 +152,13 @@ const routes: readonly RouteDraft[] = [
   ...listWithConfig(`${TYPE}/installations`, {
     dto: InstallationDto,
     auth: read,
-    summary: 'What the provider has let the platform into',
+    summary: 'The installations of Apps at the provider',
     rows: (context) => installationsOf(context as OfType),
     columns: { accountName: text('Account', { isSearched: true }) },
     sort: 'accountName',
     name: 'accountName',
     id: 'deploymentSourceId',
-    configSummary: 'What the list of installations can be asked for',
+    configSummary: 'How the list of installations can be sorted and filtered',
     collection: 'installations',
     actionPrefix: actions,
     before: async (context) => {
@@ -171,7 +171,7 @@ const routes: readonly RouteDraft[] = [
     `${REPOSITORY}/repositories/{repositoryId}/webhooks/ensure`,
     {
       auth: write,
-      summary: 'Make the webhook of a repository, or repair it',
+      summary: 'Create or repair the webhook of a repository',
       opaque: ['repositoryId'],
       reply: WebhookStateDto,
     },
@@ -182,7 +182,7 @@ const routes: readonly RouteDraft[] = [
     `${REPOSITORY}/token/{repositoryId}`,
     {
       auth: action(`${actions}/token`),
-      summary: 'A token to read a repository with',
+      summary: 'A token that reads a repository',
       opaque: ['repositoryId'],
       reply: RepositoryTokenDto,
     },
@@ -207,7 +207,7 @@ const routes: readonly RouteDraft[] = [
     `${ONE}/circuit/repositories`,
     {
       auth: write,
-      summary: 'Make a repository at the Git host of the platform',
+      summary: 'Create a repository at the Git host of the platform',
       body: CircuitRepositoryRequest,
       reply: RepositoryDto,
     },
@@ -216,7 +216,7 @@ const routes: readonly RouteDraft[] = [
   route(
     'GET',
     `${ONE}/health`,
-    { auth: read, summary: 'Asks the provider whether everything works', reply: HealthReportDto },
+    { auth: read, summary: 'Ask the provider whether everything works', reply: HealthReportDto },
     sourceHealth,
   ),
   route(
@@ -235,7 +235,7 @@ const routes: readonly RouteDraft[] = [
     `${ONE}/verify`,
     {
       auth: read,
-      summary: 'Whether images can be pulled of a registry',
+      summary: 'Check whether images can be pulled from a registry',
       body: VerifyRegistryRequest,
       reply: RegistryVerificationDto,
     },

@@ -33,7 +33,7 @@ export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mer
         if (!isKubeError(error, 'AlreadyExists')) throw error
         const { metadata: found } = await client.get(secret, { namespace, name })
         if (found.labels?.[SOURCE_LABEL] !== sourceId) {
-          const message = `There is a Secret "${name}" in this group that was not made of this source.`
+          const message = `This group has another Secret "${name}", which does not come from this source.`
           throw new PlatformError('already-exists', message, { secretName: name })
         }
         const { uid, resourceVersion } = found

@@ -149,9 +149,9 @@ class AgentGate {
   /** Opens a tunnel, or ends the connection. */
   admit(socket: TLSSocket): void {
     const identity = identityOf(socket)
-    const why = identity === undefined ? 'It shows no certificate of an agent.' : this.#presence.whyRefused(identity)
+    const why = identity === undefined ? 'It presents no certificate of an agent.' : this.#presence.whyRefused(identity)
     if (identity === undefined || why !== undefined) {
-      this.#options.log.info({ clusterId: identity?.clusterId, reason: why }, 'An agent was turned away.')
+      this.#options.log.info({ clusterId: identity?.clusterId, reason: why }, 'An agent was refused.')
       socket.destroy()
       return
     }
@@ -262,8 +262,7 @@ class AgentGate {
   async #renew(request: IncomingMessage): Promise<JoinAnswer> {
     const { clock, authority } = this.#options
     const identity = identityOf(request.socket as TLSSocket)
-    const why =
-      identity === undefined ? 'Show the certificate that is to be renewed.' : this.#presence.whyRefused(identity)
+    const why = identity === undefined ? 'Present the certificate to renew.' : this.#presence.whyRefused(identity)
     if (identity === undefined || why !== undefined) throw new Refusal(403, why ?? '')
     const { request: certificateRequest } = await readJoinRequest(request)
     const certificate = await this.#sign(certificateRequest, { ...identity, issuedAt: clock.now() })
