@@ -46,7 +46,7 @@ export function parseQuantity(text: string): bigint {
 /** As metrics-server writes what is used of processors. */
 const FINE = /^[0-9]{1,18}[nu]$/
 
-/** The same of what another system tells; nothing of what is no quantity, or longer than any is. */
+/** The same for a value of another system; 0 if it is not a quantity, or too long for one. */
 export function amountOf(text: string | undefined): bigint {
   return text !== undefined && (isQuantity(text) || FINE.test(text)) ? parseQuantity(text) : 0n
 }

@@ -41,7 +41,7 @@ export type LeaseTimings = {
   retryEvery: number
 }
 
-/** A leader that is gone is replaced within nine seconds: the duration, and a candidate's last look before its end. */
+/** A lost leader is replaced within nine seconds: the duration, and a candidate's last look before its end. */
 const TIMINGS: LeaseTimings = { duration: 8_000, deadline: 6_000, renewEvery: 2_500, retryEvery: 1_000 }
 
 /** Thrown by `fence`: this process is not, or no longer, the leader. Nothing was sent. */

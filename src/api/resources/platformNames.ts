@@ -124,7 +124,7 @@ export async function underNewAddresses<K extends AnyKind, Result>(
   )
 }
 
-/** Releases what was claimed anew if the work fails, unless another request has made what has it. */
+/** Releases new claims if the work fails, unless another request has created their holder. */
 async function keptIfDone<Result>(context: Asking, work: (take: Take) => Promise<Result>): Promise<Result> {
   const fresh: Claimed[] = []
   try {

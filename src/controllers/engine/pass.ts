@@ -117,7 +117,7 @@ export type Observed =
       in?: Side
       /** The keys that a change of this object concerns. `clusterId` names the other cluster that it stands in. */
       keysOf: (object: KubeObject, records: Workspace, clusterId?: string) => readonly string[]
-      /** What of the object counts: a change that leaves it equal wakes nobody. Everything if absent. */
+      /** The relevant part of the object: a change that leaves it equal wakes nobody. Everything if absent. */
       relevant?: (object: KubeObject) => unknown
     }
 
