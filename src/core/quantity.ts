@@ -2,7 +2,7 @@
 export const QUANTITY_PATTERN = '^[0-9]{1,15}(\\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$'
 const QUANTITY = new RegExp(QUANTITY_PATTERN)
 
-/** Billionths of the unit. `n` and `u` are written by metrics-server only: nobody asks for so little. */
+/** Billionths of the unit. Only metrics-server writes `n` and `u`: requests are never so small. */
 const MULTIPLIER: Record<string, bigint> = {
   n: 1n,
   u: 1000n,

@@ -4,7 +4,7 @@ export type Sliced<Result> = Generator<undefined, Result, undefined>
 /** Milliseconds, after which the next cut is one. */
 const SLICE = 4
 
-/** For whoever keeps nobody waiting. */
+/** For work that delays nobody. */
 export function atOnce<Result>(work: Sliced<Result>): Result {
   for (;;) {
     const { done, value } = work.next()

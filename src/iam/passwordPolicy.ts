@@ -71,7 +71,7 @@ export function policySentences(policy: PasswordPolicy = PASSWORD_POLICY): strin
   return rulesOf(policy).map(({ sentence }) => sentence)
 }
 
-/** One sentence per broken rule, none of which repeats the password; empty for a good one. */
+/** One sentence for each broken rule, without the password; empty for a good one. */
 export function passwordViolations(
   password: string,
   email: string | undefined,

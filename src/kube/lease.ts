@@ -254,7 +254,7 @@ export class LeaderLease {
     }
   }
 
-  /** RFC 3339 with microseconds, as the type asks. For people: nobody here compares it. */
+  /** RFC 3339 with microseconds, as the type asks. For people: no code compares it. */
   #microTime(): string {
     return new Date(this.#clock.now()).toISOString().replace('Z', '000Z')
   }

@@ -53,7 +53,7 @@ function streamOf(socket: WebSocket): Duplex {
       done(error)
     },
   })
-  // Whoever uses it hears of it; nobody may yet.
+  // The user of the stream gets the error; there may be none yet.
   stream.on('error', () => {})
   socket.on('message', (message: Buffer) => {
     const channel = message[0] ?? CHANNEL.error

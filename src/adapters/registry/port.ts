@@ -72,7 +72,7 @@ export type RegistryAccess = { readonly type: string; readonly name: string; rea
 /** Who asks with something that the platform gave out, and what for. */
 export const Credential = z.object({
   kind: z.enum(['Boundary', 'Build', 'Refresh']),
-  /** Whose rights count when it is used; the platform itself for pull secrets of a group. */
+  /** The principal whose rights apply when it is used; the platform itself for pull secrets of a group. */
   principalId: z.string(),
   principalType: z.enum(['User', 'ServicePrincipal', 'Platform']),
   /** Which life of the principal, where it is known. */

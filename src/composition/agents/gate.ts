@@ -295,7 +295,7 @@ function issueTime(now: number, revokedAt: string | undefined): number {
   return revokedAt === undefined ? second : Math.max(second, Math.floor(Date.parse(revokedAt) / 1000) * 1000 + 1000)
 }
 
-/** Whom a certificate of our authority names; undefined without one. */
+/** The identity in a certificate of our authority; undefined without one. */
 function identityOf(socket: TLSSocket): AgentIdentity | undefined {
   const subject = subjectOf(socket)
   if (subject === undefined || isProcess(subject.CN) || subject.O === undefined) return undefined

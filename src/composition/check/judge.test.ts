@@ -30,7 +30,12 @@ describe('a check of an installation', () => {
     ['wants a key of it', judgeIssuer(ISSUER, { issuer: ISSUER }, 0), 'fault', 'no key'],
     ['takes an issuer with keys', judgeIssuer(ISSUER, { issuer: ISSUER }, 2), 'ok', '2 keys'],
     ['wants a registry that answers', judgeRegistry('http://r', { reason: 'refused' }), 'fault', 'does not answer'],
-    ['wants a registry that is closed', judgeRegistry('http://r', { status: 200 }), 'fault', 'without asking for a token'],
+    [
+      'wants a registry that is closed',
+      judgeRegistry('http://r', { status: 200 }),
+      'fault',
+      'without asking for a token',
+    ],
     [
       'wants one that asks us',
       judgeRegistry('http://r', { status: 401, challenge: 'Bearer realm="https://x"' }),

@@ -115,7 +115,7 @@ export type Observed =
   | {
       resource: Resource
       in?: Side
-      /** The keys that a change of this object concerns. `clusterId` names the other cluster that it stands in. */
+      /** The keys that a change of this object concerns. `clusterId` names its cluster if that is another one. */
       keysOf: (object: KubeObject, records: Workspace, clusterId?: string) => readonly string[]
       /** The relevant part of the object: a change that leaves it equal wakes nobody. Everything if absent. */
       relevant?: (object: KubeObject) => unknown

@@ -362,7 +362,7 @@ export class Reconciler {
     return isOwnKind && objectKey(error.namespace, error.objectName ?? '') === key
   }
 
-  /** A sentence that may stand in a status: ours, or that of an error class whose messages are known to be clean. */
+  /** A sentence that a status may show: ours, or that of an error class whose messages contain nothing secret. */
   #sentence(step: string, error: unknown): string {
     return `Step "${step}" failed and is retried: ${describe(error)}`
   }
@@ -385,7 +385,7 @@ function describe(error: unknown): string {
   return `internal error (${error instanceof Error ? error.name : typeof error}); see the log of the controllers.`
 }
 
-/** Children that are not stored as they were written are told of, and written again after a while. */
+/** Children that are stored differently from how they were written are reported, and written again after a while. */
 function withUnlike<T extends Ended>(outcome: T, unlike: ReadonlySet<string>): T {
   if (unlike.size === 0 || outcome.kind === 'failed') return outcome
   const after = 'after' in outcome && outcome.after !== undefined ? outcome.after : WRITTEN_AGAIN_AFTER
