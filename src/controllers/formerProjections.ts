@@ -8,7 +8,7 @@ import type { Pass } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
 import { shownOf } from './leaving.ts'
 
-type ProjectionPass = Pass<typeof BoundaryProjection>
+type ProjectionPass = Pass<typeof BoundaryProjection, unknown>
 
 /** What the namespaces of this boundary on this cluster are marked with; see `projectionMark`. */
 export function markOf({ object, records }: ProjectionPass): string {

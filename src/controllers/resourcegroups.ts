@@ -94,12 +94,13 @@ export const resourceGroupController = ({ closedNetworks = [], registry }: Group
       checkQuota,
       ensureNamespace,
       openSecrets,
-      keepPullSecret(registry),
       closeTraffic(closedNetworks),
       limitRequests,
       tellWhatHolds,
+      // The last: a registry that is away, or somebody's Secret of the name, must not leave a group open.
+      keepPullSecret(registry),
     ),
-    finalize: steps(closeNamespace, stopWhileHeld, removeResources, removeNamespace, releaseQuota),
+    finalize: steps(closeNamespace, pullWhileHeld(registry), removeResources, removeNamespace, releaseQuota),
   })
 
 /** The namespace of the pass's group. */
@@ -232,6 +233,17 @@ export async function stopWhileHeld(pass: ResourceGroupPass): Promise<Outcome> {
   pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
   return whileHeld(holders, 'Remove the protection, restore snapshots into another group, or delete what was kept')
 }
+
+/** What runs on until a person lets the group go still pulls images, and the credential for it ends after a day. */
+const pullWhileHeld = (registry: GroupOptions['registry']) =>
+  async function stopWhilePulling(pass: ResourceGroupPass): Promise<Outcome> {
+    const held = await stopWhileHeld(pass)
+    const space = pass.records.cache(namespace).get(undefined, home(pass))
+    const isThere = space !== undefined && space.metadata.deletionTimestamp === undefined
+    if (held.kind !== 'waiting' || !isThere) return held
+    const { after } = await keepPullSecret(registry)(pass)
+    return after === undefined ? held : { ...held, after }
+  }
 
 /** Whether this pass deletes a resource or the namespace, rather than wait for deletions under way. */
 function isAboutToDelete(pass: ResourceGroupPass): boolean {

@@ -149,6 +149,14 @@ export const PlatformCluster = defineKind({
   immutable: ['isPlatform', 'name'],
   rules: [
     {
+      // Without it the certificates that were revoked would be good again.
+      cel: '!has(oldSelf.revokedAt) || has(self.revokedAt)',
+      message: 'revokedAt cannot be removed: let the agent join again with a new token',
+      code: 'BAD_REQUEST',
+      field: 'revokedAt',
+      test: (next, previous) => previous.revokedAt === undefined || next.revokedAt !== undefined,
+    },
+    {
       cel: '!self.isPlatform || (!has(self.revokedAt) && size(self.joinTokens) == 0)',
       message: 'the cluster that the platform runs on needs no agent: leave revokedAt and joinTokens out',
       code: 'cluster-is-local',

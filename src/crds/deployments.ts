@@ -114,6 +114,10 @@ export const DeploymentRecord = defineKind({
     image: z.string().optional().describe('Image that is served; absent until it is built'),
     commitSha: z.string().optional().describe('Commit that was built'),
     lastMessage: z.string().optional().describe('Last message about it, in one sentence'),
+    triedSince: z
+      .string()
+      .optional()
+      .describe('Since when its build is tried to be started; absent where none failed to'),
     startedAt: z.string().optional().describe('When it left the queue'),
     finishedAt: z.string().optional().describe('When it ended'),
     logLines: z.int().optional().describe('Stored lines of its log; absent until its build has ended'),
@@ -154,6 +158,7 @@ export const deployedStatus = {
       deploymentId: z.string().describe('Id of the DeploymentRecord'),
       state: z.enum(['RollingOut', 'Serving', 'Failed']).describe('How far it has come'),
       message: z.string().optional().describe('Why it failed, in one sentence'),
+      since: DateTime.optional().describe('When the resource began with it'),
     })
     .optional()
     .describe('The deployment to serve; absent before the first one'),

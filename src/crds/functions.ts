@@ -221,6 +221,10 @@ export const ServerlessFunction = defineKind({
     buildStatus: z.enum(BUILD_STATES).optional().describe('How far the build of the last source has come'),
     builtHash: z.string().optional().describe('Hash of the source that the image was built of'),
     lastDeploymentId: z.string().optional().describe('The last deployment; absent before the first'),
+    deployedSource: z
+      .string()
+      .optional()
+      .describe('The deployment of the last source that was uploaded, also when it is kept no longer'),
     ...deployedStatus,
   }),
   immutable: ['namespaceName', 'functionName'],

@@ -307,6 +307,10 @@ export const ComponentInstall = defineKind({
     startedAt: z.string().optional().describe('When it began'),
     finishedAt: z.string().optional().describe('When it ended'),
     resumedAt: z.string().optional().describe('The resumeAt that it last handled'),
+    requestedAt: z
+      .string()
+      .optional()
+      .describe('When Flux was asked to try a version again that it had failed to install before'),
     steps: z
       .array(
         z.object({

@@ -271,6 +271,10 @@ export const VaultEntry = defineKind({
   status: resourceStatus.extend({
     version: z.int().optional().describe('Number of the current version; absent without one'),
     versionCount: z.int().optional().describe('Versions that are kept, at most 100'),
+    validityChangedAt: z
+      .string()
+      .optional()
+      .describe('The last time at which a notBefore or an expiresOn of it came; absent before the first'),
     purgeAt: z.string().optional().describe('When the deleted secret is purged; absent unless it is deleted'),
     keyId: z.string().optional().describe('Id of the platform key that wraps the data key'),
     purgedLife: z.int().optional().describe('The last life whose keys and values are gone'),

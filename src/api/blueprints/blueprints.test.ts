@@ -226,6 +226,23 @@ components:
     })
   })
 
+  it('a retry takes over what was ready and is there, and makes what was deleted since', async () => {
+    await post(template())
+    const { body: first } = await deploy()
+    const spec = { computePlan: 'vector-dev' }
+    const there = world.put(VectorCluster, 'find', spec, HOME)
+    const annotations = { [BLUEPRINT_ANNOTATION]: 'find/vectors' }
+    const ref = { namespace: HOME, name: there.metadata.name }
+    await world.client.mergePatch(VectorCluster.resource, ref, { metadata: { annotations } })
+    world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: first.id }, (execution) => {
+      const ready = (component: string) => ({ component, status: 'Ready' as const })
+      execution.status = { state: 'Failed', stage: 'Finished', steps: [ready('vectors'), ready('vault')] }
+    })
+    const { body: second } = await world.ask('post', `${B}/deploys/${first.id}/retry`)
+    const stored = await world.client.get(BlueprintExecution.resource, { namespace: OUTER, name: second.id })
+    expect((stored as unknown as BlueprintExecution).spec.takenOver).to.deep.equal(['vectors'])
+  })
+
   it('a retry is refused where another replica has made it, of which nothing is known here', async () => {
     await post(template())
     const { body: first } = await deploy()

@@ -18,7 +18,7 @@ type Retry = Context<string, unknown, undefined>
 const retryIdOf = ({ metadata }: ExecutionRecord) => uuidV5(`retry of ${metadata.name}`)
 
 /**
- * POST .../deploys/{executionId}/retry. What was ready is taken over; the rest is judged again, for this caller.
+ * POST .../deploys/{executionId}/retry. What was ready and is there is taken over; the rest is judged again, for this caller.
  *
  * @throws PlatformError NOT_FOUND, INVALID_STATE, FORBIDDEN, RESOURCE_CONFLICT
  */
@@ -51,7 +51,9 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
     parameters: spec.parameters,
     outputs,
   }
-  const retry = { of: failed.metadata.name, takenOver: [...ready] }
+  // What was deleted since is made again: taken over it would be ready without being there.
+  const made = planned.flatMap(({ action, rendered }) => (action === 'Create' ? [rendered.component.name] : []))
+  const retry = { of: failed.metadata.name, takenOver: [...ready].filter((name) => !made.includes(name)) }
   const execution = await startExecution(deploying, { ...wanted, retry }, planned, secrets)
   return accepted(executionDto(execution, services))
 }

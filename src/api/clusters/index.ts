@@ -189,8 +189,10 @@ async function revoke(context: Context) {
     const joinedAt = Date.parse(status?.agent?.joinedAt ?? '')
     const isRevoked = spec.revokedAt !== undefined && !(joinedAt > Date.parse(spec.revokedAt))
     if (isRevoked && spec.joinTokens.length === 0) return spec
+    // One that joined in the second of the revocation before has its certificate from the next one.
+    const at = Math.max(context.services.clock.now(), joinedAt || 0)
     // A token that is still out would let the very same agent in again.
-    return { ...spec, joinTokens: [], revokedAt: timestamp(context.services.clock.now()) }
+    return { ...spec, joinTokens: [], revokedAt: timestamp(at) }
   })
   return ok(shown(context, object), { etag: etagOf(object) })
 }

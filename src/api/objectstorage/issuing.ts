@@ -61,9 +61,16 @@ export async function issueKey(
     },
     WAIT_MILLISECONDS,
   )
-  const pair = summarize(object.status, false).status === 'Running' ? await pairOf(context, object) : undefined
+  const takeBack = () => records.remove(ObjectAccessKey, ref, { caller })
+  const isMade = summarize(object.status, false).status === 'Running'
+  const read = isMade ? pairOf(context, object) : Promise.resolve(undefined)
+  const pair = await read.catch(async (error: unknown) => {
+    // The cause is what the caller is told, also where the key cannot be taken back either.
+    await takeBack().catch(() => undefined)
+    throw error
+  })
   if (pair !== undefined) return { object, pair }
-  await records.remove(ObjectAccessKey, ref, { caller })
+  await takeBack()
   throw notIssued(object)
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { keyState, SESSIONS_OF_ACCOUNT } from '../../contracts/objectstorage.ts'
+import type { ActionName } from '../../core/actions.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { BucketName, KEY_PERMISSIONS, type KeyPermission, ObjectAccessKey } from '../../crds/objectstorage.ts'
@@ -44,6 +45,14 @@ const StsSessionDto = z
   })
   .meta({ id: 'StsSessionDto' })
 
+const [READ, WRITE] = ['objectbuckets/read', 'objectbuckets/write'] as const
+const NEEDED: Readonly<Record<KeyPermission, readonly ActionName[]>> = {
+  Read: [READ],
+  Write: [WRITE],
+  ReadWrite: [WRITE, READ],
+  Admin: [WRITE, READ],
+}
+
 /**
  * A session is never wider than what its caller may do to the account.
  *
@@ -53,9 +62,10 @@ async function refuseWider(context: Context, permission: KeyPermission): Promise
   const { services, caller, parameters } = context
   const { boundaryId, resourceGroupName, name } = parameters
   const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroupName}/resources/${COLLECTION}/${name}`
-  const needed = permission === 'Read' ? 'objectbuckets/read' : 'objectbuckets/write'
-  if (await isAllowedNow(services, caller.principalId, needed, scope)) return
-  throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })
+  for (const needed of NEEDED[permission]) {
+    if (await isAllowedNow(services, caller.principalId, needed, scope)) continue
+    throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })
+  }
 }
 
 /** @throws PlatformError BAD_REQUEST, REFERENCE_NOT_FOUND */

@@ -111,7 +111,7 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   const user = await users.find(userId)
   // The address may meanwhile belong to somebody else, and the id to a recreated account.
   const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isYounger(user, found)
-  if (user === undefined || !user.isEnabled || !isTheirs) throw unknown()
+  if (user === undefined || !user.isEnabled || user.isExternal || !isTheirs) throw unknown()
   await requireGoodPassword(services.accounts, body.password, user.email)
   await services.records.update(
     PasswordReset,

@@ -1,5 +1,10 @@
 import type { z } from 'zod'
-import { type DatabaseCluster, isArchiving, isUnderPressure } from '../../contracts/platformbackups/archives.ts'
+import {
+  type DatabaseCluster,
+  isArchiving,
+  isUnderPressure,
+  suspensionIn,
+} from '../../contracts/platformbackups/archives.ts'
 import { backupConditions, overallOf } from '../../contracts/platformbackups/conditions.ts'
 import { relationalNames } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
@@ -57,15 +62,11 @@ async function seenDatabases(
       .peekAll(RelationalCluster)
       .map((owner) => [`${owner.metadata.namespace}/${relationalNames(owner.metadata.name).cluster}`, owner]),
   )
-  return clusters.map((each) => ({
-    cluster: each,
-    marked: owners.get(keyOf(each)) ?? each,
-    wanted: settings?.spec.suspendedArchives.find(
-      ({ namespace, name }) => namespace === each.metadata.namespace && name === each.metadata.name,
-    ),
-    figures: figures.get(keyOf(each)),
-    stores,
-  }))
+  return clusters.map((each) => {
+    const marked = owners.get(keyOf(each)) ?? each
+    const wanted = suspensionIn(settings?.spec.suspendedArchives ?? [], each, marked)
+    return { cluster: each, marked, wanted, figures: figures.get(keyOf(each)), stores }
+  })
 }
 
 /** @throws PlatformError archiving-not-configured, archiving-healthy */

@@ -14,6 +14,7 @@ import { DateTime } from './dto.ts'
 import { shownSchema, shownValue } from './items.ts'
 import { dateTime, enumeration, number } from './paging.ts'
 import { findResource, locate, type Place, viewMaker } from './places.ts'
+import { underNewAddresses } from './platformNames.ts'
 import type { ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
 
@@ -170,12 +171,15 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
         throw new PlatformError('CONFLICT', message, { currentRevision: current })
       }
       const located = await locate(context, parameter)
-      const change = await changeResource(kind, located, context, async (stored, reserve) => {
-        if (wanted === currentOf(stored)) return stored.spec as object
-        const spec = rollback(stored, content, context, place)
-        await reserve(spec)
-        return spec
-      })
+      const change = await underNewAddresses(kind, context, (claimAdded) =>
+        changeResource(kind, located, context, async (stored, reserve) => {
+          if (wanted === currentOf(stored)) return stored.spec as object
+          const spec = rollback(stored, content, context, place)
+          await reserve(spec)
+          await claimAdded(stored, spec)
+          return spec
+        }),
+      )
       let shown = change.object
       const isNumbered = async () => {
         shown = (await context.services.records.get(kind, ref)) ?? shown

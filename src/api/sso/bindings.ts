@@ -19,6 +19,7 @@ import { vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
+import { refuseGivingGroup } from '../rules/groups.ts'
 import { requireTenant, TENANT } from './record.ts'
 
 type BindingRecord = RecordOf<typeof IdpBinding>
@@ -63,8 +64,10 @@ function targetOf({ services, caller, body }: Create): Target {
   }
   if (!isRole) {
     const id = groupId ?? ''
-    const group = services.records.peekAll(PrincipalGroup).find(({ metadata }) => metadata.name === id)
-    if (group === undefined) throw principalNotFound(id)
+    const groups = services.records.peekAll(PrincipalGroup).filter(({ metadata }) => metadata.name === id)
+    if (groups.length === 0) throw principalNotFound(id)
+    // The people whom the issuer names get what the group holds. Of one id the controllers choose.
+    for (const group of groups) refuseGivingGroup(services, caller, group)
     return { groupId: id }
   }
   const place = parseScope(scope)

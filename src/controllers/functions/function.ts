@@ -10,6 +10,7 @@ import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, isReady, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, namespace, pod, secret } from '../../kube/builtin.ts'
+import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
@@ -32,7 +33,7 @@ import {
   type FunctionState,
   newFunctionState,
 } from './types.ts'
-import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, type Variables } from './values.ts'
+import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, requireKeys, type Variables } from './values.ts'
 import { clusterOfFunction, elsewhereObservers } from './whereabouts.ts'
 
 const functionsIn = (records: Workspace, home?: string) =>
@@ -97,13 +98,14 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
     reconcile: steps(
       observeCopies,
       withdrawIdentity,
+      keepKeys(options),
       findNamespace,
       findHome,
       resolvePlanOfBoth,
       checkTimers,
       claimPaths,
       keepSource,
-      keepKeys(options),
+      requireKeys,
       valuesStep(options),
       keepDeployments,
       chooseImage,
@@ -113,8 +115,8 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       judge,
     ),
     halt: haltCopies,
-    finalize: steps(removeCopies, releasePaths),
-    abandon: releasePaths,
+    finalize: steps(endBuilds('functions'), removeCopies, releasePaths),
+    abandon: steps(endBuilds('functions'), releasePaths),
   }),
 )
 

@@ -8,7 +8,7 @@ import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { batchesOfPlan, type Execution, next, sentenceOf, toldBy, wakesIn } from '../../desired/rollouts/index.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, isKubeError } from '../../kube/errors.ts'
 import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { CONFIGURATION_RIGHTS } from '../lifecycle/configuration.ts'
@@ -128,10 +128,13 @@ async function carryOut(
 }
 
 /** Takes the turn, or refuses as REST would: nothing begins later by itself. */
-function begin(pass: ExecutionPass): Outcome {
+async function begin(pass: ExecutionPass): Promise<Outcome> {
   const { object, records } = pass
   const refusal = refusalOf(object, records)
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
+  // Each kind has a watch of its own: a plan that was made right before may not be known here yet, and wakes it.
+  if (refusal === undefined && plan === undefined && (await isStored(pass, object.spec.plan)))
+    return waiting('WaitingForDependency', `Plan "${object.spec.plan}" is about to be known.`)
   if (refusal !== undefined || plan === undefined) {
     const message = refusal ?? `PlanNotFound: there is no plan "${object.spec.plan}".`
     pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
@@ -147,6 +150,13 @@ function begin(pass: ExecutionPass): Outcome {
     startedAt: pass.now,
   })
   return waiting('Starting', 'It begins.', 1)
+}
+
+async function isStored({ records }: ExecutionPass, plan: string): Promise<boolean> {
+  const found = await records.client
+    .get(RolloutPlan.resource, { namespace: SYSTEM_NAMESPACE, name: plan })
+    .catch(absent)
+  return found !== undefined
 }
 
 /** Why it does not begin: the code of REST, and the sentence. */

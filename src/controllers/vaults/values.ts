@@ -247,8 +247,16 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
   }
 }
 
+/** Milliseconds until a Secret is made, once it is noted where. */
+const AT_ONCE = 1
+
+/** Noted before it is made: whoever comes after a process that died must find every value that is to be taken away. */
 async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
   const { namespace } = placeOfEntry(pass)
+  if (pass.object.status?.mountedSecret !== wanted.secretName) {
+    pass.report({ mountedSecret: wanted.secretName, mountedVersion: undefined })
+    return waiting('WaitingForDependency', `The Secret "${wanted.secretName}" of mountAs is being made.`, AT_ONCE)
+  }
   const version = currentVersion(entryOf(pass).spec)
   const value = await openVersion(pass.workloads, entryOf(pass), keys)
   if (value === undefined) return stalled('ReferenceMissing', 'The value of the newest version is gone.')

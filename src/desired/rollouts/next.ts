@@ -130,7 +130,10 @@ function begin(execution: Execution, batch: Batch, seen: Observed, now: number):
   const startedAt = timestamp(now)
   const components = batch.components.map((one) => {
     const isThere = execution.kind !== 'Target' && componentOf(one.name)?.isAt === one.toVersion
-    return { ...one, state: isThere ? ('Unchanged' as const) : ('Applying' as const), startedAt }
+    // How an earlier rollout of the version ended says nothing of this one: Flux is asked anew.
+    const isTriedBefore = !isThere && componentOf(one.name, one)?.state === 'Failed'
+    const state = isThere ? ('Unchanged' as const) : ('Applying' as const)
+    return { ...one, state, startedAt, ...(isTriedBefore && { requestedAt: startedAt }) }
   })
   return withBatch(execution, {
     ...batch,

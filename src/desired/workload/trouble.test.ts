@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import {
   type ContainerStatus,
   isDeployed,
+  isGivenUp,
   type LiveDeployment,
   type LivePod,
   troubleOf,
@@ -164,4 +165,25 @@ describe('a Deployment is as it should be', () => {
   ]
   for (const [sentence, workload, expected] of cases)
     it(sentence, () => expect(isDeployed(workload)).to.equal(expected))
+})
+
+describe('Kubernetes has given up a rollout', () => {
+  const at = (lastUpdateTime: string, generation = 1): LiveDeployment => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', generation },
+    spec: {},
+    status: {
+      observedGeneration: 1,
+      conditions: [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', lastUpdateTime }],
+    },
+  })
+  const BEGAN = '2026-01-01T10:00:00.500Z'
+  const cases: [sentence: string, workload: LiveDeployment, expected: boolean][] = [
+    ['if it says so of this one', at('2026-01-01T10:10:00Z'), true],
+    ['but not if it has not seen the last change', at('2026-01-01T10:10:00Z', 2), false],
+    ['but not if it said so before this one began', at('2026-01-01T10:00:00Z'), false],
+  ]
+  for (const [sentence, workload, expected] of cases)
+    it(sentence, () => expect(isGivenUp(workload, BEGAN)).to.equal(expected))
 })

@@ -70,6 +70,13 @@ export const PLATFORM_RULES: readonly RuleCase[] = [
     ['admits another display name', { isPlatform: true }, { isPlatform: true, displayName: 'There' }],
     ['refuses to stop being the platform cluster', { isPlatform: true }, { isPlatform: false }, fixed('isPlatform')],
     ['refuses another name', { name: 'here' }, { name: 'there' }, fixed('name')],
+    ['admits another revocation', { revokedAt: '2026-01-01T00:00:00Z' }, { revokedAt: '2026-01-02T00:00:00Z' }],
+    [
+      'refuses to forget a revocation, as a manifest without it would',
+      { revokedAt: '2026-01-01T00:00:00Z' },
+      {},
+      'revokedAt cannot be removed: let the agent join again with a new token',
+    ],
     [
       "refuses to revoke the agent of the platform's own, which has none",
       { isPlatform: true },

@@ -61,6 +61,7 @@ const CODES: Readonly<Partial<Record<SqlFaultReason, ErrorCode>>> = {
   RowChanged: 'ROW_CHANGED',
   DuplicateKey: 'DUPLICATE_KEY',
   ConstraintViolation: 'CONSTRAINT_VIOLATION',
+  TooLarge: 'BAD_REQUEST',
   Timeout: 'QUERY_TIMEOUT',
   Deadlock: 'DEADLOCK',
   Failed: 'UPSTREAM_FAILED',

@@ -73,6 +73,7 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
       async (context) => {
         const found = await findReported(kind, context, given)
         const record = await findOwnDeployment(context, found, collection)
+        refuseOwnBuild(record)
         const all = deploymentsOf(context as Context, { ...found.ref, collection })
         return ok(await upload(context, record, all))
       },
@@ -94,6 +95,13 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
       },
     ),
   ]
+}
+
+/** @throws PlatformError INVALID_STATE */
+function refuseOwnBuild(record: StoredDeployment): void {
+  if (record.spec.strategy !== 'Build') return
+  const [status, message] = [stageOf(record), 'The platform itself keeps the log of a build of its own.']
+  throw new PlatformError('INVALID_STATE', message, { status, phase: status })
 }
 
 async function upload(
