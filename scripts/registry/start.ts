@@ -14,7 +14,7 @@ import { FACADE_IN_CLUSTER } from '../node/services.ts'
 /** A registry and the files that the operator needs of it. */
 export type RunningRegistry = {
   url: string
-  /** As it stands in the names of images. */
+  /** As in the names of images. */
   host: string
   /** As clients on this machine reach it. */
   address: string

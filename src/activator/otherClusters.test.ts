@@ -115,7 +115,7 @@ describe('connections to copies in other clusters', () => {
     const reach = bounded(async () => new PassThrough(), 2)
     const other = { ...copy, namespace: 'other' }
     const [first] = await Promise.all([reach(copy), reach(other)])
-    expect(await said(reach({ ...copy, namespace: 'third' }))).to.contain('2 calls go to cluster')
+    expect(await said(reach({ ...copy, namespace: 'third' }))).to.contain('2 calls to cluster')
     expect(await said(reach({ ...copy, clusterId: 'another' }))).to.equal('opened')
     const closed = once(first as PassThrough, 'close')
     first?.destroy()

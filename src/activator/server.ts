@@ -32,7 +32,7 @@ const REFUSALS = {
   NOT_FOUND: [404, 'Nothing answers here.'],
   METHOD_NOT_ALLOWED: [405, 'The function does not take this method.'],
   BAD_REQUEST: [400, 'The path is not plain: leave out "." and ".." and empty parts.'],
-  UNAUTHORIZED: [401, 'The call lacks what this function asks its callers for.'],
+  UNAUTHORIZED: [401, 'The call lacks the credentials that this function requires.'],
   TOO_MANY_REQUESTS: [429, 'Too many calls wait for this function.'],
   DISABLED: [503, 'The function is switched off.'],
   TIMEOUT: [504, 'The function took longer than it may.'],

@@ -134,7 +134,7 @@ export class Timers {
       await write()
       return true
     } catch (error) {
-      const what = 'What is known of a timer could not be stored, so it did not fire; trying again.'
+      const what = 'The state of a timer could not be stored, so it did not fire; trying again.'
       this.#options.log.warn({ ...about, error: messageOf(error) }, what)
       this.#lookIn(AGAIN)
       return false

@@ -67,10 +67,12 @@ export function bounded(reach: ReachCopy, most = MOST_OF_A_CLUSTER): ReachCopy {
     const left = most - countOf(clusterId)
     const own = countOf(`${clusterId}/${namespace}`)
     if (left <= 0)
-      throw new Error(`${counted(most, 'call')} ${agreed(most, 'goes', 'go')} to cluster "${clusterId}" already.`)
+      throw new Error(
+        `${counted(most, 'call')} to cluster "${clusterId}" ${agreed(most, 'is', 'are')} already in progress.`,
+      )
     if (own >= left)
       throw new Error(
-        `${counted(own, 'call')} of the group ${agreed(own, 'goes', 'go')} to cluster "${clusterId}" already.`,
+        `${counted(own, 'call')} of the group to cluster "${clusterId}" ${agreed(own, 'is', 'are')} already in progress.`,
       )
     count(copy, 1)
     try {

@@ -180,7 +180,7 @@ class Scaler {
         if (isKubeError(error, 'NotFound', 'Conflict')) continue
         this.#log.warn(
           { function: object.metadata.name, error: messageOf(error) },
-          'The copies of a function could not be asked for.',
+          'The copies of a function could not be requested.',
         )
         await new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), 500))
         // A newer word counts; else this one is said again.

@@ -70,7 +70,7 @@ export async function browserSignIn(options: Options): Promise<BrowserSignIn & {
         const isRefused = isAnswer || (error instanceof oidc.ClientError && !isAbsence(error))
         const isUnknown = error instanceof PlatformError && error.code === 'UNAUTHORIZED'
         if (!isRefused && !isUnknown) throw error
-        throw new SignInRefused('The sign-in did not succeed. Begin it again.', { cause: error })
+        throw new SignInRefused('The sign-in failed. Start it again.', { cause: error })
       }
     },
     close: () => agent.close(),

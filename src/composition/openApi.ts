@@ -6,6 +6,8 @@ export function readOpenApi(): Promise<string> {
     const worker = new Worker(new URL('./openApiThread.ts', import.meta.url))
     worker.once('message', (text: string) => done(text))
     worker.once('error', fail)
-    worker.once('exit', (code) => fail(new Error(`The OpenAPI document was not made: its thread ended with ${code}.`)))
+    worker.once('exit', (code) =>
+      fail(new Error(`The OpenAPI document was not created: its thread ended with ${code}.`)),
+    )
   })
 }

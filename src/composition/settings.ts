@@ -39,7 +39,7 @@ export function followSettings({ file, read, log, turn, restart }: Followed): Pa
   let refused: string | undefined
   const isAnother = () => {
     const now = sumOr(file, read, (why) => {
-      if (why !== refused) log.error({ why }, 'The settings have changed and cannot be used: the former ones stay.')
+      if (why !== refused) log.error({ why }, 'The changed settings cannot be used: the previous ones stay in use.')
       refused = why
     })
     return now !== undefined && now !== begun
@@ -48,7 +48,7 @@ export function followSettings({ file, read, log, turn, restart }: Followed): Pa
   const look = async () => {
     if (isGoing || !isAnother()) return
     isGoing = true
-    log.info({}, 'The settings have changed: the process starts again with them.')
+    log.info({}, 'The settings have changed: the process restarts with them.')
     await turn?.()
     // They may have changed once more, and could end the next start.
     isGoing = isAnother()

@@ -268,7 +268,7 @@ async function answer(
 /** Somebody who asks the API server as fast as they can delays their own answers, not those of others. */
 const SHARE = new FairShare()
 
-/** Whose request a review is about. Read as it comes: each review judges the shape of its own. */
+/** The requester in a review, unchecked: each review checks its own shape. */
 function askedFor(body: unknown): string {
   const { spec, request } = (body ?? {}) as {
     spec?: { user?: unknown }

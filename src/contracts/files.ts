@@ -16,7 +16,7 @@ export type FileEntry = {
 /** What a Range header asks for: bytes from `first` on, up to `last` if it is there; or the last `suffix` bytes. */
 export type ByteRange = { first: number; last?: number | undefined } | { suffix: number }
 
-/** What can be asked about files; paths are those in the container. */
+/** The operations on files; paths are those in the container. */
 export type FileRequest =
   | { op: 'list'; path: string }
   | { op: 'download'; path: string; range?: ByteRange | undefined }

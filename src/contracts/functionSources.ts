@@ -9,10 +9,10 @@ const MOST_PATH = 255
 export function pathObstacle(path: string): string | undefined {
   if (path.length > MOST_PATH) return `has more than ${MOST_PATH} characters`
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-  if (/[\x00-\x1f\x7f\\]/.test(path)) return 'holds a backslash or a control character'
+  if (/[\x00-\x1f\x7f\\]/.test(path)) return 'contains a backslash or a control character'
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is not relative'
   const parts = path.split('/')
-  if (parts.some((part) => part === '' || part === '.' || part === '..')) return 'holds an empty part, "." or ".."'
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) return 'contains an empty part, "." or ".."'
   return undefined
 }
 
@@ -25,7 +25,7 @@ export function sourceObstacle(paths: readonly string[]): { at: number; message:
     if (why !== undefined) return { at, message: `"${path}" ${why}` }
     const key = path.toLowerCase()
     const other = files.get(key) ?? folders.get(key)
-    if (other !== undefined) return { at, message: `"${path}" stands beside "${other}"` }
+    if (other !== undefined) return { at, message: `"${path}" cannot exist beside "${other}"` }
     files.set(key, path)
     const parts = path.split('/').slice(0, -1)
     for (const length of parts.keys()) {
@@ -33,7 +33,7 @@ export function sourceObstacle(paths: readonly string[]): { at: number; message:
       const key = folder.toLowerCase()
       const clash = files.get(key) ?? folders.get(key)
       if (clash !== undefined && (files.has(key) || clash !== folder))
-        return { at, message: `folder "${folder}" stands beside "${clash}"` }
+        return { at, message: `folder "${folder}" cannot exist beside "${clash}"` }
       folders.set(key, folder)
     }
   }

@@ -1,4 +1,4 @@
-/** Which metrics of which collections can be asked for, and how they are put together (records: monitoring). */
+/** The available metrics of each collection, and how they are computed (records: monitoring). */
 
 export const AGGREGATIONS = ['Average', 'Minimum', 'Maximum', 'Sum', 'Count', 'Last', 'P50', 'P95', 'P99'] as const
 export type Aggregation = (typeof AGGREGATIONS)[number]

@@ -3,7 +3,7 @@ const SHARE = 1
 /** Of one caller, in a round. */
 const BATCH_MAX = 64
 
-/** What waits of one caller, and how many of it fit into a share, as the last round showed. */
+/** The waiting work of one caller, and how much of it fits into a share, by the last round. */
 type Line = { began: number; batch: number; readonly waiting: (() => void)[] }
 
 /**

@@ -1,4 +1,4 @@
-/** What Node lets through although two readers of one request may read it in two ways. */
+/** Requests that Node accepts although two readers may parse them differently. */
 type Head = { readonly rawHeaders: readonly string[]; readonly httpVersion: string }
 
 /**

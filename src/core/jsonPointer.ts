@@ -1,4 +1,4 @@
-/** A part of a JSON Pointer (RFC 6901), as it stands in one. */
+/** A part of a JSON Pointer (RFC 6901), escaped. */
 export const escapedPart = (part: string): string => part.replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** The parts of a pointer, each as it is named. */

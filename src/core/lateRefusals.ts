@@ -3,7 +3,7 @@ import { pauseFor } from './pause.ts'
 
 /** Milliseconds. */
 const DELAY = 1_000
-/** Refusals that wait at once, each with its connection. Further ones are told at once. */
+/** The most refusals that wait at the same time, each with its connection. Further ones are sent at once. */
 const WAITING_MAX = 1_000
 
 /**

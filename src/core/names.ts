@@ -57,7 +57,7 @@ export function groupNamespace(boundaryId: string, group: string): string {
 const groupNamespaces = recentlyUsed<string, string>(10_000)
 
 const CHILD_NAME_MAX_LENGTH = 50
-/** Hexadecimal digits: so many that nobody finds another name with the same ones. */
+/** Hexadecimal digits: enough that nobody finds a second name with the same ones. */
 const HASH_LENGTH = 16
 const ENDS_LIKE_A_HASH = new RegExp(`-[0-9a-f]{${HASH_LENGTH}}$`)
 

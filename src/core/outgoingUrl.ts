@@ -10,7 +10,7 @@ export type UrlVerdict =
   | { readonly isAllowed: true; readonly url: URL }
   | { readonly isAllowed: false; readonly why: string }
 
-/** A character of an address is seen, and is no space. `\s` is not the same to the API server. */
+/** A character of an address is visible and not a space. `\s` means something else to the API server. */
 const SEEN = String.raw`[^\p{Zs}${HIDDEN}@`
 
 /** The pattern of fields with an address that the platform calls. */

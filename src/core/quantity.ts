@@ -2,7 +2,7 @@
 export const QUANTITY_PATTERN = '^[0-9]{1,15}(\\.[0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$'
 const QUANTITY = new RegExp(QUANTITY_PATTERN)
 
-/** Billionths of the unit. `n` and `u` are written by metrics-server only: nobody asks for so little. */
+/** Billionths of the unit. Only metrics-server writes `n` and `u`: requests are never so small. */
 const MULTIPLIER: Record<string, bigint> = {
   n: 1n,
   u: 1000n,
@@ -46,7 +46,7 @@ export function parseQuantity(text: string): bigint {
 /** As metrics-server writes what is used of processors. */
 const FINE = /^[0-9]{1,18}[nu]$/
 
-/** The same of what another system tells; nothing of what is no quantity, or longer than any is. */
+/** The same for a value of another system; 0 if it is not a quantity, or too long for one. */
 export function amountOf(text: string | undefined): bigint {
   return text !== undefined && (isQuantity(text) || FINE.test(text)) ? parseQuantity(text) : 0n
 }

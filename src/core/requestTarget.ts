@@ -8,7 +8,7 @@ const AUTHORITY = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{0,5})?$/i
 /**
  * Makes the target of each request the path and the query that it names, before anybody reads it. Its host counts instead
  * of the Host header, as the standard has it: the two must not lead two readers to two places. The path stays as it was
- * written. A target that cannot be read so is left alone: it is no path, and nothing is found there.
+ * written. An unreadable target is left unchanged: it is not a path, so no route matches it.
  */
 export function inOriginForm(listener: RequestListener): RequestListener {
   return (request, response) => {

@@ -12,7 +12,7 @@ const JOINER = String.raw`[\u200c\u200d]`
 const FLAG = String.raw`\u{1f3f4}[\u{e0020}-\u{e007e}]{3,6}\u{e007f}`
 
 const within = (others: string) => `([^${HIDDEN}]|${JOINER}|${FLAG}${others})*`
-/** What begins with a mark belongs to nothing. */
+/** A mark at the beginning has no character to belong to. */
 const FIRST = String.raw`([^${HIDDEN}${BLANK}\p{M}]|${FLAG})`
 const LAST = `([^${HIDDEN}${BLANK}]|${FLAG})`
 

@@ -4,7 +4,7 @@ export type Sliced<Result> = Generator<undefined, Result, undefined>
 /** Milliseconds, after which the next cut is one. */
 const SLICE = 4
 
-/** For whoever keeps nobody waiting. */
+/** For work that delays nobody. */
 export function atOnce<Result>(work: Sliced<Result>): Result {
   for (;;) {
     const { done, value } = work.next()
@@ -15,7 +15,7 @@ export function atOnce<Result>(work: Sliced<Result>): Result {
 /** Work that waits for its next slice. */
 const line: (() => void)[] = []
 
-/** One slice of whatever goes on between two turns of others: of many at once, a slice of each would keep them for as many. */
+/** Waits for a turn. Only one job runs a slice between two turns of others; a slice of each job would delay them. */
 function ownTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (line.push(resolve) === 1) setImmediate(giveTurn)
@@ -32,7 +32,7 @@ function giveTurn(): void {
   })
 }
 
-/** What is done soon is done at once, where nothing waits for its turn. */
+/** Short work is finished at once if nothing waits for a turn. */
 export async function inSlices<Result>(work: Sliced<Result>, now?: () => number): Promise<Result> {
   if (line.length > 0) await ownTurn()
   const pause = pausing(now)

@@ -38,7 +38,7 @@ function mapOf(file: string): SourceMap | undefined {
   return maps.get(file)
 }
 
-/** A map that is absent or broken must not hide the error that is told. */
+/** A missing or broken map must not hide the reported error. */
 function readMap(path: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(path, 'utf8')))

@@ -1,4 +1,4 @@
-/** Whether the text is what the pattern says: `*` stands for any characters, also none, and `?` for one. */
+/** Whether the text matches the pattern: `*` stands for any characters, also none, and `?` for one. */
 export function matchesWildcard(pattern: string, text: string): boolean {
   let [at, inText, star, resume] = [0, 0, -1, 0]
   while (inText < text.length) {

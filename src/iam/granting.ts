@@ -26,13 +26,11 @@ export type GrantRefusal =
 
 /** The words of refusals, for REST, for the webhook and for the admission policy that stands before it. */
 export const GRANT_REFUSALS = {
-  unreadable: (role: string) =>
-    `The role "${role}" has a pattern that cannot be read, so it gives nothing: its condition names it.`,
-  unknown: (role: string) => `No role is called "${role}"; names are matched exactly.`,
+  unreadable: (role: string) => `The role "${role}" has an invalid pattern, so it grants nothing: see its condition.`,
+  unknown: (role: string) => `There is no role "${role}": names must match exactly.`,
   rootOnly: (role: string, scope: string) => `The role "${role}" exists at the platform root only, not at ${scope}.`,
-  notYoursAtRoot: (role: string) => `The role "${role}" is given at the root by its Owners and Platform Owners only.`,
-  exceeding: (role: string, scope: string) =>
-    `The role "${role}" holds actions that you do not hold at ${scope} and all of it.`,
+  notYoursAtRoot: (role: string) => `Only Owners and Platform Owners of the root may assign the role "${role}" there.`,
+  exceeding: (role: string, scope: string) => `The role "${role}" has actions that you do not have at all of ${scope}.`,
 } as const
 
 const ROOT = '/'

@@ -76,7 +76,7 @@ export function refuseResend(
   const when = new Date(next).toISOString()
   return refuse(
     'resend_limit',
-    `The invitation was sent again ${counted(facts.resendCount, 'time')}: once more from ${when} on.`,
+    `The invitation was sent again ${counted(facts.resendCount, 'time')}: you can send it again from ${when}.`,
   )
 }
 

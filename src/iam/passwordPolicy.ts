@@ -31,7 +31,7 @@ function atLeast(minimum: number, one: string, many: string, pattern: RegExp): P
   if (minimum === 0) return []
   return [
     {
-      sentence: `It must hold at least ${minimum} ${minimum === 1 ? one : many}`,
+      sentence: `It must contain at least ${minimum} ${minimum === 1 ? one : many}`,
       isBroken: (characters) => count(characters, pattern) < minimum,
     },
   ]
@@ -58,7 +58,7 @@ function rulesOf(policy: PasswordPolicy): PasswordRule[] {
       ? []
       : [
           {
-            sentence: 'It must not hold the e-mail address',
+            sentence: 'It must not contain the e-mail address',
             isBroken: (characters: readonly string[], email: string) =>
               email !== '' && characters.join('').toLowerCase().includes(email.toLowerCase()),
           },
@@ -71,7 +71,7 @@ export function policySentences(policy: PasswordPolicy = PASSWORD_POLICY): strin
   return rulesOf(policy).map(({ sentence }) => sentence)
 }
 
-/** One sentence per broken rule, none of which repeats the password; empty for a good one. */
+/** One sentence for each broken rule, without the password; empty for a good one. */
 export function passwordViolations(
   password: string,
   email: string | undefined,

@@ -55,13 +55,13 @@ function role(
  * actions count at `/` only.
  */
 export const BUILT_IN_ROLES: readonly Role[] = [
-  role('Owner', 'Everything at the scope, access of others included.', ANY_SCOPE, {
+  role('Owner', 'Everything at the scope, including the access of others.', ANY_SCOPE, {
     actions: ['*'],
     dataActions: ['*'],
   }),
   role(
     'Contributor',
-    'Everything at the scope but access of others, the boundary itself and vault values.',
+    'Everything at the scope except the access of others, the boundary itself and vault values.',
     ANY_SCOPE,
     {
       actions: ['*'],
@@ -98,7 +98,7 @@ export const BUILT_IN_ROLES: readonly Role[] = [
   }),
   role(
     'Platform Owner',
-    'Runs the platform and gives access to it, without reading what tenants keep in it.',
+    'Runs the platform and grants access to it, without reading the contents of tenants.',
     ANY_SCOPE,
     {
       actions: ['*'],

@@ -169,7 +169,7 @@ async function change(
   request: Request,
   { current, next }: { current: string; next: string },
 ): Promise<string | undefined> {
-  if (changePassword === undefined || user.isExternal === true) return 'Your password is kept elsewhere.'
+  if (changePassword === undefined || user.isExternal === true) return 'Your password is managed elsewhere.'
   const address = request.ip ?? ''
   const judged = await guesses.judge(address, user.userName, async () =>
     (await passwords.verify(user.id, current.slice(0, 1024))) ? true : undefined,

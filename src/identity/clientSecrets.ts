@@ -3,7 +3,7 @@ import { isSameText } from '../core/sameText.ts'
 import type { ClientStore, IdentityClient } from './clients.ts'
 import type { LastSeen } from './lastSeen.ts'
 
-/** Whose secret it is; undefined if it is wrong. What throws has judged nothing. */
+/** The owner of the secret; undefined if it is wrong. An exception means that nothing was checked. */
 export type SecretCheck<T> = (clientId: string, secret: string) => Promise<T | undefined>
 
 /**

@@ -32,7 +32,7 @@ export function firstOwner({ clientId, clientSecret, displayName }: FirstOwner):
       apiVersion: PlatformClient.apiVersion,
       kind: PlatformClient.kind,
       metadata: { namespace, name: clientId, labels },
-      spec: { displayName, description: 'The first owner, made at installation', isEnabled: true, secretName },
+      spec: { displayName, description: 'The first owner, created at installation', isEnabled: true, secretName },
     },
     ownerAssignment(clientId, 'ServicePrincipal'),
   ]
@@ -53,7 +53,7 @@ export function ownerAssignment(principalId: string, principalType: 'ServicePrin
       principalType,
       roleDefinitionName: 'Owner',
       scope: '/',
-      reason: 'The first owner, made at installation',
+      reason: 'The first owner, created at installation',
     },
   }
 }

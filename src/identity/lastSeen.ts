@@ -49,7 +49,8 @@ export function createLastSeen({
     client.mergePatch(kind.resource, { namespace, name: id }, patch, { subresource: 'status' }).catch((error) => {
       noted.delete(id)
       // Public clients, such as the command line, have no object.
-      if (!isKubeError(error, 'NotFound')) log.warn({ id, error: messageOf(error) }, 'A last sign-in was not noted.')
+      if (!isKubeError(error, 'NotFound'))
+        log.warn({ id, error: messageOf(error) }, 'The time of a sign-in could not be stored.')
     })
   }
   return {

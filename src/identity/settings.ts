@@ -190,7 +190,7 @@ async function personOf(
   users: UserStore,
 ) {
   const user = token.accountId === undefined ? undefined : await users.find(token.accountId)
-  if (user === undefined) throw new errors.InvalidGrant('the user is gone')
+  if (user === undefined) throw new errors.InvalidGrant('the user no longer exists')
   const source = entities.AuthorizationCode ?? entities.DeviceCode ?? entities.RefreshToken
   return {
     ...personClaims(user),

@@ -95,11 +95,7 @@ const showForm: Step = async (options, interaction, request, response) => {
 const answerForm: Step = async (options, interaction, request, response) => {
   const form = fieldsOf(request.body)
   if (!isSameText(form.csrf, formToken(options, interaction))) {
-    sendPage(
-      response,
-      403,
-      errorPage('This form does not come from the page that this browser was shown.', 'invalid_request'),
-    )
+    sendPage(response, 403, errorPage('This form does not belong to a page shown in this browser.', 'invalid_request'))
     return
   }
   if (form.choice === 'cancel') {
@@ -163,7 +159,7 @@ const comeBack: Step = async (options, interaction, request, response) => {
     await allow(options, interaction, user, request, response)
   } catch (error) {
     const isRefused = error instanceof ArrivalRefused
-    log.warn({ address: addressOf(request), error: messageOf(error) }, 'A sign-in elsewhere did not succeed.')
+    log.warn({ address: addressOf(request), error: messageOf(error) }, 'A sign-in at another identity provider failed.')
     const problem = isRefused
       ? error.message
       : "Your organization's answer could not be understood. Ask an administrator."
@@ -208,7 +204,7 @@ async function check(
   })
   if ('blockedFor' in judged) {
     const { blockedFor } = judged
-    log.warn({ address }, 'A sign-in was refused unread, after too many wrong passwords.')
+    log.warn({ address }, 'A sign-in was refused unchecked, after too many wrong passwords.')
     const problem = `Too many attempts. Wait ${Math.ceil(blockedFor / 60)} min, then try again.`
     return { status: 429, problem, retryAfter: blockedFor }
   }

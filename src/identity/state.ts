@@ -16,7 +16,7 @@ export type StateRecord = {
   expiresAt: number
   /** A second name to find it by, as a label can hold it. */
   index?: string
-  /** Whose it is, once that is known. */
+  /** The owner, once known. */
   userId?: string
 }
 

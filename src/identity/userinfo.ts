@@ -40,7 +40,7 @@ export function userinfo({ issuer, audience, keys, users, log }: UserinfoOptions
     }
     const error = token === undefined ? '' : ' error="invalid_token"'
     response.status(401).set('www-authenticate', `Bearer realm="${issuer}"${error && `,${error}`}`)
-    response.json({ error: 'invalid_token', error_description: 'the access token is not one of a person here' })
+    response.json({ error: 'invalid_token', error_description: 'the access token does not belong to a person here' })
   }
   return (request, response) => {
     answer(request, response).catch((error: unknown) => {

@@ -12,7 +12,7 @@ export type AccessQuestion = {
   readonly name?: string
 }
 
-/** The resource, for the rights of whoever asks. */
+/** The resource of access reviews, for the rights of processes that create them. */
 export const subjectAccessReview = { group: 'authorization.k8s.io', plural: 'subjectaccessreviews' }
 const API_VERSION = `${subjectAccessReview.group}/v1`
 const Answer = z.object({ status: z.object({ allowed: z.boolean() }) })

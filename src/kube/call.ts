@@ -239,7 +239,7 @@ export class Caller {
 
 /** Asked again, it would send as much again. */
 function tooLong(attempt: Attempt): KubeError {
-  const message = `Cannot ${describeAttempt(attempt)}: the answer is larger than any that is expected of this cluster.`
+  const message = `Cannot ${describeAttempt(attempt)}: the answer is larger than any expected from this cluster.`
   const detail = { status: 200, resource: attempt.resource, ...attempt.ref, maybeApplied: attempt.verb !== 'get' }
   return new KubeError('Unexpected', message, detail)
 }
@@ -268,7 +268,7 @@ async function textOf(body: StreamAnswer['body']): Promise<string> {
 /** Carries the fence's error past code that would mistake it for a lost connection. */
 class FencedError extends Error {
   constructor(cause: unknown) {
-    super('This process may not write any more.', { cause })
+    super('This process may no longer write.', { cause })
   }
 }
 

@@ -256,7 +256,7 @@ class HttpKubeClient implements KubeClient {
     const { resourceVersion } = written.metadata
     const undoing = { ...options, uid: undefined, resourceVersion }
     if (options.dryRun !== true) await this.mergePatch(resource, ref, { status: null }, undoing).catch(() => undefined)
-    const message = `Cannot patch the status of ${resource.plural} "${ref.name}": it was deleted and made again meanwhile.`
+    const message = `Cannot patch the status of ${resource.plural} "${ref.name}": it was deleted and recreated meanwhile.`
     throw new KubeError('Conflict', message, { status: 409, resource, ...ref })
   }
 

@@ -19,7 +19,7 @@ export function isDense(json: string): boolean {
   return false
 }
 
-/** Where the text ends that begins there: what it holds is one value. */
+/** The end of the text that begins there: its content is one value. */
 function endOfText(json: string, begin: number): number {
   let at = begin + 1
   while (at < json.length && json.charCodeAt(at) !== QUOTE) at += json.charCodeAt(at) === BACKSLASH ? 2 : 1

@@ -130,7 +130,7 @@ const SENTENCE: Record<KubeErrorReason, string> = {
   Throttled: 'the API server asked to slow down',
   Gone: 'the requested version is no longer in the history',
   Unavailable: 'the API server is not available',
-  Unexpected: 'the API server gave an answer that was not expected',
+  Unexpected: 'the API server gave an unexpected answer',
 }
 
 /**

@@ -84,7 +84,7 @@ export class EventRecorder {
     return this.#dropped
   }
 
-  /** What is kept in memory, for tests of what may be kept of objects that are gone. */
+  /** The numbers of entries in memory, for tests of what remains of deleted objects. */
   get remembered(): { series: number; objects: number } {
     return { series: this.#series.size, objects: this.#buckets.size }
   }
@@ -128,7 +128,7 @@ export class EventRecorder {
     return tokens >= 1
   }
 
-  /** What is as good as new is not kept: a series that would begin anew, a bucket that is full again. */
+  /** Drops entries that equal new ones: a series that would start again, a bucket that is full again. */
   #forgetOld(now: number): void {
     for (const [key, { lastAt }] of this.#series) {
       if (now - lastAt < SERIES_MILLISECONDS) break

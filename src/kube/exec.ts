@@ -67,7 +67,7 @@ function sessionOf(socket: WebSocket): ExecSession {
       done(error)
     },
   })
-  // Whoever reads hears of it; nobody may be reading any more.
+  // The reader gets the error; there may be no reader any more.
   stdout.on('error', () => {})
   let failure: Error | undefined = new Error('The connection to the container was lost.')
   let said = ''

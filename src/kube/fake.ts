@@ -199,7 +199,7 @@ export class FakeKubeClient implements KubeClient {
 
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
     if (object.metadata.uid !== undefined) throw refused('Conflict', 'apply', resource, refOf(object))
-    // A version that nothing could have is no obstacle if nothing exists: as the API server does it.
+    // As in the API server, an impossible version does not fail the write if no object exists.
     const { resourceVersion: _version, ...given } = copyOf(object.metadata)
     const born = this.#born(resource, object, given)
     if (options.dryRun === true) return born

@@ -50,7 +50,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
   it('is one object of a bounded size: the rest is not read, and it is not asked again', async () => {
     await play(endless(200, () => filling))
     expect(await failure(() => client.get(configMap, ref))).to.equal(
-      'Unexpected: Cannot get configmaps "a/x": the answer is larger than any that is expected of this cluster.',
+      'Unexpected: Cannot get configmaps "a/x": the answer is larger than any expected from this cluster.',
     )
     expect(server.requests).to.have.length(1)
   })
@@ -106,7 +106,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
   it('is a streaming list of a bounded length', async () => {
     const event = (count: number) => ({ type: 'ADDED', object: sent(`n${count}`, count + 1, { n: filling }) })
     await play(endless(200, (count) => `${JSON.stringify(event(count))}\n`))
-    expect(await failure(watched)).to.contain('more than any cluster')
+    expect(await failure(watched)).to.contain('more objects than any cluster')
   })
 
   it('is as many objects as there is room for, in all caches of the cluster together', async () => {

@@ -41,13 +41,13 @@ export type LeaseTimings = {
   retryEvery: number
 }
 
-/** A leader that is gone is replaced within nine seconds: the duration, and a candidate's last look before its end. */
+/** A lost leader is replaced within nine seconds: the duration, and a candidate's last look before its end. */
 const TIMINGS: LeaseTimings = { duration: 8_000, deadline: 6_000, renewEvery: 2_500, retryEvery: 1_000 }
 
 /** Thrown by `fence`: this process is not, or no longer, the leader. Nothing was sent. */
 export class LeaseLost extends Error {
   constructor(name: string) {
-    super(`This process does not hold the lease "${name}" any more and writes nothing.`)
+    super(`This process no longer holds the lease "${name}" and writes nothing.`)
     this.name = 'LeaseLost'
   }
 }
@@ -242,7 +242,7 @@ export class LeaderLease {
       const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
       await this.#options.client.update<LeaseObject>(leaseResource, { ...held, spec }, call)
     } catch (error) {
-      this.#log.warn({ err: error }, 'The lease could not be given back; it runs out by itself.')
+      this.#log.warn({ err: error }, 'The lease could not be released; it expires by itself.')
     }
   }
 
@@ -254,7 +254,7 @@ export class LeaderLease {
     }
   }
 
-  /** RFC 3339 with microseconds, as the type asks. For people: nobody here compares it. */
+  /** RFC 3339 with microseconds, as the type asks. For people: no code compares it. */
   #microTime(): string {
     return new Date(this.#clock.now()).toISOString().replace('Z', '000Z')
   }

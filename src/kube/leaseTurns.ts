@@ -113,6 +113,6 @@ export class LeaseTurns {
 }
 
 function busy(): PlatformError {
-  const message = `Another change that this one must not cross is still being made: try again in ${RETRY_SECONDS} s.`
+  const message = `A conflicting change is still in progress: try again in ${RETRY_SECONDS} s.`
   return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: RETRY_SECONDS })
 }

@@ -32,6 +32,6 @@ export const CHECKED_TYPES = Object.values(checked)
 /** The types that are read by the checks before a rollout and by scans for manual changes. */
 export const LOOKED_TYPES = {
   ...{ node, pod, backup: veleroBackup, backupLocation: veleroLocation, ...checked, workloads },
-  /** What charts render and people change. Never Secrets: the operator may not read those of components. */
+  /** Types that charts render and people change. Never Secrets: the operator may not read those of components. */
   rendered: [...workloads, service, configMap, serviceAccount, networkPolicy, podDisruptionBudget, ingress, cronJob],
 }

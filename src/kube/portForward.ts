@@ -53,14 +53,14 @@ function streamOf(socket: WebSocket): Duplex {
       done(error)
     },
   })
-  // Whoever uses it hears of it; nobody may yet.
+  // The user of the stream gets the error; there may be none yet.
   stream.on('error', () => {})
   socket.on('message', (message: Buffer) => {
     const channel = message[0] ?? CHANNEL.error
     const bytes = message.subarray(begun.has(channel) ? 1 : 1 + PORT_BYTES)
     begun.add(channel)
     if (bytes.length === 0) return
-    if (channel === CHANNEL.error) stream.destroy(new Error('The node does not reach the port of the pod.'))
+    if (channel === CHANNEL.error) stream.destroy(new Error('The node cannot reach the port of the pod.'))
     else if (!stream.push(bytes)) socket.pause()
   })
   socket.once('close', () => stream.push(null))

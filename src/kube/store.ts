@@ -259,7 +259,7 @@ function removeFrom<T extends KubeObject>(buckets: Map<string, Bucket<T>>, key: 
   else if (bucket instanceof Set && bucket.delete(entry) && bucket.size === 0) buckets.delete(key)
 }
 
-/** A shallow copy without the fields that nobody here reads. */
+/** A shallow copy without the fields that no code reads. */
 function slimmed<T extends KubeObject>(object: T): T {
   const { managedFields: _managedFields, ...metadata } = object.metadata
   if (metadata.annotations?.[LAST_APPLIED] !== undefined) {

@@ -56,7 +56,7 @@ export async function* watchEvents<T extends KubeObject>(
       const event = readEvent<T>(line, attempt, resource)
       if (isListed(event)) listed = Number.NEGATIVE_INFINITY
       listed += line.length
-      if (listed > left) throw unreadable(attempt, 'its objects are more than any cluster is expected to have')
+      if (listed > left) throw unreadable(attempt, 'it lists more objects than any cluster is expected to have')
       yield event
     }
   } catch (error) {

@@ -13,7 +13,7 @@ export type WireRequest = {
   signal?: AbortSignal | undefined
   /** The answer may begin late: nothing but the signal ends the wait. */
   isPatient?: boolean | undefined
-  /** What this answer and the others of the same call may still take; that of the transport for one answer. */
+  /** The bytes left for this answer and the others of the same call; default: the transport's limit for one answer. */
   allowance?: Allowance | undefined
 }
 
@@ -209,7 +209,7 @@ function createAgent(secure: SecureOptions, proxyUrl: string | undefined): Dispa
   return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: connect })
 }
 
-/** What one answer may take, and what all of them may that are not complete. */
+/** The byte limits of one answer, and of all incomplete answers together. */
 type Allowances = { readonly own: Allowance; readonly underway: Allowance }
 
 /** One request and its whole answer, with one timer: signals and streams would cost more than the parsing. */

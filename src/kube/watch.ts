@@ -155,7 +155,7 @@ export class WatchLoop<T extends KubeObject> {
     if (newest === undefined || !isNewer(known ?? '0', newest)) return false
     log.error(
       { resource: resourceId(resource), known, newest },
-      'The history of the API server went back; listing anew.',
+      'The history of the API server went back; listing again.',
     )
     sink.rewind()
     return true
@@ -229,7 +229,7 @@ export class WatchLoop<T extends KubeObject> {
     }
   }
 
-  /** On a stream that began behind it, an event older than what is known tells of another history, or of a repetition. */
+  /** On a stream that began after it, an event older than the known version means another history, or a repetition. */
   #suspect(guard: StallGuard): void {
     this.#doubtedSince ??= this.#options.clock.monotonic()
     this.#compareBeside(guard, this.#doubtedSince)
@@ -280,7 +280,7 @@ export class WatchLoop<T extends KubeObject> {
     )
   }
 
-  /** Nothing was ever read, and nobody else's deed is awaited: a process that cannot start has told why. */
+  /** Nothing was ever read, and nobody else has to act: a process that cannot start has reported why. */
   #keepsFromStart({ reason }: KubeError): boolean {
     return this.#options.sink.version === undefined && (reason === 'Unavailable' || reason === 'Unauthorized')
   }
@@ -347,6 +347,6 @@ function cutShort(resource: Resource): KubeError {
 }
 
 function unexpected(resource: Resource, cause: unknown): KubeError {
-  const message = `The watch of ${resourceId(resource)} failed in a way that was not expected.`
+  const message = `The watch of ${resourceId(resource)} failed unexpectedly.`
   return new KubeError('Unexpected', message, { status: 0, resource, cause })
 }

@@ -111,7 +111,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'a role that nobody knows is not given',
-    refused: () => 'No role is called "owner"; names are matched exactly.',
+    refused: () => 'There is no role "owner": names must match exactly.',
     roles: owner,
     ...giving(() => ({ role: 'owner' })),
   },

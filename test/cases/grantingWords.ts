@@ -164,7 +164,7 @@ export const rootOwner = () => ({ Owner: '/' })
 export const rootPlatformOwner = () => ({ 'Platform Owner': '/' })
 
 export const exceeds = (name: string) => (world: GrantingWorld) =>
-  `The role "${name}" holds actions that you do not hold at ${at(world)} and all of it.`
+  `The role "${name}" has actions that you do not have at all of ${at(world)}.`
 export const missing = (action: string) => (world: GrantingWorld) =>
   `The permission ${action} is missing at ${at(world)}.`
 export const NOBODY = randomUUID()

@@ -50,7 +50,7 @@ export const LENDING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'nobody widens a role beyond what they hold, for whoever has it',
-    refused: (world) => `The role "${world.roleName}" holds actions that you do not hold at / and all of it.`,
+    refused: (world) => `The role "${world.roleName}" has actions that you do not have at all of /.`,
     roles: rootPlatformOwner,
     given: (world) => [role(world, ['jobs/read']), assignment(world, { to: world.me, role: world.roleName })],
     write: (world) => update(role(world, ['sqlcluster/dataRead'])),

@@ -225,7 +225,7 @@ components:
     await until('it is told what is wrong', async () => {
       const { status } = (await client.get(resource, { namespace, name: 'bad' })) as unknown as BlueprintTemplate
       expect(status).to.include({ phase: 'ConfigurationInvalid', status: 'Failed' })
-      expect(status?.statusMessage).to.match(/^line 6: "nodes" is no collection/)
+      expect(status?.statusMessage).to.match(/^line 6: "nodes" is not a collection/)
       return true
     })
     expect((await blueprint('bad')).isValid).to.equal(false)

@@ -190,7 +190,7 @@ describe('assignments as RoleBindings', () => {
     expect(await give(owner, 'Platform Reader')).to.include('The role "Platform Reader"')
     const lesser = (await assign('Platform Owner', boundary)).principalId
     await until('the lesser role gives', async () => (await give(lesser, 'Reader')) === 'given')
-    expect(await give(lesser, 'Owner')).to.include('holds actions that you do not hold')
+    expect(await give(lesser, 'Owner')).to.include('has actions that you do not have')
     const deny = { principalId: owner, principalType: 'User', actions: ['boundaries/members/manage'], scope: boundary }
     await create(DenyAssignment, randomUUID(), home, deny)
     expect(await give(owner, 'Reader')).to.include('The permission boundaries/members/manage is missing')

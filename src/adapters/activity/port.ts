@@ -28,7 +28,7 @@ export type Entry = {
   readonly correlationId?: string | undefined
   readonly traceId?: string | undefined
   readonly remoteAddress?: string | undefined
-  /** Of what callers report, which may be of any time: when they did. */
+  /** For entries that callers report, whose time may be any: the time of the report. */
   readonly reportedAt?: string | undefined
   /** The version that it wrote, which tells the order of two in one millisecond. */
   readonly version?: string | undefined
@@ -63,6 +63,6 @@ export interface ActivityStore {
   append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void>
   /** Oldest first; undefined if nothing was ever told of the resource. Writes nothing. */
   read(resource: ResourcePath): Promise<readonly Entry[] | undefined>
-  /** Removes the records of resources of which nothing was told for as long as entries are kept. */
+  /** Removes the records of resources without new entries for as long as entries are kept. */
   sweep(): Promise<void>
 }

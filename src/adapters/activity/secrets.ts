@@ -77,7 +77,7 @@ export class SecretActivity implements ActivityStore {
       const closed = await this.#closedAmong(held.head, sightings)
       const next = added(held.head, sightings, (id) => closed.has(id))
       if (next === held.head || (await this.#write(part, held, next))) return
-      if (attempt === ATTEMPTS) throw new Error('The record of a resource is being written by too many at once.')
+      if (attempt === ATTEMPTS) throw new Error('Too many writers use the record of a resource at once.')
       await pauseAfterConflict(attempt)
     }
   }

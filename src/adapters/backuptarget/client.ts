@@ -15,7 +15,7 @@ export type TargetOptions = {
   lookup?: typeof resolve
 }
 
-/** One page of names is a few kilobytes; what sends more is no store. */
+/** One page of names is a few kilobytes; a server that sends more is not a store. */
 const ANSWER_MAX = 1024 * 1024
 
 /** Tests a target with the one request that shows all of it: address, certificate, key, bucket and the right to list. */
@@ -54,7 +54,7 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
     const { bucket: Bucket, prefix } = target
     const input = { Bucket, MaxKeys: 1, ...(prefix !== undefined && { Prefix: `${prefix}/` }) }
     const answer = await within(abortSignal, s3.send(new ListObjectsV2Command(input), { abortSignal }))
-    // Whatever answers 200 to everything is no store.
+    // A server that answers 200 to everything is not a store.
     return answer.Name === undefined && answer.KeyCount === undefined ? verdict('Unreachable') : verdict('Ok')
   } finally {
     s3.destroy()

@@ -5,11 +5,11 @@ import type { TargetCode, TargetVerdict } from './port.ts'
 const SENTENCES: Readonly<Record<TargetCode, string>> = {
   Ok: 'The bucket can be listed.',
   'invalid-target': 'The store does not accept the request: check the region, the path style and the bucket.',
-  AuthenticationFailed: 'The store does not know the key, or the secret does not belong to it.',
+  AuthenticationFailed: 'The store does not know the key, or the secret does not match it.',
   BucketMissing: 'The store has no such bucket.',
   AccessDenied: 'The key may not list the bucket.',
   TlsFailed: "The store's certificate is not signed by a trusted authority, or is not for its host.",
-  Unreachable: 'The store does not answer as S3 does.',
+  Unreachable: 'The endpoint does not answer like S3.',
   Timeout: 'The store did not answer within 10 seconds.',
 }
 

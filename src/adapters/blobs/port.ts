@@ -1,4 +1,4 @@
-/** Whose a blob is: it goes when the owner goes. */
+/** The owner of a blob, with which it is deleted. */
 export type BlobOwner = { apiVersion: string; kind: string; name: string; uid: string; labels: Record<string, string> }
 export type BlobRef = { namespace: string; name: string }
 export type Blob = { bytes: Uint8Array; version: string }

@@ -58,7 +58,7 @@ describe('a look at the cluster', () => {
     const { client, look } = real()
     client.fail('list', node, 'Forbidden')
     expect((await look.facts([], 0)).nodes).to.deep.equal({
-      unknown: 'Nothing is known of nodes: this part of the platform may not read it.',
+      unknown: 'Nothing is known about nodes: this part of the platform may not read it.',
     })
   })
 

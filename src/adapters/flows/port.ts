@@ -25,7 +25,7 @@ export type Flow = {
 }
 
 export type FlowQuestion = {
-  /** Flows of which one end is in one of these. */
+  /** Only flows with one end in one of these. */
   readonly namespaces: readonly string[]
   /** Milliseconds since the epoch, both inclusive. */
   readonly from: number

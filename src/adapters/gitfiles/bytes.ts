@@ -25,7 +25,7 @@ export class ByteReader {
     for (let factor = 1; ; factor *= 128) {
       const byte = this.byte()
       size += (byte & 0x7f) * factor
-      if (!Number.isSafeInteger(size)) throw new RangeError('A size is too large to be one.')
+      if (!Number.isSafeInteger(size)) throw new RangeError('A size is too large.')
       if ((byte & 0x80) === 0) return size
     }
   }
@@ -36,7 +36,7 @@ export class ByteReader {
     for (;;) {
       const byte = this.byte()
       distance = (distance + 1) * 128 + (byte & 0x7f)
-      if (distance > most) throw new RangeError('A base stands before the pack.')
+      if (distance > most) throw new RangeError('A base object lies before the start of the pack.')
       if ((byte & 0x80) === 0) return distance
     }
   }

@@ -93,7 +93,10 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, 
     async open(): Promise<boolean> {
       const said = textsIn(await call('/info/refs?service=git-upload-pack'))
       if (!said.includes('version 2'))
-        throw new GitFilesError('Unreachable', `${hostOf(url)} does not speak version 2 of the protocol of Git here.`)
+        throw new GitFilesError(
+          'Unreachable',
+          `${hostOf(url)} does not support version 2 of the Git protocol at this address.`,
+        )
       return said.some((one) => /^fetch=(.* )?filter( |$)/.test(one))
     },
 
@@ -154,5 +157,5 @@ function gitFilesError(error: unknown, host: string): GitFilesError {
     const message = 'The repository is too large: keep templates in one of their own.'
     return new GitFilesError('TooLarge', message, { cause: error })
   }
-  return new GitFilesError('Unreachable', `${host} answers with what is not of Git.`, { cause: error })
+  return new GitFilesError('Unreachable', `${host} gives an answer that is not valid Git.`, { cause: error })
 }

@@ -12,14 +12,14 @@ const BETWEEN_CUTS = 1_024
  */
 export function* applyingDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): Sliced<Buffer> {
   const reader = new ByteReader(delta)
-  if (reader.size() !== base.length) throw new RangeError('A change is of another object.')
+  if (reader.size() !== base.length) throw new RangeError('A delta belongs to another object.')
   const size = reader.size()
   allow(size)
   const whole = Buffer.alloc(size)
   let at = 0
   const put = (from: Buffer, start: number, length: number) => {
     if (length === 0 || start + length > from.length || at + length > size)
-      throw new RangeError('A change reaches beyond its objects.')
+      throw new RangeError('A delta reaches beyond its objects.')
     at += from.copy(whole, at, start, start + length)
   }
   for (let count = 1; !reader.isAtEnd; count += 1) {
@@ -34,6 +34,6 @@ export function* applyingDelta(base: Buffer, delta: Buffer, allow: (size: number
     const length = reader.bytes(command >> 4, 3)
     put(base, start, length === 0 ? 0x1_0000 : length)
   }
-  if (at !== size) throw new RangeError('A change ends too early.')
+  if (at !== size) throw new RangeError('A delta ends too early.')
   return whole
 }

@@ -29,10 +29,11 @@ type Delta = { readonly at: number; readonly base: number | string; readonly byt
  * @throws PackTooLarge; RangeError if it is no whole pack
  */
 export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObject>> {
-  if (pack.length < HEADER + TRAILER || pack.toString('latin1', 0, 4) !== 'PACK') throw new RangeError('It is no pack.')
+  if (pack.length < HEADER + TRAILER || pack.toString('latin1', 0, 4) !== 'PACK')
+    throw new RangeError('It is not a pack.')
   const end = pack.length - TRAILER
   const sum = await inSlices(summing(pack.subarray(0, end)))
-  if (!sum.equals(pack.subarray(end))) throw new RangeError('The checksum of the pack is another one.')
+  if (!sum.equals(pack.subarray(end))) throw new RangeError('The checksum of the pack is wrong.')
   const count = pack.readUInt32BE(8)
   if (count > PACK_LIMITS.objects) throw new PackTooLarge(`It has ${count} objects.`)
   const objects = new Objects()
@@ -93,7 +94,7 @@ class Objects {
         if (!(yield* this.#resolvingOne(delta))) left.push(delta)
       }
       if (left.length === open.length || round === ROUNDS)
-        throw new RangeError('An object is a change of one that is not there.')
+        throw new RangeError('The base object of a delta is missing.')
       open = left
     }
   }
@@ -131,7 +132,8 @@ function inflated(from: Buffer, size: number): Promise<{ bytes: Buffer; used: nu
     const limits = { maxOutputLength: Math.max(1, size), info: true }
     inflate(from, limits, (error, result) => {
       const { engine, buffer } = (result ?? {}) as unknown as Engine
-      if (error !== null || buffer?.length !== size) reject(new RangeError('An object is not as long as it says.'))
+      if (error !== null || buffer?.length !== size)
+        reject(new RangeError('An object does not have its declared length.'))
       else resolve({ bytes: buffer, used: engine.bytesWritten })
     })
   })

@@ -21,7 +21,7 @@ export function* linesIn(bytes: Buffer): Generator<Buffer> {
       at += 4
       continue
     }
-    if (length < 4 || at + length > bytes.length) throw new RangeError('A line is longer than what is left.')
+    if (length < 4 || at + length > bytes.length) throw new RangeError('A line is longer than the rest of the answer.')
     yield bytes.subarray(at + 4, at + length)
     at += length
   }

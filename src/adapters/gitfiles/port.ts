@@ -15,7 +15,7 @@ export type GitPlace = {
 export type GitFile = {
   /** Below the folder that was asked for. */
   readonly path: string
-  /** Undefined for what is larger than a file may be, or is no text. */
+  /** Undefined for a file that is too large, or not text. */
   readonly text: string | undefined
 }
 

@@ -43,7 +43,7 @@ export function queryOf(question: MetricQuestion, stepSeconds: number): string {
     case 'Last':
       return inner
     case 'Sum':
-      // Restarts are a counter, of which the step before tells where it stood.
+      // Restarts are a counter; the step before gives its starting value.
       return question.metric === 'Restarts'
         ? `max_over_time(${over(stepSeconds + look)}) - min_over_time(${over(stepSeconds + look)})`
         : `${stepSeconds} * avg_over_time(${over(stepSeconds)})`

@@ -134,7 +134,7 @@ function read<Schema extends z.ZodType>(schema: Schema, text: string, what: stri
   try {
     return schema.parse(JSON.parse(text))
   } catch (cause) {
-    throw new RegistryError('Unreadable', `What the registry answered about ${what} cannot be read.`, cause)
+    throw new RegistryError('Unreadable', `The answer of the registry about ${what} cannot be read.`, cause)
   }
 }
 

@@ -25,7 +25,7 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
   }
   async function manifest(name: string, digest: string): Promise<{ digest: string; references: string[] }> {
     const text = await readFile(dataOf(digest), 'utf8').catch((error: unknown) => {
-      throw new RegistryError('Unreadable', `The manifest ${digest} of ${name} is linked but not there.`, error)
+      throw new RegistryError('Unreadable', `The manifest ${digest} of ${name} is linked but missing.`, error)
     })
     const parsed = ManifestDocument.safeParse(JSON.parse(text))
     // Nothing is removed by whoever does not understand what is needed.

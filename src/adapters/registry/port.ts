@@ -9,7 +9,7 @@ import type { AuditLog } from '../audit/port.ts'
 export type RegistryManifest = {
   readonly digest: string
   readonly mediaType: string
-  /** Of the manifest and everything that it names. */
+  /** The total of the manifest and everything that it names. */
   readonly sizeBytes: number
   /** Manifests that it needs: those of an index. */
   readonly references: readonly string[]
@@ -72,7 +72,7 @@ export type RegistryAccess = { readonly type: string; readonly name: string; rea
 /** Who asks with something that the platform gave out, and what for. */
 export const Credential = z.object({
   kind: z.enum(['Boundary', 'Build', 'Refresh']),
-  /** Whose rights count when it is used; the platform itself for pull secrets of a group. */
+  /** The principal whose rights apply when it is used; the platform itself for pull secrets of a group. */
   principalId: z.string(),
   principalType: z.enum(['User', 'ServicePrincipal', 'Platform']),
   /** Which life of the principal, where it is known. */
@@ -97,7 +97,7 @@ export interface RegistryKeys {
 
 /** The registry of the platform, as the controllers work with it. */
 export type RegistryPort = {
-  /** As it stands in the names of images. */
+  /** As in the names of images. */
   readonly host: string
   readonly registry: ImageRegistry
   readonly keys: RegistryKeys

@@ -113,7 +113,7 @@ function read<Schema extends z.ZodType>(schema: Schema, text: string, { host, re
   try {
     return schema.parse(JSON.parse(text))
   } catch (cause) {
-    throw new FeedError('Unreadable', `What ${host} answers about ${repository} cannot be read.`, cause)
+    throw new FeedError('Unreadable', `The answer of ${host} about ${repository} cannot be read.`, cause)
   }
 }
 

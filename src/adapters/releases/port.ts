@@ -20,7 +20,7 @@ export interface ReleaseFeed {
    */
   versions(url: string, signal?: AbortSignal): Promise<string[]>
   /**
-   * What one of them says of itself; undefined if it is gone or is no chart.
+   * The metadata of one of them; undefined if it was deleted or is not a chart.
    *
    * @throws FeedError
    */

@@ -47,7 +47,7 @@ export async function ask<Schema extends z.ZodType>(
   refuseStatus(answer.status, new URL(url).host)
   const read = schema.safeParse(parsedJson(await answer.text()))
   if (read.success) return read.data
-  throw new SourceError('Unreachable', `${new URL(url).host} answers in a form that is not of this provider.`)
+  throw new SourceError('Unreachable', `${new URL(url).host} does not answer in the form of this provider.`)
 }
 
 /** @throws SourceError unless the status is a success */
@@ -64,7 +64,7 @@ export function refuseStatus(status: number, host: string): void {
 /** @throws SourceError NotFound for what no id of the provider looks like: it becomes a part of a path */
 export function safeId(id: string, pattern: RegExp): string {
   if (pattern.test(id)) return id
-  throw new SourceError('NotFound', 'The provider has no repository of that id.')
+  throw new SourceError('NotFound', 'The provider has no repository with that id.')
 }
 
 /** How a name and a password are said (RFC 7617). */

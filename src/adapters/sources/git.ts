@@ -42,7 +42,7 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): Sou
     async token(connection, id, signal) {
       if (id !== ID) throw new SourceError('NotFound', `The one repository of this source has the id "${ID}".`)
       const token = connection.credentials[CREDENTIAL_KEYS.token]
-      if (token === undefined) throw new SourceError('Unsupported', 'A source over ssh has a key, which is no token.')
+      if (token === undefined) throw new SourceError('Unsupported', 'A source over ssh has a key, not a token.')
       const { cloneUrl } = (await look(connection, signal)).repository
       const permissions = { contents: 'read', repositories: 'one' }
       return { token, username: connection.username ?? 'git', cloneUrl, expiresAt: null, permissions }

@@ -139,7 +139,7 @@ async function appToken({ credentials }: Connection, now: number): Promise<strin
       .sign(createPrivateKey(credentials[CREDENTIAL_KEYS.privateKey] ?? ''))
     return `Bearer ${signed}`
   } catch (error) {
-    const message = 'The private key of the GitHub App cannot be read: it is RSA, as PEM.'
+    const message = 'The private key of the GitHub App cannot be read: it must be RSA, as PEM.'
     throw new SourceError('CredentialRejected', message, { cause: error })
   }
 }

@@ -39,7 +39,7 @@ export const Repository = z.object({
 })
 export type Repository = z.output<typeof Repository>
 
-/** Of what was asked for no more are read. */
+/** The most repositories that one request reads. */
 export const REPOSITORIES_MAX = 1000
 
 export const RepositoryToken = z.object({
@@ -62,7 +62,7 @@ export const Webhook = z.object({
   events: z.array(z.string()),
   lastDeliveryAt: z.string().nullable(),
   lastDeliveryStatus: z.int().nullable(),
-  created: z.boolean().describe('Whether there was none before'),
+  created: z.boolean().describe('Whether it is new'),
 })
 export type Webhook = z.output<typeof Webhook>
 
@@ -89,7 +89,7 @@ export const RegistryVerdict = z.object({
 })
 export type RegistryVerdict = z.output<typeof RegistryVerdict>
 
-/** What every provider can be asked. Every address passes the rules for outgoing calls. */
+/** The operations of every provider. Every address must pass the rules for outgoing calls. */
 export interface SourcePort {
   /** Signs in. @throws SourceError */
   check(connection: Connection, signal?: AbortSignal): Promise<Checked>

@@ -21,7 +21,9 @@ export async function readPrivateKey(text: string): Promise<string> {
   const key = utils.parseKey(given)
   const isEncrypted = /ENCRYPTED/.test(text) || (key instanceof Error && /^Encrypted /.test(key.message))
   if (isEncrypted)
-    throw rejected('The private key is protected by a passphrase, which nobody can type here: give a key without one.')
+    throw rejected(
+      'The private key is protected by a passphrase, which cannot be entered here: give a key without one.',
+    )
   if (key instanceof Error || !key.isPrivateKey() || !TYPES.test(key.type) || !given.startsWith('-----BEGIN'))
     throw rejected(UNREADABLE)
   return given

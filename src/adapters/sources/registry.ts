@@ -22,7 +22,7 @@ export async function verifyRegistry(
   try {
     const first = await send(fetch, `${base}/v2/`, { signal })
     if (first.status !== 200 && first.status !== 401)
-      return { ...verdict, message: `The address answers with status ${first.status}, as no registry does.` }
+      return { ...verdict, message: `The address answers with status ${first.status}, so it is not a registry.` }
     const authorization = await authorizationFor(fetch, connection, first, repository, signal)
     const headers: Record<string, string> = authorization === undefined ? {} : { authorization }
     const second = await send(fetch, `${base}/v2/`, { headers, signal })
@@ -56,7 +56,7 @@ async function authorizationFor(
   const account = basic(username, password)
   if (!wantsToken(challenge)) return account
   const place = tokenPlace(challenge, repository)
-  if (place === undefined) throw new SourceError('Unreachable', 'The registry names no place to get a token from.')
+  if (place === undefined) throw new SourceError('Unreachable', 'The registry names no address to get a token from.')
   const headers: Record<string, string> = password === '' ? {} : { authorization: account }
   return ask(fetch, place, TokenAnswer, { headers, signal })
 }

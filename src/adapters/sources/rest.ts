@@ -17,7 +17,7 @@ type RestForm = {
   readonly pageIn?: string
 }
 
-/** Whose a token is that reaches all that its account does. */
+/** The account of a token that reaches everything that its account can. */
 export const Account = z.object({ name: z.string(), avatarUrl: Text, createdAt: Text })
 type Account = z.output<typeof Account>
 

@@ -94,7 +94,7 @@ function ask(client: Client, url: URL, { shown, isRefused, ...options }: Session
         })
       })
       .on('error', (error) => {
-        const message = `${host} does not let this key in: make its public half known there, as a deploy key for example.`
+        const message = `${host} does not accept this key: add its public half there, for example as a deploy key.`
         if (error.level === 'client-authentication') reject(new SourceError('CredentialRejected', message))
         else if (error.level === 'client-socket' || !isRefused()) unreachable(error)
         else reject(hostKeyRefused(host))
@@ -107,7 +107,7 @@ function ask(client: Client, url: URL, { shown, isRefused, ...options }: Session
 function hostKeyRefused(host: string): SourceError {
   return new SourceError(
     'HostKeyRefused',
-    `${host} shows another host key than the known one. If that is right, put its lines of ssh-keyscan into the Secret of the source as known-hosts, or make the source anew.`,
+    `${host} shows another host key than the known one. If that is right, put its lines of ssh-keyscan into the Secret of the source as known-hosts, or create the source again.`,
   )
 }
 

@@ -188,7 +188,7 @@ export class DriverEngine implements SqlEngine {
       : updateRow(dialect, table, change.key, change.values)
     const { affected } = await session.query(command.text, command.values)
     if (affected === 0) throw rowNotFound(table)
-    if (affected !== 1) throw new SqlFault('Failed', `The key names ${affected} rows of "${table.name}", not one.`)
+    if (affected !== 1) throw new SqlFault('Failed', `The key matches ${affected} rows of "${table.name}", not one.`)
     if (isDelete) return undefined
     const key = new Map(
       keyColumns(table).map((column) => [column, change.values.get(column) ?? change.key.get(column) ?? null]),
@@ -359,7 +359,7 @@ function cancelled(): SqlFault {
 }
 
 function rowNotFound(table: Table): SqlFault {
-  return new SqlFault('RowNotFound', `"${table.name}" has no row of this key.`)
+  return new SqlFault('RowNotFound', `"${table.name}" has no row with this key.`)
 }
 
 function timeoutFailure(statementIndex: number): BatchFailure {

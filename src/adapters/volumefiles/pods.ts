@@ -170,7 +170,7 @@ function hasEnded({ metadata, status }: Job): boolean {
 
 /** A word of Kubernetes why a pod does not start, never its text. */
 function reasonOf(pod: Pod | undefined): string {
-  if (pod === undefined) return ': the quota of the group may have no room for it'
+  if (pod === undefined) return ': the quota of the group may be used up'
   const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting?.reason
   const unmet = pod.status?.conditions?.find(({ status, reason }) => status === 'False' && reason !== undefined)?.reason
   const reason = waiting ?? unmet

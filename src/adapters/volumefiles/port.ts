@@ -11,7 +11,7 @@ export type FileVolume = {
   readOnly?: boolean | undefined
 }
 
-/** Whose files they are and where they lie. */
+/** The owner and the place of files. */
 export type FilePlace = {
   namespace: string
   /** The other cluster that the volumes are on; the platform's own if undefined. */

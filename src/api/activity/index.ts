@@ -33,7 +33,7 @@ const ActivityRequest = z
   .strictObject({
     action: z
       .string()
-      .regex(/^[a-z][A-Za-z0-9.]{0,127}$/, 'must be letters, digits and dots that begin with a small letter'),
+      .regex(/^[a-z][A-Za-z0-9.]{0,127}$/, 'must be letters, digits and dots, and begin with a lower-case letter'),
     resourceType: z.string().max(63),
     resourceName: z.string().max(63),
     resourceGroup: z.string().max(63),
@@ -41,7 +41,7 @@ const ActivityRequest = z
     message: Prose.max(2_048).nullish(),
     metadata: z
       .record(PlainText.min(1).max(128), PlainText.max(1_024))
-      .refine((pairs) => Object.keys(pairs).length <= 50, 'has at most 50 pairs')
+      .refine((pairs) => Object.keys(pairs).length <= 50, 'must have at most 50 pairs')
       .nullish(),
     occurredAt: DateTime.nullish(),
     correlationId: Uuid.nullish(),
@@ -77,7 +77,7 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   if (!isThere(services.records, resource)) throw missing(resource)
   const now = services.clock.now()
   const occurredAt = body.occurredAt ? Date.parse(body.occurredAt) : now
-  if (occurredAt > now + AHEAD_MAX) throw refused('occurredAt is more than five minutes ahead.')
+  if (occurredAt > now + AHEAD_MAX) throw refused('occurredAt is more than five minutes in the future.')
   if (occurredAt < now - RETENTION_DAYS * DAY)
     throw refused(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
   const metadata = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), hidden(name, value)])
@@ -118,7 +118,7 @@ export const activityRoutes: readonly RouteDraft[] = [
     '{B}/activity',
     {
       auth: action(WRITE),
-      summary: 'Report what was done to a resource by something that the platform does not see',
+      summary: 'Report an action on a resource that the platform does not see itself',
       errors: 'problem',
       body: ActivityRequest,
       reply: Uuid,
@@ -141,9 +141,9 @@ export const activityRoutes: readonly RouteDraft[] = [
       channel: enumeration('Channel', CHANNELS, { isSorted: false }),
     },
     sort: '-occurredAt',
-    summary: 'What was done to a resource, newest first',
+    summary: 'The activity of a resource, newest first',
     rows: entriesOf,
-    configSummary: 'What the list of activity can be asked for',
+    configSummary: 'How the list of activity can be sorted and filtered',
     collection: 'activity',
     actionPrefix: 'kernel/activity',
     before: entriesOf,

@@ -10,8 +10,8 @@ const ACTOR_TYPES = ['User', 'ServicePrincipal', 'Platform', 'Kubernetes'] as co
 const ActivityActor = z
   .object({
     principalId: Uuid.nullable(),
-    principalType: z.enum(ACTOR_TYPES).describe('Kubernetes: whom only the cluster knows, by the name there'),
-    displayName: z.string().describe('As it is now; the id of a principal that is gone'),
+    principalType: z.enum(ACTOR_TYPES).describe('Kubernetes: known only to the cluster, by its name there'),
+    displayName: z.string().describe('The current name; the id of a deleted principal'),
   })
   .meta({ id: 'ActivityActor' })
 
@@ -25,7 +25,7 @@ export const ActivityEntry = z
   .object({
     id: Uuid,
     occurredAt: DateTime,
-    action: z.string().describe("The action of access control; of reported entries, the caller's own word"),
+    action: z.string().describe("The action of access control; for reported entries, the caller's own word"),
     operation: z.string().nullable(),
     resourceType: z.string(),
     resourceName: z.string(),

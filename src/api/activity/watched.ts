@@ -17,7 +17,7 @@ const PATIENCE = 3_000
 /** Within it, a deletion by REST and one that is seen are the same. */
 const SAME_DELETION = 600_000
 
-const INCOMPLETE = 'Seen by the watch: who it was is known by the name of the client only, and changes may be missing.'
+const INCOMPLETE = 'Seen by the watch: only the name of the client shows who it was, and changes may be missing.'
 
 export type FollowOptions = RecorderOptions & {
   client: Pick<KubeClient, 'get'>
@@ -67,7 +67,7 @@ async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, v
     const manager = verb === 'delete' ? undefined : await managerOf(options, kind, object)
     await recorder.write([{ resource, sighting: sightingOf(kind, object, { verb, manager, now }) }])
   } catch (error) {
-    log.warn({ resource, error: messageOf(error) }, 'A change that was watched could not be told of.')
+    log.warn({ resource, error: messageOf(error) }, 'A watched change could not be recorded.')
   }
 }
 

@@ -136,7 +136,7 @@ async function formFor(
 }
 
 function byProgram(token: string): string {
-  return `<p>The password of your account is kept elsewhere. Accept in a terminal:</p>
+  return `<p>The password of your account is managed elsewhere. Accept in a terminal:</p>
 <pre>freehold login
 freehold invitation accept ${escapeHtml(token)}</pre>`
 }

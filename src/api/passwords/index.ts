@@ -34,7 +34,7 @@ async function changePassword(context: Context<string, unknown, z.output<typeof 
   if (isPerson && user === undefined)
     throw new PlatformError('unknown_user', 'The access token names no user of this platform.', {}, { status: 401 })
   if (user === undefined || user.isExternal || !(await users.hasLocalPassword(user.id))) {
-    const message = 'The password of the account is kept elsewhere: change it there.'
+    const message = 'The password of the account is managed elsewhere: change it there.'
     throw new PlatformError('not_locally_authenticated', message)
   }
   const now = services.clock.now()

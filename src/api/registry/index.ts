@@ -43,7 +43,7 @@ const AuditQuery = z.object({
 
 const auditRoute = listRoute('/resources/registries/audit', {
   auth: action('registry/audit/read'),
-  summary: 'What was done at the registry, and what was refused, newest first',
+  summary: 'Actions at the registry, refused ones included, newest first',
   query: AuditQuery,
   dto: RegistryAuditEntryDto,
   columns: { timestamp: dateTime('Time'), actor: text('Actor', { isSorted: false }) },

@@ -17,7 +17,7 @@ const ManifestDto = z
     tag: z.string(),
     digest: z.string(),
     mediaType: z.string(),
-    sizeBytes: z.int().describe('Of the manifest and everything that it names'),
+    sizeBytes: z.int().describe('The total of the manifest and everything that it names'),
     platforms: z.array(z.string()),
     createdAt: DateTime.nullable(),
     labels: z.record(z.string(), z.string()),
@@ -81,7 +81,7 @@ export const manifestRoutes: readonly RouteDraft[] = [
     '/v1/internal/registries/manifests',
     {
       auth: authenticated,
-      summary: 'What a tag of a repository points to',
+      summary: 'The manifest that a tag of a repository points to',
       query: ManifestQuery,
       reply: ManifestDto,
     },

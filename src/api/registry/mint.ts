@@ -23,10 +23,10 @@ const MintBoundaryRequest = z.strictObject({ boundary: Uuid }).meta({ id: 'MintB
 
 const RegistryCredentialDto = z
   .object({
-    registry: z.string().describe('As it stands in the names of images'),
+    registry: z.string().describe('As in the names of images'),
     username: z.string(),
     password: z.string(),
-    dockerConfigJson: z.string().describe('What a Secret of type kubernetes.io/dockerconfigjson holds'),
+    dockerConfigJson: z.string().describe('The content of a Secret of type kubernetes.io/dockerconfigjson'),
     scope: z.string(),
     expiresAt: DateTime,
     secretName: z.string().nullable().describe('The pull secret that is kept in the namespace of each group'),

@@ -52,7 +52,7 @@ function requireSecret(context: Context): void {
   const { notifySecret } = registryOf(context.services)
   if (notifySecret === undefined) return
   if (isSameText(sha256(context.header(NOTIFY_HEADER) ?? ''), sha256(notifySecret))) return
-  throw new PlatformError('UNAUTHORIZED', `The header ${NOTIFY_HEADER} is missing or not the one that was agreed on.`)
+  throw new PlatformError('UNAUTHORIZED', `The header ${NOTIFY_HEADER} is missing or wrong.`)
 }
 
 async function notify(context: Context<string, unknown, z.output<typeof Envelope>>) {
@@ -123,7 +123,7 @@ export const notifyRoutes: readonly RouteDraft[] = [
     '/v1/internal/registries/notify',
     {
       auth: anonymous,
-      summary: 'What happened at the registry, as it tells it',
+      summary: 'Report events of the registry; called by the registry',
       body: Envelope,
       mediaTypes: ['application/vnd.docker.distribution.events.v2+json', 'application/json'],
       reply: RegistryNotifyResult,

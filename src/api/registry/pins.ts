@@ -45,7 +45,7 @@ const PinDto = z
     expiresAt: DateTime,
     updatedAt: DateTime,
     updatedBy: z.string(),
-    missingDigests: z.array(z.string()).describe('Of digests, those that the registry does not have'),
+    missingDigests: z.array(z.string()).describe('Those of digests that the registry does not have'),
   })
   .meta({ id: 'PinDto' })
 
@@ -145,5 +145,5 @@ export const pinRoutes: readonly RouteDraft[] = [
     },
     putPin,
   ),
-  route('DELETE', PINS, { auth: authenticated, summary: 'Keep them no longer', query: PinQuery }, deletePin),
+  route('DELETE', PINS, { auth: authenticated, summary: 'Delete the pin of a repository', query: PinQuery }, deletePin),
 ]

@@ -39,7 +39,7 @@ declare module '../http/context.ts' {
 /** @throws PlatformError ENGINE_MISSING */
 export function registryOf({ registry }: Services): RegistryService {
   if (registry !== undefined) return registry
-  const message = 'This platform has no registry: an administrator sets registryUrl and the files of its authority.'
+  const message = 'This platform has no registry: an administrator must set registryUrl and the files of its authority.'
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'registry' })
 }
 

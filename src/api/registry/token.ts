@@ -29,7 +29,7 @@ const RegistryTokenDto = z
     access_token: z.string().describe('The same as token'),
     expires_in: z.int().describe('Seconds'),
     issued_at: DateTime,
-    scope: z.string().nullable().describe('What was granted of what was asked for'),
+    scope: z.string().nullable().describe('The granted part of the requested scope'),
     refresh_token: z.string().nullable(),
   })
   .meta({ id: 'RegistryTokenDto' })
@@ -38,7 +38,7 @@ type Asked = { scopes: readonly AskedScope[]; service: string | undefined; isOff
 
 /** @throws PlatformError UNAUTHORIZED in the form of the registry's clients */
 async function refuseCredentials(context: Context, user: string | undefined, { scopes }: Asked): Promise<never> {
-  const message = 'The credentials for the registry are missing or not good.'
+  const message = 'The credentials for the registry are missing or wrong.'
   const detail = ['wrong credentials', scopesText(scopes)].filter(Boolean).join(', for ')
   if (user !== undefined) await recordRefusal(context, { actor: 'anonymous', detail })
   throw new PlatformError('UNAUTHORIZED', message, {
@@ -113,7 +113,7 @@ async function waitWhileRemoving(context: Context, granted: readonly RegistryAcc
       .peekAll(RetentionRun, { namespace: SYSTEM_NAMESPACE })
       .some(({ spec, status }) => !spec.dryRun && isRunActing(status?.state))
   if (await untilChanged(context, isOver, REMOVAL_MILLISECONDS)) return
-  const message = 'Images are being removed by retention: pushing goes on in a moment.'
+  const message = 'Retention is removing images: push again in a moment.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
 

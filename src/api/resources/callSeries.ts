@@ -2,7 +2,7 @@ import { BUCKET_SECONDS, type CallBucket, type CountedCalls } from '../../contra
 import { timestamp } from '../../core/clock.ts'
 import type { Counted, Points, Span } from './metrics.ts'
 
-/** What was counted in one step, and in how many of its seconds somebody counted. */
+/** The count in one step, and the number of its seconds that were counted. */
 type Step = { seconds: number; buckets: Readonly<CallBucket>[] }
 
 const RATES = [

@@ -43,7 +43,7 @@ export function createCapacity(caches: Caches, clock: { monotonic(): number }): 
 type Requested = { cpu: bigint; memory: bigint; pods: number }
 export const NOTHING_REQUESTED: Readonly<Requested> = { cpu: 0n, memory: 0n, pods: 0 }
 
-/** What is asked for on each node by pods that are not over. */
+/** The requests of unfinished pods on each node. */
 export function requestedOn(pods: readonly PodObject[]): ReadonlyMap<string, Requested> {
   const sums = new Map<string, Requested>()
   for (const { spec, status } of pods) {

@@ -48,7 +48,7 @@ export async function createResource<K extends AnyKind>(
 
 /**
  * Whether the body is what a read of the stored resource shows, or what is made of it would be shown like that. What only
- * actions and kubectl set is no part of what a body says: a lost answer is asked for again.
+ * actions and kubectl set is not compared with the body, because a client repeats a request whose answer was lost.
  */
 async function isSaid<K extends AnyKind>(
   kind: K,

@@ -138,7 +138,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
         }),
         bodyKind: 'raw',
         bodyLimit: UPLOAD_LIMIT,
-        // A file has whatever type whoever sends it says.
+        // The sender of a file chooses its type.
         mediaTypes: ['application/octet-stream', ANY_TYPE],
         reply: FileEntryDto,
         answers: [200, 201],

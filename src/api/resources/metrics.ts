@@ -72,12 +72,12 @@ const at = (seconds: number) => timestamp(seconds * 1000)
 type Find = (context: Context) => Promise<LivePlace>
 /** The requested time span, in seconds since the epoch. */
 export type Span = { from: number; to: number; stepSeconds: number }
-/** What was counted, by the name of the series; `isComplete` if all of the span was. */
+/** The counts, by the name of the series; `isComplete` if the whole span was counted. */
 export type Counted = { isComplete: boolean; points: Readonly<Record<string, Points>> }
 
 type MetricsOptions = {
   measures?: Measures
-  /** What somebody counted, where somebody counts. */
+  /** The counts, if something counts them. */
   counted?: (context: Context, place: LivePlace, span: Span) => Promise<Counted>
 }
 
@@ -145,7 +145,7 @@ export const OF_CALLS: Measures = [
   ['MemoryUsage', 'bytes'],
 ]
 
-/** What the cluster measures at this moment, if the end of the span is that near. */
+/** The present usage in the cluster, if the span ends about now. */
 async function pointsOfNow({ services }: Context, place: LivePlace, holdsNow: boolean): Promise<Counted['points']> {
   const pods = holdsNow ? await services.live.pods(place) : []
   const usage = [...(pods.length === 0 ? new Map<string, never>() : await services.live.usage(place)).values()]

@@ -37,7 +37,7 @@ export type ListShape<Row> = {
   readonly tagsOf?: (row: Row) => Readonly<Record<string, string>>
   /** A query name that means the page size of the first page. */
   readonly limitName?: 'limit' | 'take' | 'max'
-  /** What that one may be at most; as large as a page if absent. */
+  /** The largest value of `limitName`; the largest page size if absent. */
   readonly limitMax?: number
   readonly pageSizeDefault?: number
 }

@@ -39,7 +39,7 @@ function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, take
   return [...(own === undefined ? [] : [own]), ...addressesWanted(kind, namespace, spec)]
 }
 
-/** Hosts and paths, in one order, so that two who want the same ones meet at the first. */
+/** Hosts and paths, in a fixed order, so that two requests for the same ones conflict at the first. */
 function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted[] {
   const hosts = kind.hostsOf?.(spec as never) ?? []
   const named = Object.entries(spec)
@@ -124,7 +124,7 @@ export async function underNewAddresses<K extends AnyKind, Result>(
   )
 }
 
-/** Releases what was claimed anew if the work fails, unless another request has made what has it. */
+/** Releases new claims if the work fails, unless another request has created their holder. */
 async function keptIfDone<Result>(context: Asking, work: (take: Take) => Promise<Result>): Promise<Result> {
   const fresh: Claimed[] = []
   try {

@@ -26,7 +26,7 @@ export class QueryFaults {
     return this.#errors.some(({ field }) => field === parameter)
   }
 
-  /** What `read` reads; where it throws a `badParameter`, that is kept and `otherwise` stands in. */
+  /** The result of `read`; if it throws a `badParameter`, that is recorded and `otherwise` is returned. */
   read<Value>(read: () => Value, otherwise: Value): Value {
     try {
       return read()

@@ -76,7 +76,7 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
   const items = itemsOf(kind, differences)
   const fields = Object.entries(kind.spec.shape as Record<string, z.ZodType>)
     .filter(([name]) => !(hidden as readonly string[]).includes(name))
-    // Which cluster it is on is chosen where nobody named one.
+    // The platform chooses the cluster if the body names none.
     .map(([name, schema]) => ({
       name,
       ...fieldOf(schema),

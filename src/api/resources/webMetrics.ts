@@ -40,7 +40,7 @@ const WebMetricsDto = z
   .meta({ id: 'WebMetricsDto' })
 type WebMetrics = Omit<z.output<typeof WebMetricsDto>, 'from' | 'to' | 'stepSeconds'>
 
-/** What answers to the web: its object, and the way of its public hosts through the Gateway. */
+/** A resource with public hosts: its object, and the route of its hosts through the Gateway. */
 type Answering = {
   object: { metadata: { creationTimestamp?: string | undefined }; spec: { clusterId?: string | undefined } }
   routed: Routed

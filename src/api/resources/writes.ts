@@ -19,7 +19,7 @@ import type { Place } from './places.ts'
 import { type Unseen, withUnseenReferences } from './references.ts'
 import type { AnyDeclaration, WriteView } from './types.ts'
 
-/** What a body is read with: its schema, what it may repeat, and what is stored. */
+/** The context for reading a body: its schema, the values that it may repeat, and the stored object. */
 type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
 
 /** The rule for names of resources of the kind, in words. */

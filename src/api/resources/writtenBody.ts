@@ -77,7 +77,7 @@ export function mergePatchBody(record: z.ZodObject) {
 const REPEATED = new WeakMap<z.ZodObject, z.ZodObject>()
 const MEANT = new WeakMap<z.ZodObject, z.ZodObject>()
 
-/** What a merge patch (RFC 7396) of such a body holds: any part of it, where null sets the default or removes a name. */
+/** A merge patch (RFC 7396) of such a body: any part of it, where null sets the default or removes a name. */
 export function mergePatchOf(body: z.ZodObject): z.ZodObject {
   return z.strictObject(
     Object.fromEntries(Object.entries(body.shape).map(([name, part]) => [name, partOf(part as z.ZodType)])),

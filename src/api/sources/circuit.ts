@@ -34,10 +34,10 @@ export const CircuitRepositoryRequest = z
       .regex(/^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
       .refine(
         (name) => !/^\.+$/.test(name) && !/\.(git|wiki|rss|atom)$/i.test(name),
-        'is a name of the Git host itself',
+        'is a reserved name of the Git host',
       ),
     description: PlainText.max(512).nullish(),
-    visibility: z.enum(VISIBILITIES).nullish().describe('That of the settings if absent'),
+    visibility: z.enum(VISIBILITIES).nullish().describe('Default: the visibility in the settings'),
     initialize: z.boolean().default(true).describe('With a first commit'),
     importUrl: z.string().min(1).max(2048).nullish().describe('A public repository to begin from'),
     templateSlug: z.string().min(1).max(64).nullish(),
@@ -97,7 +97,7 @@ export async function createCircuitRepository(context: OfSource<z.output<typeof 
   const limit = settings.sizeLimitMegabytes
   if (kilobytes >= limit * MEGABYTE) {
     const extras = { quota: 'sizeLimitMegabytes', limit, used: Math.ceil(kilobytes / MEGABYTE), requested: 1 }
-    throw new PlatformError('QUOTA_EXCEEDED', `The repositories of the source hold ${limit} MB already.`, extras)
+    throw new PlatformError('QUOTA_EXCEEDED', `The repositories of the source already use ${limit} MB.`, extras)
   }
   const wanted = {
     name: body.name,

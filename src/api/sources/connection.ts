@@ -32,7 +32,7 @@ export async function connectionOf(services: Services, source: SourceRecord): Pr
 /** @returns where the Git host is. @throws PlatformError ENGINE_MISSING */
 export function requireCircuit({ sources }: Services, baseUrl = sources.circuit.baseUrl): string {
   if (baseUrl !== undefined && baseUrl === sources.circuit.baseUrl) return baseUrl
-  const message = 'This platform runs no Git host at this address: an administrator sets circuitUrl.'
+  const message = 'This platform has no Git host at this address: an administrator must set circuitUrl.'
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'gitea' })
 }
 

@@ -28,14 +28,14 @@ const SecretText = z.string().min(1).max(4096)
 export const CreateDeploymentSourceRequest = z
   .strictObject({
     displayName: DisplayName,
-    baseUrl: Address.nullish().describe('The public host of the provider if absent; of git the repository'),
+    baseUrl: Address.nullish().describe('Default: the public host of the provider. For git, the repository'),
     organization: AccountName.nullish().describe('Organization, group or workspace'),
-    accessToken: SecretText.nullish().describe('gitlab, gitea, bitbucket, git; shown by no answer'),
+    accessToken: SecretText.nullish().describe('For gitlab, gitea, bitbucket and git; never returned'),
     username: z.string().min(1).max(256).nullish(),
-    privateKey: z.string().min(1).max(16_384).nullish().describe('git over ssh, as PEM; shown by no answer'),
+    privateKey: z.string().min(1).max(16_384).nullish().describe('For git over ssh, as PEM; never returned'),
     registryUrl: Address.nullish().describe('registry'),
-    password: SecretText.nullish().describe('registry; shown by no answer'),
-    returnUrl: Address.nullish().describe('Where the browser goes after an installation; of this platform'),
+    password: SecretText.nullish().describe('For registry; never returned'),
+    returnUrl: Address.nullish().describe('The page of this platform to open after an installation'),
   })
   .meta({ id: 'CreateDeploymentSourceRequest' })
 type Request = z.output<typeof CreateDeploymentSourceRequest>
@@ -44,8 +44,8 @@ export const InitiateInstallResponse = z
   .object({
     deploymentSourceId: Uuid,
     status: z.enum(SOURCE_STATES),
-    installUrl: z.string().nullable().describe('Where a browser goes on; null if nothing is to be installed'),
-    state: z.string().nullable().describe('What the provider sends back, once'),
+    installUrl: z.string().nullable().describe('The address to open in a browser; null if nothing is to be installed'),
+    state: z.string().nullable().describe('The value that the provider sends back, once'),
     webhookUrl: z.string(),
     webhookSecret: z.string().describe('Shown this once'),
     expiresAt: DateTime.nullable().describe('Of the state'),
@@ -112,7 +112,7 @@ async function writeOrTakeBack(context: Context, source: SourceRecord, credentia
     const { records, log } = context.services
     await records
       .remove(DeploymentSource, { namespace, name }, { caller: context.caller })
-      .catch(() => log.warn({ source: name }, 'A source without credentials could not be taken back.'))
+      .catch(() => log.warn({ source: name }, 'A source without credentials could not be deleted.'))
     throw error
   }
 }
@@ -122,7 +122,7 @@ function baseUrlOf(services: Services, provider: Provider, body: Request): strin
   if (provider === 'Circuit') return requireCircuit(services)
   const field = provider === 'Registry' ? 'registryUrl' : 'baseUrl'
   const given = body[field] ?? PUBLIC_HOSTS[provider]
-  if (given === undefined) throw refusedFields([{ field, message: 'is needed: it is the address of the repository' }])
+  if (given === undefined) throw refusedFields([{ field, message: 'is required: it is the address of the repository' }])
   if (URL.canParse(given)) {
     const { search, hash } = new URL(given)
     if (search !== '' || hash !== '') throw refusedFields([{ field, message: 'must have no query or fragment' }])

@@ -75,7 +75,7 @@ async function removeSource(context: OfSource) {
   if (count > 0) {
     const { usedBy, words } = namedHolders(shown, count)
     const name = source.spec.displayName
-    const message = `"${name}" is where the code of others comes from: change or delete them first.${words}`
+    const message = `Other resources get their code from "${name}": change or delete them first.${words}`
     throw new PlatformError('in-use', message, { usedBy })
   }
   const { namespace, name } = source.metadata
@@ -88,7 +88,7 @@ const routes: readonly RouteDraft[] = [
   ...listWithConfig(SOURCES, {
     dto: DeploymentSourceDto,
     auth: read,
-    summary: 'Where code and images of the boundary come from',
+    summary: 'The sources of code and images of the boundary',
     rows: allSources,
     columns: {
       displayName: text('Name', { isSearched: true }),
@@ -99,7 +99,7 @@ const routes: readonly RouteDraft[] = [
     },
     sort: 'displayName',
     name: 'displayName',
-    configSummary: 'What the list of sources can be asked for',
+    configSummary: 'How the list of sources can be sorted and filtered',
     collection: 'sources',
     actionPrefix: actions,
     before: inBoundary,
@@ -155,13 +155,13 @@ const routes: readonly RouteDraft[] = [
   ...listWithConfig(`${TYPE}/installations`, {
     dto: InstallationDto,
     auth: read,
-    summary: 'What the provider has let the platform into',
+    summary: 'The installations of Apps at the provider',
     rows: (context) => installationsOf(context as OfType),
     columns: { accountName: text('Account', { isSearched: true }) },
     sort: 'accountName',
     name: 'accountName',
     id: 'deploymentSourceId',
-    configSummary: 'What the list of installations can be asked for',
+    configSummary: 'How the list of installations can be sorted and filtered',
     collection: 'installations',
     actionPrefix: actions,
     before: async (context) => {
@@ -174,7 +174,7 @@ const routes: readonly RouteDraft[] = [
     `${REPOSITORY}/repositories/{repositoryId}/webhooks/ensure`,
     {
       auth: write,
-      summary: 'Make the webhook of a repository, or repair it',
+      summary: 'Create or repair the webhook of a repository',
       opaque: ['repositoryId'],
       reply: WebhookStateDto,
     },
@@ -185,7 +185,7 @@ const routes: readonly RouteDraft[] = [
     `${REPOSITORY}/token/{repositoryId}`,
     {
       auth: action(`${actions}/token`),
-      summary: 'A token to read a repository with',
+      summary: 'A token that reads a repository',
       opaque: ['repositoryId'],
       reply: RepositoryTokenDto,
     },
@@ -210,7 +210,7 @@ const routes: readonly RouteDraft[] = [
     `${ONE}/circuit/repositories`,
     {
       auth: write,
-      summary: 'Make a repository at the Git host of the platform',
+      summary: 'Create a repository at the Git host of the platform',
       body: CircuitRepositoryRequest,
       reply: RepositoryDto,
     },
@@ -219,7 +219,7 @@ const routes: readonly RouteDraft[] = [
   route(
     'GET',
     `${ONE}/health`,
-    { auth: read, summary: 'Asks the provider whether everything works', reply: HealthReportDto },
+    { auth: read, summary: 'Ask the provider whether everything works', reply: HealthReportDto },
     sourceHealth,
   ),
   route(
@@ -238,7 +238,7 @@ const routes: readonly RouteDraft[] = [
     `${ONE}/verify`,
     {
       auth: read,
-      summary: 'Whether images can be pulled of a registry',
+      summary: 'Check whether images can be pulled from a registry',
       body: VerifyRegistryRequest,
       reply: RegistryVerificationDto,
     },

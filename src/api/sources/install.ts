@@ -36,7 +36,7 @@ export const ValidateQuery = z.strictObject({
 })
 
 function stateInvalid(): PlatformError {
-  const message = 'The state is unknown, used or expired, or belongs to another step: begin the installation anew.'
+  const message = 'The state is unknown, used or expired, or belongs to another step: start the installation again.'
   return new PlatformError('state-invalid', message)
 }
 
@@ -135,7 +135,7 @@ export async function validateInstall(context: OfType<z.output<typeof ValidateQu
     if (install?.returnUrl === undefined) return redirect(installUrl)
     return redirect(withResult(services, install.returnUrl, { result: 'ok', installUrl }))
   } catch (error) {
-    log.warn({ source: id, reason: messageOf(error) }, 'A GitHub App could not be made.')
+    log.warn({ source: id, reason: messageOf(error) }, 'A GitHub App could not be created.')
     return failed()
   }
 }
@@ -180,7 +180,7 @@ export const installPages: LinkPages = {
     const owner = organization === undefined ? '' : `/organizations/${encodeURIComponent(organization)}`
     const action = `${baseUrl}${owner}/settings/apps/new?state=${token}`
     const manifest = escapeHtml(JSON.stringify(manifestOf(services, source)))
-    const body = `<p>GitHub makes an App for <strong>${escapeHtml(displayName)}</strong>. It reads the repositories that you give it, and tells this platform of pushes.</p>
+    const body = `<p>GitHub creates an App for <strong>${escapeHtml(displayName)}</strong>. It reads the repositories that you choose, and reports pushes to this platform.</p>
 <form method="post" action="${escapeHtml(action)}">
 <input type="hidden" name="manifest" value="${manifest}">
 <button>Go on to GitHub</button>

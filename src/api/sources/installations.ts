@@ -83,7 +83,7 @@ export async function ensureWebhook(context: OfRepository) {
   const connection = await connectionOf(services, source)
   const secret = webhookSecretOf(connection.credentials)
   if (secret === '' && sendsWebhooks(source.spec.provider)) {
-    const message = 'The Secret of the source has no webhook-secret, so that no delivery could be verified: add one.'
+    const message = 'The Secret of the source has no webhook-secret, so deliveries cannot be verified: add one.'
     throw new PlatformError('missing-credential', message)
   }
   const url = webhookUrlOf(services, source)
@@ -97,7 +97,7 @@ export async function issueToken(context: OfRepository) {
   const { services, signal, parameters } = context
   const source = await findInstallation(context)
   if (stateOf(source) === 'Disabled')
-    throw new PlatformError('INVALID_STATE', 'The source is disabled: it gives no tokens.', { status: 'Disabled' })
+    throw new PlatformError('INVALID_STATE', 'The source is disabled: it issues no tokens.', { status: 'Disabled' })
   const connection = await connectionOf(services, source)
   const token = await asked(services.sources.port.token(connection, parameters.repositoryId, signal), TOKEN_CODES)
   return ok(token, { headers: { 'cache-control': 'no-store' } })
@@ -132,7 +132,7 @@ export async function sourceHealth(context: OfSource) {
   return ok({ status, checkedAt: observedAt, message, checks: dated })
 }
 
-const UNCALLED = check('Reachable', 'Unhealthy', 'Its address is not one that the platform calls.')
+const UNCALLED = check('Reachable', 'Unhealthy', 'The platform is not allowed to call its address.')
 
 /** What cannot be told of a provider that was not asked, or does not answer. */
 const unasked = (reached: Check): Check[] => [reached, check('Credential', 'Unknown'), check('Permissions', 'Unknown')]
@@ -140,7 +140,7 @@ const unasked = (reached: Check): Check[] => [reached, check('Credential', 'Unkn
 function webhookCheck(provider: Provider, secret: string): Check {
   if (!sendsWebhooks(provider)) return check('Webhook', 'Unknown', 'A source of this type sends no deliveries.')
   if (secret !== '') return check('Webhook', 'Healthy')
-  return check('Webhook', 'Degraded', 'There is no secret that deliveries could be verified with.')
+  return check('Webhook', 'Degraded', 'There is no secret to verify deliveries with.')
 }
 
 async function askedChecks({ services, signal }: Context, connection: Connection): Promise<Check[]> {

@@ -10,8 +10,8 @@ type Stored = KubeObject & { spec: { installationId?: string }; status?: Journal
 /** Writes verified deliveries down in the status of their source: of two replicas that have the same, one finds it there. */
 export function kubeJournal(client: Pick<KubeClient, 'get' | 'mergePatch'>) {
   const write = createStatusWriter<Stored>(client, DeploymentSource.resource, {
-    gone: ({ name }) => new PlatformError('source-unknown', `Source "${name}" is gone.`),
-    busy: 'Too many deliveries of this source come at once: send this one again.',
+    gone: ({ name }) => new PlatformError('source-unknown', `Source "${name}" no longer exists.`),
+    busy: 'Too many deliveries of this source arrive at once: send this one again.',
   })
   return {
     /** False for a repeat. @throws PlatformError SERVICE_UNAVAILABLE, source-unknown */

@@ -37,7 +37,7 @@ export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mer
         if (!isKubeError(error, 'AlreadyExists')) throw error
         const found = await client.get<SecretObject>(secret, { namespace, name })
         if (found.metadata.labels?.[SOURCE_LABEL] !== sourceId) {
-          const message = `There is a Secret "${name}" in this group that was not made of this source.`
+          const message = `This group has another Secret "${name}", which does not come from this source.`
           throw new PlatformError('already-exists', message, { secretName: name })
         }
         const { uid, resourceVersion } = found.metadata

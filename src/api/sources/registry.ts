@@ -25,11 +25,11 @@ const RepositoryPath = z
 export const MaterializeRegistryRequest = z
   .strictObject({
     resourceGroup: ResourceName,
-    resourceName: ResourceName.nullish().describe('The resource that the secret goes with'),
+    resourceName: ResourceName.nullish().describe('The resource that the secret belongs to'),
     // Of a form of its own, so that it takes no name of what a resource is made of.
     secretName: ResourceName.regex(/^registry-/, 'must begin with registry-')
       .nullish()
-      .describe('registry- and 8 digits of the id of the source if absent'),
+      .describe('Default: registry- and 8 digits of the id of the source'),
     repositories: z.array(RepositoryPath).min(1).max(50).nullish().describe('Only these are pulled with it'),
   })
   .meta({ id: 'MaterializeRegistryRequest' })
@@ -40,14 +40,14 @@ export const MaterializedRegistryDto = z
 
 export const VerifyRegistryRequest = z
   .strictObject({
-    registryUrl: z.string().min(1).max(2048).nullish().describe('That of the source if absent'),
+    registryUrl: z.string().min(1).max(2048).nullish().describe('Default: the address of the source'),
     username: z.string().min(1).max(256).nullish(),
     password: z
       .string()
       .min(1)
       .max(4096)
       .nullish()
-      .describe('The stored one if absent; it goes to its registry only, with its user'),
+      .describe('Default: the stored one, which is sent only to its own registry, with its own user'),
     repository: RepositoryPath.nullish(),
     tag: z
       .string()
@@ -63,7 +63,7 @@ export const RegistryVerificationDto = RegistryVerdict.extend({ checkedAt: DateT
 
 function requireRegistry({ spec }: SourceRecord): void {
   if (spec.provider === 'Registry') return
-  throw new PlatformError('source-unknown', `"${spec.displayName}" is of type ${spec.provider}, no registry.`)
+  throw new PlatformError('source-unknown', `"${spec.displayName}" is of type ${spec.provider}, not a registry.`)
 }
 
 /**
@@ -138,7 +138,7 @@ export async function verifyRegistry(context: OfSource<z.output<typeof VerifyReg
   const isOther = username != null && username !== stored.username
   if ((isElsewhere || isOther) && password == null) {
     const [what, other] = isElsewhere ? ['address', 'registry'] : ['user', 'user']
-    const message = `The stored password is for the stored ${what}: name a password for another ${other}.`
+    const message = `The stored password is only for the stored ${what}: give one for another ${other}.`
     throw new PlatformError('missing-credential', message)
   }
   const connection = {

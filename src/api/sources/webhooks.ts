@@ -15,7 +15,7 @@ import { type OfType, requireProvider, type SourceRecord, sourceIn, sourcesIn, s
 export const WebhookReceiptDto = z
   .object({
     deliveryId: z.string(),
-    accepted: z.boolean().describe('False for a repeat, and for what changes nothing'),
+    accepted: z.boolean().describe('False for a repeat, and for an event that changes nothing'),
   })
   .meta({ id: 'WebhookReceiptDto' })
 
@@ -63,7 +63,7 @@ export async function receiveWebhook(context: Delivered) {
 type Proved = { readonly source: SourceRecord; readonly body: Uint8Array; readonly claim: Claim }
 
 const isThere = ({ metadata }: SourceRecord) => metadata.deletionTimestamp === undefined
-const noneHere = () => sourceUnknown('A source that this delivery could be of')
+const noneHere = () => sourceUnknown('The source of this delivery')
 
 /** Who names a source knows its id, and hears what is wrong. */
 async function provedByNamed(
@@ -77,7 +77,7 @@ async function provedByNamed(
   if (claim === undefined) throw notAcceptable('it has no signature, or names no event')
   const body = await bytesOf(context)
   const source = await senderOf(context, [named], claim, body)
-  if (source === undefined) throw notAcceptable('its signature is not that of the source')
+  if (source === undefined) throw notAcceptable('its signature does not match the source')
   return { source, body, claim }
 }
 

@@ -25,7 +25,8 @@ const LOOK_AT_CERTIFICATE = 3_600_000
  */
 export async function runAgent(configuration: Configuration, { log: base, fail }: Surroundings): Promise<Part> {
   const { kubeconfig, controllersContext, agentHub } = configuration
-  if (agentHub === undefined) throw new ConfigurationError('The role agent needs PLATFORM_AGENT_HUB: where to call.')
+  if (agentHub === undefined)
+    throw new ConfigurationError('The role agent needs PLATFORM_AGENT_HUB, the address of the hub.')
   const log = base.child({ part: 'agent' })
   const access = loadKubeconfig(kubeconfig, controllersContext)
   const client = createKubeClient(access, { fieldManager: 'freehold-agent', userAgent: userAgent('agent'), log })
@@ -33,7 +34,7 @@ export async function runAgent(configuration: Configuration, { log: base, fail }
   const stopping = new AbortController()
   const agent = new ClusterAgent(configuration, agentHub, client, log, stopping.signal)
   const running = agent.run(access).catch((error: unknown) => {
-    if (!stopping.signal.aborted) fail(`The agent cannot go on: ${messageOf(error)}`)
+    if (!stopping.signal.aborted) fail(`The agent cannot continue: ${messageOf(error)}`)
   })
   return {
     name: 'agent',
@@ -82,7 +83,10 @@ class ClusterAgent {
         failures = performance.now() - began > RETRY.most ? 0 : failures + 1
       } catch (error) {
         failures += 1
-        this.#log.warn({ hub: this.#hub, reason: messageOf(error) }, 'The hub cannot be reached, or refuses us.')
+        this.#log.warn(
+          { hub: this.#hub, reason: messageOf(error) },
+          'The hub cannot be reached, or refuses this agent.',
+        )
       }
       this.isConnected = false
       const pause = Math.min(RETRY.least * 2 ** Math.min(failures - 1, 5), RETRY.most)
@@ -123,12 +127,9 @@ class ClusterAgent {
       if (stored === undefined || Date.now() - stored.issuedAt < RENEW_AFTER) return
       const renewed = await renew(this.#hub, stored.membership)
       await storeMembership(this.#client, renewed)
-      this.#log.info({}, 'The certificate was renewed; the next connection shows it.')
+      this.#log.info({}, 'The certificate was renewed; the next connection uses it.')
     } catch (error) {
-      this.#log.warn(
-        { reason: messageOf(error) },
-        'The certificate could not be renewed; it is tried again in an hour.',
-      )
+      this.#log.warn({ reason: messageOf(error) }, 'The certificate could not be renewed; trying again in an hour.')
     }
   }
 }

@@ -150,9 +150,9 @@ class AgentGate {
   /** Opens a tunnel, or ends the connection. */
   admit(socket: TLSSocket): void {
     const identity = identityOf(socket)
-    const why = identity === undefined ? 'It shows no certificate of an agent.' : this.#presence.whyRefused(identity)
+    const why = identity === undefined ? 'It presents no certificate of an agent.' : this.#presence.whyRefused(identity)
     if (identity === undefined || why !== undefined) {
-      this.#options.log.info({ clusterId: identity?.clusterId, reason: why }, 'An agent was turned away.')
+      this.#options.log.info({ clusterId: identity?.clusterId, reason: why }, 'An agent was refused.')
       socket.destroy()
       return
     }
@@ -264,7 +264,7 @@ class AgentGate {
   async #renew(request: IncomingMessage): Promise<JoinAnswer> {
     const { clock, authority, records } = this.#options
     const identity = identityOf(request.socket as TLSSocket)
-    if (identity === undefined) throw new Refusal(403, 'Show the certificate that is to be renewed.')
+    if (identity === undefined) throw new Refusal(403, 'Present the certificate to renew.')
     refuseFor(this.#presence.whyRefused(identity))
     const { request: certificateRequest } = await readJoinRequest(request)
     const { clusterId } = identity
@@ -307,7 +307,7 @@ function issueTime(now: number, revokedAt: string | undefined): number {
   return revokedAt === undefined ? second : Math.max(second, Math.floor(Date.parse(revokedAt) / 1000) * 1000 + 1000)
 }
 
-/** Whom a certificate of our authority names; undefined without one. */
+/** The identity in a certificate of our authority; undefined without one. */
 function identityOf(socket: TLSSocket): AgentIdentity | undefined {
   const subject = subjectOf(socket)
   if (subject === undefined || isProcess(subject.CN) || subject.O === undefined) return undefined

@@ -16,7 +16,9 @@ export class HubRefusal extends Error {}
 /** @throws HubRefusal for a token that is not good; Error if the hub is another one, or cannot be reached */
 export async function join(hub: string, token: string, fingerprint: string | undefined): Promise<Membership> {
   if (fingerprint === undefined)
-    throw new ConfigurationError('PLATFORM_AGENT_FINGERPRINT is missing: a token is not sent to just any hub.')
+    throw new ConfigurationError(
+      'PLATFORM_AGENT_FINGERPRINT is missing: the token is sent only to the hub that it identifies.',
+    )
   const authority = await authorityOf(hub, fingerprint)
   return ask(hub, JOIN_PATH, { ca: authority }, { token })
 }
@@ -50,7 +52,7 @@ function authorityOf(hub: string, fingerprint: string): Promise<string> {
       const isSigned = authority !== undefined && new X509Certificate(own.raw).verify(authority.publicKey)
       socket.destroy()
       if (isNamed && isSigned) resolve(authority.toString())
-      else reject(new Error(`What answers at ${hub} is not the hub whose fingerprint was given.`))
+      else reject(new Error(`The server at ${hub} does not have the given fingerprint.`))
     })
     socket.setTimeout(TIMEOUT, () => socket.destroy(new Error('The hub did not answer in time.')))
     socket.once('error', reject)

@@ -132,7 +132,7 @@ export class AgentPresence {
       })
       log.info({ clusterId }, 'The tunnel of an agent is open.')
     } catch (error) {
-      log.warn({ clusterId, error: messageOf(error) }, 'An agent opened a tunnel and said nothing in it.')
+      log.warn({ clusterId, error: messageOf(error) }, 'An agent opened a tunnel but sent nothing.')
       session.destroy()
     }
   }
@@ -145,7 +145,10 @@ export class AgentPresence {
         return await this.#patch(tunnel.clusterId, agent)
       } catch (error) {
         if (isKubeError(error, 'NotFound')) return tunnel.session.destroy()
-        log.warn({ clusterId: tunnel.clusterId, error: messageOf(error) }, 'That an agent is here was not kept.')
+        log.warn(
+          { clusterId: tunnel.clusterId, error: messageOf(error) },
+          'The arrival of an agent could not be stored.',
+        )
         await new Promise<void>((resolve) => clock.setTimeout(resolve, pause))
       }
     }
@@ -163,7 +166,10 @@ export class AgentPresence {
     const farewell = this.#patch(tunnel.clusterId, { lostConnection, lastSeenAt })
       .catch((error: unknown) => {
         if (isKubeError(error, 'NotFound')) return
-        log.warn({ clusterId: tunnel.clusterId, error: messageOf(error) }, 'That an agent has gone was not kept.')
+        log.warn(
+          { clusterId: tunnel.clusterId, error: messageOf(error) },
+          'The departure of an agent could not be stored.',
+        )
       })
       .finally(() => this.#farewells.delete(farewell))
     this.#farewells.add(farewell)

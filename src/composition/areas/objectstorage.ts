@@ -34,7 +34,7 @@ export function seaweedPlace(
 ): SeaweedPlace | undefined {
   const { objectStoreDriver: driver, objectStoreEndpoint: endpoint, objectStoreSeaweed: text } = configuration
   if (text === undefined) return undefined
-  if (driver !== 'seaweedfs') throw new ConfigurationError('objectStoreSeaweed needs the objectStoreDriver seaweedfs.')
+  if (driver !== 'seaweedfs') throw new ConfigurationError('objectStoreSeaweed needs objectStoreDriver: seaweedfs.')
   const [namespace = '', name = ''] = text.split('/')
   return { namespace, name, port: endpoint === undefined ? SEAWEED_PORT : undefined }
 }

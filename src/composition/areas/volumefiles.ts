@@ -41,7 +41,7 @@ async function ownImage(client: KubeClient): Promise<string> {
   const asked = client.get<Pod>(pod, { namespace: SYSTEM_NAMESPACE, name: hostname() })
   const { spec } = await asked.catch((error: unknown) => {
     if (!isKubeError(error, 'NotFound')) throw error
-    const message = 'Files cannot be reached: the platform runs in no pod, and its setting filesImage names no image.'
+    const message = 'Files cannot be reached: the platform does not run in a pod, and the setting filesImage is empty.'
     throw new PlatformError('FEATURE_UNSUPPORTED', message, { feature: 'files' })
   })
   const [container] = spec.containers

@@ -54,7 +54,7 @@ export function checkInstallation(scene: Scene): Promise<(Finding & { name: stri
   return Promise.all(
     CHECKS.map(async ({ name, look }) => {
       const failed = (error: unknown) =>
-        fault(`It could not be looked at: ${messageOf(error)}`, 'Correct what the sentence names, and check again.')
+        fault(`It could not be checked: ${messageOf(error)}`, 'Correct the named problem, and check again.')
       return { name, ...(await look(scene).catch(failed)) }
     }),
   )
@@ -153,12 +153,12 @@ async function lookAtOwners({ client }: Scene): Promise<Finding> {
 }
 
 async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: Scene): Promise<Finding> {
-  const remedy = 'Make the Secret freehold-vault-keys and set vaultKeysFile, as docs/areas/secrets.md says.'
+  const remedy = 'Create the Secret freehold-vault-keys and set vaultKeysFile, as docs/areas/secrets.md says.'
   if (vaultKeysFile === undefined) return off('No platform key is set: secret vaults wait with EngineMissing.', remedy)
   const { keys = [] } = JSON.parse(await readFile(vaultKeysFile, 'utf8')) as { keys?: unknown[] }
   return keys.length > 0
     ? ok('The file of the platform keys can be read.')
-    : fault('The file of the platform keys holds no key.', remedy)
+    : fault('The file of the platform keys contains no key.', remedy)
 }
 
 async function lookAtObjectStore({ configuration }: Scene): Promise<Finding> {
@@ -170,16 +170,19 @@ async function lookAtObjectStore({ configuration }: Scene): Promise<Finding> {
     await store.isEmpty('freehold-check')
   } catch (error) {
     if (!isStoreError(error, 'NotFound'))
-      return fault(`The object store does not do what it is asked: ${messageOf(error)}`, `See ${link}.`)
+      return fault(`A request to the object store failed: ${messageOf(error)}`, `See ${link}.`)
   } finally {
     await store.close()
   }
-  return ok('The object store answers, and takes the credentials.')
+  return ok('The object store answers, and accepts the credentials.')
 }
 
 async function lookAtRegistry({ configuration: { registryUrl } }: Scene): Promise<Finding> {
   if (registryUrl === undefined)
-    return off('No registry is set: there are no images of the platform.', 'Set registryUrl and what belongs to it.')
+    return off(
+      'No registry is set: there are no images of the platform.',
+      'Set registryUrl and the settings that it needs.',
+    )
   try {
     const answer = await fetchOf(`${registryUrl.replace(/\/$/, '')}/v2/`)
     return judgeRegistry(registryUrl, {
@@ -219,7 +222,7 @@ async function lookAtMail({ configuration: { smtpUrl, mailFolder } }: Scene): Pr
     })
     const failed = (reason: string) => {
       socket.destroy()
-      resolve(fault(`${hostname} cannot be reached: ${reason}.`, 'Correct smtpUrl, or open the way to it.'))
+      resolve(fault(`${hostname} cannot be reached: ${reason}.`, 'Correct smtpUrl, or allow connections to it.'))
     }
     socket.on('timeout', () => failed('no answer in time'))
     socket.on('error', (error) => failed(error.message))

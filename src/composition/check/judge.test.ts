@@ -21,7 +21,7 @@ describe('a check of an installation', () => {
     ['refuses an older one', judgeVersion(version('33')), 'fault', 'too old'],
     ['is content where all kinds are served', judgeKinds(['a.x'], new Set(['a.x', 'b.x'])), 'ok', 'All 1'],
     ['names kinds that are not', judgeKinds(['a', 'b', 'c', 'd', 'e'], new Set(['a'])), 'fault', 'b, c, d and 1 more'],
-    ['wants the webhook', judgeWebhook(undefined, {}), 'fault', 'not there'],
+    ['wants the webhook', judgeWebhook(undefined, {}), 'fault', 'not installed'],
     ['wants its authority', judgeWebhook({ authority: false }, { status: 404 }), 'fault', 'names no authority'],
     ['wants its answer', judgeWebhook({ authority: true }, { reason: 'refused' }), 'fault', 'refused'],
     ['takes any answer of it', judgeWebhook({ authority: true }, { status: 404 }), 'ok', 'answers'],
@@ -30,7 +30,12 @@ describe('a check of an installation', () => {
     ['wants a key of it', judgeIssuer(ISSUER, { issuer: ISSUER }, 0), 'fault', 'no key'],
     ['takes an issuer with keys', judgeIssuer(ISSUER, { issuer: ISSUER }, 2), 'ok', '2 keys'],
     ['wants a registry that answers', judgeRegistry('http://r', { reason: 'refused' }), 'fault', 'does not answer'],
-    ['wants a registry that is closed', judgeRegistry('http://r', { status: 200 }), 'fault', 'asks for no token'],
+    [
+      'wants a registry that is closed',
+      judgeRegistry('http://r', { status: 200 }),
+      'fault',
+      'without asking for a token',
+    ],
     [
       'wants one that asks us',
       judgeRegistry('http://r', { status: 401, challenge: 'Bearer realm="https://x"' }),

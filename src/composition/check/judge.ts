@@ -34,7 +34,10 @@ export function judgeWebhook(
   answer: { status?: number; reason?: string },
 ): Finding {
   if (configured === undefined) {
-    return fault('freehold-iam is not there: access control is not checked.', 'Apply deploy/manifests/webhooks.yaml.')
+    return fault(
+      'freehold-iam is not installed: access control is not checked.',
+      'Apply deploy/manifests/webhooks.yaml.',
+    )
   }
   if (!configured.authority) {
     const remedy =
@@ -42,31 +45,31 @@ export function judgeWebhook(
     return fault('freehold-iam names no authority: writes of access control are refused.', remedy)
   }
   if (answer.status !== undefined) return ok('The webhook freehold-iam answers.')
-  const remedy = 'See that the Service freehold-webhook has endpoints, and that no policy closes port 9443.'
+  const remedy = 'Check that the Service freehold-webhook has endpoints, and that no policy blocks port 9443.'
   return fault(`The webhook freehold-iam does not answer: ${answer.reason ?? 'no reason given'}.`, remedy)
 }
 
 type Discovery = { issuer?: unknown; jwks_uri?: unknown }
 
 export function judgeIssuer(issuer: string, found: Discovery | undefined, keys: number, reason = ''): Finding {
-  const remedy = 'Correct issuer (and issuerCertificateAuthority), or open the way from freehold-system to it.'
-  if (found === undefined) return fault(`${issuer} does not describe itself: ${reason}.`, remedy)
+  const remedy = 'Correct issuer (and issuerCertificateAuthority), or allow connections from freehold-system to it.'
+  if (found === undefined) return fault(`${issuer} does not serve its OpenID configuration: ${reason}.`, remedy)
   if (found.issuer !== issuer) {
     return fault(
-      `The issuer calls itself ${String(found.issuer)}, and the configuration says ${issuer}.`,
-      'Set issuer to that.',
+      `The issuer calls itself ${String(found.issuer)}, but the configuration says ${issuer}.`,
+      'Set issuer to the name that it uses.',
     )
   }
-  if (keys === 0) return fault(`${issuer} publishes no key.`, 'Look at its jwks_uri: every token is refused.')
+  if (keys === 0) return fault(`${issuer} publishes no key.`, 'Check its jwks_uri: every token is refused.')
   return ok(`${issuer} publishes ${keys === 1 ? 'a key' : `${keys} keys`}.`)
 }
 
 export function judgeRegistry(url: string, answer: { status?: number; challenge?: string; reason?: string }): Finding {
   if (answer.status === undefined) {
-    return fault(`${url} does not answer: ${answer.reason ?? 'no reason given'}.`, 'See that registryUrl is right.')
+    return fault(`${url} does not answer: ${answer.reason ?? 'no reason given'}.`, 'Check registryUrl.')
   }
   if (answer.status !== 401 || !/^bearer /i.test(answer.challenge ?? '')) {
-    const what = `${url} answers ${answer.status} and asks for no token: anybody may pull and push.`
+    const what = `${url} answers ${answer.status} without asking for a token: anybody may pull and push.`
     return fault(what, 'Configure auth.token of the registry, as docs/areas/registry.md says.')
   }
   if (!answer.challenge?.includes('/registry/auth/token')) {
@@ -82,7 +85,7 @@ export function judgeGateway(named: readonly string[], isServed: boolean): Findi
   if (named.length === 0) return ok('No gateway is named: hosts are served by Ingress.')
   if (isServed) return ok(`${named.join(', ')}; \`kubectl get gateways -A\` shows whether it is programmed.`)
   return fault(
-    `${named.join(', ')} is named, and the cluster has no Gateway API.`,
+    `${named.join(', ')} is configured, but the cluster has no Gateway API.`,
     'Install the Gateway API and a controller.',
   )
 }
@@ -94,5 +97,5 @@ export function judgeOwners(count: number): Finding {
 
 export function judgeEngine(isServed: boolean, name: string, what: string, link: string): Finding {
   if (isServed) return ok(`${name} is installed.`)
-  return off(`${name} is not installed: ${what} wait with EngineMissing.`, `Install it where they are wanted: ${link}`)
+  return off(`${name} is not installed: ${what} wait with EngineMissing.`, `Install it if you want them: ${link}`)
 }

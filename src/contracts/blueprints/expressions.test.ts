@@ -59,7 +59,7 @@ describe('conditions of a template', () => {
     ['is empty', ' '],
     ['compares with nothing', '1 =='],
     ['does not close', '(true'],
-    ['goes on after its end', 'true false'],
+    ['continues after its end', 'true false'],
     ['compares twice', '1 == 1 == 1'],
     ['calls a function', 'size(x) == 1'],
     ['is a bare word', 'large'],

@@ -103,9 +103,7 @@ function tokensOf(text: string): Token[] {
     const start = TOKEN.lastIndex
     const found = TOKEN.exec(text)
     if (found === null)
-      throw new ExpressionError(
-        `nothing that a condition may hold begins at "${text.slice(start).trim().slice(0, 20)}"`,
-      )
+      throw new ExpressionError(`cannot be read as a condition from "${text.slice(start).trim().slice(0, 20)}" on`)
     const [, operator, reference, single, double, number, word] = found
     if (operator !== undefined) tokens.push({ operator })
     else if (reference !== undefined) tokens.push({ value: readReference(reference.trim()) })
@@ -160,7 +158,7 @@ export function readCondition(text: string): Condition {
   }
 
   const whole = either(0)
-  if (at < tokens.length) throw new ExpressionError('goes on after its end')
+  if (at < tokens.length) throw new ExpressionError('continues after its end')
   return whole
 }
 

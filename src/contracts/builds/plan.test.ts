@@ -63,7 +63,7 @@ describe('what a source is built with', () => {
       'several programs of Go are refused',
       { 'go.mod': '', 'cmd/a/main.go': '', 'cmd/b/main.go': '' },
       {},
-      'refused: cmd holds several programs',
+      'refused: cmd contains several programs',
     ],
     [
       'an image that is none is refused',
@@ -91,7 +91,7 @@ describe('a Dockerfile that we write', () => {
     expect(
       lines({ ...NODE, 'package.json': pkg({ scripts: { start: 'node server.js', build: 'tsc' } }) }),
     ).to.deep.equal([
-      '# Node.js 24, told by package.json. Keep a copy as Dockerfile to change it.',
+      '# Node.js 24, set by package.json. Keep a copy as Dockerfile to change it.',
       'FROM docker.io/library/node:24-slim AS build',
       'WORKDIR /app',
       '# Installed again only when one of these changes.',

@@ -95,7 +95,7 @@ export const RUNTIMES: readonly Runtime[] = [
   {
     name: 'java',
     title: 'Java',
-    description: 'Maven or Gradle; the one runnable archive that they make.',
+    description: 'Maven or Gradle; the one runnable archive that they build.',
     detects: ['pom.xml', 'build.gradle', 'build.gradle.kts'],
     defaultStartCommand: 'java -jar /app/app.jar',
     defaultPort: 8080,

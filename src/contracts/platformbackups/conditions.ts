@@ -131,7 +131,7 @@ function lastBackupFresh({ backups, schedule, now }: BackupsSeen): Said {
     const what = at === undefined ? 'No backup was ever completed.' : `The last good backup ended at ${at}.`
     return no(at === undefined ? 'NoBackup' : 'TooOld', what, since)
   }
-  if (at === undefined) return unknown('NoBackup', 'The first backup is not due yet, or under way.')
+  if (at === undefined) return unknown('NoBackup', 'The first backup is not due yet, or in progress.')
   return yes('Fresh', `The last good backup ended at ${at}.`, at)
 }
 

@@ -16,7 +16,7 @@ const unless = (bad: readonly { readonly name: string }[], words: string, good: 
 export const CLUSTER_CHECKS: readonly Check[] = [
   {
     id: 'projector-ceiling',
-    title: 'The ceiling of projected roles holds what they need',
+    title: 'The ceiling of projected roles covers their needs',
     category: 'Clusters',
     isOverridable: false,
     remedy: 'Apply the ceiling of the release first.',
@@ -24,7 +24,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       ({ cluster }) => cluster.ceiling,
       (lacking) =>
         lacking.length === 0
-          ? passed('The ceiling holds every rule that it needs.')
+          ? passed('The ceiling contains every rule that it needs.')
           : failed(`The ceiling lacks rules: ${lacking.join('; ')}.`),
     ),
   },
@@ -37,7 +37,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     decide: ({ cluster }) =>
       Object.values(cluster).some((known) => 'value' in known)
         ? passed('The API server answers.')
-        : failed('The API server answers no request.'),
+        : failed('The API server does not answer.'),
   },
   {
     id: 'nodes-ready',
@@ -84,7 +84,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     title: 'New pods have room beside the old ones',
     category: 'Clusters',
     isOverridable: true,
-    remedy: 'Add nodes, or stop something.',
+    remedy: 'Add nodes, or stop workloads.',
     decide: over(
       ({ cluster: { nodes, asked } }) =>
         'unknown' in asked || 'unknown' in nodes
@@ -138,7 +138,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Databases',
     isOverridable: true,
     remedy: 'Let it archive, or make its volume larger.',
-    decide: () => skipped('How full the volumes of databases are is not known here.'),
+    decide: () => skipped('The usage of database volumes is not known here.'),
   },
   {
     id: 'backup-target',
@@ -205,7 +205,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   },
   {
     id: 'crd-chart-match',
-    title: 'The definitions that components bring are there',
+    title: 'The definitions of the components exist',
     category: 'Health',
     isOverridable: true,
     remedy: 'Repair the component: its chart brings them.',
@@ -213,7 +213,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       ({ cluster }) => cluster.missingDefinitions,
       (missing) =>
         missing.length === 0
-          ? passed('Every definition that components bring is there.')
+          ? passed('No definition of the components is missing.')
           : failed(`These definitions are missing: ${missing.join(', ')}.`),
     ),
   },

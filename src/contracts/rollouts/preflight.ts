@@ -38,14 +38,14 @@ export const CHECKS: readonly Check[] = [
   },
   {
     id: 'configuration-values',
-    title: 'Values that releases need are there',
+    title: 'Values that releases need exist',
     category: 'Plan',
     isOverridable: false,
     remedy: 'Add the missing entries to the Secret install-configuration in freehold-system.',
     decide: planned(({ missingValues }) => {
       if ('unknown' in missingValues) return skipped(missingValues.unknown)
       const { value } = missingValues
-      if (value.length === 0) return passed('Every value that the releases need is there.')
+      if (value.length === 0) return passed('Every value that the releases need exists.')
       return failed(`These values are missing: ${value.join(', ')}.`, { keys: value.join(',') })
     }),
   },
@@ -80,13 +80,13 @@ export const CHECKS: readonly Check[] = [
     title: 'No minor version is skipped',
     category: 'Plan',
     isOverridable: false,
-    remedy: 'First roll to the minor version in between.',
+    remedy: 'First upgrade to the minor version in between.',
     decide: ofProblem('MinorSkipped', 'No minor version that must come before is skipped.'),
   },
   ...CLUSTER_CHECKS,
   {
     id: 'agents-compatible',
-    title: 'Agents of other clusters are of this minor version',
+    title: 'Agents of other clusters have this minor version',
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Upgrade the agents in those clusters.',
@@ -95,9 +95,9 @@ export const CHECKS: readonly Check[] = [
       if (known.length === 0) return passed('There are no other clusters with an agent.')
       const old = known.filter(({ version = '' }) => !meets(version, `~${minorOf(operatorVersion) ?? '0.0'}.0`))
       if (old.length === 0)
-        return passed(`${counted(known.length, 'agent')} ${agreed(known.length, 'is', 'are')} of this minor version.`)
+        return passed(`${counted(known.length, 'agent')} ${agreed(known.length, 'is', 'are')} at this minor version.`)
       return failed(
-        `These agents are of another minor version: ${old.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
+        `These agents have another minor version: ${old.map(({ name, version }) => `${name} ${version}`).join(', ')}.`,
       )
     },
   },
@@ -133,7 +133,7 @@ export const CHECKS: readonly Check[] = [
     title: 'No alert fires',
     category: 'Health',
     isOverridable: true,
-    remedy: 'Look into the alerts.',
+    remedy: 'Look at the alerts.',
     decide: () => skipped('The platform does not ask for alerts yet.'),
   },
   {

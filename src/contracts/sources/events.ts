@@ -10,8 +10,8 @@ export const Head = z.object({
     .describe('Push of a branch, Tag, or PullRequest from the repository itself'),
   repositoryId: z.string().describe("The provider's id of the repository"),
   repositoryName: z.string().describe('Its full name'),
-  ref: z.string().describe('Such as refs/heads/main; of a pull request its branch'),
-  commit: z.string().describe('Where the ref stands'),
+  ref: z.string().describe('Such as refs/heads/main; for a pull request its branch'),
+  commit: z.string().describe('The commit that the ref points to'),
 })
 export type Head = z.output<typeof Head>
 

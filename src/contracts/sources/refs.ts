@@ -17,7 +17,7 @@ export type NameRule = {
  * on top, where they are no wildcards.
  */
 const MISSHAPEN = String.raw`^(refs/(heads|tags)/)?(-|@$)|(^|/)(\.|/|$)|\.\.|\.$|\.lock(/|$)|@\{|[ ~^:\[\\${HIDDEN}]`
-const AS_GIT = 'as git check-ref-format allows it'
+const AS_GIT = 'as git check-ref-format allows'
 /** Longer ones nobody has, and fields need a bound. */
 const REF_MOST = 255
 const BRANCH_MOST = REF_MOST - 'refs/heads/'.length

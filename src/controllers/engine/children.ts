@@ -15,7 +15,7 @@ export class PassChildren implements Children {
   readonly #workspace: Workspace
   readonly #expectations: Expectations
   readonly #otherwise: StoredOtherwise
-  /** What is to be said of children that are not stored as they were written. */
+  /** The message about children that are stored differently from how they were written. */
   readonly unlike = new Set<string>()
 
   constructor(

@@ -29,7 +29,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
   observesOthers?: boolean
   /** Fields of the spec that are written once, before the first step, if they are absent. */
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
-  /** What the spec does not open to the outside any more is closed before. */
+  /** The steps of a pass. Access from outside that the spec no longer allows is closed before them. */
   reconcile: Step<K, State>
   /**
    * Of a kind that can be stopped: what runs instead where the steps end early. What keeps an object from running does not

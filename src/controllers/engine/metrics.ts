@@ -57,7 +57,7 @@ export class EngineMetrics {
 
   #gauges(registry: Registry): void {
     const queues = this.#queues
-    // A queue counts for itself. What ends in _total is a counter to Prometheus and to those who lint names.
+    // A queue counts for itself. Prometheus and linters expect names that end in _total to be counters.
     const counted = (name: string, help: string, read: (queue: KeyedQueue) => number) =>
       new Counter({
         name,

@@ -115,9 +115,9 @@ export type Observed =
   | {
       resource: Resource
       in?: Side
-      /** The keys that a change of this object concerns. `clusterId` names the other cluster that it stands in. */
+      /** The keys that a change of this object concerns. `clusterId` names its cluster if that is another one. */
       keysOf: (object: KubeObject, records: Workspace, clusterId?: string) => readonly string[]
-      /** What of the object counts: a change that leaves it equal wakes nobody. Everything if absent. */
+      /** The relevant part of the object: a change that leaves it equal wakes nobody. Everything if absent. */
       relevant?: (object: KubeObject) => unknown
     }
 

@@ -99,7 +99,7 @@ export class Reconciler {
     return keys
   }
 
-  /** Keys that something is kept for, by what it is. Nothing is kept for objects that are gone. */
+  /** The number of keys with stored state, by its type. Nothing is stored for deleted objects. */
   get remembered(): Readonly<Record<string, number>> {
     return {
       expectations: this.#expectations.size,
@@ -126,7 +126,7 @@ export class Reconciler {
     return { kind: 'gone' }
   }
 
-  /** What a key waited to see of a cluster that is gone, it will not see. */
+  /** Forgets the writes that a key waited to see in a cluster that no longer exists. */
   lost(key: string): void {
     this.#expectations.forget(key)
   }
@@ -149,7 +149,7 @@ export class Reconciler {
     return this.#conclude(pass, draft, withUnlike(await this.#halted(begun, outcome), children.unlike))
   }
 
-  /** What keeps an object from running does not keep it from being stopped: then it is no fault, but still told. */
+  /** An obstacle to running does not prevent stopping: then it is reported, but is not a failure. */
   async #halted({ pass, draft }: Begun, outcome: Ended): Promise<Ended> {
     const stop = outcome.kind === 'done' ? undefined : this.#controller.halt?.(pass as Pass<Pass['kind'], unknown>)
     if (stop === undefined) return outcome
@@ -161,7 +161,7 @@ export class Reconciler {
     return done({ ...halted, message, ...(outcome.after !== undefined && { after: outcome.after }) })
   }
 
-  /** What was left out of the spec and is decided once; a refusal if it would not agree with what the spec says. */
+  /** Values missing from the spec that are decided once; a refusal if they would contradict the spec. */
   #filling(object: KubeObject): { spec: object | undefined; refusal?: Outcome } {
     const { kind, fillSpec } = this.#controller
     const spec = fillSpec(object as ObjectOf<typeof kind>, this.#environment.records)
@@ -187,7 +187,7 @@ export class Reconciler {
     return this.#conclude(pass, draft, ends)
   }
 
-  /** The deletion of what is in a cluster that cannot be worked on. What stays there is told, as the object is gone then. */
+  /** The deletion of children in an unreachable cluster. Reports what stays there, because the object is deleted then. */
   async #leave(pass: Pass, { obstacle, ending }: Whereabouts & { kind: 'away' }): Promise<Ended> {
     if (ending === 'nothing there') return done()
     if (ending === 'waits') return obstacle
@@ -362,7 +362,7 @@ export class Reconciler {
     return isOwnKind && objectKey(error.namespace, error.objectName ?? '') === key
   }
 
-  /** A sentence that may stand in a status: ours, or that of an error class whose messages are known to be clean. */
+  /** A sentence that a status may show: ours, or that of an error class whose messages contain nothing secret. */
   #sentence(step: string, error: unknown): string {
     return `Step "${step}" failed and is retried: ${describe(error)}`
   }
@@ -385,7 +385,7 @@ function describe(error: unknown): string {
   return `internal error (${error instanceof Error ? error.name : typeof error}); see the log of the controllers.`
 }
 
-/** Children that are not stored as they were written are told of, and written again after a while. */
+/** Children that are stored differently from how they were written are reported, and written again after a while. */
 function withUnlike<T extends Ended>(outcome: T, unlike: ReadonlySet<string>): T {
   if (unlike.size === 0 || outcome.kind === 'failed') return outcome
   const after = 'after' in outcome && outcome.after !== undefined ? outcome.after : WRITTEN_AGAIN_AFTER

@@ -5,7 +5,7 @@ import { ingress, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed, Pass } from './pass.ts'
 
-/** What leads callers from outside to a workload. */
+/** The objects that route outside callers to a workload. */
 const ROUTES = [ingress, httpRoute]
 
 /** The routes that a controller keeps. */

@@ -236,7 +236,7 @@ function resultOf(verdict: Verdict): PassResult {
   }
 }
 
-/** Somebody made, changed or deleted the object and waits for what comes of it; our own status is no news. */
+/** Somebody created, changed or deleted the object and waits for the result; our own status does not count. */
 function isNews(event: CacheEvent<KubeObject>): boolean {
   if (event.type !== 'modified') return true
   const { generation, deletionTimestamp } = event.object.metadata

@@ -4,7 +4,7 @@ import type { Pass, Step } from './pass.ts'
 
 type Progress = { readonly step: string; readonly after: number | undefined }
 
-/** Where a pass stands, for whoever catches what a step throws. Kept beside the pass, so that steps cannot write it. */
+/** The progress of a pass, for the handler of errors of steps. Kept beside the pass, so that steps cannot write it. */
 const progress = new WeakMap<object, Progress>()
 
 /** The name of the step that ran last; `reconcile` before any. */

@@ -31,7 +31,7 @@ export class Strays {
   readonly #others: OtherClusters
   readonly #log: Log
   readonly #open = new Map<string, Workspace>()
-  /** Keys of objects that run elsewhere: Secrets alone, which no cache shows, may be left of one that is gone. */
+  /** Keys of objects that run elsewhere: only Secrets, which no cache shows, may remain of a deleted one. */
   readonly #elsewhere = new Map<string, string>()
   /** Keys that something is left of, also if a namesake of later is there. */
   readonly #suspects = new Set<string>()
@@ -120,7 +120,7 @@ export class Strays {
     return owner !== undefined && this.#controller.clusterOf?.(owner, this.#records) === clusterId
   }
 
-  /** Secrets first: no cache finds them again once the rest is gone. */
+  /** Secrets first: no cache finds them once the rest is deleted. */
   async #clear(key: string, clusterId: string, workspace: Workspace, left: readonly Stray[]): Promise<void> {
     const { namespace = '' } = refOfKey(key)
     if (!this.#mayRemove(clusterId, namespace)) return

@@ -10,7 +10,7 @@ export type Sizable = {
     /** Where the number follows the load. */
     maxReplicas?: number | undefined
     running?: boolean | undefined
-    /** What runs beside each other, each with sizes of its own or of a plan that it may name. */
+    /** Workloads that run side by side, each with its own sizes or those of a plan that it may name. */
     components?: readonly (PlanOverrides & { replicas?: number | undefined })[] | undefined
     volumes?: readonly { kind: string; size?: string | undefined }[] | undefined
   }

@@ -19,7 +19,7 @@ export type QuotaUser = {
   demand: Demand
   /** It has what it asks for, and comes before all that wait, whatever their age. */
   isGranted?: boolean
-  /** What it has already: of what it asks no more of it is not refused, even over a limit that was lowered. */
+  /** The present usage: a quota of which it requests no more does not refuse it, even over a lowered limit. */
   held?: Demand | undefined
   /** Volumes that a former resource of this key left on purpose: they take storage, and count as no resource. */
   isRetained?: boolean

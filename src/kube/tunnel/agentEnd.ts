@@ -34,7 +34,7 @@ export function dial(address: HubAddress, credentials: TunnelCredentials): Promi
       socket.off('error', reject)
       if (socket.alpnProtocol === TUNNEL_PROTOCOL) return resolve(socket)
       socket.destroy()
-      reject(new Error('What answers at the address of the hub is no hub.'))
+      reject(new Error('The server at the address of the hub is not a hub.'))
     })
   })
 }

@@ -5,7 +5,7 @@ import type { PortForward } from '../portForward.ts'
 type OpenPort = { server: Server; idle: NodeJS.Timeout }
 export type ForwardedPod = { clusterId: string; namespace: string; pod: string }
 
-/** Milliseconds for which a port stays open that nobody is connected to. */
+/** Milliseconds for which a port without connections stays open. */
 const IDLE = 300_000
 
 /**

@@ -8,7 +8,7 @@ export const TUNNEL_PROTOCOL = 'freehold-tunnel/1'
 /** One open tunnel to the API server of another cluster. */
 export type Tunnel = { readonly clusterId: string; readonly session: ClientHttp2Session }
 
-/** An agent that calls anew may have lost the one before without telling; more than a few it does not need. */
+/** An agent that connects again may have lost its former tunnel unnoticed; it never needs more than a few. */
 const MOST_OF_A_CLUSTER = 3
 /** Bytes of the headers of an answer; the API server's are a tenth of it. */
 const HEADERS_MAX = 16 * 1024

@@ -10,7 +10,7 @@ import { relayedHeaders } from './relay.ts'
  * CONNECT with a protocol (RFC 8441); what is carried is not looked at.
  */
 
-/** What asks for an upgrade: the request, its connection, and what came behind the request already. */
+/** A request for an upgrade: the request, its connection, and the bytes that followed it already. */
 export type Upgrade = { request: IncomingMessage; socket: Duplex; head: Buffer }
 
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, NGHTTP2_CANCEL } = constants

@@ -47,7 +47,8 @@ class ThreadedReader implements ArchiveReader {
     const gone = () => {
       if (this.#worker !== worker) return
       this.#worker = undefined
-      for (const reading of this.#underWay.values()) reading.fail(new ReaderGone('What read the archive has ended.'))
+      for (const reading of this.#underWay.values())
+        reading.fail(new ReaderGone('The reader of the archive has ended.'))
     }
     worker.on('error', gone).on('exit', gone)
     return worker
@@ -108,7 +109,7 @@ class Reading implements ReadingArchive {
   cut(): void {
     if (this.#isOver) return
     this.#send({ id: this.#id, now: 'cut' }, [])
-    this.fail(new Error('Nobody waits for the archive any more.'))
+    this.fail(new Error('Nobody waits for the archive any longer.'))
   }
 
   hear(message: FromThread): void {

@@ -79,7 +79,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
 type ConfigDeclaration = {
   /** The name of the list. */
   collection: string
-  /** Of the actions that are listed if the caller holds them. */
+  /** One of the actions that are listed if the caller may do them. */
   actionPrefix: string
   configSummary: string
   /** Throws if there is no such list. */

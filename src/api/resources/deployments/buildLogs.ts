@@ -139,7 +139,7 @@ function refuseTooManyLines(given: readonly string[]): void {
   throw new PlatformError('BODY_TOO_LARGE', message, { limitLines: BUILD_LOG_LINES })
 }
 
-/** What the lines of a build are said to come from. */
+/** The name that lines of a build have as their source. */
 const PROCESS = 'build'
 
 /** Lines of one page. */

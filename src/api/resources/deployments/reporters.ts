@@ -21,9 +21,9 @@ export type DeploymentRoutes = {
   parameter: string
   read: Authorization
   readLogs: Authorization
-  /** Who holds it tells of every deployment. */
+  /** Its holders may report on every deployment. */
   write: ActionName
-  /** What an example says besides. */
+  /** Further fields of the example. */
   example?: Partial<DeploymentBody>
   /** What a new deployment is of, where that is not the resource itself. @throws PlatformError */
   ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => Promise<string>

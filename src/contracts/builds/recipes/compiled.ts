@@ -30,7 +30,7 @@ function mainPackage(files: SourceFiles): string {
   const commands = [...files.paths].filter((path) => /^cmd\/\w[\w.-]*\/$/.test(path))
   if (inRoot || commands.length === 0) return '.'
   if (commands.length === 1) return `./${commands[0]?.slice(0, -1)}`
-  throw nothingToBuild('cmd holds several programs: set buildCommand to one that leaves its program at /out/server.')
+  throw nothingToBuild('cmd contains several programs: set buildCommand to one that leaves its program at /out/server.')
 }
 
 const ARCHIVE = 'grep -v -e "-plain.jar$" -e "-sources.jar$" -e "-javadoc.jar$" -e "/original-" | head -n 1'

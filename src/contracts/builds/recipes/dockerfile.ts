@@ -34,7 +34,7 @@ export function dockerfileOf(recipe: Recipe, input: RecipeInput, by: string | un
   const { runtime, version, port, startCommand } = input
   const { build, last, start, environment = {} } = recipe(input)
   return [
-    `# ${runtime.title} ${version.version}${by === undefined ? '' : `, told by ${by}`}. Keep a copy as Dockerfile to change it.`,
+    `# ${runtime.title} ${version.version}${by === undefined ? '' : `, set by ${by}`}. Keep a copy as Dockerfile to change it.`,
     `FROM ${version.builderImage} AS build`,
     'WORKDIR /app',
     ...build,
