@@ -26,7 +26,7 @@ import type {
 } from './client.ts'
 import type { KubeError, KubeErrorReason } from './errors.ts'
 import { refused } from './fakeErrors.ts'
-import { applyMerge, copyOf, mergePatch, same, writable } from './fakeMerge.ts'
+import { applyMerge, copyOf, heldAlone, mergePatch, same, writable } from './fakeMerge.ts'
 import { type Change, selects, visible } from './fakeSelect.ts'
 import { INITIAL_EVENTS_END } from './stream.ts'
 
@@ -190,11 +190,18 @@ export class FakeKubeClient implements KubeClient {
     if (current === undefined) return this.#applyNew(resource, object, options, manager)
     this.#check(resource, current, object.metadata, 'apply')
     const intentKey = `${current.metadata.uid} ${manager}`
-    const merged = applyMerge(current, this.#intents.get(intentKey), object) as T
+    const last = heldAlone(this.#intents.get(intentKey), this.#othersOf(current, intentKey))
+    const merged = applyMerge(current, last, object) as T
     const next = writable(current, merged, options.subresource)
     if (options.dryRun === true) return next
     this.#intents.set(intentKey, copyOf(object))
     return this.#written(resource, this.#replace(resource, current, next))
+  }
+
+  /** What other managers of an object applied last. */
+  #othersOf({ metadata }: KubeObject, own: string): KubeObject[] {
+    const ofObject = [...this.#intents].filter(([key]) => key !== own && key.startsWith(`${metadata.uid} `))
+    return ofObject.map(([, intent]) => intent)
   }
 
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {
