@@ -14,11 +14,15 @@ import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { CONFIGURATION_RIGHTS } from '../lifecycle/configuration.ts'
 import { setVersion } from '../lifecycle/engine.ts'
 import { componentsOf, type ExecutionObject, executionsOf, installsOf } from '../lifecycle/stock.ts'
+import { takeTurn } from '../lifecycle/turn.ts'
 import { makeOnce, tidied } from '../platformObjects.ts'
 import { makeSnapshot, observed } from './observed.ts'
 import { plannedNow } from './plan.ts'
 import { plansOf, STOCK_READS } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
+
+/** Milliseconds for which a rollout waits for a plan that kubectl or Git makes together with it. */
+const PLAN_WITHIN = 60_000
 
 /**
  * Carries plans out, one at a time. Each pass does what is written down already, looks, and writes down the next state:
@@ -127,16 +131,15 @@ async function carryOut(
   }
 }
 
-/** Takes the turn, or refuses as REST would: nothing begins later by itself. */
+/** Takes the turn, or refuses as REST would: nothing begins later by itself, but for one that was made together with its plan. */
 function begin(pass: ExecutionPass): Outcome {
   const { object, records } = pass
-  const refusal = refusalOf(object, records)
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
-  if (refusal !== undefined || plan === undefined) {
-    const message = refusal ?? `PlanNotFound: there is no plan "${object.spec.plan}".`
-    pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
-    return ended(message, { after: 1 })
-  }
+  const refusal = refusalOf(object, records)
+  if (refusal !== undefined) return refuse(pass, refusal)
+  if (plan === undefined) return awaitPlan(pass)
+  const other = takeTurn(pass)
+  if (other !== undefined) return refuse(pass, busyWords(other))
   const planned = plannedNow(plan, records)
   const isRelease = plan.spec.kind === 'Components' && planned.items.some(({ kind }) => kind === 'PlatformStep')
   report(pass, {
@@ -149,13 +152,27 @@ function begin(pass: ExecutionPass): Outcome {
   return waiting('Starting', 'It begins.', 1)
 }
 
+function refuse(pass: ExecutionPass, message: string): Outcome {
+  pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
+  return ended(message, { after: 1 })
+}
+
+function awaitPlan(pass: ExecutionPass): Outcome {
+  const { spec, metadata } = pass.object
+  const left = Date.parse(metadata.creationTimestamp ?? pass.now) + PLAN_WITHIN - pass.clock.now()
+  if (left > 0) return waiting('WaitingForDependency', `There is no plan "${spec.plan}" yet.`, left)
+  return refuse(pass, `PlanNotFound: there is no plan "${spec.plan}".`)
+}
+
+const busyWords = (name: string) => `RolloutBusy: "${name}" has not ended.`
+
 /** Why it does not begin: the code of REST, and the sentence. */
 function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: Workspace): string | undefined {
   const others = executionsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
   const isBefore = (one: ExecutionObject) =>
     isRolloutActive(one.status?.state) || (one.status?.state === undefined && ageOf(one) < ageOf(object))
   const busy = others.find(isBefore) ?? busyWith([], installsOf(records))
-  if (busy !== undefined) return `RolloutBusy: "${busy.metadata.name}" has not ended.`
+  if (busy !== undefined) return busyWords(busy.metadata.name)
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
   if (plan === undefined) return undefined
   const former = others.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
