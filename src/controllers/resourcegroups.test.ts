@@ -56,6 +56,18 @@ describe('the resource group controller', () => {
     expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
   })
 
+  it('closes traffic and sets limits also while the registry gives no keys', async () => {
+    await bench.stop()
+    const keys = () => Promise.reject(new Error('no keys'))
+    const registry = { host: 'registry.example.org', keys: keys as never }
+    bench = new ControllerBench([resourceGroupController({ registry })])
+    seedBoundary()
+    seed('orders', { cpu: '4' })
+    await bench.start()
+    expect(await bench.find(networkPolicy, 'freehold-default', SPACE)).not.to.equal(undefined)
+    expect((await bench.client.list(resourceQuota)).items).to.have.length(1)
+  })
+
   it('makes no request at rest', async () => {
     seed('orders', { cpu: '4', memory: '8Gi' })
     await bench.start()

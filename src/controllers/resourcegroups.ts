@@ -93,10 +93,11 @@ export const resourceGroupController = ({ closedNetworks = [], registry }: Group
     reconcile: steps(
       checkQuota,
       ensureNamespace,
-      openSecrets,
-      keepPullSecret(registry),
+      // Whatever may fail comes after what bounds the tenant.
       closeTraffic(closedNetworks),
       limitRequests,
+      openSecrets,
+      keepPullSecret(registry),
       tellWhatHolds,
     ),
     finalize: steps(closeNamespace, stopWhileHeld, removeResources, removeNamespace, releaseQuota),
