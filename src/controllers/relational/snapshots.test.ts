@@ -111,22 +111,6 @@ describe('snapshots and restores of relational databases', () => {
     expect(await snapshot()).to.equal(undefined)
   })
 
-  it('lets the last base go when its retention ends', async () => {
-    await begin()
-    world.database('orders')
-    await world.bench.rest()
-    await world.play('orders')
-    await world.snapshot('orders', { retentionDays: 1 })
-    const now = new Date(world.bench.clock.now()).toISOString()
-    await world.completeBackup({ startedAt: now, stoppedAt: now })
-    await world.bench.clock.advance(60_000)
-    await remove()
-    expect((await world.status(SNAPSHOT, RelationalSnapshot)).phase).to.equal('DeletionBlocked')
-    await world.bench.clock.advance(86_400_000)
-    await world.bench.rest()
-    expect(await snapshot()).to.equal(undefined)
-  })
-
   it('lets the last base go where that was asked for, or with its database', async () => {
     await withOneBase()
     await remove()
