@@ -209,7 +209,7 @@ export const Configuration = z.strictObject({
   engines: z
     .enum(['real', 'simulated'])
     .default('real')
-    .describe('simulated: pods are played and no engine answers, as in the embedded control plane'),
+    .describe('simulated: pods are simulated and no engine answers, as in the embedded control plane'),
   playedEngines: z
     .string()
     .optional()

@@ -12,20 +12,21 @@ type Advice = {
   readonly remedy?: string
 }
 
-const PATIENCE = 'It goes on by itself. If it does not within minutes, read the events of the object.'
+const PATIENCE = 'It continues by itself. If it does not within minutes, read the events of the object.'
 
 /** What each reason means and what to do: a new reason has no page before it has its words here. */
 const ADVICE: Readonly<Record<Reason, Advice>> = {
   Accepted: {
-    means: 'It was stored, and no controller has looked at it yet.',
-    remedy: 'If it stays: see whether the controllers run (`freehold check`, of `npm run up` `freehold check --dev`).',
+    means: 'It was stored, but no controller has processed it yet.',
+    remedy:
+      'If it stays, check that the controllers run: `freehold check`, or `freehold check --dev` for `npm run up`.',
   },
   WaitingForGroup: {
-    means: 'Its boundary, its group or their namespace is not there yet.',
-    remedy: 'Make the boundary or the group. In a tree of Git see [GitOps](../gitops.md).',
+    means: 'Its boundary, its group or their namespace does not exist yet.',
+    remedy: 'Create the boundary or the group. For a Git tree see [GitOps](../gitops.md).',
   },
   WaitingForCluster: { means: 'The cluster that it runs in has not answered yet.', remedy: PATIENCE },
-  WaitingForDependency: { means: 'Something that it needs is on its way.', remedy: PATIENCE },
+  WaitingForDependency: { means: 'Something that it needs is not ready yet.', remedy: PATIENCE },
   ApplyingWorkload: { means: 'Its parts are being written.', remedy: PATIENCE },
   WaitingForWorkload: {
     means: 'Its pods are starting.',
@@ -33,92 +34,93 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
       'The message names what a pod waits for: room on a node, a storage class that the cluster lacks, an image. Databases wait for a node that may still come.',
   },
   WaitingForVolume: {
-    means: 'Its volume is being made or grown.',
-    remedy: 'See that the cluster has a default StorageClass with room, which can grow volumes.',
+    means: 'Its volume is being created or enlarged.',
+    remedy: 'Check that the cluster has a default StorageClass with room that can enlarge volumes.',
   },
   WaitingForAddress: {
-    means: 'The load balancer has not given an address.',
-    remedy: 'See that the cluster has one; else do without an external address.',
+    means: 'The load balancer has not assigned an address.',
+    remedy: 'Check that the cluster has a load balancer, or do without an external address.',
   },
   WaitingForCertificate: {
     means: 'The certificate of its host is being issued.',
-    remedy: 'See that the host points at the cluster, and the issuer of the record of the cluster.',
+    remedy: 'Check that the host points at the cluster, and the issuer in the record of the cluster.',
   },
   Building: { means: 'Its image is being built.', remedy: 'Read the log of the build.' },
-  RollingOut: { means: 'A new version replaces the former one.', remedy: PATIENCE },
+  RollingOut: { means: 'A new version is replacing the old one.', remedy: PATIENCE },
   Scaling: { means: 'Copies are being added.', remedy: PATIENCE },
   Draining: {
-    means: 'Copies are being emptied before they go.',
-    remedy: 'It takes as long as the data takes to move. Do not delete pods meanwhile.',
+    means: 'Copies are being emptied before they are removed.',
+    remedy: 'The time depends on the amount of data. Do not delete pods meanwhile.',
   },
   Starting: { means: 'It was started.', remedy: PATIENCE },
   Stopping: { means: 'It is being stopped.', remedy: PATIENCE },
-  Restarting: { means: 'Its copies are restarted one after the other.', remedy: PATIENCE },
-  RotatingKey: { means: 'A new key replaces the former one; both work meanwhile.', remedy: PATIENCE },
+  Restarting: { means: 'Its copies are being restarted one after the other.', remedy: PATIENCE },
+  RotatingKey: { means: 'A new key is replacing the old one; both work meanwhile.', remedy: PATIENCE },
   Restoring: {
-    means: 'Data comes back from a snapshot or a backup.',
-    remedy: 'It takes as long as the data is large.',
+    means: 'Data is being restored from a snapshot or a backup.',
+    remedy: 'The time depends on the amount of data.',
   },
   BackingUp: { means: 'A backup is being made.', remedy: PATIENCE },
   TearingDown: {
-    means: 'It was deleted, and what belongs to it is going.',
-    remedy: 'The message names what is waited for.',
+    means: 'It was deleted, and its parts are being removed.',
+    remedy: 'The message names what it waits for.',
   },
   DeletionBlocked: {
-    means: 'It was deleted, and something in it is to be kept.',
-    remedy: 'Take the protection off, or delete what the message names; the deletion then goes on by itself.',
+    means: 'It was deleted, but something in it must be kept.',
+    remedy: 'Remove the protection, or delete what the message names; the deletion then continues by itself.',
   },
-  RetainingData: { means: 'It is going, and its volumes are being kept.', remedy: PATIENCE },
-  Available: { means: 'It runs as it is wanted.' },
+  RetainingData: { means: 'It is being deleted, and its volumes are kept.', remedy: PATIENCE },
+  Available: { means: 'It runs as specified.' },
   Stopped: {
-    means: 'It is stopped, as it is wanted. The message says what would keep it from being started.',
+    means: 'It is stopped, as specified. The message names what would prevent a start.',
     remedy: '`freehold start`, or `running: true` in its spec.',
   },
   Completed: { means: 'It ran to its end.' },
   PartiallyAvailable: {
-    means: 'It serves, with fewer copies than wanted.',
+    means: 'It serves, but with fewer copies than specified.',
     remedy: 'Read the events: a node may be gone, or full.',
   },
   ArchivingFailing: {
-    means: 'It serves, and its log of changes does not reach the backup.',
-    remedy: 'See the backup target: address, credentials, room. Until then it cannot be restored to a moment.',
+    means: 'It serves, but its log of changes does not reach the backup.',
+    remedy: 'Check the backup target: address, credentials, room. Until then it cannot be restored to a point in time.',
   },
   BackupFailing: {
-    means: 'It serves, and the last backup failed.',
-    remedy: 'See the backup target, and take a snapshot by hand.',
+    means: 'It serves, but the last backup failed.',
+    remedy: 'Check the backup target, and take a snapshot by hand.',
   },
   CertificateExpiring: {
-    means: 'It serves, and its certificate was not renewed in time.',
-    remedy: 'See the certificate of the host: `kubectl describe certificate`.',
+    means: 'It serves, but its certificate was not renewed in time.',
+    remedy: 'Check the certificate of the host: `kubectl describe certificate`.',
   },
   CrashLooping: {
-    means: 'Its program ends again and again.',
-    remedy: 'Read the log of the run before (`freehold logs --previous`); it mostly lacks a setting or memory.',
+    means: 'Its program keeps ending.',
+    remedy: 'Read the log of the previous run (`freehold logs --previous`); usually a setting or memory is missing.',
   },
   ImagePullFailed: {
     means: 'Its image cannot be pulled.',
-    remedy: 'See name and tag, and whether the group may pull from that registry.',
+    remedy: 'Check the name, the tag, and whether the group may pull from that registry.',
   },
   PlanNotFound: {
     means: 'There is no such compute plan.',
-    remedy: 'Name another (`freehold list`, or `kubectl get computeplans`).',
+    remedy: 'Name an existing one (`freehold list`, or `kubectl get computeplans`).',
   },
   PlanDoesNotFit: {
     means: 'No node has room for the plan, or the plan is of another family.',
-    remedy: 'Take a smaller plan, or add nodes.',
+    remedy: 'Use a smaller plan, or add nodes.',
   },
   QuotaExceeded: {
     means: 'The quota of its boundary or group has no room.',
-    remedy: 'Delete something, take a smaller plan, or have the quota raised; it goes on by itself, the oldest first.',
+    remedy:
+      'Delete something, use a smaller plan, or have the quota raised; waiting resources then continue by themselves, the oldest first.',
   },
   ReferenceMissing: {
-    means: 'It names something that is not there, or that its writer may not use.',
-    remedy: 'Make what the message names, or correct the name; it goes on by itself.',
+    means: 'It refers to something that does not exist, or that its writer may not use.',
+    remedy: 'Create what the message names, or correct the name; it then continues by itself.',
   },
-  ConfigurationInvalid: { means: 'Its spec cannot be carried out.', remedy: 'Change what the message names.' },
+  ConfigurationInvalid: { means: 'Its spec cannot be applied.', remedy: 'Change what the message names.' },
   StorageCannotShrink: {
-    means: 'Its spec asks for a smaller volume than there is.',
-    remedy: 'Set the size back. For a smaller one, make a new resource and move the data.',
+    means: 'Its spec asks for a smaller volume than it has.',
+    remedy: 'Restore the size. For a smaller volume, create a new resource and move the data.',
   },
   LicenseInvalid: {
     means: 'The license was not accepted, or is not valid.',
@@ -126,47 +128,48 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
   },
   BuildFailed: {
     means: 'Its image could not be built.',
-    remedy: 'Read the log of the build, mend the source, and build again.',
+    remedy: 'Read the log of the build, fix the source, and build again.',
   },
   JobFailed: {
-    means: 'The job ended with an error, after all its tries.',
-    remedy: 'Read its log; a second run is a second job.',
+    means: 'The job ended with an error, after all its retries.',
+    remedy: 'Read its log. To run it again, create a new job.',
   },
   JobTimedOut: {
     means: 'The job took longer than `activeDeadlineSeconds`.',
-    remedy: 'Give the next one more time, or less to do.',
+    remedy: 'Create a new job with more time, or with less to do.',
   },
   RunFailed: {
-    means: 'Work that is done once has failed: a deployment of a blueprint, a rollout, a scan or a retention run.',
-    remedy: 'The message says why. Mend that and ask for it again.',
+    means: 'A one-time run has failed: a deployment of a blueprint, a rollout, a scan or a retention run.',
+    remedy: 'The message says why. Fix that, and start a new run.',
   },
   NameOccupied: {
-    means: 'Another object has the name that it, or a part of it, needs.',
-    remedy: 'Choose another name. If the message names an object that nobody needs, delete that.',
+    means: 'Another object has the name that it or one of its parts needs.',
+    remedy: 'Choose another name. If the message names an object that nobody needs, delete that object.',
   },
   EngineMissing: {
-    means: 'What does the work is not installed.',
-    remedy: 'An administrator installs what the message names: [installation](../install.md#1-what-the-cluster-needs).',
+    means: 'The engine that does the work is not installed.',
+    remedy:
+      'An administrator must install what the message names: [installation](../install.md#1-what-the-cluster-needs).',
   },
-  EngineRefused: { means: 'The engine will not do it.', remedy: 'Change what the message names.' },
+  EngineRefused: { means: 'The engine refuses the request.', remedy: 'Change what the message names.' },
   ClusterUnreachable: {
     means: 'The cluster that it runs in does not answer.',
-    remedy: 'See that cluster and the way to it; what runs there goes on.',
+    remedy: 'Check that cluster and the connection to it; what runs there keeps running.',
   },
   ClusterRevoked: {
-    means: 'The cluster that it runs in was taken away.',
-    remedy: 'Move it, or have the cluster joined again.',
+    means: 'The agent of the cluster that it runs in was revoked.',
+    remedy: 'Move it, or let the cluster join again.',
   },
   ReconcileFailed: {
-    means: 'A step failed for a reason that nobody foresaw; it is tried again with growing pauses.',
-    remedy: 'Read the log of the controllers, and file a bug report if it stays.',
+    means: 'A step failed unexpectedly; it is retried with growing pauses.',
+    remedy: 'Read the log of the controllers, and file a bug report if it persists.',
   },
 }
 
 const GROUPS: readonly { title: string; says: string; reasons: readonly Reason[] }[] = [
   {
     title: 'Somebody has to change something',
-    says: '`Stalled` is True, REST shows `Failed` or `Degraded`. No waiting helps.',
+    says: '`Stalled` is True, REST shows `Failed` or `Degraded`. Waiting does not help.',
     reasons: STALLED_REASONS,
   },
   {
@@ -190,14 +193,14 @@ export function troubleshootingPage(): string {
 
 # When something does not run
 
-\`freehold describe KIND NAME\`, or \`kubectl describe\`, shows three things: \`status\` (how it does), \`phase\` (why, one of the
-words below) and \`statusMessage\` (a sentence that names what is concerned). Begin with the sentence; this page says what the
-word means and what to do. Refusals of a request have [a page of their own](refusals.md).
+\`freehold describe KIND NAME\`, or \`kubectl describe\`, shows three things: \`status\` (its state), \`phase\` (why, one of the
+words below) and \`statusMessage\` (a sentence with the details). Begin with the sentence; this page says what the
+word means and what to do. Refused requests have [their own page](refusals.md).
 
-1. Nothing is shown at all: no controller runs, or the API server cannot be reached. \`freehold check\`, or \`freehold check --dev\` of \`npm run up\`.
-2. It was refused: the answer names the field or the right. \`freehold whoami\` shows who you are.
-3. It was accepted and does not run: look its phase up here.
-4. It runs and does not answer: its log, then [the page of its area](../areas), which says how it is reached.
+1. Nothing is shown at all: no controller runs, or the API server cannot be reached. Run \`freehold check\`, or \`freehold check --dev\` for \`npm run up\`.
+2. The request was refused: the answer names the field or the permission. \`freehold whoami\` shows who you are.
+3. It was accepted but does not run: look up its phase here.
+4. It runs but does not answer: read its log, then [the page of its area](../areas), which says how to reach it.
 
 ${parts.join('\n\n')}
 `

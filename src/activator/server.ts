@@ -36,7 +36,7 @@ const REFUSALS = {
   TOO_MANY_REQUESTS: [429, 'Too many calls wait for this function.'],
   DISABLED: [503, 'The function is switched off.'],
   TIMEOUT: [504, 'The function took longer than it may.'],
-  SIMULATED: [503, 'Pods are played on this platform: a copy was woken, and no code runs that could answer.'],
+  SIMULATED: [503, 'Pods are simulated on this platform: a copy was started, but no code runs that could answer.'],
   UNREACHABLE: [502, 'The function broke the connection before it answered.'],
 } as const
 type Refusal = keyof typeof REFUSALS

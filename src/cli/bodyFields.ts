@@ -43,7 +43,7 @@ export async function creationHelp(collection: Collection, command: CommandWords
 }
 
 function fieldTable(fields: readonly BodyField[]): string {
-  if (fields.length === 0) return '--data is not needed: there is nothing to say.\n'
+  if (fields.length === 0) return '--data is not needed: there are no fields to set.\n'
   const rows = fields.map(({ name, type, isRequired, default: standard, about }) => [
     `  ${name}`,
     type,

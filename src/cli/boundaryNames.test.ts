@@ -57,7 +57,9 @@ describe('a boundary that is named as people see it', () => {
       response.end(JSON.stringify(isList ? { items: [] } : { error: 'Not there.', code: 'NOT_FOUND' }))
     })
     expect(await hidden.freehold('use', '-b', ID, '-g', 'shop')).to.equal(2)
-    expect(hidden.said).to.match(/is not there, or you may see nothing in it; ask one of its Owners .*create boundary/)
+    expect(hidden.said).to.match(
+      /does not exist, or you may see nothing in it; ask one of its Owners .*create boundary/,
+    )
     await hidden.stop()
   })
 })

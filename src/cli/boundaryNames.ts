@@ -10,7 +10,7 @@ import { openSession, placeOf } from './session.ts'
 const MOST_SHOWN = 10
 
 /** Whom to ask who may see nothing of a boundary: the platform tells them no more of it than of one that is not there. */
-export const ASK_AN_OWNER = 'ask one of its Owners for a role in it, where it is there'
+export const ASK_AN_OWNER = 'ask one of its Owners for a role in it if it exists'
 
 type Seen = { readonly id: string; readonly displayName: string }
 
@@ -35,7 +35,7 @@ export async function unknownBoundary(client: Client, said: string): Promise<str
   const meant = meantBy(said, seen)
   if (meant !== '') return `There is no boundary "${said}"${meant}`
   const none = isUuid(said)
-    ? `Boundary ${said} is not there, or you may see nothing in it`
+    ? `Boundary ${said} does not exist, or you may see nothing in it`
     : `There is no boundary "${said}"`
   const shown = seen.map(({ id, displayName }) => `${id} (${displayName})`)
   const asked = isUuid(said)

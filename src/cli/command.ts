@@ -151,7 +151,7 @@ function check(command: Command, input: Input): void {
     if (value !== undefined) option.check?.(value)
     const isOpen = openChoice !== undefined && value?.startsWith(`${openChoice}=`) === true
     if (choices !== undefined && value !== undefined && !choices.includes(value) && !isOpen) {
-      throw usage(`--${long} is one of ${choicesOf(option)}, not "${value}".`)
+      throw usage(`--${long} must be one of ${choicesOf(option)}, not "${value}".`)
     }
   }
   const all = command.positionals ?? []

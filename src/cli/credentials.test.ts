@@ -27,7 +27,7 @@ describe('the credential', () => {
     ['is the stored login where nothing is set', {}, 'login'],
     ['takes an empty variable for one that is not set', { PLATFORM_TOKEN: '', PLATFORM_CLIENT_ID: '' }, 'login'],
     ['is PLATFORM_TOKEN even beside half a pair', { PLATFORM_TOKEN: 't', ...id }, 'token'],
-    ['is refused where PLATFORM_TOKEN is none', { PLATFORM_TOKEN: 'a\nb' }, 'PLATFORM_TOKEN holds characters'],
+    ['is refused where PLATFORM_TOKEN is none', { PLATFORM_TOKEN: 'a\nb' }, 'PLATFORM_TOKEN contains characters'],
     ['is refused for an id without a secret', id, 'PLATFORM_CLIENT_SECRET is missing'],
     ['is refused for a secret without an id', secret, 'PLATFORM_CLIENT_ID is missing'],
   ]

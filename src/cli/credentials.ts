@@ -19,7 +19,7 @@ export function chooseCredential(environment: Environment): Credential {
   const { PLATFORM_TOKEN, PLATFORM_CLIENT_ID, PLATFORM_CLIENT_SECRET } = environment
   if (PLATFORM_TOKEN) {
     const token = PLATFORM_TOKEN.trim()
-    if (!/^[\x21-\x7e]+$/.test(token)) throw usage('PLATFORM_TOKEN holds characters that no token has.')
+    if (!/^[\x21-\x7e]+$/.test(token)) throw usage('PLATFORM_TOKEN contains characters that no token has.')
     return { kind: 'token', token }
   }
   if (PLATFORM_CLIENT_ID && PLATFORM_CLIENT_SECRET) {
@@ -101,7 +101,7 @@ async function readOwn({ store, settings }: TokenSourceParts): Promise<StoredLog
   const login = await store.read()
   if (login === undefined) throw notSignedIn('Not signed in: run `freehold login`.')
   if (login.issuer !== settings.issuer || login.clientId !== settings.clientId) {
-    throw notSignedIn(`The stored login is of ${login.issuer}, not of ${settings.issuer}: run \`freehold login\`.`)
+    throw notSignedIn(`The stored login is for ${login.issuer}, not for ${settings.issuer}: run \`freehold login\`.`)
   }
   return login
 }

@@ -32,12 +32,12 @@ describe('defaults', () => {
     gone = GROUP
     expect(await freehold('get', 'vc', 'x')).to.equal(1)
     expect(commands.said).to.match(
-      /default resource group "shop" does not exist any more: `freehold use --group ''` clears it/,
+      /default resource group "shop" no longer exists: `freehold use --group ''` clears it/,
     )
     gone = `/boundaries/${BOUNDARY}`
     expect(await freehold('get', 'vc', 'x')).to.equal(1)
     expect(commands.said).to.match(
-      /default boundary .* is not there any more, or you may see nothing in it: ask one of its Owners/,
+      /default boundary .* no longer exists, or you may see nothing in it: ask one of its Owners/,
     )
   })
 

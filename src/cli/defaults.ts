@@ -30,9 +30,9 @@ export async function staleDefault(error: unknown, input: Input, context: Contex
   if (boundary === undefined || boundary !== settings.boundary) return undefined
   const missing = await missingPlace(client, boundary, input.text('group') === undefined ? group : undefined)
   if (missing === 'boundary')
-    return `The default boundary ${boundary} is not there any more, or you may see nothing in it: ${ASK_AN_OWNER}; \`freehold use --boundary ID\` sets another default, and \`freehold use --boundary ''\` clears both.`
+    return `The default boundary ${boundary} no longer exists, or you may see nothing in it: ${ASK_AN_OWNER}; \`freehold use --boundary ID\` sets another default, and \`freehold use --boundary ''\` clears both.`
   if (missing === 'group')
-    return `The default resource group "${group}" does not exist any more: \`freehold use --group ''\` clears it, \`freehold use --group NAME\` sets another one.`
+    return `The default resource group "${group}" no longer exists: \`freehold use --group ''\` clears it, \`freehold use --group NAME\` sets another one.`
   return undefined
 }
 

@@ -91,8 +91,8 @@ function remedyFor({ status, code, retryAfter }: Pick<PlatformApiError, 'status'
 }
 
 const REMEDIES: Readonly<Record<number, string>> = {
-  401: 'Sign in again with `freehold login`, or renew what PLATFORM_TOKEN holds.',
-  403: 'Ask an Owner of that scope for a role that gives it; `freehold whoami` shows who you are here.',
+  401: 'Sign in again with `freehold login`, or renew PLATFORM_TOKEN.',
+  403: 'Ask an Owner of that scope for a role with this permission; `freehold whoami` shows who you are here.',
   429: 'Wait a moment, then try again.',
   500: 'Give the correlation id to your platform operator.',
 }

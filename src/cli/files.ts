@@ -49,7 +49,7 @@ export async function readPrivate(path: string): Promise<string | undefined> {
     const own = process.getuid?.()
     if (own !== undefined && (uid !== own || (mode & 0o077) !== 0)) {
       throw localTrouble(
-        `${path} is open to others (mode ${(mode & 0o777).toString(8)}): delete it and sign in again, or \`chmod 600\` it if nobody else uses this machine.`,
+        `${path} is readable by others (mode ${(mode & 0o777).toString(8)}): delete it and sign in again, or \`chmod 600\` it if nobody else uses this machine.`,
       )
     }
     return await file.readFile('utf8')

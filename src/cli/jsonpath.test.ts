@@ -22,12 +22,12 @@ describe('templates of output', () => {
   }
 
   for (const template of ['{.status', '.status}', '{.a}{', 'x{.a}}']) {
-    it(`refuse a brace without its other half: ${template}`, () => {
-      expect(() => filled(template, record)).to.throw(/a brace without its other half/)
+    it(`refuse an unmatched brace: ${template}`, () => {
+      expect(() => filled(template, record)).to.throw(/an unmatched brace/)
     })
   }
 
   it('refuse what is no path', () => {
-    expect(() => filled('{.a[?(@.b)]}', record)).to.throw(/no path of fields/)
+    expect(() => filled('{.a[?(@.b)]}', record)).to.throw(/not a path of fields/)
   })
 })

@@ -12,7 +12,7 @@ export function filled(template: string, value: unknown): string {
   const root = Array.isArray(value) ? Object.assign([...value], { items: value }) : value
   const whole = template.includes('{') ? template : `{${template}}`
   const rest = whole.replaceAll(/\{[^{}]*\}/g, '')
-  if (/[{}]/.test(rest)) throw usage(`"${template}" has a brace without its other half: paths stand in {braces}.`)
+  if (/[{}]/.test(rest)) throw usage(`"${template}" has an unmatched brace: write paths in {braces}.`)
   return whole.replaceAll(/\{([^}]*)\}/g, (_whole, inner: string) => {
     const text = /^"(.*)"$/.exec(inner)?.[1]
     if (text !== undefined) return text.replaceAll('\\n', '\n').replaceAll('\\t', '\t')
@@ -27,7 +27,7 @@ function stepsOf(path: string): Step[] {
   const steps: Step[] = []
   for (STEP.lastIndex = 0; STEP.lastIndex < text.length; ) {
     const match = STEP.exec(text)
-    if (match === null) throw usage(`"{${path}}" is no path of fields, such as {.status} or {.items[*].name}.`)
+    if (match === null) throw usage(`"{${path}}" is not a path of fields, such as {.status} or {.items[*].name}.`)
     const [, field, index, all, quoted] = match
     if (all !== undefined) steps.push('all')
     else steps.push(index === undefined ? { key: field ?? quoted ?? '' } : { index: Number(index) })

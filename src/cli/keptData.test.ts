@@ -75,7 +75,7 @@ describe('volumes that an earlier deletion kept', () => {
     entries = [{ outcome: 'Refused', channel: 'Rest' }]
     retainedStorage = [{ kind: 'VectorCluster', name: 'another' }]
     expect(await deleteKept()).to.equal(2)
-    expect(commands.said).to.match(/There was no "old" of vectorclusters.*Nothing was made or deleted\.\n$/)
+    expect(commands.said).to.match(/There was no "old" of vectorclusters.*Nothing was created or deleted\.\n$/)
     expect(written).to.deep.equal([])
   })
 

@@ -62,12 +62,12 @@ export async function takeBack(
   )
   const { noun } = reading.collection
   if (isThere)
-    throw usage(`There is such a thing in ${noun}: \`freehold delete\` without --kept-data deletes it with its data.`)
+    throw usage(`It still exists in ${noun}: \`freehold delete\` without --kept-data deletes it with its data.`)
   await requireFormerOne(reading, given.name, context)
   await send(given.create, given.body).catch((error: unknown) => {
     if (!(error instanceof PlatformApiError) || error.status !== 400) throw error
     const { lines, exitCode } = describeFailure(error)
-    const hint = 'The volumes go with a resource that takes them back: say with --data how it is created.'
+    const hint = 'The volumes are deleted with a resource that takes them back: say with --data how it is created.'
     throw new CommandFailure(exitCode, [...lines, hint].join('\n'), { cause: error })
   })
 }
@@ -87,7 +87,7 @@ async function requireFormerOne(reading: Prepared, name: string, context: Contex
   if (done?.some(({ outcome, channel }) => outcome === 'Succeeded' && channel !== 'Reported') === true) return
   const { noun } = reading.collection
   throw usage(
-    `There was no "${name}" of ${noun} in the last 90 days, and the group tells of no volume of it: check the name. Nothing was made or deleted.`,
+    `There was no "${name}" of ${noun} in the last 90 days, and the group knows no volume of it: check the name. Nothing was created or deleted.`,
   )
 }
 

@@ -77,7 +77,7 @@ function read(server: string, status: number, text: string): KubernetesAnswer {
     return { status, body: JSON.parse(text) as Record<string, unknown> }
   } catch {
     if (status === 404) return { status, body: { message: 'it has no such path' } }
-    const hint = 'is that address one of an API server?'
+    const hint = 'is that the address of an API server?'
     throw new CommandFailure(EXIT.network, `${server} answered ${status}, and not in JSON: ${hint}`)
   }
 }

@@ -133,7 +133,7 @@ async function pathOfObject(manifest: Manifest, send: SendToKubernetes): Promise
   if (found === undefined) throw await strange(manifest, send)
   if (!found.namespaced) return `${base}/${found.name}/${encodeURIComponent(name)}`
   if (namespace === undefined) {
-    const hint = 'it stands in a namespace, and neither the manifest nor the options say in which.'
+    const hint = 'neither the manifest nor the options name it.'
     throw new CommandFailure(EXIT.usage, `${titleOf(manifest)} needs a metadata.namespace: ${hint}`)
   }
   return `${base}/namespaces/${encodeURIComponent(namespace)}/${found.name}/${encodeURIComponent(name)}`

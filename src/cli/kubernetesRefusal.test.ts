@@ -41,8 +41,8 @@ describe('what the API server refuses', () => {
       /not here/,
     ],
     ['is a field that the kind has not', answered(400, 'unknown field "spec.a"'), EXIT.usage, /spec.a/],
-    ['is too much', answered(429, 'later'), EXIT.refused, /too much to do/],
-    ['has nowhere to stand', answered(404, 'namespaces "a" not found'), EXIT.refused, /must be there first/],
+    ['is too much', answered(429, 'later'), EXIT.refused, /too busy/],
+    ['has nowhere to stand', answered(404, 'namespaces "a" not found'), EXIT.refused, /must exist first/],
     ['holds no order to the terminal', answered(422, 'a\u001b[2Jb'), EXIT.usage, /a�\[2Jb/],
   ] as const) {
     it(sentence, () => {

@@ -65,16 +65,16 @@ function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
     case 401:
       return [EXIT.notSignedIn, `the API server does not know you. Sign in again, or name another kubeconfig.`]
     case 403:
-      return [EXIT.refused, `${said}. Name the kubeconfig of somebody who may with --kubeconfig.`]
+      return [EXIT.refused, `${said}. Name a kubeconfig with that right with --kubeconfig.`]
     case 404:
-      return [EXIT.refused, `${said}. What it stands in must be there first.`]
+      return [EXIT.refused, `${said}. What contains it must exist first.`]
     case 409:
       return [
         EXIT.refused,
         `${said}. Somebody else writes it too: leave the field to them, or apply it with kubectl and --force-conflicts.`,
       ]
     case 429:
-      return [EXIT.refused, `the API server has too much to do now (429): try again in a moment.`]
+      return [EXIT.refused, `the API server is too busy (429): try again in a moment.`]
     case 422:
       return [DENIED.test(message) ? EXIT.refused : EXIT.usage, said]
     default:

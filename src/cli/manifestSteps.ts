@@ -49,7 +49,7 @@ export async function stepsOf(
   const place = placeOf(input, session.settings)
   const found: Manifest[] = []
   for await (const manifest of manifestsIn(files, context.terminal)) found.push(manifest)
-  if (found.length === 0) throw usage('There is no manifest in what was given.')
+  if (found.length === 0) throw usage('The input contains no manifest.')
   const boundaries = boundariesIn(found)
   return eachOrRefusals(found, (manifest) => {
     const boundary = boundaries.find((id) => isGroupOf(id, manifest)) ?? place.boundary

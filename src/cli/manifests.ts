@@ -150,7 +150,7 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   const title = `${found.kind}${found.name === undefined ? '' : ` "${found.name}"`}`
   if (collection === undefined) {
     throw usage(
-      `${title} (${found.apiVersion}) cannot be written by REST${madeBy(found, collections)}: name a kubeconfig that may with --kubeconfig, or use kubectl.`,
+      `${title} (${found.apiVersion}) cannot be written by REST${madeBy(found, collections)}: name a kubeconfig with that right with --kubeconfig, or use kubectl.`,
     )
   }
   const isNamedByCaller = collection.routes.every(({ verb, nameParameter }) => verb !== 'create' || nameParameter)
@@ -171,7 +171,7 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   const create = found.name === undefined ? routeOf('create') : routeOf('create', onItem)
   if (change === undefined && create === undefined)
     throw usage(
-      `${title} cannot be written by REST${madeBy(found, collections)}: it has no name there that a caller gives. Name a kubeconfig that may with --kubeconfig, or use kubectl.`,
+      `${title} cannot be written by REST${madeBy(found, collections)}: callers cannot choose its name there. Name a kubeconfig with that right with --kubeconfig, or use kubectl.`,
     )
   if (found.name !== undefined && isNamedAsResource(create) && !isResourceName(found.name))
     throw usage(`${title}: ${invalidName(found.name).message}`)
@@ -210,7 +210,7 @@ export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespa
     )
   const whose =
     defaults.boundary === undefined || !isUuid(defaults.boundary)
-      ? 'say which boundary it is in with --boundary ID'
+      ? 'name its boundary with --boundary ID'
       : `it is not that of a group in boundary ${defaults.boundary}`
   throw usage(`The namespace "${namespace}" of ${found.kind} "${found.name ?? ''}" cannot be placed: ${whose}.`)
 }

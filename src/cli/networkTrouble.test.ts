@@ -6,7 +6,7 @@ const failed = (code: string) => new TypeError('fetch failed', { cause: Object.a
 describe('what is done where no answer came', () => {
   for (const [code, expected] of [
     ['ECONNREFUSED', /Nothing listens there/],
-    ['ENOTFOUND', /name is not known/],
+    ['ENOTFOUND', /name is unknown/],
     ['UND_ERR_CONNECT_TIMEOUT', /cannot be reached/],
     ['SELF_SIGNED_CERT_IN_CHAIN', /certificate is not trusted/],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /certificate is not trusted/],

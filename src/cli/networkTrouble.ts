@@ -1,6 +1,6 @@
 import { type ConnectionFailure, connectionFailure } from '../core/connectionFailure.ts'
 
-const UNNAMED = 'Its name is not known: is the address right, and is this machine on the network?'
+const UNNAMED = 'Its name is unknown: is the address right, and is this machine on the network?'
 const FAR = 'It cannot be reached from here: is a VPN or a proxy needed?'
 const PROTOCOL = 'It does not speak the protocol of the address: is it http or https?'
 

@@ -20,7 +20,7 @@ describe('a command line that is wrong', () => {
       })
       const words = (command.positionals ?? []).map(({ name }) => (name === 'REPLICAS' ? '2' : 'x'))
       expect(await commands.freehold(command.name, ...words, `--${long}`, WRONG[long] ?? ''), commands.said).to.equal(2)
-      expect(commands.said).to.match(/a time such as|brace without its other half/)
+      expect(commands.said).to.match(/a time such as|unmatched brace/)
       expect(requests).to.equal(0)
       await commands.stop()
     })

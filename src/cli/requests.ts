@@ -19,7 +19,7 @@ export const MORE: readonly Option[] = [
   { long: 'query', short: 'q', value: 'NAME=VALUE', many: true, summary: 'A parameter of the query' },
 ]
 export const PLACES =
-  'KIND is a plural, singular or short name of `freehold kinds`; of several places of one word the highest, and parent/child the others.'
+  'KIND is a plural, singular or short name of `freehold kinds`; if one word has several places, it means the highest; use parent/child for the others.'
 
 /** A request that a command line asks for, before it is sent. */
 export type Prepared = {

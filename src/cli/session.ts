@@ -62,8 +62,8 @@ export function show(value: unknown, input: Input, { terminal }: Context, nameFi
 }
 
 export const PLACE_OPTIONS: readonly Option[] = [
-  { long: 'boundary', short: 'b', value: 'ID', summary: 'The boundary; the default of `freehold use` where absent' },
-  { long: 'group', short: 'g', value: 'NAME', summary: 'The resource group; the default of `freehold use` likewise' },
+  { long: 'boundary', short: 'b', value: 'ID', summary: 'The boundary; default: that of `freehold use`' },
+  { long: 'group', short: 'g', value: 'NAME', summary: 'The resource group; default: that of `freehold use`' },
 ]
 
 /** The boundary and the group that a command is about. The default group is one of the default boundary. */

@@ -136,7 +136,7 @@ describe('signing in', () => {
     expect(await freehold(['login'], withBrowser()), said).to.equal(0)
     await chmod(store().path, 0o644)
     expect(await freehold(['token'])).to.equal(5)
-    expect(said).to.include('open to others')
+    expect(said).to.include('readable by others')
     expect(shown).to.equal('')
     expect(await freehold(['logout'])).to.equal(0)
     expect(await store().read()).to.equal(undefined)

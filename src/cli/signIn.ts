@@ -21,7 +21,7 @@ async function discover({ settings, fetch }: Provider): Promise<oidc.Configurati
   const issuer = new URL(settings.issuer)
   const execute = issuer.protocol === 'http:' && isLoopback(issuer) ? [oidc.allowInsecureRequests] : []
   return attempt(
-    `The identity provider ${settings.issuer} does not describe itself as OpenID Connect asks`,
+    `The identity provider ${settings.issuer} does not describe itself as OpenID Connect requires`,
     issuer,
     () =>
       oidc.discovery(issuer, settings.clientId, undefined, oidc.None(), {

@@ -9,11 +9,11 @@ import { printable } from './output.ts'
 import { type Prepared, routesBelow, send, sendBelow } from './requests.ts'
 import { reasonReader } from './story.ts'
 
-const WAIT: Option = { long: 'wait', summary: 'Wait until it has come to rest, and show how it gets there' }
+const WAIT: Option = { long: 'wait', summary: 'Wait until it has settled, and show its progress' }
 const TIMEOUT: Option = {
   long: 'timeout',
   value: 'TIME',
-  summary: 'How long to wait, such as 90s; 10m where absent',
+  summary: 'How long to wait, such as 90s; default 10m',
   check: (text) => void timeIn(text),
 }
 export const TIMEOUTS: readonly Option[] = [TIMEOUT]
@@ -31,7 +31,7 @@ export function timeoutOf(input: Input): number {
 
 function timeIn(text: string): number {
   const time = duration(text)
-  if (time === undefined) throw usage(`--timeout is a time such as 90s, 10m or 1h, not "${text}".`)
+  if (time === undefined) throw usage(`--timeout must be a time such as 90s, 10m or 1h, not "${text}".`)
   return time
 }
 
@@ -96,7 +96,7 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
     if (performance.now() + ASK_EVERY > until) {
       throw new CommandFailure(
         EXIT.overdue,
-        `${title} is still "${line}"; it goes on without you, and \`freehold describe ${title}\` shows more.`,
+        `${title} is still "${line}"; it continues without you, and \`freehold describe ${title}\` shows more.`,
       )
     }
     await delay(ASK_EVERY, undefined, { signal })

@@ -119,7 +119,10 @@ describe('accepting an invitation by a sign-in at an identity provider elsewhere
     const cookie = cookieOf(await fetch(link, html()))
     const back = (query: string, kept: string) => fetch(`${base()}${SIGNED_IN_PATH}?${query}`, html(kept))
     const elsewhere = await back('code=x&state=y', '')
-    expect([elsewhere.status, (await elsewhere.text()).includes('begun in another browser')]).to.deep.equal([403, true])
+    expect([elsewhere.status, (await elsewhere.text()).includes('started in another browser')]).to.deep.equal([
+      403,
+      true,
+    ])
     const forged = await back('code=x&state=y', cookie)
     expect(forged.status).to.equal(403)
     expect(forged.headers.getSetCookie()[0]).to.match(/^freehold-joining=;/)

@@ -31,7 +31,7 @@ describe('the place of backups', () => {
     ['is missing where none of several is the default', [place('a'), place('b')], /has no backup target/],
     ['is the only one', [place('a')], undefined],
     ['is the default of several', [place('a', {}, 'Unavailable'), place('b', { default: true })], undefined],
-    ['is of no use while it is not available', [place('a', {}, 'Unavailable')], /not available now/],
+    ['is of no use while it is not available', [place('a', {}, 'Unavailable')], /not available/],
     ['is of no use while it is read-only', [place('a', { accessMode: 'ReadOnly' })], /read-only/],
   ]
   for (const [sentence, locations, expected] of cases) {

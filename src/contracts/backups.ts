@@ -28,10 +28,10 @@ export function targetOf(locations: readonly BackupLocation[]): BackupLocation |
 /** Why nothing can be written to it now; undefined if it can. */
 export function targetObstacle(target: BackupLocation | undefined): string | undefined {
   if (target === undefined)
-    return 'This platform has no backup target: an administrator makes a default BackupStorageLocation of Velero.'
+    return 'This platform has no backup target: an administrator must create a default BackupStorageLocation of Velero.'
   if (target.spec?.accessMode === 'ReadOnly') return 'The backup target of this platform is read-only now.'
   if (target.status?.phase === 'Available') return undefined
-  return 'The backup target of this platform is not available now; its administrator sees why in Velero.'
+  return 'The backup target of this platform is not available; its administrator can see why in Velero.'
 }
 
 type Volume = { name: string; kind: string; storageClass?: string | undefined }
@@ -59,7 +59,7 @@ export function snapshotObstacle(
     )
     if (found !== undefined && classes.snapshot.some(({ driver }) => driver === found.provisioner)) continue
     const ofClass = found === undefined ? 'its storage class' : `storage class "${found.metadata.name}"`
-    const message = `Volume "${name}" cannot be backed up by Snapshot: no VolumeSnapshotClass is for ${ofClass}. Use the method FileSystem.`
+    const message = `Volume "${name}" cannot be backed up by Snapshot: ${ofClass} has no VolumeSnapshotClass. Use the method FileSystem.`
     return { volume: name, message }
   }
   return undefined
@@ -99,7 +99,7 @@ export function phaseOf({ status }: Backup): string {
 export function failureOf(backup: Backup): string | undefined {
   const { phase = '', errors = 0, warnings = 0 } = backup.status ?? {}
   if (!FAILED.has(phase)) return undefined
-  if (phase === 'FailedValidation') return 'Velero refused the backup; an administrator sees why.'
+  if (phase === 'FailedValidation') return 'Velero refused the backup; an administrator can see why.'
   const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`
   return `It ended as ${phase} with ${counted(errors, 'error')} and ${counted(warnings, 'warning')}.`
 }

@@ -107,7 +107,7 @@ describe('an agent with a certificate', () => {
     ['is refused once revoked', cluster({ spec: { isPlatform: false, revokedAt: text(100) } }), /revoked/],
     ['is refused where there is no such cluster', undefined, /no such/],
     ['is refused while the cluster is removed', cluster({ isBeingDeleted: true }), /no such/],
-    ['is refused where another cluster has the id by now', cluster({ incarnation: 'two' }), /gone/],
+    ['is refused where another cluster has the id by now', cluster({ incarnation: 'two' }), /no longer exists/],
     ['is refused for the cluster of the platform', cluster({ spec: { isPlatform: true } }), /own cluster/],
   ]
   for (const [name, given, why] of cases) {

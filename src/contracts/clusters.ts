@@ -107,7 +107,7 @@ export function whyRefused(
   if (cluster === undefined || cluster.isBeingDeleted) return 'There is no such cluster.'
   if (cluster.spec.isPlatform) return 'The platform needs no agent in its own cluster.'
   // Another cluster was given this id since.
-  if (cluster.incarnation !== incarnation) return 'The certificate belongs to a cluster that is gone.'
+  if (cluster.incarnation !== incarnation) return 'The certificate belongs to a cluster that no longer exists.'
   if (isRevoked(issuedAt, cluster.spec.revokedAt)) return 'The agent was revoked. Let it join again with a new token.'
   return undefined
 }

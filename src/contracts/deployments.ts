@@ -108,6 +108,13 @@ export type Release = {
   deploymentId: string
   state: 'RollingOut' | 'Serving' | 'Failed'
   message?: string | undefined
+  /** When the owner began with it. */
+  since?: string | undefined
+}
+
+/** Since when a release of a deployment is on its way: what came before was about another. */
+export function releasedSince(before: Release | undefined, deploymentId: string, now: string): string | undefined {
+  return before?.deploymentId === deploymentId ? before.since : now
 }
 
 type Candidate = {

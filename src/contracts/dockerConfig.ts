@@ -12,10 +12,13 @@ export function dockerConfig(accounts: DockerAccounts): string {
   return JSON.stringify({ auths: Object.fromEntries(auths) })
 }
 
+/** The entry that kubelets read. */
+export const CONFIG_ENTRY = '.dockerconfigjson'
+
 /** The Secret that kubelets pull with, as far as its content goes. */
 export function pullSecretContent(config: string) {
   return {
     type: 'kubernetes.io/dockerconfigjson',
-    data: secretData({ '.dockerconfigjson': config }),
+    data: secretData({ [CONFIG_ENTRY]: config }),
   }
 }

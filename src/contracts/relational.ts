@@ -1,5 +1,6 @@
+import { RESTORE_ANNOTATION } from '../core/labels.ts'
 import { childName } from '../core/names.ts'
-import type { ObjectMeta } from '../core/object.ts'
+import { type ObjectMeta, objectKey } from '../core/object.ts'
 
 /**
  * What the facade and the controller of relational databases both have to know: how the children are called, where
@@ -214,6 +215,26 @@ export function isLastBase(snapshot: Base, siblings: readonly Base[], serverName
   const stays = ({ metadata }: Base) =>
     metadata.deletionTimestamp === undefined && metadata.name !== snapshot.metadata.name
   return !siblings.some((other) => stays(other) && isBase(other))
+}
+
+type Restored = {
+  readonly metadata: ObjectMeta
+  readonly spec: { readonly restoreFrom?: { readonly clusterName: string; readonly snapshotId: string } | undefined }
+  readonly status?: { readonly firstReadyAt?: string | undefined } | undefined
+}
+
+/**
+ * Whether a database is being made from this very snapshot and has not got its data yet. Of another group only one that
+ * REST let do so: anybody can name a snapshot, and must not hold back its deletion by that.
+ */
+export function isBeingRestored(
+  { metadata, spec: { restoreFrom }, status }: Restored,
+  snapshot: { readonly metadata: ObjectMeta; readonly spec: { readonly clusterName: string } },
+): boolean {
+  const { namespace, name } = snapshot.metadata
+  if (restoreFrom?.snapshotId !== name || restoreFrom.clusterName !== snapshot.spec.clusterName) return false
+  if (status?.firstReadyAt !== undefined || metadata.deletionTimestamp !== undefined) return false
+  return metadata.namespace === namespace || metadata.annotations?.[RESTORE_ANNOTATION] === objectKey(namespace, name)
 }
 
 type Archive = {

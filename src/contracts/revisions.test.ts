@@ -33,7 +33,7 @@ describe('revisions', () => {
     [
       'say which one they go back to',
       [a, b, c, a],
-      ['1 Created', '2 Updated', '3 Updated', '4 RolledBack Back to revision 1.'],
+      ['1 Created', '2 Updated', '3 Updated', '4 RolledBack Rolled back to revision 1.'],
     ],
     [
       'go back to the newest one of that content',
@@ -41,16 +41,16 @@ describe('revisions', () => {
       [
         '1 Created',
         '2 Updated',
-        '3 RolledBack Back to revision 1.',
-        '4 RolledBack Back to revision 2.',
-        '5 RolledBack Back to revision 3.',
+        '3 RolledBack Rolled back to revision 1.',
+        '4 RolledBack Rolled back to revision 2.',
+        '5 RolledBack Rolled back to revision 3.',
       ],
     ],
     ['come with a redeployment', [a, wanted({ image: 'a' }, { web: DEED.at })], ['1 Created', '2 Redeployed']],
     [
       'go back also where something grew meanwhile that does not shrink',
       [wanted({ image: 'a', size: 1 }), wanted({ image: 'b', size: 2 }), wanted({ image: 'a', size: 2 })],
-      ['1 Created', '2 Updated', '3 RolledBack Back to revision 1.'],
+      ['1 Created', '2 Updated', '3 RolledBack Rolled back to revision 1.'],
     ],
     [
       'are updates if only that grows',

@@ -73,7 +73,7 @@ function reasonOf<Content>(
   if (isLike(newest)) return { reason: 'Updated' }
   const former = newestOf(known.filter(isLike))
   if (former === undefined) return { reason: 'Updated' }
-  return { reason: 'RolledBack', message: `Back to revision ${former.number}.` }
+  return { reason: 'RolledBack', message: `Rolled back to revision ${former.number}.` }
 }
 
 export function newestOf<Content>(known: readonly Revision<Content>[]): Revision<Content> | undefined {

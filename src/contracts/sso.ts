@@ -1,4 +1,8 @@
+import { PREFIX } from '../core/labels.ts'
 import { sha256 } from '../core/names.ts'
+
+/** Names the binding that an assignment follows from. */
+export const BINDING_LABEL = `${PREFIX}idp-binding`
 
 /** The key of a Secret that holds what the platform shows an external identity provider. */
 export const SSO_SECRET_KEY = 'client-secret'

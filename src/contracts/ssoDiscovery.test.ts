@@ -24,7 +24,7 @@ describe('metadata of an identity provider', () => {
       discovery(ISSUER),
       { metadataUrl: 'https://files.acme.example/oidc.json', issuer: ISSUER },
     ],
-    ['is not where it is of another issuer than its address names', discovery(OTHER), {}, 'than its address names'],
+    ['is not where it is of a different issuer than its address names', discovery(OTHER), {}, 'than its address names'],
     [
       'is not where it is of another issuer than is named, as its address has it',
       discovery(ISSUER),

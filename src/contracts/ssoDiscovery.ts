@@ -29,7 +29,7 @@ const Discovery = z.object({
   id_token_signing_alg_values_supported: z.array(z.string()).optional(),
 })
 const WELL_KNOWN = '/.well-known/openid-configuration'
-const OTHER_ISSUER = 'is of another issuer than "issuer" names'
+const OTHER_ISSUER = 'is of a different issuer than "issuer" names'
 
 /** What the metadata of an identity provider says. One that spoke for another's issuer could speak for the people of it. */
 export function readMetadata(text: string, asked: Asked): Metadata {
@@ -44,7 +44,7 @@ function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Me
   const named = metadataUrl.endsWith(WELL_KNOWN) ? metadataUrl.slice(0, -WELL_KNOWN.length) : undefined
   // A slash at the end is not in the address of the document (section 4.1).
   if (named !== undefined && issuer.replace(/\/$/, '') !== named.replace(/\/$/, ''))
-    return { why: 'is of another issuer than its address names' }
+    return { why: 'is of a different issuer than its address names' }
   if (wanted !== undefined && issuer !== wanted) return { why: OTHER_ISSUER }
   const {
     token_endpoint_auth_methods_supported: tokenAuthMethods,

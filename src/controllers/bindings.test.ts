@@ -4,7 +4,7 @@ import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/lab
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformUser } from '../crds/identity.ts'
-import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
+import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { IdpBinding } from '../crds/sso.ts'
 import { bindingController } from './bindings.ts'
 
@@ -75,6 +75,14 @@ describe('what bindings give', () => {
     await bench.start()
     const [given] = (await bench.client.list(RoleAssignment.resource)).items
     expect(given?.metadata.annotations?.[ROLE_INCARNATION_ANNOTATION]).to.equal('first')
+  })
+
+  it('goes with the tenant, to which a binding is tied', async () => {
+    const tenant = bench.seed(PlatformTenant, TENANT, { displayName: 'Acme' })
+    bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
+    await bench.start()
+    const found = await bench.find(IdpBinding.resource, BINDING, namespace)
+    expect(found?.metadata.ownerReferences?.map(({ uid }) => uid)).to.deep.equal([tenant.metadata.uid])
   })
 
   it('is a role for everybody whom the issuer names, for as long as it does', async () => {

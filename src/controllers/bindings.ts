@@ -1,3 +1,4 @@
+import { BINDING_LABEL } from '../contracts/sso.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { byAge, type KubeObject, keyOf, refOf } from '../core/object.ts'
@@ -7,15 +8,18 @@ import { PlatformUser as UserKind } from '../crds/identity.ts'
 import { incarnationsNamedBy } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { IdpBinding } from '../crds/sso.ts'
-import { BINDING_LABEL, boundAssignment } from '../desired/bindings.ts'
+import { boundAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
 import { alreadyThere } from '../kube/errors.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { followTenant, tenantOfKind } from './ofTenants.ts'
 import { giveIncarnation, writeIncarnations } from './principals.ts'
 
 type BindingPass = Pass<typeof IdpBinding>
 type User = PlatformUser & KubeObject
 type Group = KubeObject & { spec: { memberIds: readonly string[] } }
+
+const tenantOf = ({ spec }: KubeObject) => (spec as IdpBinding['spec']).tenantId
 
 /**
  * Gives people what the bindings of their tenant say of them: a RoleAssignment each, or a place in a group. What the
@@ -24,6 +28,7 @@ type Group = KubeObject & { spec: { memberIds: readonly string[] } }
 export const bindingController = controller(IdpBinding, {
   observes: [
     { resource: UserKind.resource, in: 'records', keysOf: bindingsOf },
+    tenantOfKind(IdpBinding, tenantOf),
     // As it comes and goes: its members are looked at when people change.
     {
       resource: PrincipalGroup.resource,
@@ -37,7 +42,7 @@ export const bindingController = controller(IdpBinding, {
     { resource: RoleAssignment.resource, verbs: ['create', 'delete'] },
     { resource: PrincipalGroup.resource, verbs: ['patch'] },
   ],
-  reconcile: steps(settleAssignments, keepToGroup, settleMembers),
+  reconcile: steps(followTenant(tenantOf), settleAssignments, keepToGroup, settleMembers),
   finalize: steps(takeEverything),
 })
 

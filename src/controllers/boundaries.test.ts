@@ -176,7 +176,7 @@ describe('the boundary controller', () => {
       const { status } = await stored()
       expect(status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
       expect(status?.statusMessage).to.equal(
-        'Stopped, because this is to be kept: resourcegroups/orders. Delete these resource groups; the deletion then goes on.',
+        'The deletion waits, because this must be kept: resourcegroups/orders. Delete these resource groups; the deletion then continues.',
       )
       const home = await bench.find(namespace, SPACE)
       expect(home?.metadata.deletionTimestamp).to.equal(undefined)

@@ -92,14 +92,14 @@ function outcomeOf(state: ClusterState, { object: { spec, status } }: ClusterPas
     case 'AwaitingJoin':
       return waiting('WaitingForCluster', 'No agent has joined yet. Ask for a join token and start the agent with it.')
     case 'Joining':
-      return waiting('WaitingForCluster', 'The agent has joined and connects.', after)
+      return waiting('WaitingForCluster', 'The agent has joined and is connecting.', after)
     case 'Offline':
       return stalled(
         'ClusterUnreachable',
-        `The agent does not answer; what runs there runs on. Last seen: ${lastSeenAt}.`,
+        `The agent does not answer; what runs there keeps running. Last seen: ${lastSeenAt}.`,
       )
     case 'Revoked':
-      return stalled('ClusterRevoked', `The agent was revoked at ${spec.revokedAt}. Let it join again to end that.`)
+      return stalled('ClusterRevoked', `The agent was revoked at ${spec.revokedAt}. Let it join again to resume.`)
     case 'Degraded':
       return degraded('PartiallyAvailable', 'Not all nodes of the cluster are ready.', after)
     case 'Online':
@@ -118,7 +118,10 @@ export async function stopWhileNamed({ object, records }: ClusterPass): Promise<
   for (const kind of names.length === 0 ? HOLDERS : [])
     names.push(...namesOf(kind, (await records.client.list<Placed>(kind.resource)).items))
   if (names.length === 0) return done()
-  return waiting('DeletionBlocked', `Stopped, because this names the cluster: ${shownOf(names)}. Delete it first.`)
+  return waiting(
+    'DeletionBlocked',
+    `The deletion waits, because the cluster is used by ${shownOf(names)}. Delete that first.`,
+  )
 }
 
 /** Clusters by state, told when somebody asks: one whose agent is silent changes its state by time alone. */

@@ -49,6 +49,12 @@ describe('links between the clusters of a boundary', () => {
     bench.seed(BoundaryCrosslink, CROSSLINK_NAME, BoundaryCrosslink.spec.parse(spec), { namespace: HOME })
     await bench.start()
   }
+  const project = (clusterId: string) => bench.seed(BoundaryProjection, clusterId, { clusterId }, { namespace: HOME })
+  const spoke = { clusterId: FAR, role: 1, status: 1, linkStatus: 2, observedAtUtc: '2027-01-01T00:00:00Z' }
+  const exposure = {
+    ...{ clusterId: FAR, kind: 'Service', namespace: 'shop', publishedPort: 80 },
+    ...{ routingKey: 'web', serviceName: 'web' },
+  }
   afterEach(() => bench.stop())
 
   it('say what to install where the hub has no Skupper, and have their authority all the same', async () => {
@@ -77,7 +83,7 @@ describe('links between the clusters of a boundary', () => {
   it('leave the site to the agent where the hub is another cluster', async () => {
     await start({ enabled: true, hubClusterId: FAR })
     expect(await links()).to.include({ phase: 'ReferenceMissing' })
-    bench.seed(BoundaryProjection, FAR, { clusterId: FAR }, { namespace: HOME })
+    project(FAR)
     await bench.rest()
     expect(await links()).to.include({ phase: 'WaitingForCluster' })
     const hub = { clusterId: FAR, role: 0, status: 1, linkStatus: 0, observedAtUtc: '2027-01-01T00:00:00Z' }
@@ -85,9 +91,34 @@ describe('links between the clusters of a boundary', () => {
     expect(await links()).to.include({ status: 'Running' })
   })
 
+  it('believe no report of before they were turned off', async () => {
+    await start({ enabled: true, hubClusterId: FAR })
+    project(FAR)
+    await bench.rest()
+    await change({}, { sites: [{ ...spoke, role: 0, linkStatus: 0 }], exposures: [exposure] })
+    expect(await links()).to.include({ status: 'Running' })
+    await change({ enabled: false })
+    expect(await links())
+      .to.include({ status: 'Stopped' })
+      .and.not.have.any.keys('sites', 'exposures')
+    await change({ enabled: true })
+    expect(await links()).to.include({ phase: 'WaitingForCluster' })
+  })
+
+  it('forget the site of a cluster that the boundary is on no more, and wait for it no longer', async () => {
+    await start({ enabled: true, hubClusterId: HERE })
+    project(FAR)
+    await change({}, { sites: [spoke], exposures: [exposure] })
+    await change({ pkiVersion: 2 })
+    expect((await links())?.rotation).to.include({ step: 'Reissued' })
+    await bench.client.remove(BoundaryProjection.resource, { namespace: HOME, name: FAR })
+    await bench.rest()
+    expect(await links()).to.not.have.any.keys('sites', 'exposures', 'rotation')
+  })
+
   it('drop an old authority after a day, whoever has not told that it knows the new one', async () => {
     await start({ enabled: true, hubClusterId: HERE })
-    const spoke = { clusterId: FAR, role: 1, status: 1, linkStatus: 2, observedAtUtc: '2027-01-01T00:00:00Z' }
+    project(FAR)
     await change({}, { sites: [spoke] })
     await change({ pkiVersion: 2 })
     expect((await links())?.rotation).to.include({ step: 'Reissued', version: 2 })
@@ -99,7 +130,7 @@ describe('links between the clusters of a boundary', () => {
 
   it('end a rotation once every site knows the new one', async () => {
     await start({ enabled: true, hubClusterId: HERE })
-    const spoke = { clusterId: FAR, role: 1, status: 1, linkStatus: 2, observedAtUtc: '2027-01-01T00:00:00Z' }
+    project(FAR)
     await change({}, { sites: [spoke] })
     await change({ pkiVersion: 2 })
     await change({}, { sites: [{ ...spoke, observedPkiVersion: 2 }] })

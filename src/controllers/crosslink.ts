@@ -4,12 +4,13 @@ import {
   GRANT_LIFETIME,
   type Grant,
   isKnownEverywhere,
+  type KnownReport,
   SITE_STATUS,
   withGrant,
 } from '../contracts/crosslink.ts'
 import { timestamp } from '../core/clock.ts'
 import { boundaryNamespace, sha256 } from '../core/names.ts'
-import { type KubeObject, keyOf } from '../core/object.ts'
+import { type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { secretData, secretTexts } from '../core/secretData.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
@@ -27,6 +28,7 @@ import {
   skupperAuthority,
 } from '../desired/crosslink.ts'
 import { networkPolicy } from '../kube/builtin.ts'
+import { absent } from '../kube/errors.ts'
 import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
 import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
@@ -59,19 +61,19 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
   },
   ({ createAuthority }) => {
     return {
-      state: (): CrosslinkState => ({ turn: undefined, given: undefined }),
-      reconcile: withTurn(steps(stopDisabled, keepAuthority, checkHub, keepSite, issueGrant, judgeHub)),
+      state: (): CrosslinkState => ({ turn: undefined, given: undefined, heard: { sites: [], exposures: [] } }),
+      reconcile: withTurn(steps(forgetSites, stopDisabled, keepAuthority, checkHub, keepSite, issueGrant, judgeHub)),
     }
 
     async function keepAuthority(pass: CrosslinkPass): Promise<Outcome> {
-      const { spec, status } = pass.object
+      const { spec } = pass.object
       if (!spec.enabled || isAtRest(pass)) return done()
       return withSecretRights(async () => {
         const texts = await textsOf(pass, CROSSLINK_CA_SECRET)
         if (texts === undefined) return isLeaving(CROSSLINK_CA_SECRET)
         let authority = texts.authority === undefined ? undefined : (JSON.parse(texts.authority) as Authority)
         const now = pass.clock.now()
-        const isKnown = (version: number) => isKnownEverywhere(status ?? {}, version)
+        const isKnown = (version: number) => isKnownEverywhere(pass.state.heard, version)
         for (;;) {
           const move = nextMove(authority, { wanted: spec.pkiVersion, isKnown, now })
           if (move.kind === 'stay') {
@@ -96,6 +98,8 @@ type CrosslinkState = {
   turn: number | undefined
   /** What the hub was given in this pass. */
   given: string | undefined
+  /** What agents told of sites that are still linked. */
+  heard: KnownReport
 }
 
 /** Whatever else is waited for, a rotation ends after a day. */
@@ -136,7 +140,7 @@ async function tellAuthority(pass: CrosslinkPass, authority: Authority): Promise
 
 const nameOf = ({ place }: CrosslinkPass, version: number) => `freehold crosslink ${place.boundaryId} ${version}`
 
-const homeOf = ({ place }: CrosslinkPass) => boundaryNamespace(place.boundaryId ?? '')
+const homeOf = ({ place }: Pick<CrosslinkPass, 'place'>) => boundaryNamespace(place.boundaryId ?? '')
 
 /** Undefined for those of links that were deleted, with which they go. */
 async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string, string> | undefined> {
@@ -147,7 +151,7 @@ async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string
 
 /** No Secret of a boundary is watched. */
 function isLeaving(name: string): Outcome {
-  const message = `The Secret "${name}" belongs to links that were deleted, and is not gone yet.`
+  const message = `The Secret "${name}" belongs to links that were deleted, but still exists.`
   return waiting('WaitingForDependency', message, RIGHTS_RETRY)
 }
 
@@ -155,6 +159,34 @@ function isLeaving(name: string): Outcome {
 async function storeTexts(pass: CrosslinkPass, name: string, texts: Record<string, string>): Promise<void> {
   const owner = { ...secretOwner(pass.object, pass.object.metadata), incarnation: pass.incarnation }
   await putSecret(pass.records.client, { namespace: homeOf(pass), name }, secretData(texts), owner)
+}
+
+/** Nobody tells that a site is gone: once the links are off, or the boundary is on its cluster no more, it is forgotten. */
+async function forgetSites(pass: CrosslinkPass): Promise<Outcome> {
+  const { metadata, status } = pass.object
+  const { sites = [], exposures = [] } = status ?? {}
+  const gone = new Set<string>()
+  for (const id of new Set([...sites, ...exposures].map(({ clusterId }) => clusterId)))
+    if (!(await isLinked(pass, id))) gone.add(id)
+  const heard = <T extends { clusterId: string }>(list: readonly T[]) => list.filter((one) => !gone.has(one.clusterId))
+  pass.state.heard = { sites: heard(sites), exposures: heard(exposures) }
+  if (gone.size === 0) return done()
+  const left = Object.entries(pass.state.heard).map(([name, list]) => [name, list.length === 0 ? null : list])
+  // Over what was seen: a report that came meanwhile must not be written over.
+  const options = { uid: metadata.uid, resourceVersion: metadata.resourceVersion, subresource: 'status' }
+  const patch = { status: Object.fromEntries(left) }
+  await pass.records.client.mergePatch(BoundaryCrosslink.resource, refOf(pass.object), patch, options)
+  return done()
+}
+
+/** A cache that lacks a projection is no proof that it is gone: the API server is asked. */
+async function isLinked({ object, records, place }: CrosslinkPass, clusterId: string): Promise<boolean> {
+  if (!object.spec.enabled) return false
+  const cluster = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).get(undefined, clusterId)
+  const ref = { namespace: homeOf({ place }), name: clusterId }
+  if (cluster?.spec.isPlatform === true) return true
+  if (records.cache(BoundaryProjection.resource).get(ref.namespace, ref.name) !== undefined) return true
+  return (await records.client.get(BoundaryProjection.resource, ref).catch(absent)) !== undefined
 }
 
 async function stopDisabled(pass: CrosslinkPass): Promise<Outcome> {
@@ -243,11 +275,11 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
 }
 
 function judgeHub(pass: CrosslinkPass): Outcome {
-  const { spec, status } = pass.object
+  const { spec } = pass.object
   if (!spec.enabled || isHubHere(pass)) return done()
-  const hub = status?.sites?.find(({ clusterId }) => clusterId === spec.hubClusterId)
+  const hub = pass.state.heard.sites.find(({ clusterId }) => clusterId === spec.hubClusterId)
   if (hub?.status === SITE_STATUS.active) return done()
-  return waiting('WaitingForCluster', 'The agent of the hub has not told of an active site yet.')
+  return waiting('WaitingForCluster', 'The agent of the hub has not reported an active site yet.')
 }
 
 function withHub({ metadata }: KubeObject, records: Workspace): string[] {

@@ -8,7 +8,7 @@ import type { Pass } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
 import { shownOf } from './leaving.ts'
 
-type ProjectionPass = Pass<typeof BoundaryProjection>
+type ProjectionPass = Pass<typeof BoundaryProjection, unknown>
 
 /** What the namespaces of this boundary on this cluster are marked with; see `projectionMark`. */
 export function markOf({ object, records }: ProjectionPass): string {
@@ -36,13 +36,13 @@ export async function clearFormer(pass: ProjectionPass, name: string): Promise<v
       const volumes = shownOf(items.map(({ metadata }) => metadata.name).sort())
       throw new StalledError(
         'NameOccupied',
-        `Namespace "${name}" there is left from a former projection and has volumes: ${volumes}. Delete the namespace there, or what uses these volumes and then them; it is made anew after that.`,
+        `Namespace "${name}" there is left over from an earlier projection and has volumes: ${volumes}. Delete the namespace there, or what uses these volumes and then the volumes; it is created again after that.`,
       )
     }
     await pass.workloads.client.remove(namespace, { name }, { uid, resourceVersion })
   }
-  const what = `Namespace "${name}" there is left from a former projection`
-  throw new WaitingError('WaitingForDependency', `${what} and is being removed; it is made anew after that.`)
+  const what = `Namespace "${name}" there is left over from an earlier projection`
+  throw new WaitingError('WaitingForDependency', `${what} and is being removed; it is created again after that.`)
 }
 
 /** Clears what no namespace of the present projection replaces. */

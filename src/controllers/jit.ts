@@ -51,7 +51,7 @@ export async function grantForAWhile(pass: JitPass): Promise<Outcome> {
   if (assignmentOf(pass) === undefined) {
     if (request.status?.grantedAt !== undefined) {
       pass.report({ state: 'Ended' })
-      pass.event('Normal', 'Stopped', `${describe(request)} was taken away before its end.`)
+      pass.event('Normal', 'Stopped', `${describe(request)} was revoked before its end.`)
       return done()
     }
     const left = Date.parse(request.spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - now
@@ -79,7 +79,7 @@ export async function endWithRecord(pass: JitPass): Promise<Outcome> {
   // Not by the cache: it may not have heard of what the facade wrote.
   const ref = { namespace: metadata.namespace, name: jitAssignmentName(pass.object) }
   await pass.records.client.remove(RoleAssignment.resource, ref).catch(absent)
-  return left > 0 ? waiting('TearingDown', 'The role is being taken away.', left) : done()
+  return left > 0 ? waiting('TearingDown', 'The role is being revoked.', left) : done()
 }
 
 function describe({ spec }: JitRequest): string {
@@ -100,14 +100,11 @@ async function grant(pass: JitPass): Promise<Outcome | undefined> {
   const object = isKnown ? pass.records.cache(target.resource).get(target.namespace, target.name) : undefined
   const spec = jitAssignmentSpec(request, incarnation)
   if (spec === undefined || object?.metadata.annotations?.[INCARNATION_ANNOTATION] !== incarnation) {
-    return stalled(
-      'ReferenceMissing',
-      `What was at ${request.spec.scope} when this was asked for is not there any more.`,
-    )
+    return stalled('ReferenceMissing', `What was at ${request.spec.scope} at the time of the request no longer exists.`)
   }
   const find: PrincipalLookup = (resource, home, name) => pass.records.cache(resource).get(home, name)
   if (!meansPresent(find, request, request.spec.principalId))
-    return stalled('ReferenceMissing', `${request.spec.principalId} is not who asked for this.`)
+    return stalled('ReferenceMissing', `${request.spec.principalId} did not make this request.`)
   const { namespace } = request.metadata
   // Asked afresh: the request may have been ended a moment ago, and what the facade then took away must not come back.
   const now = await pass.records.client.get<JitRequest & KubeObject>(JitRequest.resource, refOf(request as KubeObject))

@@ -50,6 +50,8 @@ type JobPassState = WorkloadState & {
   /** Of this pass: what was stored, and what is seen now. */
   progress: JobProgress
   state: JobState
+  /** Of the Job that was made for it; undefined before. */
+  jobUid: string | undefined
 }
 
 const START: JobProgress = { state: 'Pending', message: '', attempts: 0 }
@@ -70,7 +72,7 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
     writes: [...childRights([batchJobs]), { resource: PlatformJob.resource, verbs: ['get', 'patch', 'delete'] }],
   },
   (options) => ({
-    state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending' }),
+    state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending', jobUid: undefined }),
     reconcile: steps(observeJob, beginOrFinish(options)),
     collects: [batchJobs],
     // In another cluster nobody collects what has no owner there.
@@ -79,12 +81,14 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
   }),
 )
 
-const podsOf = ({ workloads, object }: JobPass): JobPod[] => {
+/** The pods of its own Job, oldest first. Those of a former job of this name carry the same labels, and stay for a while. */
+const podsOf = ({ workloads, object, state }: JobPass): JobPod[] => {
   const { namespace, name } = object.metadata
+  const isOwn = ({ uid }: { uid: string }) => uid === state.jobUid
   return workloads
     .cache<JobPod>(pod)
     .list({ namespace })
-    .filter(({ metadata }) => isOwnedBy(metadata, PlatformJob.kind, name))
+    .filter(({ metadata }) => isOwnedBy(metadata, PlatformJob.kind, name) && metadata.ownerReferences?.some(isOwn))
     .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? -1 : 1))
 }
 
@@ -93,12 +97,14 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
   const { object, children, state } = pass
   const { status } = object
   const { namespace, name } = placeOfPass(pass)
+  state.jobUid = status?.jobUid
   if (isFinished(status?.state)) {
     state.state = status?.state ?? 'Failed'
     state.progress = { ...START, message: status?.statusMessage ?? '' }
     return done()
   }
   const made = await children.get<BatchJob>(batchJobs, namespace, jobNames(name).workload)
+  state.jobUid = made?.metadata.uid ?? status?.jobUid
   const pods = podsOf(pass)
   const seen = progressOf(made, pods)
   const wasRemoved = made === undefined && status?.jobUid !== undefined
@@ -106,7 +112,7 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
   state.state = furthest(status?.state, state.progress.state)
   pass.report({
     state: state.state,
-    jobUid: made?.metadata.uid ?? status?.jobUid,
+    jobUid: state.jobUid,
     pod: pods.at(-1)?.metadata.name ?? status?.pod,
     startedAt: status?.startedAt ?? seen.startedAt,
     completedAt: isFinished(state.state) ? (seen.completedAt ?? pass.now) : undefined,

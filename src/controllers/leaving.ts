@@ -28,7 +28,7 @@ export function whileHeld(holders: readonly string[], remedy: string): Outcome {
   if (holders.length === 0) return done()
   return waiting(
     'DeletionBlocked',
-    `Stopped, because this is to be kept: ${shownOf(holders)}. ${remedy}; the deletion then goes on.`,
+    `The deletion waits, because this must be kept: ${shownOf(holders)}. ${remedy}; the deletion then continues.`,
   )
 }
 

@@ -31,7 +31,8 @@ export async function keepToLife(pass: Pass): Promise<Outcome> {
   const object = isKnown ? pass.records.cache(target.resource).get(target.namespace, target.name) : undefined
   if (object === undefined || isYounger(object, grant)) {
     const isAnnounced = wasReserved(scope, grant, pass.records)
-    if (object === undefined && isAnnounced) return waiting('WaitingForGroup', `${grant.spec.scope} is not there yet.`)
+    if (object === undefined && isAnnounced)
+      return waiting('WaitingForGroup', `${grant.spec.scope} does not exist yet.`)
     if (!isAnnounced) return cameLater(grant, object)
   }
   const incarnation = object?.metadata.annotations?.[INCARNATION_ANNOTATION]
@@ -45,12 +46,12 @@ export async function keepToLife(pass: Pass): Promise<Outcome> {
 
 /** Made past the admission of tenants, by an administrator: it counts for nothing, and must not look as if it did. */
 function astray({ spec, metadata }: Grant): string {
-  return `It counts for nothing, because ${spec.scope} is no scope that namespace ${metadata.namespace} may hold. Make it again in the namespace of its boundary; that of / is ${SYSTEM_NAMESPACE}.`
+  return `It has no effect, because namespace ${metadata.namespace} may not hold the scope ${spec.scope}. Create it again in the namespace of its boundary; that of / is ${SYSTEM_NAMESPACE}.`
 }
 
 function cameLater(grant: Grant, object: KubeObject | undefined): Outcome {
   const what = object === undefined ? 'Nothing was' : 'What is there now was not'
-  const message = `${what} at ${grant.spec.scope} when this was made: make it again once the thing is there.`
+  const message = `${what} at ${grant.spec.scope} when this was created: create it again once the resource exists.`
   return stalled('ReferenceMissing', message)
 }
 

@@ -78,7 +78,10 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, sig
     if (!isWorkloadOf(left, pass.object)) {
       await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: pass.object.metadata.uid })
     }
-    return waiting('TearingDown', `The resource "${resourceName}" of ${resourceType} is gone; its identity follows.`)
+    return waiting(
+      'TearingDown',
+      `The resource "${resourceName}" of ${resourceType} is gone; its identity is deleted too.`,
+    )
   }
 }
 

@@ -23,7 +23,7 @@ export async function awaitUnseenParts<K extends AnyKind, State>(
     const { items } = await pass.records.client.list(kind.resource, { namespace })
     const isLeft = items.some((part) => holderOf(kind, part.metadata.name, part.spec) === name && !stays(part))
     if (isLeft)
-      return waiting('TearingDown', `What was made in it a moment ago is looked at: ${kind.plural}.`, LOOK_AGAIN)
+      return waiting('TearingDown', `What was just created in it is being checked: ${kind.plural}.`, LOOK_AGAIN)
   }
   return done()
 }

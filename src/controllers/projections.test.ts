@@ -1,12 +1,17 @@
 import { expect } from 'chai'
+import { testKeys } from '../../test/make/registry.ts'
 import { BOUNDARY_ID } from '../../test/worlds/controllers.ts'
 import { FAR, TwoClusters } from '../../test/worlds/twoClusters.ts'
+import { PULL_SECRET } from '../contracts/registry/names.ts'
 import { RETAINED_FOR_ANNOTATION } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import { namespace, node, persistentVolumeClaim, storageClass } from '../kube/builtin.ts'
+import { namespace, node, persistentVolumeClaim, resourceQuota, secret, storageClass } from '../kube/builtin.ts'
+
+const NOTHING_CHOSEN = { namespaces: ['none-0123456789'] }
 
 describe('another cluster', () => {
   let world: TwoClusters
@@ -14,6 +19,7 @@ describe('another cluster', () => {
     world = new TwoClusters()
   })
   afterEach(() => world.stop())
+  const ref = () => ({ namespace: world.outer, name: FAR })
 
   it('is online while its agent lives, with what is in it, and offline 90 seconds after its last sign', async () => {
     const status = { capacity: { cpu: '4', memory: '8Gi' }, conditions: [{ type: 'Ready', status: 'True' }] }
@@ -96,6 +102,64 @@ describe('another cluster', () => {
     expect(said).to.have.nested.property('resolvedNamespaces[0].state', 'Failed')
   })
 
+  it('takes a namespace once what had its name is gone', async () => {
+    world.far.seed(namespace, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: world.home } })
+    world.cluster()
+    world.project()
+    await world.start()
+    await world.far.remove(namespace, { name: world.home })
+    await world.bench.rest()
+    expect(await world.says(BoundaryProjection)).to.include({ status: 'Running', phase: 'Available' })
+  })
+
+  for (const reason of ['Invalid', 'Forbidden', 'Unavailable'] as const) {
+    it(`gets what it can of a boundary where one namespace cannot be furnished: ${reason}`, async () => {
+      world = new TwoClusters([], { registry: { host: 'registry.test', keys: testKeys() } })
+      const first = world.group('atlas', { pods: 5 })
+      world.far.fail('create', resourceQuota, reason, Number.POSITIVE_INFINITY)
+      world.far.fail('apply', resourceQuota, reason, Number.POSITIVE_INFINITY)
+      world.cluster({ connection: 'first', lastSeenAt: undefined })
+      world.project()
+      await world.start()
+      await world.bench.clock.advance(60_000)
+      await world.bench.rest()
+      const { resolvedNamespaces: homes = [], ...said } = await world.says(BoundaryProjection)
+      expect(homes.find((one) => one.namespace === world.home)).to.include({ state: 'Applied' })
+      expect(homes.find((one) => one.namespace === first)?.state).not.to.equal('Applied')
+      expect(said.status).not.to.equal('Running')
+      const pulled = { namespace: world.home, name: PULL_SECRET }
+      const before = await world.far.get<KubeObject & { data?: object }>(secret, pulled)
+      await world.bench.clock.advance(30_000_000)
+      await world.bench.rest()
+      const after = await world.far.get<KubeObject & { data?: object }>(secret, pulled)
+      expect(after.data, 'it expires after a day').not.to.deep.equal(before.data)
+    })
+  }
+
+  for (const [when, leave] of [
+    ['is being deleted', () => world.bench.client.remove(BoundaryProjection.resource, ref())],
+    [
+      'leaves it out',
+      () => world.bench.client.mergePatch(BoundaryProjection.resource, ref(), { spec: NOTHING_CHOSEN }),
+    ],
+  ] as const) {
+    it(`goes on pulling images for what still runs there while the projection ${when}`, async () => {
+      world = new TwoClusters([], { registry: { host: 'registry.test', keys: testKeys() } })
+      world.cluster({ connection: 'first', lastSeenAt: undefined })
+      world.project()
+      await world.start()
+      world.bench.seed(VectorCluster, 'search', { clusterId: FAR }, { namespace: world.home })
+      await leave()
+      await world.bench.rest()
+      const pulled = async () =>
+        (await world.far.get<KubeObject & { data?: object }>(secret, { namespace: world.home, name: PULL_SECRET })).data
+      const before = await pulled()
+      await world.bench.clock.advance(30_000_000)
+      await world.bench.rest()
+      expect(await pulled()).not.to.deep.equal(before)
+    })
+  }
+
   it('keeps its record while something names it', async () => {
     world.cluster()
     world.project()
@@ -173,8 +237,8 @@ describe('another cluster', () => {
     const said = await world.says(BoundaryProjection)
     expect(said.phase).to.equal('NameOccupied')
     expect(said.statusMessage).to.equal(
-      `Namespace "${world.home}" there is left from a former projection and has volumes: storage-vect-search-0. ` +
-        'Delete the namespace there, or what uses these volumes and then them; it is made anew after that.',
+      `Namespace "${world.home}" there is left over from an earlier projection and has volumes: storage-vect-search-0. ` +
+        'Delete the namespace there, or what uses these volumes and then the volumes; it is created again after that.',
     )
     await world.far.remove(persistentVolumeClaim, { namespace: world.home, name: 'storage-vect-search-0' })
     await world.bench.rest()

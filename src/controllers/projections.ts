@@ -1,4 +1,5 @@
-import { BOUNDARY_LABEL, GROUP_LABEL, INCARNATION_ANNOTATION, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
+import { groupNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -30,15 +31,22 @@ import {
 } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Rights, steps, type Workspace } from './engine/controller.ts'
 import { StalledError, WaitingError } from './engine/interruptions.ts'
+import { refusalOf } from './engine/refusal.ts'
 import { otherClusterOf } from './engine/whereabouts.ts'
 import { clearFormer, clearOtherFormers, markOf } from './formerProjections.ts'
 import { shownOf } from './leaving.ts'
-import { ensurePullSecret } from './registry/index.ts'
+import { failureOf, keepPullSecrets } from './projectionPullSecrets.ts'
 import type { GroupOptions } from './resourcegroups.ts'
 import { ofCluster } from './workload/observers.ts'
-import { RIGHTS_RETRY, withSecretRights } from './workload/secrets.ts'
 
-type ProjectionPass = Pass<typeof BoundaryProjection>
+type ProjectionPass = Pass<typeof BoundaryProjection, ProjectionState>
+type ProjectionState = {
+  shown: readonly ProjectedNamespace[]
+  /** What is named and no group has. */
+  strange: readonly ProjectedNamespace[]
+  /** What was thrown for single namespaces. */
+  failures: readonly unknown[]
+}
 type Group = ResourceGroup & { [key: string]: unknown }
 type Placed = KubeObject & { spec: { clusterId?: string } }
 
@@ -78,7 +86,7 @@ const WRITES: readonly Rights[] = [
  * Keeps the namespaces of a boundary's groups on another cluster, with what has to be in them before any resource, as the
  * groups themselves keep them on the platform's own. What is used or to be kept there is not removed.
  */
-export const projectionController = controllerWith<typeof BoundaryProjection, GroupOptions>(
+export const projectionController = controllerWith<typeof BoundaryProjection, GroupOptions, ProjectionState>(
   BoundaryProjection,
   {
     observes: [
@@ -116,8 +124,9 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Gr
   },
   (options) => ({
     clusterOf: otherClusterOf,
-    reconcile: steps(checkCluster, projectNamespaces(options)),
-    finalize: steps(removeNamespaces),
+    state: () => ({ shown: [], strange: [], failures: [] }),
+    reconcile: steps(checkCluster, projectNamespaces(options), judge),
+    finalize: steps(removeNamespaces(options)),
     abandon: steps(stopWhileUsed),
   }),
 )
@@ -138,28 +147,29 @@ const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
     const wanted = wantedNamespaces(boundaryId, groups, object.spec.namespaces)
     const before = new Map((object.status?.resolvedNamespaces ?? []).map((each) => [each.namespace, each]))
     const shown: ProjectedNamespace[] = []
+    const failures: unknown[] = []
     for (const { name, group } of wanted) {
-      const appliedAt = before.get(name)?.appliedAt
+      const known = before.get(name) as ProjectedNamespace | undefined
       const failure = await failureOf(() => furnish(pass, boundaryId, group, closedNetworks))
+      if (failure !== undefined) failures.push(failure.error)
       shown.push(
         failure === undefined
-          ? { namespace: name, state: 'Applied', appliedAt: appliedAt ?? pass.now }
-          : { namespace: name, ...failure },
+          ? { namespace: name, state: 'Applied', appliedAt: known?.appliedAt ?? pass.now }
+          : { ...(known ?? { state: 'Pending' }), ...reasonOf(failure.error, pass), namespace: name },
       )
     }
     const strange = strangeNamespaces(boundaryId, groups, object.spec.namespaces)
     const names = new Set(wanted.map(({ name }) => name))
     const isMade = ({ name }: { name: string }) =>
       shown.some((one) => one.namespace === name && one.state === 'Applied')
-    const turn = await keepPullSecrets(pass, boundaryId, wanted.filter(isMade), registry)
-    shown.push(...(await removeAllBut(pass, names)), ...(await clearOtherFormers(pass, names)))
+    const made = wanted.filter(isMade).map(({ group }) => group)
+    const turn = await keepPullSecrets(pass, made, { registry, failures })
+    const left = await removeAllBut(pass, names)
+    const later = await keepPullSecrets(pass, stillUsed(pass, left), { registry, failures })
+    shown.push(...left, ...(await clearOtherFormers(pass, names)))
     tell(pass, [...shown.map((one) => withRetained(pass, one)), ...strange])
-    const [first] = strange
-    const verdict =
-      first === undefined
-        ? verdictOf(shown)
-        : stalled('ReferenceMissing', `Namespace "${first.namespace}": ${first.message}`)
-    return turn === undefined ? verdict : { ...verdict, after: turn }
+    Object.assign(pass.state, { shown, strange, failures } satisfies ProjectionState)
+    return done(dueAfter(turn, later))
   }
 
 async function furnish(
@@ -188,42 +198,11 @@ async function furnish(
   }
 }
 
-/**
- * What nodes there pull the images of each group with.
- *
- * @returns milliseconds until the first is due again; undefined if there is none
- */
-async function keepPullSecrets(
-  pass: ProjectionPass,
-  boundaryId: string,
-  homes: readonly { group: Group }[],
-  registry: GroupOptions['registry'],
-): Promise<number | undefined> {
-  if (registry === undefined || homes.length === 0) return undefined
-  let turn = Number.POSITIVE_INFINITY
-  const kept = await withSecretRights(async () => {
-    for (const { group } of homes) {
-      const { name, annotations } = group.metadata
-      const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
-      turn = Math.min(turn, await ensurePullSecret(pass, registry, { boundaryId, name, incarnation }))
-    }
-    return done()
-  })
-  return kept.kind === 'done' ? turn : RIGHTS_RETRY
-}
-
-/** One namespace that cannot be made keeps no other from being made. */
-async function failureOf(
-  work: () => Promise<void>,
-): Promise<{ state: 'Failed' | 'Pending'; message: string } | undefined> {
-  try {
-    await work()
-    return undefined
-  } catch (error) {
-    if (error instanceof StalledError) return { state: 'Failed', message: error.message }
-    if (error instanceof WaitingError) return { state: 'Pending', message: error.message }
-    throw error
-  }
+/** What is shown of it; of what may pass by itself nothing: it stays as it was. */
+function reasonOf(error: unknown, { kind }: ProjectionPass): Pick<ProjectedNamespace, 'state' | 'message'> | object {
+  if (error instanceof WaitingError) return { state: 'Pending', message: error.message }
+  const refusal = error instanceof StalledError ? error : refusalOf(error, kind)
+  return refusal === undefined ? {} : { state: 'Failed', message: refusal.message }
 }
 
 /** Removes namespaces that nothing needs any more; those that something does are left alone, and say by what. */
@@ -280,16 +259,34 @@ function namesOf(
   return [...resources, ...claims.filter(isRetained).map(({ metadata }) => `volumes/${space}/${metadata.name}`)]
 }
 
-async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
-  const left = await removeAllBut(pass, new Set())
-  tell(
-    pass,
-    left.map((one) => withRetained(pass, one)),
-  )
-  if (left.length === 0) return done()
-  const held = left.find(({ state }) => state === 'Drifted')
-  if (held !== undefined) return waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`)
-  return waiting('TearingDown', `Waiting for the deletion of ${shownOf(left.map((each) => each.namespace))}.`)
+const removeNamespaces = ({ registry }: GroupOptions) =>
+  async function removeNamespaces(pass: ProjectionPass): Promise<Outcome> {
+    const left = await removeAllBut(pass, new Set())
+    tell(
+      pass,
+      left.map((one) => withRetained(pass, one)),
+    )
+    if (left.length === 0) return done()
+    const failures: unknown[] = []
+    const turn = await keepPullSecrets(pass, stillUsed(pass, left), { registry, failures })
+    if (failures.length > 0) throw failures[0]
+    const held = left.find(({ state }) => state === 'Drifted')
+    const names = shownOf(left.map((each) => each.namespace))
+    return held === undefined
+      ? waiting('TearingDown', `Waiting for the deletion of ${names}.`)
+      : waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`, turn)
+  }
+
+/** The groups whose resources run on in namespaces that would be removed otherwise. */
+function stillUsed({ object, place, records }: ProjectionPass, left: readonly ProjectedNamespace[]): Group[] {
+  const names = new Set(left.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
+  const groups = records.cache<Group>(ResourceGroup.resource).list({ namespace: object.metadata.namespace })
+  return groups.filter(({ metadata }) => names.has(groupNamespace(place.boundaryId ?? '', metadata.name)))
+}
+
+function dueAfter(...turns: readonly (number | undefined)[]): { after?: number } {
+  const known = turns.filter((turn) => turn !== undefined)
+  return known.length === 0 ? {} : { after: Math.min(...known) }
 }
 
 /** On a revoked cluster only records count: what they name there would otherwise lose its projection without a word. */
@@ -330,10 +327,16 @@ function tell(pass: ProjectionPass, shown: ProjectedNamespace[]): void {
   pass.report({ resolvedNamespaces: shown, ...(JSON.stringify(shown) !== before && { observedAt: pass.now }) })
 }
 
-function verdictOf(shown: readonly ProjectedNamespace[]): Outcome {
-  const failed = shown.find(({ state }) => state === 'Failed')
-  if (failed !== undefined) return stalled('NameOccupied', failed.message ?? '')
-  const pending = shown.find(({ state }) => state === 'Pending' || state === 'Removing')
-  if (pending === undefined) return done()
-  return waiting('ApplyingWorkload', pending.message ?? `Namespace "${pending.namespace}" is being removed.`)
+/** @throws what kept a namespace from being made: the engine knows which of it passes by itself, and what ends the rest */
+function judge({ state: { shown, strange, failures } }: ProjectionPass): Outcome {
+  const isWaiting = (error: unknown) => error instanceof WaitingError
+  const passing = failures.find((error) => !isWaiting(error) && !(error instanceof StalledError))
+  const failure = passing ?? failures.find((error) => !isWaiting(error))
+  if (failure !== undefined) throw failure
+  const [first] = strange
+  if (first !== undefined) return stalled('ReferenceMissing', `Namespace "${first.namespace}": ${first.message}`)
+  const waits = failures.find(isWaiting)
+  if (waits !== undefined) throw waits
+  const going = shown.find(({ state }) => state === 'Removing')
+  return going === undefined ? done() : waiting('ApplyingWorkload', `Namespace "${going.namespace}" is being removed.`)
 }

@@ -60,9 +60,7 @@ describe('the controllers of grants', () => {
         const found = (await bench.find(kind.resource, 'astray', space)) as KubeObject & {
           status?: { conditions?: { reason: string; message: string }[] }
         }
-        expect(JSON.stringify(found.status?.conditions))
-          .to.include('ConfigurationInvalid')
-          .and.include('counts for nothing')
+        expect(JSON.stringify(found.status?.conditions)).to.include('ConfigurationInvalid').and.include('has no effect')
       })
     }
   }
@@ -162,7 +160,7 @@ describe('the controllers of grants', () => {
       await pass()
       expect(await conditionsOf(RoleAssignment, 'one', space))
         .to.include('ReferenceMissing')
-        .and.include('was deleted, so it gives nothing')
+        .and.include('was deleted, so this assignment grants nothing')
       define('anew', 'Custom', 'second')
       await pass()
       expect(await conditionsOf(RoleAssignment, 'one', space)).to.include('ReferenceMissing')
@@ -182,8 +180,8 @@ describe('the controllers of grants', () => {
       expect(await conditionsOf(RoleDefinition, 'zeta')).to.include('"reason":"Available"')
       expect(await conditionsOf(RoleDefinition, 'alpha'))
         .to.include('NameOccupied')
-        .and.include('is that of the older role zeta')
-      expect(await conditionsOf(RoleDefinition, 'reads')).to.include('is that of a built-in role')
+        .and.include('belongs to the older role zeta')
+      expect(await conditionsOf(RoleDefinition, 'reads')).to.include('belongs to a built-in role')
       await bench.client.remove(RoleDefinition.resource, { name: 'zeta' })
       await pass()
       expect(await conditionsOf(RoleDefinition, 'alpha')).to.include('"reason":"Available"')

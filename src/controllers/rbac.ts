@@ -134,12 +134,12 @@ async function keepToRole(pass: Pass): Promise<Outcome> {
   const { uid, resourceVersion } = metadata
   await pass.records.client.mergePatch(pass.kind.resource, refOf(assignment), patch, { uid, resourceVersion })
   // Our own write wakes us, with the version that the next steps need.
-  return waiting('WaitingForDependency', 'The life of the role was written down.', SOON)
+  return waiting('WaitingForDependency', 'The incarnation of the role was recorded.', SOON)
 }
 
 /** A role that is made anew under the name is another one, which nobody here was given. */
 const roleIsGone = ({ spec }: RoleAssignment) =>
-  `The role "${spec.roleDefinitionName}" that this gave was deleted, so it gives nothing: delete it, or make it again for a role that is there.`
+  `The role "${spec.roleDefinitionName}" was deleted, so this assignment grants nothing: delete it, or create it again for a role that exists.`
 
 const isBuiltInName = (displayName: string) => BUILT_IN_ROLES.some((role) => role.displayName === displayName)
 
@@ -192,7 +192,7 @@ function readPatterns({ kind, object }: Pass): Outcome {
   const faults = faultsSentence(spec)
   if (faults === undefined) return done()
   const isRole = kind === RoleDefinition
-  const rest = isRole ? 'A role gives nothing while a pattern cannot be read.' : 'The others are taken away.'
+  const rest = isRole ? 'A role grants nothing while a pattern is invalid.' : 'The other actions are denied.'
   return stalled('ConfigurationInvalid', `${faults} ${rest}`)
 }
 
@@ -206,7 +206,7 @@ function ownName({ object, records }: Pass): Outcome {
   const holder = builtIn === undefined ? `the older role ${first}` : 'a built-in role'
   return stalled(
     'NameOccupied',
-    `It gives nothing: the display name "${displayName}" is that of ${holder}. Choose another displayName.`,
+    `It grants nothing: the display name "${displayName}" belongs to ${holder}. Choose another displayName.`,
   )
 }
 

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
+import { testKeys } from '../../test/make/registry.ts'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { PULL_SECRET } from '../contracts/registry/names.ts'
 import { FINALIZER } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import { boundaryNamespaceObject } from '../core/namespaces.ts'
@@ -11,7 +13,7 @@ import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../kube/builtin.ts'
+import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding, secret } from '../kube/builtin.ts'
 import { resourceGroupController } from './resourcegroups.ts'
 
 const HOME = `boundary-${BOUNDARY_ID}`
@@ -56,16 +58,18 @@ describe('the resource group controller', () => {
     expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
   })
 
-  it('closes traffic and sets limits also while the registry gives no keys', async () => {
+  it('closes traffic and limits requests also while the Secret that images are pulled with cannot be made', async () => {
     await bench.stop()
-    const keys = () => Promise.reject(new Error('no keys'))
-    const registry = { host: 'registry.example.org', keys: keys as never }
-    bench = new ControllerBench([resourceGroupController({ registry })])
+    const registry = {
+      host: 'registry.test',
+      keys: { issue: () => Promise.reject(new Error('The registry is away.')) },
+    }
+    bench = new ControllerBench([resourceGroupController({ registry: registry as never })])
     seedBoundary()
     seed('orders', { cpu: '4' })
     await bench.start()
     expect(await bench.find(networkPolicy, 'freehold-default', SPACE)).not.to.equal(undefined)
-    expect((await bench.client.list(resourceQuota)).items).to.have.length(1)
+    expect(await bench.find(resourceQuota, 'freehold-quota', SPACE)).not.to.equal(undefined)
   })
 
   it('makes no request at rest', async () => {
@@ -116,7 +120,7 @@ describe('the resource group controller', () => {
     expect((await stored('orders')).status?.status).to.equal('Running')
     expect((await stored('another')).status).to.include({
       phase: 'QuotaExceeded',
-      statusMessage: "The boundary's quota of resourceGroups is 1; 1 of it is taken, 1 more was asked for.",
+      statusMessage: "The boundary's quota of resourceGroups is 1; 1 is used and 1 more was requested.",
     })
     expect(await bench.find(namespace, groupNamespace(BOUNDARY_ID, 'another'))).to.equal(undefined)
     bench.client.edit<Boundary & KubeObject>(Boundary.resource, { name: BOUNDARY_ID }, ({ spec }) => {
@@ -203,6 +207,24 @@ describe('the resource group controller', () => {
       })
     }
 
+    it('goes on pulling images while something keeps it from being deleted', async () => {
+      await bench.stop()
+      bench = new ControllerBench([resourceGroupController({ registry: { host: 'registry.test', keys: testKeys() } })])
+      seedBoundary()
+      seed()
+      await bench.start()
+      bench.seed(RelationalCluster, 'orders', { deletionProtection: true }, { namespace: SPACE })
+      await bench.rest()
+      await remove()
+      expect((await stored()).status).to.include({ phase: 'DeletionBlocked' })
+      const pulled = async () => (await bench.find<KubeObject & { data?: object }>(secret, PULL_SECRET, SPACE))?.data
+      const before = await pulled()
+      expect(before).not.to.equal(undefined)
+      await bench.clock.advance(30_000_000)
+      await bench.rest()
+      expect(await pulled()).not.to.deep.equal(before)
+    })
+
     it('keeps a snapshot that outlived its database, says so, and goes once that is deleted', async () => {
       const name = 'f0854e45-9295-490e-92af-fd60a52b56f3'
       bench.seed(RelationalSnapshot, name, { clusterName: 'orders', name: 'last', kind: 'Final' }, { namespace: SPACE })
@@ -212,7 +234,7 @@ describe('the resource group controller', () => {
       await bench.rest()
       await remove()
       expect((await stored()).status).to.include({ status: 'Deleting', phase: 'DeletionBlocked' })
-      expect((await stored()).status?.statusMessage).to.contain(`to be kept: relationalsnapshots/${name}.`)
+      expect((await stored()).status?.statusMessage).to.contain(`must be kept: relationalsnapshots/${name}.`)
       expect((await bench.find(namespace, SPACE))?.metadata.deletionTimestamp).to.equal(undefined)
       await bench.client.remove(RelationalSnapshot.resource, { namespace: SPACE, name })
       await bench.rest()

@@ -93,14 +93,14 @@ export const resourceGroupController = ({ closedNetworks = [], registry }: Group
     reconcile: steps(
       checkQuota,
       ensureNamespace,
-      // Whatever may fail comes after what bounds the tenant.
+      openSecrets,
       closeTraffic(closedNetworks),
       limitRequests,
-      openSecrets,
-      keepPullSecret(registry),
       tellWhatHolds,
+      // The last: a registry that is away, or somebody's Secret of the name, must not leave a group open.
+      keepPullSecret(registry),
     ),
-    finalize: steps(closeNamespace, stopWhileHeld, removeResources, removeNamespace, releaseQuota),
+    finalize: steps(closeNamespace, pullWhileHeld(registry), removeResources, removeNamespace, releaseQuota),
   })
 
 /** The namespace of the pass's group. */
@@ -111,7 +111,7 @@ function home(pass: ResourceGroupPass): string {
 function boundaryIdOf(pass: ResourceGroupPass): string {
   const { boundaryId } = pass.place
   // The engine lets no pass of a boundary's kind begin without; a namespace that lost its label keeps its name.
-  if (boundaryId === undefined) throw new Error(`Resource group "${pass.key}" stands in no boundary.`)
+  if (boundaryId === undefined) throw new Error(`Resource group "${pass.key}" is not in a boundary.`)
   return boundaryId
 }
 
@@ -231,8 +231,19 @@ export async function stopWhileHeld(pass: ResourceGroupPass): Promise<Outcome> {
   const seen = holdersOf(pass)
   const holders = seen.length === 0 && isAboutToDelete(pass) ? await storedHoldersOf(pass) : seen
   pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
-  return whileHeld(holders, 'Take the protection off, restore snapshots into another group, or delete what was kept')
+  return whileHeld(holders, 'Remove the protection, restore snapshots into another group, or delete what was kept')
 }
+
+/** What runs on until a person lets the group go still pulls images, and the credential for it ends after a day. */
+const pullWhileHeld = (registry: GroupOptions['registry']) =>
+  async function stopWhilePulling(pass: ResourceGroupPass): Promise<Outcome> {
+    const held = await stopWhileHeld(pass)
+    const space = pass.records.cache(namespace).get(undefined, home(pass))
+    const isThere = space !== undefined && space.metadata.deletionTimestamp === undefined
+    if (held.kind !== 'waiting' || !isThere) return held
+    const { after } = await keepPullSecret(registry)(pass)
+    return after === undefined ? held : { ...held, after }
+  }
 
 /** Whether this pass deletes a resource or the namespace, rather than wait for deletions under way. */
 function isAboutToDelete(pass: ResourceGroupPass): boolean {

@@ -1,10 +1,12 @@
 import { expect } from 'chai'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
 import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
+import { withDelivery } from '../contracts/sources/journal.ts'
 import { sourceSecretName } from '../contracts/sources/providers.ts'
 import { sha256 } from '../core/names.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
 import { PlatformApp } from '../crds/apps.ts'
+import { DeploymentRecord } from '../crds/deployments.ts'
 import { DeploymentSource } from '../crds/sources.ts'
 import { secret } from '../kube/builtin.ts'
 import { sourceController } from './sources.ts'
@@ -46,6 +48,26 @@ describe('the controller of deployment sources', () => {
 
   beforeEach(() => open())
   afterEach(() => bench.stop())
+
+  it('asks a provider anew that tells of a change, and works again once a suspension ends', async () => {
+    source({ provider: 'GitHub', baseUrl: 'https://github.com', installationId: '1' })
+    keep({ 'app-id': '7', 'app-slug': 'app', 'private-key': 'good-token' }, sourceSecretName(ID))
+    await bench.start()
+    expect(await status()).to.include({ phase: 'Available' })
+    for (const [id, suspendedAt, expected] of [
+      ['one', '2026-01-01T00:00:00Z', 'Degraded'],
+      ['two', undefined, 'Running'],
+    ] as const) {
+      port.suspendedAt = suspendedAt
+      const event = { kind: 'Changed', installationId: '1' } as const
+      const told = withDelivery(await status(), { id, keys: [id], event, at: '2026-01-01T00:00:00Z' }, '1')
+      const ref = { namespace: space, name: ID }
+      await bench.client.mergePatch(DeploymentSource.resource, ref, { status: told }, { subresource: 'status' })
+      await bench.rest()
+      expect((await status()).status).to.equal(expected)
+    }
+    expect((await status()).installation).to.not.have.property('suspendedAt')
+  })
 
   it('signs in with the Secret that is named, and says whose it is', async () => {
     source(gitea)
@@ -179,6 +201,37 @@ describe('the controller of deployment sources', () => {
       await bench.rest()
       expect(await apps()).to.deep.equal(['main'])
     })
+
+    it('until the one that they are of has no deployment source any more, or another repository', async () => {
+      const own = { namespace: groupSpace, name: 'shop' }
+      await tell(push('feature/a'))
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { repositoryUrl: `${url}-other` } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { repositoryUrl: url } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await bench.client.mergePatch(PlatformApp.resource, own, { spec: { deploymentSourceId: null } })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    it('until the deployment source is deleted', async () => {
+      await tell(push('feature/a'))
+      await bench.client.remove(DeploymentSource.resource, { namespace: space, name: ID })
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    for (const reason of ['Invalid', 'Forbidden'] as const)
+      it(`and deploys what is pushed also where a preview is refused as ${reason}`, async () => {
+        bench.client.fail('create', PlatformApp.resource, reason, 1_000)
+        await tell(push('feature/a'), push('main'))
+        expect(await apps()).to.deep.equal(['main'])
+        const { items } = await bench.client.list<DeploymentRecord & KubeObject>(DeploymentRecord.resource)
+        expect(items.map(({ spec }) => spec.branch)).to.deep.equal(['main'])
+      })
 
     it('until the pattern is taken away, and never of somebody else', async () => {
       const name = `shop-${sha256('feature/a').slice(0, 8)}`

@@ -21,7 +21,7 @@ import { DeploymentSource } from '../crds/sources.ts'
 import { sourceOf, WITH_SOURCES } from '../desired/sources.ts'
 import { namespace, secretMetadata } from '../kube/builtin.ts'
 import { putSecret, secretOwner } from '../kube/putSecret.ts'
-import { keepPreviews, PREVIEW_RIGHTS } from './deployments/previews.ts'
+import { endPreviews, keepPreviews, PREVIEW_RIGHTS, previewSources } from './deployments/previews.ts'
 import { deployPushed } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
@@ -35,6 +35,8 @@ const LOOK_AGAIN = 3_600_000
 const RETRY = 300_000
 /** For a Secret that is applied beside its source, before its namespace was watched. */
 const SECRET_RETRY = 15_000
+
+const SUSPENDED = 'The provider has suspended the installation: whoever may do so there ends that.'
 
 /** Signs in at the provider of each source, and keeps the accounts of sources at the platform's own Git host. */
 export const sourceController = controllerWith(
@@ -51,7 +53,7 @@ export const sourceController = controllerWith(
   ({ port, circuit }: SourceOptions) => {
     return {
       reconcile: steps(tellWhatHolds, keepPreviews, deployPushed, openCircuit, checkProvider),
-      finalize: steps(closeCircuit),
+      finalize: steps(endPreviews, closeCircuit),
     }
 
     function openCircuit(pass: SourcePass): Outcome | Promise<Outcome> {
@@ -88,6 +90,10 @@ export const sourceController = controllerWith(
       }
       const connection = connectionTo(pass.object, credentials)
       const checked = await port.check(connection)
+      if (checked.installation?.suspendedAt !== undefined) {
+        pass.report({ ...checked, lastCheckedAt: pass.now })
+        return stalled('ConfigurationInvalid', SUSPENDED, LOOK_AGAIN)
+      }
       const isNew = status?.observedGeneration !== metadata.generation || status?.repositoryCount === undefined
       const counted = isNew ? (await port.repositories(connection)).length : status?.repositoryCount
       pass.report({ ...checked, repositoryCount: counted, lastCheckedAt: pass.now })
@@ -133,9 +139,9 @@ function tellWhatHolds(pass: SourcePass): Outcome {
 }
 
 function concernedSources(resource: KubeObject, records: Workspace): string[] {
-  const id = sourceOf(resource)
+  const ids = [sourceOf(resource), ...previewSources(resource, records)]
   const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list()
-  return sources.filter(({ metadata }) => metadata.name === id).map(keyOf)
+  return sources.filter(({ metadata }) => ids.includes(metadata.name)).map(keyOf)
 }
 
 function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace): string[] {

@@ -3,6 +3,7 @@ import { ControllerBench } from '../../test/worlds/controllers.ts'
 import { OutgoingError } from '../adapters/outgoing/port.ts'
 import { verificationRecord } from '../contracts/sso.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import { ssoController } from './sso.ts'
 
@@ -66,6 +67,34 @@ describe('the look at single sign-on', () => {
     await bench.clock.advance(86_400_000)
     await bench.rest()
     expect(bench.writes()).to.deep.equal([])
+  })
+
+  it('ties the connection to its tenant, with which it goes', async () => {
+    connection(TENANT, { domains: [] })
+    await bench.start()
+    const found = () => bench.find(SsoConnection.resource, TENANT, SYSTEM_NAMESPACE)
+    expect((await found())?.metadata.ownerReferences).to.equal(undefined)
+    const tenant = bench.seed(PlatformTenant, TENANT, { displayName: 'Acme' })
+    bench.seed(PlatformTenant, OTHER, { displayName: 'Other' })
+    await bench.rest()
+    expect((await found())?.metadata.ownerReferences?.map(({ kind, uid }) => [kind, uid])).to.deep.equal([
+      ['PlatformTenant', tenant.metadata.uid],
+    ])
+    bench.writes()
+    await bench.clock.advance(60_000)
+    expect(bench.writes()).to.deep.equal([])
+  })
+
+  it('verifies a domain that another tenant named before, once that one lets it go', async () => {
+    publish('acme.example')
+    connection(OTHER, { domains: ['acme.example'] }, '2025-01-01T00:00:00Z')
+    connection(TENANT, { domains: ['acme.example'] })
+    await bench.start()
+    expect((await status())?.domains?.[0]?.status).to.equal('Failed')
+    const ref = { namespace: SYSTEM_NAMESPACE, name: OTHER }
+    await bench.client.mergePatch(SsoConnection.resource, ref, { spec: { domains: [] } })
+    await bench.rest()
+    expect((await status())?.domains?.[0]?.status).to.equal('Verified')
   })
 
   it("takes no other tenant's record for this one's", async () => {
@@ -134,7 +163,7 @@ describe('the look at single sign-on', () => {
       {
         alias: 'acme',
         status: 'Failing',
-        lastError: 'What "metadataUrl" leads to is of another issuer than "issuer" names.',
+        lastError: 'The document at "metadataUrl" is of a different issuer than "issuer" names.',
       },
     ])
     expect(found?.phase).to.equal('PartiallyAvailable')

@@ -4,10 +4,11 @@ import { SSO_SECRET_KEY, verificationRecord } from '../contracts/sso.ts'
 import { readMetadata } from '../contracts/ssoDiscovery.ts'
 import { type Complete, completeProvider } from '../contracts/ssoProviders.ts'
 import { timestamp } from '../core/clock.ts'
-import { ageOf, type KubeObject } from '../core/object.ts'
+import { ageOf, type KubeObject, keyOf } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled } from '../core/outcome.ts'
 import { SsoConnection, type SsoIdentityProvider } from '../crds/sso.ts'
-import { controllerWith, type Pass, steps } from './engine/controller.ts'
+import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { followTenant, tenantOfKind } from './ofTenants.ts'
 
 export type SsoPorts = { dns: DnsPort; outgoing: Pick<OutgoingPort, 'document'> }
 
@@ -21,12 +22,28 @@ type Status = NonNullable<SsoConnection['status']>
 type DomainStatus = NonNullable<Status['domains']>[number]
 type ProviderStatus = NonNullable<Status['identityProviders']>[number]
 
+type Spec = SsoConnection['spec']
+
+const tenantOf = ({ metadata }: KubeObject) => metadata.name
+
+function refusedADomain(_changed: KubeObject, records: Workspace): string[] {
+  const all = records.cache<SsoConnection & KubeObject>(SsoConnection.resource).list({})
+  return all.filter(({ status }) => status?.domains?.some((one) => one.status === 'Failed')).map(keyOf)
+}
+
 /** Tells of each domain whether the tenant has shown that it is theirs, and of each identity provider whether it answers. */
 export const ssoController = controllerWith(
   SsoConnection,
-  { observes: [], writes: [] },
+  {
+    observes: [
+      tenantOfKind(SsoConnection, tenantOf),
+      // A domain that one lets go may be another's.
+      { resource: SsoConnection.resource, keysOf: refusedADomain, relevant: ({ spec }) => (spec as Spec).domains },
+    ],
+    writes: [],
+  },
   ({ dns, outgoing }: SsoPorts) => {
-    return { reconcile: steps(verifyDomains, checkProviders) }
+    return { reconcile: steps(followTenant(tenantOf), verifyDomains, checkProviders) }
 
     async function verifyDomains(pass: SsoPass): Promise<Outcome> {
       const { object } = pass
@@ -73,7 +90,7 @@ export const ssoController = controllerWith(
       try {
         const read = readMetadata(await outgoing.document(metadataUrl), { ...provider, metadataUrl })
         if (!('why' in read)) return { alias, status: 'Active' }
-        return { alias, status: 'Failing', lastError: `What "metadataUrl" leads to ${read.why}.` }
+        return { alias, status: 'Failing', lastError: `The document at "metadataUrl" ${read.why}.` }
       } catch (error) {
         if (!(error instanceof OutgoingError)) throw error
         return { alias, status: 'Failing', lastError: error.message.slice(0, ERROR_LENGTH) }

@@ -85,7 +85,7 @@ export const OPEN_PATTERN = `^(${OPEN_ACTION_PREFIXES.map((prefix) => prefix.sli
 
 const OPEN = new RegExp(OPEN_PATTERN)
 
-/** What is said of a pattern that covers nothing; REST, admission and conditions say the same. */
+/** The message for a pattern that covers nothing, in REST, admission and conditions alike. */
 export function coversNothing(nature: Nature): string {
   return `matches no ${nature === 'data' ? 'data action' : 'action'} of the platform`
 }
@@ -138,7 +138,7 @@ export function isReadable(lists: PatternLists): boolean {
   return Object.keys(NATURE_OF_LIST).every((list) => (lists[list as keyof PatternLists] ?? []).every(isPattern))
 }
 
-/** Of a list the patterns that can be read. A deny takes away what it can; a role with one that cannot gives nothing. */
+/** The valid patterns of a list. A deny applies its valid patterns; a role with an invalid one grants nothing. */
 export function readable(patterns: readonly string[]): readonly string[] {
   return patterns.filter(isPattern)
 }

@@ -12,7 +12,7 @@ export type Condition = {
   lastTransitionTime: string
 }
 
-/** What a resource shows of its life: one of eight words for callers. */
+/** The state of a resource for callers: one of eight words. */
 export const RESOURCE_STATES = [
   'Pending',
   'Provisioning',

@@ -1,4 +1,4 @@
-/** Why nothing was answered. */
+/** Why there was no answer. */
 export type ConnectionFailure =
   | 'Untrusted'
   | 'NoTls'
@@ -24,7 +24,7 @@ const FAILURES: readonly [codes: RegExp, failure: ConnectionFailure][] = [
   [/^ETIMEDOUT$|_TIMEOUT$/, 'Late'],
 ]
 
-/** By the codes of an error, of what it came from, and of the tries at each address of a name. */
+/** Classifies an error by its own code, those of its causes, and those of the attempts at each address of a name. */
 export function connectionFailure(error: unknown): ConnectionFailure | undefined {
   const codes = codesOf(error)
   return FAILURES.find(([pattern]) => codes.some((code) => pattern.test(code)))?.[1]
@@ -39,7 +39,7 @@ const DEEPEST = 8
 
 type Failed = { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown }
 
-/** The error, what it came from, and the tries at each address of a name. */
+/** The error, its causes, and the attempts at each address of a name. */
 export function causesOf(error: unknown, depth = 0): Failed[] {
   if (typeof error !== 'object' || error === null || depth === DEEPEST) return []
   const { cause, errors }: Failed = error

@@ -239,7 +239,7 @@ export function badRequest(message: string, errors: FieldError[]): PlatformError
   return new PlatformError('BAD_REQUEST', message, { errors })
 }
 
-/** What refuses a part of a body refuses it where that part stands. */
+/** Runs a check of one part of a body, and prefixes the fields that it refuses with the path of that part. */
 export function within<T>(path: string, work: () => T): T {
   try {
     return work()
@@ -248,7 +248,7 @@ export function within<T>(path: string, work: () => T): T {
   }
 }
 
-/** The same refusal, with the names that whoever asked knows its fields by. */
+/** The same refusal, with its fields named as the caller knows them. */
 export function renamed(error: unknown, nameOf: (field: string) => string): unknown {
   if (!(error instanceof PlatformError)) return error
   const { code, extras, message } = error
@@ -260,14 +260,14 @@ export function renamed(error: unknown, nameOf: (field: string) => string): unkn
   return new PlatformError(code, words, { ...extras, ...field, ...(errors && { errors }) }, { cause: error })
 }
 
-/** The sentence of a rule about one field, with the name that is known of it. */
+/** Replaces the name of the field in the sentence of a rule. */
 function withSubject(message: string, field: unknown, nameOf: (field: string) => string): string {
   const subject = `The field "${field}" `
   if (typeof field !== 'string' || !message.startsWith(subject)) return message
   return `The field "${nameOf(field)}" ${message.slice(subject.length)}`
 }
 
-/** 400 for the name of something new, in a path. */
+/** 400 for an invalid name of a new object in a path. */
 export function invalidName(name: string, least?: number): PlatformError {
   const message = resourceNameRule(least)
   return badRequest(`"${name.slice(0, 64)}" is not a valid name: it ${message}.`, [{ field: 'name', message }])
@@ -283,8 +283,8 @@ export function firstReason([first]: readonly FieldError[]): string {
 }
 
 /**
- * One sentence about one field. A reason that has no subject, or the field as its subject, goes on about the field; one about
- * something else is told as what it is.
+ * One sentence about one field. A reason without a subject, or with the field as its subject, continues the sentence
+ * about the field; any other is quoted as it is.
  */
 export function refusalSentence({ field, message }: FieldError): string {
   const subject = field === '' ? 'The body' : `The field "${field}"`
@@ -294,27 +294,30 @@ export function refusalSentence({ field, message }: FieldError): string {
   return sentence(isAboutField ? `${subject} ${rest}` : `${subject} was refused: ${message}`)
 }
 
-/** What begins so says something of a subject that stands before it. */
+/** A reason that begins with one of these words continues a sentence whose subject is the field. */
 const PREDICATE = /^(is|are|was|must|has|have|can|cannot|may|needs|lies|differs|does|holds|asks)\b/
-/** What goes on so names more than the one field: `cpuLimit and cpuRequest ...`, `size of a volume ...`. */
+/**
+ * A reason that continues with one of these words names more than the field: `cpuLimit and cpuRequest ...`, `size of a
+ * volume ...`.
+ */
 const CONNECTIVE = /^(and|or|of|in|with|names)\b/
 
-/** Ends a text like a sentence, if it does not yet. */
+/** Adds a full stop to a text that does not end like a sentence. */
 export function sentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`
 }
 
-/** @param hint a sentence that says what to ask for instead */
+/** @param hint a sentence that says what to use instead */
 export function notFound(what: string, hint?: string): PlatformError {
   return new PlatformError('NOT_FOUND', [`${what} was not found.`, hint].filter(Boolean).join(' '))
 }
 
-/** What a caller without a permission is told; `action` is its name, `scope` where it was asked for. */
+/** 403 for a missing permission: `action` is its name, `scope` where it is needed. */
 export function permissionMissing(action: string, scope: string): PlatformError {
   return new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
 }
 
-/** For `catch` of a removal: undefined for what somebody else removed before. */
+/** For `catch` of a removal: returns undefined if somebody else removed the object before. */
 export function alreadyGone(error: unknown): undefined {
   if (error instanceof PlatformError && error.code === 'NOT_FOUND') return undefined
   throw error

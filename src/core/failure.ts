@@ -1,4 +1,4 @@
-/** A failure of something outside, which callers tell apart by its reason. The message is ours. */
+/** A failure of an outside system; callers distinguish it by its reason. The message is ours. */
 export class ReasonedError<Reason extends string> extends Error {
   readonly reason: Reason
 
@@ -9,7 +9,7 @@ export class ReasonedError<Reason extends string> extends Error {
   }
 }
 
-/** The same by a code. */
+/** The same, distinguished by a code. */
 export class CodedError<Code extends string> extends Error {
   readonly code: Code
 

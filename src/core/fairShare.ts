@@ -8,8 +8,8 @@ type Line = { began: number; batch: number; readonly waiting: (() => void)[] }
 
 /**
  * Shares the thread that answers everybody among callers. A caller that has had its share of a round of the event loop
- * waits for the next round, in which the requests of all others are read first. A caller with one request at a time never
- * waits. Everybody else waits for one piece of work of each busy caller, however many requests that one has sent.
+ * waits for the next round, in which the requests of all others are read first. A caller with one request at a time
+ * never waits. Other callers wait for at most one piece of work of each busy caller, however many requests it has sent.
  */
 export class FairShare {
   readonly #lines = new Map<string, Line>()

@@ -10,11 +10,11 @@ export function ambiguityOf({ rawHeaders, httpVersion }: Head): string | undefin
   const valuesOf = (wanted: string) =>
     rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted)
   const hosts = valuesOf('host').length
-  if (!['1.0', '1.1'].includes(httpVersion)) return `HTTP/${httpVersion} is not spoken here, only HTTP/1.1.`
+  if (!['1.0', '1.1'].includes(httpVersion)) return `HTTP/${httpVersion} is not supported: use HTTP/1.1.`
   if (hosts > 1) return 'The request has more than one Host header.'
   if (hosts === 0 && httpVersion !== '1.0') return 'The request has no Host header.'
   const codings = valuesOf('transfer-encoding')
   if (codings.some((coding) => coding.trim().toLowerCase() !== 'chunked') || codings.length > 1)
-    return 'The only transfer coding that is read here is chunked.'
+    return 'The only supported transfer coding is chunked.'
   return undefined
 }

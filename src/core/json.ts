@@ -105,7 +105,7 @@ function checkNumber(text: string, start: number): number {
   if (digits.length >= LONG || /[eE]/.test(digits)) {
     const value = Number(digits)
     const isLost = value === 0 && /^-?[0.]*[1-9]/.test(digits)
-    if (isLost || !Number.isFinite(value)) throw refuse('it holds a number that is too large or too close to zero')
+    if (isLost || !Number.isFinite(value)) throw refuse('it contains a number that is too large or too close to zero')
   }
   return start + digits.length - 1
 }
@@ -119,11 +119,11 @@ function endOfString(text: string, start: number): number {
 function checkString(text: string, start: number, end: number, level: Level | undefined): void {
   const raw = text.slice(start + 1, end)
   const value = raw.includes('\\') ? (JSON.parse(text.slice(start, end + 1)) as string) : raw
-  if (value !== raw && !value.isWellFormed()) throw refuse('it holds half a surrogate pair')
+  if (value !== raw && !value.isWellFormed()) throw refuse('it contains half a surrogate pair')
   if (level?.isName !== true) return
-  if (value === '__proto__') throw refuse('"__proto__" is not a name that a record can have')
+  if (value === '__proto__') throw refuse('"__proto__" is not allowed as a name')
   level.names ??= new Set()
-  if (level.names.has(value)) throw refuse(`the name "${value.slice(0, 64)}" stands twice in one object`)
+  if (level.names.has(value)) throw refuse(`the name "${value.slice(0, 64)}" appears twice in one object`)
   if (level.names.size === NAMES_MAX) throw refuse(`an object has more than ${NAMES_MAX} names`)
   level.names.add(value)
 }

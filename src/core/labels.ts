@@ -8,8 +8,8 @@ export const GROUP_LABEL = `${PREFIX}resource-group`
 /** On a namespace of ours while its boundary or group is being deleted: nothing new may be placed in it. */
 export const LEAVING_LABEL = `${PREFIX}leaving`
 /**
- * On a namespace that an administrator or a Git tool made before the boundary or the group whose it will be: `Boundary`
- * or `ResourceGroup`. It takes in what belongs there, and its owner takes it over.
+ * On a namespace that an administrator or a Git tool created before its boundary or group: `Boundary` or
+ * `ResourceGroup`. Objects may be placed in it, and its owner adopts it.
  */
 export const RESERVED_LABEL = `${PREFIX}reserved-for`
 /** On children: the kind and the name of the resource they belong to, for selection and pruning. */
@@ -22,11 +22,11 @@ export const INCARNATION_ANNOTATION = `${PREFIX}incarnation`
 export const OWNER_INCARNATION_ANNOTATION = `${PREFIX}incarnation-of-owner`
 /** On children outside their owner's namespace: where the owner stands; absent for cluster-scoped owners. */
 export const OWNER_NAMESPACE_ANNOTATION = `${PREFIX}owner-namespace`
-/** On a grant whose spec names no life of its scope: the one that was there when the grant was made. */
+/** On a grant whose spec names no incarnation of its scope: the one that existed when the grant was created. */
 export const SCOPE_INCARNATION_ANNOTATION = `${PREFIX}scope-incarnation`
 /** On a record that names principals: the incarnation of each, by id, as JSON. */
 export const PRINCIPAL_INCARNATIONS_ANNOTATION = `${PREFIX}principal-incarnations`
-/** On the namespace of a projection: which boundary on which cluster it is of, however often the projection is made anew. */
+/** On the namespace of a projection: its boundary and cluster, which stay the same when the projection is recreated. */
 export const PROJECTED_ANNOTATION = `${PREFIX}projected`
 /** On an assignment of a custom role: the incarnation of the role. */
 export const ROLE_INCARNATION_ANNOTATION = `${PREFIX}role-incarnation`
@@ -37,24 +37,27 @@ export const CREATED_BY_ANNOTATION = `${PREFIX}created-by`
 export function createdByOf({ annotations }: { annotations?: Record<string, string> }): string | null {
   return annotations?.[CREATED_BY_ANNOTATION] ?? null
 }
-/** On an assignment at the root: the tenant with whose membership it was given, and goes. */
+/** On an assignment at the root: the tenant whose membership it came with, and ends with. */
 export const TENANT_ANNOTATION = `${PREFIX}tenant`
 /** On a Boundary: its initial owner was made Owner by an assignment, and from then on only assignments count. */
 export const INITIAL_OWNER_ASSIGNED_ANNOTATION = `${PREFIX}initial-owner-assigned`
-/** On what a blueprint made: `<name of the deployment>/<component>`. */
+/** On an object that a blueprint created: `<name of the deployment>/<component>`. */
 export const BLUEPRINT_ANNOTATION = `${PREFIX}blueprint`
 /** On the same: namespace and name of the execution that wrote it last. */
 export const BLUEPRINT_EXECUTION_ANNOTATION = `${PREFIX}blueprint-execution`
-/** On an app or a site that was made for a branch of another one: the name of that one. */
+/** On an app or a site that previews a branch of another one: the name of the other one. */
 export const PREVIEW_LABEL = `${PREFIX}preview-of`
-/** On a volume claim kept after its resource was deleted: the kind and name that may have it back. */
+/** On a volume claim kept after its resource was deleted: the kind and name that may adopt it. */
 export const RETAINED_FOR_ANNOTATION = `${PREFIX}retained-for`
-/** On a volume claim kept so: the engine that wrote the files last, as `<engine> <version>`. */
+/** On a kept volume claim: the engine that last wrote the files, as `<engine> <version>`. */
 export const RETAINED_ENGINE_ANNOTATION = `${PREFIX}retained-engine`
 
-/** On what was kept so: the incarnations of those whose it was, the oldest first, with commas between. */
+/** On a kept volume claim: the incarnations of its former owners, the oldest first, separated by commas. */
 export const RETAINED_LIVES_ANNOTATION = `${PREFIX}retained-lives`
-/** On a resource that took back what was kept: whose it was. Denies at those hold here; grants at them do not. */
+/**
+ * On a resource that adopted kept volumes: the incarnations of their former owners. Denies at those apply here; grants
+ * do not.
+ */
 export const FORMER_INCARNATIONS_ANNOTATION = `${PREFIX}former-incarnations`
 
 /** On a database that is restored from another group: the snapshot that the REST interface checked the rights on. */

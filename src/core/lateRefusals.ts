@@ -7,8 +7,8 @@ const DELAY = 1_000
 const WAITING_MAX = 1_000
 
 /**
- * Whoever has asked for too much is told so a second later: a connection is refused once a second, and does not keep busy
- * those who refuse it.
+ * Delays the refusal of callers over a limit by a second, so that a connection is refused at most once a second and
+ * costs little.
  */
 export class LateRefusals {
   readonly #clock: Clock

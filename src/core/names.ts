@@ -10,7 +10,7 @@ const RESOURCE_NAME = new RegExp(RESOURCE_NAME_PATTERN)
 export const resourceNamePattern = (least = 1) =>
   least < 2 ? RESOURCE_NAME_PATTERN : `^[a-z0-9][a-z0-9-]{${least - 2},${RESOURCE_NAME_MAX_LENGTH - 2}}[a-z0-9]$`
 
-/** What a resource name must be, in words. @param least characters, where one is too few */
+/** The rule for a resource name, in words. @param least the fewest characters, if more than one */
 export const resourceNameRule = (least = 1) =>
   `must have ${least} to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens and begin and end with a letter or digit`
 

@@ -46,7 +46,7 @@ export function boundaryNamespaceObject(boundary: KubeObject): KubeObject {
   }
 }
 
-/** The namespace of what is being deleted: nothing new may be placed in it. */
+/** The namespace of a boundary or group that is being deleted: nothing new may be placed in it. */
 export function leaving(namespace: KubeObject): KubeObject {
   const { metadata } = namespace
   return { ...namespace, metadata: { ...metadata, labels: { ...metadata.labels, [LEAVING_LABEL]: 'true' } } }
@@ -80,7 +80,7 @@ export function groupNamespaceObject(boundaryId: string, group: string, incarnat
 
 export type Reservation = { readonly for: 'Boundary' | 'ResourceGroup'; readonly name: string }
 
-/** A namespace as a Git tool makes it before what it is for, so that one tree holds both. */
+/** A namespace that a Git tool creates before its boundary or group, so that one tree can contain both. */
 export function reservedNamespaceObject({ for: kind, name }: Reservation): KubeObject {
   return {
     apiVersion: 'v1',

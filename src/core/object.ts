@@ -37,7 +37,7 @@ export function byAge(one: Aged, other: Aged): number {
   return ageOf(one) < ageOf(other) ? -1 : 1
 }
 
-/** What is to go where only the newest so many are kept. */
+/** All but the newest objects: those to delete if only so many are kept. */
 export function allButNewest<One extends Aged>(objects: readonly One[], kept: number): One[] {
   return objects.toSorted((one, other) => byAge(other, one)).slice(kept)
 }

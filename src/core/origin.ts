@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { KubeObject, Resource } from './object.ts'
 
-/** The request of a caller that the work at hand is done for. */
+/** The request of a caller for which the current work is done. */
 export type Origin = {
   /** Goes to the API server with every write, whose audit log then tells for whom it was. */
   readonly auditId: string
@@ -15,7 +15,7 @@ export function onBehalfOf<Result>(origin: Origin, work: () => Result): Result {
   return origins.run(origin, work)
 }
 
-/** Undefined for what the platform does by itself. */
+/** Undefined for the platform's own work. */
 export function currentOrigin(): Origin | undefined {
   return origins.getStore()
 }

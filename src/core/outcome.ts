@@ -18,7 +18,10 @@ export function done(options: { reason?: ReadyReason; message?: string; after?: 
   return { kind: 'done', ...options }
 }
 
-/** Of work that is done once: a failure is not `Ready`, so that whoever waits for that does not go on. */
+/**
+ * The outcome of one-time work that has ended: a failure is not `Ready`, so that nobody who waits for `Ready`
+ * continues.
+ */
 export function ended(
   failure: string | undefined,
   { message, after }: { message?: string; after?: number } = {},

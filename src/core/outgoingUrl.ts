@@ -13,7 +13,7 @@ export type UrlVerdict =
 /** A character of an address is seen, and is no space. `\s` is not the same to the API server. */
 const SEEN = String.raw`[^\p{Zs}${HIDDEN}@`
 
-/** How fields are written whose address the platform calls. */
+/** The pattern of fields with an address that the platform calls. */
 export const CALLED_URL = {
   https: new RegExp(`^https://${SEEN}]+$`, 'u'),
   repository: new RegExp(`^https://${SEEN}?#]+$`, 'u'),
@@ -21,13 +21,13 @@ export const CALLED_URL = {
   proxy:
     /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9](:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/,
 } as const
-/** Of a page that a browser is sent to. */
+/** The pattern for a page to which a browser is redirected. */
 export const PAGE_URL = new RegExp(`^https?://${SEEN}]+$`, 'u')
-/** Of a store, which may be anywhere. */
+/** The pattern for a store, which may be at any address. */
 export const STORE_URL = new RegExp(`^https?://${SEEN}/?#]+(/${SEEN}?#]*)?$`, 'u')
 const CALLED_PATTERNS = new Set<string | undefined>(Object.values(CALLED_URL).map(String))
 
-/** Whether what breaks the pattern of such a field is a URL, but not one that is ever called. */
+/** Whether a value that violates such a pattern is a URL, but one that is never called. */
 export function isUncallable(pattern: string | undefined, text: unknown): boolean {
   if (!CALLED_PATTERNS.has(pattern) || typeof text !== 'string') return false
   return URL.canParse(text) && !vetOutgoingUrl(text).isAllowed
@@ -103,18 +103,17 @@ export function isPublicAddress(address: string): boolean {
 export function vetOutgoingUrl(text: string, allowedHosts: readonly string[] = []): UrlVerdict {
   if (text.length > 2048 || !URL.canParse(text)) return refused('it is not a URL')
   const url = new URL(text)
-  if (url.protocol !== 'https:') return refused('only https is called')
-  if (url.username !== '' || url.password !== '') return refused('credentials do not belong into a URL')
+  if (url.protocol !== 'https:') return refused('it is not https')
+  if (url.username !== '' || url.password !== '') return refused('it contains credentials')
   if (allowedHosts.includes(url.host)) return { isAllowed: true, url }
   const host = url.hostname.replace(/\.$/, '')
   if (host.startsWith('[')) {
-    return isPublicAddress(host.slice(1, -1)) ? { isAllowed: true, url } : refused('its address is not a public one')
+    return isPublicAddress(host.slice(1, -1)) ? { isAllowed: true, url } : refused('its address is not public')
   }
-  if (isIP(host) !== 0)
-    return isPublicAddress(host) ? { isAllowed: true, url } : refused('its address is not a public one')
-  if (!host.includes('.')) return refused('its host is a name of the inside')
+  if (isIP(host) !== 0) return isPublicAddress(host) ? { isAllowed: true, url } : refused('its address is not public')
+  if (!host.includes('.')) return refused('its host name is internal')
   const isInside = INSIDE_SUFFIXES.some((suffix) => host === suffix || host.endsWith(`.${suffix}`))
-  return isInside ? refused('its host is a name of the inside') : { isAllowed: true, url }
+  return isInside ? refused('its host name is internal') : { isAllowed: true, url }
 }
 
 function refused(why: string): UrlVerdict {

@@ -1,6 +1,6 @@
 import { isRecord } from './isRecord.ts'
 
-/** What a JSON text holds; undefined for what is none, since the parser's own message would quote what it read. */
+/** The value of a JSON text; undefined for any other text, because the parser's own message would quote the input. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)

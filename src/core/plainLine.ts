@@ -1,7 +1,7 @@
 /** Whatever breaks a line of a status or of a terminal, or turns the direction of what follows. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu
 
-/** What another system said, as one line that can be shown. */
+/** A text of another system, as one line that can be shown. */
 export function plainLine(text: string, most: number): string {
   const line = text
     .slice(0, 4 * most)

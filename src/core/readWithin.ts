@@ -1,5 +1,5 @@
 /**
- * All bytes of somebody who may never stop sending.
+ * Reads all bytes of a sender that may never stop.
  *
  * @throws what `tooLong` makes, as soon as there are more than `most`
  */

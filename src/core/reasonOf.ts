@@ -41,7 +41,7 @@ export function reasonOf(issue: Issue): string {
       if (issue.origin === 'string' && Number(issue.minimum) === 1) return 'must not be empty'
       return ownWords(issue) ?? `must ${extent(issue.origin, 'at least', issue.minimum)}`
     case 'invalid_format':
-      return FORMATS[issue.format] ?? ownWords(issue) ?? 'is not in the required form'
+      return FORMATS[issue.format] ?? ownWords(issue) ?? 'does not have the required form'
     case 'invalid_key':
       return `has a name that ${issue.issues.map(reasonOf)[0] ?? 'is not allowed'}`
     case 'invalid_union':
@@ -64,7 +64,5 @@ function unionOf(forms: readonly (readonly Issue[])[]): string {
   )
   const near = forms.find(([first]) => first !== undefined && (first.code !== 'invalid_type' || first.path.length > 0))
   if (near?.[0] !== undefined) return reasonOf(near[0])
-  return types.length === 0
-    ? 'is not in one of the forms that are taken'
-    : `must be ${[...new Set(types)].join(' or ')}`
+  return types.length === 0 ? 'does not have one of the accepted forms' : `must be ${[...new Set(types)].join(' or ')}`
 }

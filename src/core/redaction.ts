@@ -1,4 +1,4 @@
-/** What stands in the place of a secret. */
+/** Replaces a secret. */
 export const MASK = '***'
 
 /**
@@ -16,7 +16,7 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** The text without what looks like a secret: for words that people wrote and others read. */
+/** The text with everything that looks like a secret masked: for texts that people write and others read. */
 export function redacted(text: string): string {
   const left = withoutPrivateKeys(text).replace(/[\w.-]+/g, withoutToken)
   return PATTERNS.reduce((rest, [pattern, mask]) => rest.replace(pattern, mask), left)

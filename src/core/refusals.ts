@@ -2,14 +2,14 @@ import type { ErrorCode } from './errors.ts'
 import type { Reason } from './reasons.ts'
 
 /**
- * What refuses to kubectl, Git and Kubernetes' own controllers what REST refuses with a code:
+ * How a write that REST refuses with a code is refused to kubectl, Git and Kubernetes' own controllers:
  * - `server`: the API server itself, with this HTTP status;
  * - `schema`: the CRD. Rules of kinds are not listed here: they carry their codes (`Rule.code`);
  * - `authorizer`: our webhook authorizer;
  * - `policy`: a ValidatingAdmissionPolicy of ours, for writes of this kind;
  * - `webhook`: our admission webhook, with this code among the causes of its answer;
- * - `phase`: the write is stored, and the controller does nothing but say why;
- * - `none`: nothing has to, because of this.
+ * - `phase`: the write is stored, and the controller only reports why it does nothing;
+ * - `none`: nothing has to refuse it, for the reason in `because`.
  */
 export type Gate =
   | { readonly by: 'server'; readonly status: number }
@@ -32,31 +32,31 @@ const none = (because: string): Gate => ({ by: 'none', because })
 /** Written by administrators of the cluster and through REST, never by tenants. */
 const closed = (kind: string): Gate => policy('iam-writers', kind)
 
-const NO_OBJECT = none('it concerns rows and statements inside a database, which are no objects of Kubernetes')
-const NO_FILE = none('files of volumes are no objects of Kubernetes')
-const NO_WRITE = none('only reads are refused with it')
-const NO_REFUSAL = none('it tells of a failure; the request itself is allowed')
-const NO_DELIVERY = none('deliveries, installations and repositories are no objects of Kubernetes')
-const NO_ACCOUNT = none('it concerns how a person signs in, which is no object of Kubernetes')
+const NO_OBJECT = none('it concerns rows and statements inside a database, which are not Kubernetes objects')
+const NO_FILE = none('files of volumes are not Kubernetes objects')
+const NO_WRITE = none('it refuses reads only')
+const NO_REFUSAL = none('it reports a failure; the request itself is allowed')
+const NO_DELIVERY = none('deliveries, installations and repositories are not Kubernetes objects')
+const NO_ACCOUNT = none('it concerns how a person signs in, which is not a Kubernetes object')
 
-const NO_BUILD = none('deployments are written by the platform alone: by kubectl one changes the resource')
-const NO_EXECUTION = none('blueprints are deployed through REST alone: by kubectl one makes the resources themselves')
-const NO_BACKUP = none('backups are objects of Velero, which whoever may write them there has as they like')
-const NO_SETTINGS = none('REST reads and writes the settings in one request; kubectl names the version that it changes')
+const NO_BUILD = none('only the platform writes deployments: with kubectl, change the resource')
+const NO_EXECUTION = none('blueprints are deployed through REST only: with kubectl, create the resources themselves')
+const NO_BACKUP = none('backups are Velero objects: Kubernetes decides who may write them')
+const NO_SETTINGS = none('REST reads and writes the settings in one request; kubectl sends the version that it changes')
 const NO_DATABASE = none('the settings may name any database; one that cannot be suspended is left as it is')
-const NO_REPORT = none('reports come through REST; by kubectl only administrators of the cluster write any')
+const NO_REPORT = none('reports come through REST; with kubectl, only cluster administrators write them')
 
 const NO_TURN = none('the rollout ends at once as Failed, and status.failure names the code of REST')
-const NO_DRIFT = none('by kubectl one sees what one takes over: the object and the Secret install-configuration')
-const NO_REVIEW = none('by kubectl no list of changes is sent: what is put back is all that status.pause shows')
+const NO_DRIFT = none('with kubectl, you see what you take over: the object and the Secret install-configuration')
+const NO_REVIEW = none('kubectl sends no list of changes: everything that status.pause shows is reverted')
 
-/** For each code of REST what refuses the same to everybody else. A code that is missing here does not compile. */
+/** For each code of REST, how everybody else is refused. A missing code does not compile. */
 export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   MODEL_BINDING_FAILED: [schema],
   // A limit below the request of its plan, for example.
   BAD_REQUEST: [schema, phase('ConfigurationInvalid')],
   BODY_TOO_LARGE: [server(413)],
-  INVALID_ACTION: [none('actions are fields there: spec.running and spec.restartedAt')],
+  INVALID_ACTION: [none('with kubectl, actions are fields: spec.running and spec.restartedAt')],
   URL_NOT_ALLOWED: [closed('SsoConnection')],
   UNAUTHORIZED: [server(401)],
   FORBIDDEN: [{ by: 'authorizer' }, policy('serverlessfunctions-beside-functionnamespaces', 'ServerlessFunction')],
@@ -69,7 +69,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
     policy('boundaryprojections-beside-platformclusters', 'BoundaryProjection'),
   ],
   IN_USE: [policy('kind-deletions', 'ObjectStorageAccount'), phase('DeletionBlocked')],
-  API_KEY_DISABLED: [none('by kubectl spec.apiKeyVersion grows, and nothing is made while keys are switched off')],
+  API_KEY_DISABLED: [none('with kubectl, spec.apiKeyVersion grows, and no key is made while keys are disabled')],
   AUDIT_DISABLED: [NO_WRITE],
   BUCKET_NOT_EMPTY: [phase('DeletionBlocked')],
   OBJECTS_LOCKED: [phase('DeletionBlocked')],
@@ -91,10 +91,12 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   SNAPSHOT_RUNNING: [none('a second snapshot waits: the engine takes one backup after the other')],
   CROSSLINK_DISABLED: [
     none(
-      'grants and reports of agents are no objects; by kubectl spec.pkiVersion grows, and counts once links are enabled',
+      'grants and reports of agents are not objects; spec.pkiVersion may grow, and takes effect once links are enabled',
     ),
   ],
-  ROTATION_RUNNING: [none('by kubectl spec.pkiVersion grows meanwhile: the next rotation waits for the one that runs')],
+  ROTATION_RUNNING: [
+    none('with kubectl, spec.pkiVersion may grow meanwhile: the next rotation waits for the running one'),
+  ],
   TEMPLATE_INVALID: [phase('ConfigurationInvalid')],
   PARAMETER_INVALID: [NO_EXECUTION],
   VERSION_EXISTS: [none('a manifest says what is wanted: Git keeps the versions of a template')],
@@ -128,7 +130,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   ConfigChanged: [NO_DRIFT],
   NotAdoptable: [NO_DRIFT],
   RolloutBusy: [none('a second install waits; a second rollout ends at once as Failed, and status.failure names it')],
-  NotResumable: [none('an install hears spec.requests.resumeAt only while it is Paused or Failed')],
+  NotResumable: [none('spec.requests.resumeAt takes effect only while an install is Paused or Failed')],
   FeedUnreachable: [NO_REFUSAL],
   LAST_RECOVERY_BASE: [phase('DeletionBlocked')],
   PARAMETER_REFUSED: [rule],
@@ -136,7 +138,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   OUTSIDE_RECOVERY_WINDOW: [phase('ConfigurationInvalid')],
   NOTHING_TO_BACK_UP: [rule],
   LOG_GAP: [NO_BUILD],
-  IMAGE_GONE: [none('by kubectl spec.rollback to an image that is gone changes nothing')],
+  IMAGE_GONE: [none('with kubectl, spec.rollback to an image that no longer exists changes nothing')],
   NOTHING_TO_BUILD: [NO_BUILD],
   // An app is built with the version that it names, as before the end of that.
   RUNTIME_ENDED: [policy('kind-writes', 'FunctionNamespace')],
@@ -180,7 +182,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   QUOTA_EXCEEDED: [phase('QuotaExceeded')],
   PLAN_NOT_FOUND: [phase('PlanNotFound')],
   PLAN_DEPRECATED: [phase('PlanNotFound')],
-  PLAN_DOES_NOT_FIT: [none('no route answers with it: the scheduler of Kubernetes says whether a pod fits')],
+  PLAN_DOES_NOT_FIT: [none('no route answers with it: the Kubernetes scheduler decides whether a pod fits')],
   CLUSTER_NOT_PROJECTED: [phase('ReferenceMissing'), phase('ClusterUnreachable')],
   REFERENCE_NOT_FOUND: [phase('ReferenceMissing')],
   STORAGE_CANNOT_SHRINK: [rule],
@@ -199,9 +201,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   ENGINE_MISSING: [phase('EngineMissing')],
   GRANT_EXCEEDS_CALLER: [webhook('GRANT_EXCEEDS_CALLER')],
   LAST_OWNER: [webhook('LAST_OWNER')],
-  INHERITED_ASSIGNMENT: [
-    none('an inherited assignment stands in another namespace, where its own rights are asked for'),
-  ],
+  INHERITED_ASSIGNMENT: [none('an inherited assignment is in another namespace, which has its own permissions')],
   PRINCIPAL_NOT_FOUND: [webhook('PRINCIPAL_NOT_FOUND')],
   METRIC_NOT_APPLICABLE: [NO_WRITE],
   'invalid-activity': [NO_REPORT],
@@ -211,7 +211,7 @@ export const GATES: Readonly<Record<ErrorCode, readonly Gate[]>> = {
   'backup-in-progress': [NO_BACKUP],
   'invalid-target': [schema],
   'target-rejected': [phase('ConfigurationInvalid')],
-  'target-not-applied': [none('by kubectl a change of settings that are being deleted goes with them')],
+  'target-not-applied': [none('with kubectl, a change to settings that are being deleted is deleted with them')],
   'rollout-in-flight': [phase('WaitingForDependency')],
   'target-changed': [NO_SETTINGS],
   'invalid-schedule': [schema],

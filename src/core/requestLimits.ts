@@ -1,4 +1,4 @@
-/** What a caller may ask of the thread that answers everybody. */
+/** How much of the thread that answers everybody a caller may use. */
 export type RequestLimits = {
   /** Of a principal, a sixth of them at once. */
   requestsPerMinute: number
@@ -10,7 +10,7 @@ export type RequestLimits = {
   uploadBytesPerSecond: number
 }
 
-/** Of a platform as it comes. */
+/** The default limits. */
 export const REQUEST_LIMITS: RequestLimits = {
   requestsPerMinute: 6_000,
   anonymousRequestsPerMinute: 600,

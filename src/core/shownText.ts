@@ -16,18 +16,18 @@ const within = (others: string) => `([^${HIDDEN}]|${JOINER}|${FLAG}${others})*`
 const FIRST = String.raw`([^${HIDDEN}${BLANK}\p{M}]|${FLAG})`
 const LAST = `([^${HIDDEN}${BLANK}]|${FLAG})`
 
-/** What a text that people are shown must be, and how a refusal says it. */
+/** The rule for a text that is shown to people, and the words of its refusal. */
 export type ShownText = { readonly pattern: string; readonly message: string }
 
-/** A name: something is seen of it, from its first character to its last. */
+/** A name: its first and last characters are visible, and so is everything between them. */
 export const SHOWN_NAME: ShownText = {
   pattern: `^${FIRST}(${within('')}${LAST})?$`,
   message: 'must have no invisible characters, and no space at either end',
 }
-/** One line, of which something is seen unless it is empty. */
+/** One line, which is empty or has something visible. */
 export const SHOWN_LINE: ShownText = {
   pattern: `^(${within('')}${FIRST}${within('')})?$`,
-  message: 'must have no invisible characters, and more than spaces',
+  message: 'must not be blank, and must have no invisible characters',
 }
 /** Lines and tabs. */
 export const SHOWN_PROSE: ShownText = {
@@ -47,7 +47,7 @@ export function isShown({ pattern }: ShownText, text: string): boolean {
 export const re2 = ({ pattern }: Pick<ShownText, 'pattern'>): string =>
   pattern.replaceAll(/\\u(?:\{([0-9a-f]+)\}|([0-9a-f]{4}))/g, (_whole, long, short) => `\\x{${long ?? short}}`)
 
-/** A name that somebody else gave, as it can be shown; undefined where nothing of it can. */
+/** A name from another system, as it can be shown; undefined if nothing of it can be shown. */
 export function shownName(text: string, most: number): string | undefined {
   const seen = text.replaceAll(new RegExp(`[${HIDDEN}]+`, 'gu'), (hidden) => (hidden === '\u200d' ? hidden : ' '))
   // Not in the middle of a character of two halves.

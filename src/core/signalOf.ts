@@ -9,7 +9,7 @@ export function signalOf(response: ServerResponse): AbortSignal {
   if (known !== undefined) return known
   const controller = new AbortController()
   const onClose = () => {
-    if (!response.writableFinished) controller.abort(new Error('The client has gone.'))
+    if (!response.writableFinished) controller.abort(new Error('The client has disconnected.'))
   }
   if (response.closed) onClose()
   else response.once('close', onClose)

@@ -52,45 +52,45 @@ export const appRules: readonly Rule<App>[] = [
   refuse(
     'repositoryUrl',
     "(self.sourceKind == 'Repository') == has(self.repositoryUrl)",
-    'repositoryUrl is needed for sourceKind Repository, and for no other',
+    'repositoryUrl is required for sourceKind Repository, and not allowed for others',
     ({ sourceKind, repositoryUrl }) => (sourceKind === 'Repository') === (repositoryUrl !== undefined),
   ),
   refuse(
     'image',
     "(self.sourceKind == 'Image') == has(self.image)",
-    'image is needed for sourceKind Image, and for no other',
+    'image is required for sourceKind Image, and not allowed for others',
     ({ sourceKind, image }) => (sourceKind === 'Image') === (image !== undefined),
   ),
   // Else the image of the spec would be deployed again over the earlier one.
   refuse(
     'rollback',
     "!has(self.rollback) || self.sourceKind != 'Image'",
-    'rollback is for apps whose code is built: name the earlier image in image',
+    'rollback is only for apps whose code is built: set image to the earlier image instead',
     ({ sourceKind, rollback }) => rollback === undefined || sourceKind !== 'Image',
   ),
   refuse(
     'runtime',
     '!has(self.runtime) || !has(self.dockerfilePath)',
-    'runtime is not for what a Dockerfile builds',
+    'runtime must not be set where a Dockerfile builds',
     ({ runtime, dockerfilePath }) => runtime === undefined || dockerfilePath === undefined,
   ),
   refuse(
     'runtimeVersion',
     '!has(self.runtimeVersion) || has(self.runtime)',
-    'runtimeVersion is one of a runtime, which has to be named',
+    'runtimeVersion needs runtime',
     ({ runtime, runtimeVersion }) => runtimeVersion === undefined || runtime !== undefined,
   ),
   refuse(
     'maxReplicas',
     'has(self.minReplicas) == has(self.maxReplicas) && (!has(self.minReplicas) || self.minReplicas <= self.maxReplicas)',
-    'minReplicas and maxReplicas are set together, and minReplicas is not the larger one',
+    'minReplicas and maxReplicas must be set together, and minReplicas must not be the larger one',
     ({ minReplicas, maxReplicas }) =>
       (minReplicas === undefined) === (maxReplicas === undefined) && (minReplicas ?? 0) <= (maxReplicas ?? 0),
   ),
   refuse(
     'volumes',
     `self.volumes.all(v, self.volumes.exists_one(o, o.mountPath == v.mountPath) && v.mountPath != '${IDENTITY_PATH}')`,
-    `each volume has a mountPath of its own, other than ${IDENTITY_PATH}`,
+    `each volume must have its own mountPath, other than ${IDENTITY_PATH}`,
     ({ volumes }) => {
       const paths = volumes.map(({ mountPath }) => mountPath)
       return isUnique(paths) && !paths.includes(IDENTITY_PATH)
@@ -102,7 +102,7 @@ export const appRules: readonly Rule<App>[] = [
   refuse(
     'backupPolicy',
     "!has(self.backupPolicy) || self.backupPolicy.hooks.all(h, h.component == 'app')",
-    'hooks of backupPolicy name the component app, the only one',
+    'hooks of backupPolicy must name the component app, the only one',
     ({ backupPolicy }) => (backupPolicy?.hooks ?? []).every(({ component }) => component === 'app'),
   ),
 ]

@@ -11,12 +11,12 @@ export const RuntimeVersion = z
 
 const version = z.strictObject({
   version: RuntimeVersion.describe('What runtimeVersion takes'),
-  isDefault: z.boolean().optional().describe('True for the one of apps that name none'),
+  isDefault: z.boolean().optional().describe('True for the runtime version of apps that name none'),
   status: z
     .enum(['Supported', 'Deprecated', 'Ended'])
     .optional()
-    .describe('Supported if absent; what has Ended is refused to new apps'),
-  endsAt: DateTime.optional().describe('When its makers end it; unknown if absent'),
+    .describe('Supported if absent; new apps may not use an Ended one'),
+  endsAt: DateTime.optional().describe('When its makers end support; unknown if absent'),
   builderImage: ImageReference.describe('Image that code of this version is built in'),
 })
 
@@ -29,7 +29,7 @@ export const AppRuntime = defineKind({
   placement: 'cluster',
   area: 'apps',
   open: READ,
-  description: 'A language that apps are built of, with its versions.',
+  description: 'A language that apps are built with, and its versions.',
   spec: z.strictObject({
     title: DisplayName.max(64).describe('What people call it'),
     description: Description.default(''),
@@ -37,7 +37,7 @@ export const AppRuntime = defineKind({
     detects: setOf(PlainText.min(1).max(128), 20)
       .default([])
       .describe('Files by which a repository is recognised, such as package.json'),
-    defaultStartCommand: ProcessText.max(1024).default('').describe('What starts an app that says nothing else'),
+    defaultStartCommand: ProcessText.max(1024).default('').describe('Default start command of apps'),
     defaultPort: z.int().min(1).max(65_535).default(8080).describe('Port that such an app listens on'),
   }),
   status: z.object({}),

@@ -39,11 +39,11 @@ const spec = z.strictObject({
     .max(255)
     .regex(/^[A-Za-z0-9_@+.-]+(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/, 'must be a relative path of plain names')
     .optional()
-    .describe('Dockerfile to build from, below rootPath; the runtime builds it if absent'),
-  image: ImageReference.optional().describe('Image that is run, of sourceKind Image'),
+    .describe('Dockerfile to build from, below rootPath; if absent, the runtime determines the build'),
+  image: ImageReference.optional().describe('Image to run, for sourceKind Image'),
   runtime: ResourceName.optional().describe('Name of an AppRuntime; detected if absent'),
   runtimeVersion: RuntimeVersion.optional().describe('One of its versions; its default if absent'),
-  startCommand: Command.optional().describe("What a shell starts; the image's own command if absent"),
+  startCommand: Command.optional().describe("Start command, run by a shell; the image's own command if absent"),
   computePlan: ResourceName.optional().describe('Name of a ComputePlan of family App; the default one if absent'),
   replicas: replicas.default(1).describe('How many copies run, unless minReplicas and maxReplicas are set'),
   minReplicas: replicas.min(1).optional().describe('Fewest copies; with maxReplicas they follow the load'),
@@ -60,15 +60,15 @@ const spec = z.strictObject({
     .max(1024)
     .regex(/^(\/[!-~]*)?$/, 'must begin with a slash and hold no spaces')
     .default('/')
-    .describe('Path whose answer says that a copy is ready; empty asks for a connection only'),
+    .describe('Path whose answer shows that a copy is ready; if empty, a connection is enough'),
   env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
   volumes: listBy('name', AppVolumeField, 5).default([]).describe('Places for files'),
   releaseCommand: Command.optional().describe(
-    'What a shell runs once before traffic moves; its failure keeps what serves',
+    'Command that a shell runs once before a new version gets traffic; if it fails, the old version keeps serving',
   ),
   running: Running,
   registryCredential: VaultReferenceField.optional().describe(
-    'Vault secret with a dockerconfigjson, for an image that not everybody may pull',
+    'Vault secret with a dockerconfigjson, for a private image',
   ),
   managedIdentity: z
     .boolean()
@@ -79,17 +79,25 @@ const spec = z.strictObject({
   allowedCidrs: AllowedCidrs.describe(
     'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
   ),
-  httpsOnly: z.boolean().default(true).describe('Whether requests without TLS are sent on to HTTPS (by ingress-nginx)'),
+  httpsOnly: z
+    .boolean()
+    .default(true)
+    .describe('Whether requests without TLS are redirected to HTTPS (by ingress-nginx)'),
   sessionAffinity: z
     .boolean()
     .default(false)
     .describe('Whether requests of one client go to one copy: by a cookie (of ingress-nginx), else by its address'),
-  requestTimeoutSeconds: z.int().min(1).max(3600).default(60).describe('Seconds that the app has to answer a request'),
+  requestTimeoutSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .default(60)
+    .describe('Seconds within which the app must answer a request'),
   backupPolicy: BackupPolicyInSpec.optional().describe('How its volumes are backed up; not at all if absent'),
   rollback: z
     .strictObject({
-      deploymentId: Uuid.describe('Deployment whose image is to be served again'),
-      requestedAt: DateTime.describe('When that was asked for; a later time asks again'),
+      deploymentId: Uuid.describe('Deployment whose image to serve again'),
+      requestedAt: DateTime.describe('Time of the request; a later time is a new request'),
     })
     .optional()
     .describe('Serves an image that was built earlier again, without a build, until something newer is deployed'),
@@ -101,7 +109,7 @@ const spec = z.strictObject({
 const revision = z.object({
   number: z.int().describe('Counts the revisions, from 1'),
   createdAt: z.string().describe('When it was made'),
-  createdBy: z.string().optional().describe('Who asked for it; absent if that was not through REST'),
+  createdBy: z.string().optional().describe('Who requested it; absent if not through REST'),
   reason: z.string().describe('Created, Updated, RolledBack or Redeployed'),
   image: z.string().optional().describe('Image of it'),
   commit: z.string().optional().describe('Commit of it; absent if that is not known'),
@@ -134,18 +142,21 @@ export const PlatformApp = defineKind({
       .describe('Revision whose release command was run; it is not run twice for one'),
     probation: z
       .object({
-        revision: z.int().describe('Since which revision the copies are as they are'),
-        seconds: z.int().describe('How long each of them has to last before it gets requests'),
+        revision: z.int().describe('Revision since which the copies are unchanged'),
+        seconds: z.int().describe('How long each copy must run before it gets requests'),
       })
       .optional()
-      .describe('What new copies have to show; absent before the first ones'),
+      .describe('Conditions that new copies must meet; absent before the first ones'),
     served: z
       .array(z.string())
       .max(20)
       .optional()
-      .describe('Hashes of what has served: it need not prove itself again'),
+      .describe('Hashes of configurations that have served, which need not prove themselves again'),
     revisions: z.array(revision).max(20).optional().describe('The newest revisions'),
-    deployedCode: z.string().optional().describe('Hash of where the code is, and how it is built, as last deployed'),
+    deployedCode: z
+      .string()
+      .optional()
+      .describe('Hash of the location and build settings of the code, as last deployed'),
   }),
   immutable: ['clusterId', 'sourceKind'],
   rules: appRules,

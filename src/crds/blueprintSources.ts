@@ -40,26 +40,26 @@ const Repository = z
   .regex(/^[A-Za-z0-9_{}.-]+$/, 'must be the id of a repository')
 
 const spec = z.strictObject({
-  provider: z.enum(CATALOGUE_PROVIDERS).default('Git').describe('What the repository is kept by; immutable'),
-  repositoryUrl: RepositoryUrl.optional().describe('A repository that everybody may read; immutable'),
+  provider: z.enum(CATALOGUE_PROVIDERS).default('Git').describe('Type of the repository host; immutable'),
+  repositoryUrl: RepositoryUrl.optional().describe('A public repository; immutable'),
   installationId: Installation.optional().describe(
     'Deployment source of the boundary whose credentials are used, by its id or its installation; immutable',
   ),
   repositoryId: Repository.optional().describe('Repository of that source, by the id of the provider; immutable'),
   ref: BranchOrTag.default('main').describe('Branch or tag'),
-  path: FolderPath.default('/').describe('Folder of the templates, from the root on; those below it count too'),
+  path: FolderPath.default('/').describe('Folder of the templates, from the root; includes the folders below it'),
   enabled: z.boolean().default(true).describe('Whether it is read and its templates can be deployed'),
   requests: z
-    .strictObject({ syncAt: DateTime.optional().describe('When somebody last asked for it to be read at once') })
+    .strictObject({ syncAt: DateTime.optional().describe('When an immediate read was last requested') })
     .prefault({})
-    .describe('What people ask of it while it is there'),
+    .describe('Requests of people to it'),
 })
 type Spec = z.output<typeof spec>
 
 const rules: Rule<Spec>[] = [
   {
     cel: 'has(self.repositoryUrl) != (has(self.installationId) && has(self.repositoryId)) && has(self.installationId) == has(self.repositoryId)',
-    message: 'either repositoryUrl is needed, or installationId with repositoryId',
+    message: 'either repositoryUrl is required, or installationId with repositoryId',
     code: 'BAD_REQUEST',
     field: 'repositoryUrl',
     test: ({ repositoryUrl, installationId, repositoryId }) =>
@@ -82,12 +82,12 @@ export const BlueprintSource = defineKind({
   forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
   spec,
   status: resourceStatus.extend({
-    state: z.enum(CATALOGUE_STATES).optional().describe('How it stands; Pending when absent'),
+    state: z.enum(CATALOGUE_STATES).optional().describe('State of the source; Pending when absent'),
     message: z.string().max(1024).optional().describe('Why it fails, in one sentence'),
     repositoryFullName: z.string().optional().describe('Name of the repository at its provider'),
     revision: z.string().optional().describe('Commit that was read last'),
     readAt: z.string().optional().describe('Ref and path that this commit was read at'),
-    templateCount: z.int().optional().describe('Templates that it keeps'),
+    templateCount: z.int().optional().describe('Templates of the source'),
     invalidCount: z.int().optional().describe('Files that are no templates'),
     invalidTemplates: z
       .array(
@@ -101,21 +101,21 @@ export const BlueprintSource = defineKind({
                 path: z.string().describe('Where in the file, as a JSON Pointer'),
                 line: z.int().optional().describe('Its line, from 1'),
                 column: z.int().optional().describe('Its column, from 1'),
-                message: z.string().describe('The same in words'),
+                message: z.string().describe('The same as a sentence'),
               }),
             )
             .max(5)
-            .describe('What is wrong with it; the first five'),
+            .describe('Its first five problems'),
           keeps: z
             .string()
             .optional()
-            .describe('Slug of the template that it was before, which stays until the file is mended or deleted'),
+            .describe('Slug of its last valid template, which stays until the file is fixed or deleted'),
         }),
       )
       .max(INVALID_SHOWN)
       .optional()
       .describe('Files that are no templates, and why'),
-    syncedAt: z.string().optional().describe('The syncAt that was heard last'),
+    syncedAt: z.string().optional().describe('The syncAt that was last handled'),
     syncedGeneration: z.int().optional().describe('The metadata.generation that it was last read for'),
     heardDelivery: z.string().optional().describe('The push that it was last read for'),
     lastSyncAt: z.string().optional().describe('When it was last read to the end'),
@@ -124,8 +124,11 @@ export const BlueprintSource = defineKind({
       .string()
       .optional()
       .describe('Version of the Secret with the credentials that it was last read with; absent if there was none'),
-    failures: z.int().optional().describe('How often in a row it failed; absent if it did not'),
-    nextAttemptAt: z.string().optional().describe('After a failure, when it is read again if nobody asks before'),
+    failures: z.int().optional().describe('Failures in a row; absent if there are none'),
+    nextAttemptAt: z
+      .string()
+      .optional()
+      .describe('After a failure, when it is read again unless a read is requested before'),
   }),
   immutable: ['provider', 'repositoryUrl', 'installationId', 'repositoryId'],
   rules,

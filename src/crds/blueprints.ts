@@ -61,7 +61,7 @@ export const BlueprintTemplate = defineKind({
     {
       on: 'DELETE',
       cel: 'variables.isExempt || !has(oldObject.spec.sourceId)',
-      message: 'what comes from a source goes with its file in the repository, or with the source',
+      message: 'what comes from a source is deleted with its file in the repository, or with the source',
     },
   ],
   columns: [
@@ -79,55 +79,55 @@ const Collection = PlainText.max(64)
 
 const Step = z.strictObject({
   component: ComponentName.describe('Name of the component in the template'),
-  collection: Collection.describe('Collection of what is made'),
-  resourceName: PlainText.max(253).describe('Name of what is made, as REST says it'),
-  objectName: PlainText.max(253).describe('The same as the object is named'),
+  collection: Collection.describe('Collection of the resource'),
+  resourceName: PlainText.max(253).describe('Name of the resource in REST'),
+  objectName: PlainText.max(253).describe('Name of the object'),
   dependsOn: z.array(ComponentName).max(30).optional().describe('Components that must be ready before'),
   isSkipped: z.boolean().optional().describe('Whether the condition of the component was not met; false when absent'),
   retain: z.boolean().optional().describe('Whether it is kept when a later version drops it; false when absent'),
-  body: z.string().max(131_072).describe('What REST was given of it, as JSON'),
-  manifest: z.string().max(131_072).optional().describe('The spec of what is new, as JSON'),
+  body: z.string().max(131_072).describe('The body that REST received for it, as JSON'),
+  manifest: z.string().max(131_072).optional().describe('The spec of a new resource, as JSON'),
   patch: z
     .string()
     .max(131_072)
     .optional()
     .describe(
-      'What is written of the spec of what is there, as a merge patch in JSON: all that the template gives, changed or not',
+      'The changes to the spec of an existing resource, as a JSON merge patch: all fields that the template sets, changed or not',
     ),
-  value: z.string().max(65_536).optional().describe('Of a secret of a vault, what its value is made of'),
+  value: z.string().max(65_536).optional().describe('For a secret of a vault, the expression for its value'),
 })
 
 const executionSpec = z.strictObject({
   slug: ResourceName.describe('The blueprint; immutable'),
   blueprintName: PlainText.max(128).describe('Its name for people; immutable'),
   version: PlainText.max(128).describe('Its version; immutable'),
-  name: ResourceName.describe('Name of the deployment: what it makes is its own; immutable'),
-  resourceGroup: ResourceName.describe('Group that everything is made in; immutable'),
-  clusterId: Uuid.describe('Cluster for what may run on any; immutable'),
-  startedBy: PlainText.max(128).describe('Id of the principal who asked for it; immutable'),
+  name: ResourceName.describe('Name of the deployment, which owns what it creates; immutable'),
+  resourceGroup: ResourceName.describe('Group that everything is created in; immutable'),
+  clusterId: Uuid.describe('Cluster for resources that may run on any; immutable'),
+  startedBy: PlainText.max(128).describe('Id of the principal who requested it; immutable'),
   retryOf: Uuid.optional().describe('The execution that failed before; immutable'),
   takenOver: z
     .array(ComponentName)
     .max(30)
     .optional()
-    .describe('Components that the execution before had made ready; immutable'),
+    .describe('Components that were ready in the failed execution; immutable'),
   lateMark: z
     .string()
     .regex(/^[a-z0-9]{1,32}$/, 'must be up to 32 lower-case letters and digits')
     .optional()
-    .describe('What the places of values that are known later begin with; nothing when absent; immutable'),
+    .describe('Prefix of placeholders for values that are known later; none when absent; immutable'),
   parameters: mapOf(z.string().max(4096), 50).describe('Values, secret ones masked; immutable'),
   secretParameters: z
     .array(PlainText.max(64))
     .max(50)
     .optional()
     .describe('Parameters whose values are in the Secret beside it; immutable'),
-  steps: z.array(Step).min(1).max(30).describe('What is made, each after what it depends on; immutable'),
+  steps: z.array(Step).min(1).max(30).describe('The resources to create, each after those it depends on; immutable'),
   outputs: z
     .array(
       z.strictObject({
         name: PlainText.max(64).describe('Name of the output'),
-        secret: z.boolean().optional().describe('Whether only a reference is told; false when absent'),
+        secret: z.boolean().optional().describe('Whether only a reference is shown; false when absent'),
         value: z.string().max(8192).optional().describe('What it is made of'),
         component: ComponentName.optional().describe('Component whose output it is'),
         output: PlainText.max(64).optional().describe('Name of that output'),
@@ -135,7 +135,7 @@ const executionSpec = z.strictObject({
     )
     .max(50)
     .optional()
-    .describe('What is told in the end; immutable'),
+    .describe('The outputs to show at the end; immutable'),
 })
 
 /** One deployment of a blueprint. The platform writes it; everybody asks for one through REST. */
@@ -150,14 +150,14 @@ export const BlueprintExecution = defineKind({
   aggregate: false,
   description: 'One deployment of a blueprint. Its name is the id of the execution.',
   forms: { 'blueprints/read': READ },
-  writtenByPlatform: 'a deployment is asked for through REST, which checks the rights of whoever asks',
+  writtenByPlatform: 'deploy through REST, which checks the rights of the caller',
   spec: executionSpec,
   status: resourceStatus.extend({
-    state: z.enum(EXECUTION_STATES).optional().describe('How far it has come; Queued when absent'),
-    stage: z.enum(EXECUTION_STAGES).optional().describe('What is done now'),
+    state: z.enum(EXECUTION_STATES).optional().describe('Its state; Queued when absent'),
+    stage: z.enum(EXECUTION_STAGES).optional().describe('The current step'),
     message: z.string().optional().describe('Why it failed, or what it waits for, in one sentence'),
     startedAt: z.string().optional().describe('When it began'),
-    finishedAt: z.string().optional().describe('When it came to its end'),
+    finishedAt: z.string().optional().describe('When it ended'),
     steps: z
       .array(
         z.object({
@@ -176,12 +176,12 @@ export const BlueprintExecution = defineKind({
       .array(
         z.object({
           name: z.string().describe('Name of the output'),
-          value: z.string().optional().describe('What it says; absent if nothing was told of it'),
+          value: z.string().optional().describe('Its value; absent if it is not known'),
         }),
       )
       .max(50)
       .optional()
-      .describe('Outputs that are no secrets'),
+      .describe('Outputs that are not secret'),
   }),
   immutable: Object.keys(executionSpec.shape) as (keyof z.output<typeof executionSpec>)[],
   columns: [

@@ -41,14 +41,14 @@ export const Boundary = defineKind({
           .describe('User is a person, ServicePrincipal a service account'),
       })
       .optional()
-      .describe('Becomes Owner once, and counts as one until the assignment is written; nobody when absent; immutable'),
+      .describe('Becomes Owner once, and counts as Owner until the assignment is written; none when absent; immutable'),
     quota: Quota.prefault({}).describe('Limits over all resource groups together; changed by administrators'),
     tags: Tags.prefault({}),
   }),
   status: resourceStatus.extend({
-    namespace: z.string().optional().describe('Namespace where resource groups and access of the boundary stand'),
+    namespace: z.string().optional().describe('Namespace of the resource groups and access control of the boundary'),
     heldBy: HeldBy.describe(
-      'Its resource groups, as resourcegroups/<name>, the first 50: while there are any, it is not deleted',
+      'Its resource groups, as resourcegroups/<name>, at most 50: the boundary cannot be deleted while there are any',
     ),
   }),
   admission: [notWhileHeld],

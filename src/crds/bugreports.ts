@@ -28,11 +28,11 @@ export const BugReport = defineKind({
   area: 'bugreports',
   aggregate: false,
   description:
-    'What somebody found wrong with the platform, without what looked like secrets. Administrators read and close it.',
+    'A report of a problem with the platform, without what looked like secrets. Administrators read and close it.',
   spec: z.strictObject({
     title: Line.min(1).max(256).describe('What is wrong, in a line'),
     description: Explanation.min(1).max(16_384).describe('What was done, expected and seen'),
-    severity: z.enum(BUG_SEVERITIES).default('Normal').describe('How bad it is, as the reporter says'),
+    severity: z.enum(BUG_SEVERITIES).default('Normal').describe('Severity, as the reporter sees it'),
     area: PlainText.max(128).optional().describe('Part of the platform that it is about'),
     url: PlainText.max(2_048).optional().describe('Page or path where it was seen'),
     correlationId: Uuid.optional().describe('The correlationId of an answer that it is about'),
@@ -40,7 +40,7 @@ export const BugReport = defineKind({
     reportedBy: Uuid.describe('Id of the principal who reported it; immutable'),
     reportedAt: z.iso.datetime({ offset: true }).max(40).describe('When it was reported; immutable'),
     state: z.enum(BUG_STATES).default('Open').describe('Open until an administrator sets it to Closed'),
-    attachments: z.array(Attachment).max(3).default([]).describe('What was sent along'),
+    attachments: z.array(Attachment).max(3).default([]).describe('Attachments of the report'),
   }),
   // No controller looks at reports: people do.
   status: z.object({}),

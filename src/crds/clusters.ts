@@ -20,11 +20,9 @@ const subdomain = z
 
 /** A Gateway of the Gateway API, as a route names its parent (GEP-957: the section is a listener). */
 const Gateway = z.strictObject({
-  namespace: label.describe('Namespace of the Gateway, whose pods may then reach what it leads to'),
+  namespace: label.describe('Namespace of the Gateway, whose pods may reach the resources behind it'),
   name: subdomain.describe('Name of the Gateway'),
-  sectionName: subdomain
-    .optional()
-    .describe('Listener that routes belong to; every listener that takes them when absent'),
+  sectionName: subdomain.optional().describe('Listener of the routes; every listener that accepts them when absent'),
 })
 export type Gateway = z.output<typeof Gateway>
 
@@ -33,7 +31,7 @@ const JoinToken = z.strictObject({
   hash: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hexadecimal')
-    .describe('SHA-256 of the token, which only who asked for it knows'),
+    .describe('SHA-256 of the token, which only its requester knows'),
   expiresAt: DateTime.describe('Until when an agent may join with it'),
   reusable: z.boolean().describe('False: it is used up by the first agent that joins'),
 })
@@ -54,12 +52,12 @@ const Agent = z.object({
     .optional()
     .describe('When it last answered before that end; while it is connected nothing is written'),
   endpoint: z.string().optional().describe('Address of the replica of the facade that it last called'),
-  version: z.string().optional().describe('Release that the agent is of'),
+  version: z.string().optional().describe('Release of the agent'),
   kubernetesVersion: z.string().optional().describe('Version of the API server there'),
   certificateExpiresAt: z
     .string()
     .optional()
-    .describe('End of the certificate that it last showed; it renews it before'),
+    .describe('End of the certificate that it last presented; it renews it before'),
   clockSkewMilliseconds: z.int().optional().describe('How far its clock is ahead of ours'),
 })
 
@@ -83,7 +81,9 @@ export const PlatformCluster = defineKind({
     name: ResourceName.optional().describe('Name for people and commands; its id when absent; immutable'),
     displayName: DisplayName,
     labels: labels.describe('Labels for people and filters'),
-    region: PlainText.max(64).default('').describe('Where the cluster is, as resources on it show and are filtered by'),
+    region: PlainText.max(64)
+      .default('')
+      .describe('Where the cluster is; resources on it show it and can be filtered by it'),
     domain: z
       .string()
       .max(200)
@@ -102,7 +102,7 @@ export const PlatformCluster = defineKind({
       .optional()
       .describe("IngressClass of the Ingresses of resources; the cluster's default when absent"),
     gateway: Gateway.optional().describe(
-      'What leads public hosts to resources where the cluster serves HTTPRoute; else an Ingress does',
+      'Gateway for public hosts if the cluster serves HTTPRoute; otherwise an Ingress is used',
     ),
     publicPort: z
       .int()
@@ -112,9 +112,7 @@ export const PlatformCluster = defineKind({
       .describe('Port that clients of public hosts connect to, as the URLs of resources show it; 443 when absent'),
     certificateIssuer: subdomain
       .optional()
-      .describe(
-        'ClusterIssuer of cert-manager that signs for custom domains; without one nothing asks for certificates',
-      ),
+      .describe('ClusterIssuer of cert-manager for custom domains; without one no certificates are requested'),
     defaultStorageClass: StorageClassName.optional().describe(
       "StorageClass that people are offered first; the cluster's default when absent",
     ),
@@ -124,7 +122,7 @@ export const PlatformCluster = defineKind({
       .default([])
       .describe('Tokens with which an agent may join, the newest last; the platform issues them'),
     revokedAt: DateTime.optional().describe(
-      'Certificates of agents that were issued until then are refused; whoever joins later is not',
+      'Certificates of agents issued until then are refused; agents that join later are accepted',
     ),
   }),
   status: resourceStatus.extend({
@@ -151,8 +149,16 @@ export const PlatformCluster = defineKind({
   immutable: ['isPlatform', 'name'],
   rules: [
     {
+      // Without it the certificates that were revoked would be good again.
+      cel: '!has(oldSelf.revokedAt) || has(self.revokedAt)',
+      message: 'revokedAt cannot be removed: let the agent join again with a new token',
+      code: 'BAD_REQUEST',
+      field: 'revokedAt',
+      test: (next, previous) => previous.revokedAt === undefined || next.revokedAt !== undefined,
+    },
+    {
       cel: '!self.isPlatform || (!has(self.revokedAt) && size(self.joinTokens) == 0)',
-      message: 'the cluster that the platform runs on needs no agent: it has no revokedAt and no joinTokens',
+      message: 'the cluster that the platform runs on needs no agent: leave revokedAt and joinTokens out',
       code: 'cluster-is-local',
       field: 'revokedAt',
       test: ({ isPlatform, revokedAt, joinTokens }) =>

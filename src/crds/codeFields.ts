@@ -28,7 +28,7 @@ export const Command = ProcessText.min(1).max(4096)
 
 export const Pipeline = z.strictObject({
   rootPath: Folder.default('/').describe('Folder of the repository that is built'),
-  buildCommand: Command.optional().describe('What builds it; found out if absent'),
+  buildCommand: Command.optional().describe('Build tool; detected if absent'),
   builderImage: ImageReference.optional().describe('Image that it is built in; that of the runtime if absent'),
   outputPath: Relative.default('dist').describe('Where the files of a site are when it is built, below rootPath'),
   buildEnv: listBy('name', EnvironmentVariableField.omit({ secret: true, output: true }), 50)
@@ -53,7 +53,7 @@ export const codeFields = {
 /** One of source and credentials without the other leads nowhere. */
 export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSourceId?: string | undefined }> = {
   cel: '!has(self.deploymentSourceId) || has(self.repositoryUrl)',
-  message: 'deploymentSourceId is for a repository: repositoryUrl names it',
+  message: 'deploymentSourceId needs repositoryUrl',
   code: 'BAD_REQUEST',
   field: 'deploymentSourceId',
   test: ({ repositoryUrl, deploymentSourceId }) => deploymentSourceId === undefined || repositoryUrl !== undefined,
@@ -63,7 +63,7 @@ export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSo
 export const mayUseSource = (namespace: string, name?: string) =>
   `authorizer.group('delivery.freehold.dev').resource('deploymentsources').namespace(${namespace})${name === undefined ? '' : `.name(${name})`}.check('use').allowed()`
 export const notYourSource = (field: string) =>
-  `${field} names a deployment source whose credentials you may not use: that takes kernel/deployments/token at the boundary`
+  `${field} names a deployment source whose credentials you may not use: that needs kernel/deployments/token at the boundary`
 
 /** Who builds with the credentials of a source gets to see what they open. */
 export const sourceAdmission: AdmissionRule = {

@@ -36,7 +36,7 @@ export const VaultReferenceField = z.strictObject({
 const Output = z.strictObject({
   collection: z.enum(OUTPUT_COLLECTIONS).describe('Kind of the resource, as URLs of REST name it'),
   name: ResourceName.describe('Name of a resource in the same resource group'),
-  output: PlainText.max(32).describe('What to take of it, such as connectionString or publicUrl'),
+  output: PlainText.max(32).describe('Output to use, such as connectionString or publicUrl'),
 })
 
 export const EnvironmentVariableField = z.strictObject({
@@ -47,14 +47,14 @@ export const EnvironmentVariableField = z.strictObject({
       /^[A-Za-z_][A-Za-z0-9_]*$/,
       'must be letters, digits and underscores, at most 128, and not begin with a digit',
     )
-    .describe('What the process finds it under'),
+    .describe('Name of the variable'),
   value: ProcessText.max(MOST_OF_A_VALUE)
     .optional()
-    .describe('The text itself; a name of parameters in braces after a dollar sign stands for its text'),
+    .describe('The text itself; a name of parameters in braces after a dollar sign is replaced by its text'),
   secret: VaultReferenceField.optional().describe(
     'A vault secret whose value it gets; a new value restarts the component',
   ),
-  output: Output.optional().describe('Something that another resource of the group says of itself'),
+  output: Output.optional().describe('An output of another resource of the group'),
 })
 
 export const PortField = z.strictObject({
@@ -67,7 +67,7 @@ export const PortField = z.strictObject({
     )
     .describe('What the port is called, such as http'),
   port: z.int().min(1).max(65_535).describe('Number that the process listens on'),
-  protocol: z.enum(['Tcp', 'Udp']).default('Tcp').describe('Transport that is spoken there'),
+  protocol: z.enum(['Tcp', 'Udp']).default('Tcp').describe('Transport protocol'),
 })
 
 const MountField = z.strictObject({
@@ -92,7 +92,7 @@ const MountField = z.strictObject({
 const ProbeField = z.strictObject({
   kind: z
     .enum(['Http', 'Tcp', 'Exec'])
-    .describe('What is tried: a GET request, a connection, or a command in the container'),
+    .describe('Kind of probe: a GET request, a connection, or a command in the container'),
   path: z
     .string()
     .max(1024)
@@ -104,7 +104,7 @@ const ProbeField = z.strictObject({
   initialDelaySeconds: z.int().min(0).max(3600).default(0).describe('Seconds from the start until the first try'),
   periodSeconds: z.int().min(1).max(3600).default(10).describe('Seconds from one try to the next'),
   timeoutSeconds: z.int().min(1).max(3600).default(1).describe('Seconds after which a try has failed'),
-  failureThreshold: z.int().min(1).max(1000).default(3).describe('Failed tries in a row that count'),
+  failureThreshold: z.int().min(1).max(1000).default(3).describe('Failures in a row after which the probe has failed'),
 })
 
 const { storageSize: _size, storageClass: _class, ...componentSizes } = planOverrides
@@ -116,7 +116,7 @@ export const ImageReference = z
   .max(512)
   .regex(
     /^([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]{1,5})?\/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
-    'must be the reference of a container image, such as docker.io/library/nginx:1.29',
+    'must be a container image reference, such as docker.io/library/nginx:1.29',
   )
 
 export const ComponentField = z.strictObject({
@@ -132,8 +132,8 @@ export const ComponentField = z.strictObject({
   env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
   ports: listBy('name', PortField, 20).default([]).describe('Ports that others may connect to'),
   mounts: listBy('path', MountField, 10).default([]).describe('Volumes that the container sees'),
-  livenessProbe: ProbeField.optional().describe('When it fails, the container is started anew'),
-  readinessProbe: ProbeField.optional().describe('While it fails, the copy gets no requests and no rollout goes on'),
+  livenessProbe: ProbeField.optional().describe('When it fails, the container is restarted'),
+  readinessProbe: ProbeField.optional().describe('While it fails, the copy gets no requests and rollouts wait'),
   startupProbe: ProbeField.optional().describe('Until it succeeds, the other probes wait'),
   dependsOn: setOf(ComponentName, 9)
     .default([])
@@ -153,11 +153,11 @@ export const ComponentField = z.strictObject({
     .min(0)
     .max(3600)
     .default(30)
-    .describe('Seconds that the process has to end when asked to'),
+    .describe('Seconds within which the process must end when asked to'),
 })
 
 export const VolumeField = z.strictObject({
-  name: VolumeName.describe('What mounts call it'),
+  name: VolumeName.describe('Name of the volume in mounts'),
   kind: z
     .enum(['Persistent', 'Ephemeral', 'Secret'])
     .describe(
@@ -175,9 +175,9 @@ export const VolumeField = z.strictObject({
 export const BackupHookField = z.strictObject({
   component: ComponentName.describe('Component in whose copies the command runs'),
   when: z.enum(['Before', 'After']).describe('Before or after its volumes are backed up'),
-  command: Arguments.unwrap().min(1).describe('Program with its arguments; no shell is put around it'),
+  command: Arguments.unwrap().min(1).describe('Program with its arguments, run without a shell'),
   timeoutSeconds: z.int().min(1).max(3600).default(60).describe('Seconds after which it has failed'),
-  onError: z.enum(['Fail', 'Continue']).default('Fail').describe('Whether its failure is one of the backup'),
+  onError: z.enum(['Fail', 'Continue']).default('Fail').describe('Whether its failure fails the backup'),
 })
 
 export const BackupPolicyField = z.strictObject({
@@ -189,7 +189,7 @@ export const BackupPolicyField = z.strictObject({
     .min(1)
     .max(100)
     .optional()
-    .describe('Newest backups that are kept at most; all until they expire if absent'),
+    .describe('Maximum number of backups to keep, the newest; if absent, all until they expire'),
   method: z
     .enum(['Snapshot', 'FileSystem'])
     .default('Snapshot')

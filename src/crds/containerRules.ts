@@ -93,7 +93,7 @@ export const variableRules = (list: string, { volumes: hasVolumes } = { volumes:
   refuse(
     {
       cel: `${list}.map(c, has(c.env) ? c.env.map(e, has(e.value) ? size(e.value) : 0).sum() : 0).sum() <= ${MOST_OF_ALL_VALUES}`,
-      message: `values in env have at most ${MOST_OF_ALL_VALUES} characters in all`,
+      message: `values in env must have at most ${MOST_OF_ALL_VALUES} characters together`,
     },
     ({ components }) =>
       charactersOf(components.flatMap(({ env }) => env.map(({ value = '' }) => value))) <= MOST_OF_ALL_VALUES,
@@ -102,8 +102,8 @@ export const variableRules = (list: string, { volumes: hasVolumes } = { volumes:
     {
       cel: `${list}.map(c, has(c.env) ? c.env.filter(e, has(e.secret) || has(e.output)).size() : 0).sum()${hasVolumes ? ' + self.volumes.filter(v, has(v.secret)).size()' : ''} <= ${MOST_REFERENCES}`,
       message: hasVolumes
-        ? `env and volumes refer to at most ${MOST_REFERENCES} secrets and outputs in all`
-        : `env refers to at most ${MOST_REFERENCES} secrets and outputs`,
+        ? `env and volumes may refer to at most ${MOST_REFERENCES} secrets and outputs together`
+        : `env may refer to at most ${MOST_REFERENCES} secrets and outputs`,
     },
     ({ components, volumes }) =>
       present(...components.flatMap(({ env }) => env.map(({ secret, output }) => secret ?? output))) +
@@ -177,7 +177,7 @@ const componentRules: readonly Rule<Sparse>[] = [
     ofEach(
       {
         cel: `!has(c.${probe}) || (c.${probe}.kind == 'Exec' ? has(c.${probe}.command) && c.${probe}.command.size() > 0 : has(c.${probe}.port) || (has(c.ports) && c.ports.exists(p, !has(p.protocol) || p.protocol == 'Tcp')))`,
-        message: `${probe} has a command if its kind is Exec, and else a port, or its component a Tcp port`,
+        message: `${probe} needs a command if its kind is Exec, and otherwise a port, unless its component has a Tcp port`,
       },
       ({ [probe]: asked, ports }) =>
         asked === undefined ||
@@ -220,7 +220,7 @@ export const volumeRules: readonly Rule<Sparse>[] = [
     {
       cel: "self.volumes.all(v, (v.kind == 'Persistent' ? has(v.size) : !has(v.storageClass)) && (v.kind == 'Secret') == has(v.secret) && (v.kind != 'Secret' || !has(v.size)))",
       message:
-        'a Persistent volume has a size, a Secret volume a secret and nothing else, and only Persistent ones a storageClass',
+        'a Persistent volume must have a size, a Secret volume a secret and nothing else, and only Persistent ones may have a storageClass',
       field: 'volumes',
     },
     ({ volumes }) =>
@@ -234,7 +234,7 @@ export const volumeRules: readonly Rule<Sparse>[] = [
   ofBefore(
     {
       cel: "oldSelf.volumes.all(o, o.kind != 'Persistent' || self.volumes.exists(v, v.name == o.name && v.kind == 'Persistent'))",
-      message: 'a Persistent volume stays until the resource is deleted: what it holds would be lost',
+      message: 'a Persistent volume cannot be removed before the resource is deleted: its data would be lost',
     },
     ({ kind }, now) => kind !== 'Persistent' || now?.kind === 'Persistent',
   ),
@@ -293,7 +293,7 @@ export function publicTarget({
 
 export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
   cel: "!self.isPublic || self.components.exists(c, (!has(self.publicComponent) || c.name == self.publicComponent) && has(c.ports) && c.ports.exists(p, (!has(p.protocol) || p.protocol == 'Tcp') && (!has(self.publicPort) || p.port == self.publicPort)))",
-  message: 'isPublic needs a component with a Tcp port; publicComponent and publicPort name one that is there',
+  message: 'isPublic needs a component with a Tcp port; publicComponent and publicPort must name an existing one',
   code: 'BAD_REQUEST',
   field: 'isPublic',
   test: (next) => !next.isPublic || publicTarget(complete(next)) !== undefined,
@@ -311,7 +311,7 @@ export const publicComponentRule: Rule<Sparse & Pick<Public, 'publicComponent'>>
 
 export const identityRule: Rule<Sparse & { managedIdentity: boolean }> = {
   cel: `!self.managedIdentity || self.components.all(c, !has(c.mounts) || c.mounts.all(m, m.path != '${IDENTITY_PATH}'))`,
-  message: `no volume is mounted at ${IDENTITY_PATH}, where credentials of the managed identity are`,
+  message: `no volume may be mounted at ${IDENTITY_PATH}, where the credentials of the managed identity are`,
   code: 'BAD_REQUEST',
   field: 'components',
   test: ({ managedIdentity, components }) =>

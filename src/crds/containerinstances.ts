@@ -54,11 +54,11 @@ const spec = z.strictObject({
   ),
   components: listBy('name', sparse(ComponentField), 10)
     .min(1)
-    .describe('What runs: each component is one container, in as many copies as it says'),
+    .describe('What runs: each component is one container in a number of copies'),
   volumes: listBy('name', sparse(VolumeField), 10).default([]).describe('Places for files, which components mount'),
   running: Running,
   registryCredential: VaultReferenceField.optional().describe(
-    'Vault secret with a dockerconfigjson, for images that not everybody may pull',
+    'Vault secret with a dockerconfigjson, for private images',
   ),
   managedIdentity: z
     .boolean()
@@ -81,7 +81,9 @@ const spec = z.strictObject({
   backupPolicy: BackupPolicyInSpec.optional().describe('How its volumes are backed up; not at all if absent'),
   parameters: mapOf(PlainText.max(4096), 100)
     .prefault({})
-    .describe('Texts for command, args and values of env, where the name in braces after a dollar sign stands for one'),
+    .describe(
+      'Texts for command, args and values of env, where a name in braces after a dollar sign is replaced by its text',
+    ),
   restartedAt: RestartedAt,
   redeployedAt: mapOf(DateTime, 20)
     .prefault({})
@@ -132,15 +134,15 @@ const admission = referenceAdmission({
 export const containerStatus = {
   computePlan: AcceptedPlan,
   readyReplicas: ReadyReplicas,
-  replicas: z.int().default(0).describe('Copies that are asked for, of all components, whether or not they run'),
-  restartCount: z.int().default(0).describe('How often containers of the copies that run now were started again'),
+  replicas: z.int().default(0).describe('Wanted copies of all components, whether or not they run'),
+  restartCount: z.int().default(0).describe('Restarts of the containers in the current copies'),
   revision: z.int().optional().describe('Number of the newest revision; absent before the first one'),
-  revisionHash: z.string().optional().describe('Hash of what the newest revision holds, by which a change is noticed'),
+  revisionHash: z.string().optional().describe('Hash of the content of the newest revision, to detect changes'),
   partRevisions: z
     .record(z.string(), z.int())
     .optional()
-    .describe('For each component, the revision since which it is as it is'),
-  publicUrl: z.string().optional().describe('Where it answers from outside; absent if it does not'),
+    .describe('For each component, the revision since which it is unchanged'),
+  publicUrl: z.string().optional().describe('Its public URL; absent without one'),
   certificateStatus: z
     .enum(CERTIFICATE_STATES)
     .optional()
@@ -149,17 +151,17 @@ export const containerStatus = {
     .array(
       z.object({
         host: z.string().describe('Custom domain'),
-        status: z.enum(CERTIFICATE_STATES).describe('How far its certificate is'),
-        issuer: z.string().describe('ClusterIssuer that it is asked of'),
-        notBefore: z.string().optional().describe('When it began to count; absent until it is there'),
-        notAfter: z.string().optional().describe('When it ends; absent until it is there'),
-        renewsAt: z.string().optional().describe('When it is renewed; absent until it is there'),
+        status: z.enum(CERTIFICATE_STATES).describe('State of its certificate'),
+        issuer: z.string().describe('ClusterIssuer that issues it'),
+        notBefore: z.string().optional().describe('Start of its validity; absent until it is issued'),
+        notAfter: z.string().optional().describe('End of its validity; absent until it is issued'),
+        renewsAt: z.string().optional().describe('When it is renewed; absent until it is issued'),
         lastError: z.string().optional().describe('Why the last attempt failed, in one word; absent if none did'),
       }),
     )
     .optional()
     .describe('Certificates of custom domains; absent without any'),
-  publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
+  publicHost: z.string().optional().describe('Its platform host; absent if it is not public'),
   lastBackup: z
     .object({
       name: z.string().describe('Name of the Backup in the namespace of Velero'),
@@ -168,7 +170,7 @@ export const containerStatus = {
       completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
     })
     .optional()
-    .describe('The newest backup that is over; absent without a policy, and before the first one'),
+    .describe('The newest backup that has ended; absent without a policy, and before the first one'),
   restartedAt: LastRestartedAt,
   components: z
     .array(
@@ -179,7 +181,7 @@ export const containerStatus = {
       }),
     )
     .optional()
-    .describe('What is seen of each component'),
+    .describe('Observed state of each component'),
 }
 
 /** Containers that run until they are stopped: one or more components, with volumes and a public host. */

@@ -45,7 +45,7 @@ export const BoundaryCrosslink = defineKind({
       .max(1_000_000)
       .default(1)
       .describe('Version of the authority that signs for sites; one more replaces it in three steps'),
-    grantRequestedAt: DateTime.optional().describe('When a grant for a spoke was last asked for; none when absent'),
+    grantRequestedAt: DateTime.optional().describe('When a grant for a spoke was last requested; none when absent'),
   }),
   status: resourceStatus.extend({
     ca: z
@@ -53,8 +53,8 @@ export const BoundaryCrosslink = defineKind({
         version: z.int().describe('Version of the authority'),
         certificatePem: z.string().describe('Its certificate'),
         fingerprint: z.string().describe('SHA-256 of the certificate'),
-        issuedUtc: z.string().describe('From when it is good'),
-        expiresUtc: z.string().describe('Until when it is good'),
+        issuedUtc: z.string().describe('Start of its validity'),
+        expiresUtc: z.string().describe('End of its validity'),
       })
       .optional()
       .describe('The newest authority'),
@@ -75,7 +75,7 @@ export const BoundaryCrosslink = defineKind({
       })
       .optional()
       .describe("The hub's site, if it is on the platform's own cluster"),
-    signer: z.string().optional().describe('SHA-256 of what that site was given to sign with and to trust'),
+    signer: z.string().optional().describe('SHA-256 of the authority and trust that this site was given'),
     grantIssuedFor: z.string().optional().describe('The grantRequestedAt that was last answered'),
     sites: z.array(Site).optional().describe('Sites as their agents report them'),
     exposures: z.array(Exposure).optional().describe('What sites expose, as their agents report it'),
@@ -83,7 +83,7 @@ export const BoundaryCrosslink = defineKind({
   rules: [
     {
       cel: '!self.enabled || has(self.hubClusterId)',
-      message: 'hubClusterId is needed while enabled',
+      message: 'hubClusterId is required while enabled',
       code: 'CLUSTER_NOT_PROJECTED',
       field: 'hubClusterId',
       test: ({ enabled, hubClusterId }) => !enabled || hubClusterId !== undefined,

@@ -182,7 +182,7 @@ export const conditionSchema = z.object({
     .describe('True if the condition holds, False if it does not, Unknown if that is not known'),
   reason: z.string().describe('Why, as a constant, such as Available or QuotaExceeded'),
   message: z.string().describe('Why, as a sentence for people; empty if there is nothing to add'),
-  observedGeneration: z.int().optional().describe('The metadata.generation that the condition speaks of'),
+  observedGeneration: z.int().optional().describe('The metadata.generation that the condition is about'),
   lastTransitionTime: z.string().describe('When the status of the condition last changed, RFC 3339'),
 })
 
@@ -198,7 +198,7 @@ export const resourceStatus = z.object({
     .array(conditionSchema)
     .meta(mergedBy('type'))
     .optional()
-    .describe('Ready, Reconciling and Stalled, as kstatus reads them; kubectl wait asks for Ready'),
+    .describe('Ready, Reconciling and Stalled, as kstatus reads them; use Ready with kubectl wait'),
   status: z
     .string()
     .optional()
@@ -211,7 +211,7 @@ export const resourceStatus = z.object({
   serving: z
     .boolean()
     .optional()
-    .describe('Whether anything serves now; what is not ready is Degraded if so, else Failed'),
+    .describe('Whether anything serves now; if so, a resource that is not ready is Degraded, otherwise Failed'),
 })
 
 /** Columns that every reconciled kind shows first. */

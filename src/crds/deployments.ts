@@ -26,8 +26,8 @@ const spec = z.strictObject({
     .describe('Name of the resource in the same namespace; immutable'),
   strategy: z
     .enum(DEPLOYMENT_STRATEGIES)
-    .describe('Image serves one that is there, Build is built here, Reported is built elsewhere; immutable'),
-  image: ImageReference.optional().describe('What is to be served; of what is built, once it is known'),
+    .describe('Image: an existing image; Build: built by the platform; Reported: built elsewhere; immutable'),
+  image: ImageReference.optional().describe('Image to serve; for a build, once it is known'),
   branch: BranchName.optional().describe('Branch that the code is of'),
   commitSha: CommitSha.optional().describe('Commit that the code is of'),
   provider: z
@@ -46,9 +46,9 @@ const spec = z.strictObject({
     .regex(/^[a-z0-9/-]{1,180}@sha256:[0-9a-f]{64}$/, 'must be an uploaded source in the registry')
     .optional()
     .describe('Uploaded source that is built; the repository of the owner if absent'),
-  message: PlainText.max(1024).optional().describe('What whoever builds elsewhere last said'),
-  phase: Phase.optional().describe('How far it has come, as whoever builds elsewhere says; only forward'),
-  timestamp: DateTime.optional().describe('When whoever builds elsewhere said so'),
+  message: PlainText.max(1024).optional().describe('Last message of the external builder'),
+  phase: Phase.optional().describe('Phase that the external builder reports; only forward'),
+  timestamp: DateTime.optional().describe('When the external builder reported that'),
 })
 type Spec = z.output<typeof spec>
 
@@ -65,21 +65,21 @@ const rules: Rule<Spec>[] = [
   },
   {
     cel: "self.strategy == 'Reported' || !has(self.phase)",
-    message: 'phase is reported of what is built elsewhere only',
+    message: 'phase may be set only for what is built elsewhere',
     code: 'INVALID_STATE',
     field: 'phase',
     test: ({ strategy, phase }) => strategy === 'Reported' || phase === undefined,
   },
   {
     cel: "!has(self.phase) || !(self.phase in ['Deploying', 'Succeeded']) || has(self.image)",
-    message: 'image is needed from phase Deploying on',
+    message: 'image is required from phase Deploying on',
     code: 'BAD_REQUEST',
     field: 'image',
     test: ({ phase, image }) => (phase !== 'Deploying' && phase !== 'Succeeded') || image !== undefined,
   },
   {
     cel: `!has(oldSelf.phase) || (has(self.phase) && (self.phase == oldSelf.phase || ${ORDER}[self.phase] > ${ORDER}[oldSelf.phase] && ${ORDER}[oldSelf.phase] < 5))`,
-    message: 'phase must go forward, and a deployment that is over cannot be changed',
+    message: 'phase must go forward, and a deployment that has ended cannot be changed',
     code: 'INVALID_STATE',
     field: 'phase',
     test: (next, previous) =>
@@ -110,13 +110,17 @@ export const DeploymentRecord = defineKind({
   spec,
   status: resourceStatus.extend({
     number: z.int().optional().describe('Counts the deployments of the owner, from 1'),
-    stage: Phase.optional().describe('How far it has come; only forward'),
-    image: z.string().optional().describe('What is served of it; absent until it is built'),
+    stage: Phase.optional().describe('Its phase; only forward'),
+    image: z.string().optional().describe('Image that is served; absent until it is built'),
     commitSha: z.string().optional().describe('Commit that was built'),
-    lastMessage: z.string().optional().describe('What was last said of it, in one sentence'),
+    lastMessage: z.string().optional().describe('Last message about it, in one sentence'),
+    triedSince: z
+      .string()
+      .optional()
+      .describe('Since when its build is tried to be started; absent where none failed to'),
     startedAt: z.string().optional().describe('When it left the queue'),
-    finishedAt: z.string().optional().describe('When it came to its end'),
-    logLines: z.int().optional().describe('Lines of its log that were kept; absent until its build is over'),
+    finishedAt: z.string().optional().describe('When it ended'),
+    logLines: z.int().optional().describe('Stored lines of its log; absent until its build has ended'),
   }),
   immutable: ['ownerCollection', 'ownerName', 'strategy'],
   rules,
@@ -154,9 +158,10 @@ export const deployedStatus = {
       deploymentId: z.string().describe('Id of the DeploymentRecord'),
       state: z.enum(['RollingOut', 'Serving', 'Failed']).describe('How far it has come'),
       message: z.string().optional().describe('Why it failed, in one sentence'),
+      since: DateTime.optional().describe('When the resource began with it'),
     })
     .optional()
-    .describe('The deployment that is to be served; absent before the first one'),
+    .describe('The deployment to serve; absent before the first one'),
   servingDeployment: z.string().optional().describe('Id of the DeploymentRecord that is served'),
   servingImage: z.string().optional().describe('Image that is served'),
   commit: z.string().optional().describe('Commit that is served; absent if that is not known'),

@@ -104,13 +104,13 @@ export const Prose = z
 /** Words for people, of several lines. */
 export const Explanation = shownAs(SHOWN_PROSE, Prose)
 
-export const Description = Explanation.max(512).describe('What it is for, in words for people')
+export const Description = Explanation.max(512).describe('What it is for, as a text for people')
 
 /** A map of at most so many names. REST takes none of these in a body: what has one could not be changed there any more. */
 export function mapOf<Value extends z.ZodType>(value: Value, most: number): z.ZodRecord<z.ZodString, Value> {
   const isSmall = (map: object) => Object.keys(map).length <= most
   const isPlain = (map: object) => Object.keys(map).every((name) => NO_CONTROLS.test(name))
-  const plain = 'must have no control characters in its names'
+  const plain = 'must have no control characters in its keys'
   const validations = [
     { rule: "!('__proto__' in self)", message: 'must not have the name __proto__' },
     {
@@ -135,7 +135,7 @@ export const mergedBy = (key: string) => ({
 export function listBy<Value extends z.ZodType>(key: string, value: Value, most: number): z.ZodArray<Value> {
   const isUnique = (list: z.output<Value>[]) =>
     new Set(list.map((item) => (item as Record<string, unknown>)[key])).size === list.length
-  return z.array(value).max(most).refine(isUnique, `must not have one ${key} twice`).meta(mergedBy(key))
+  return z.array(value).max(most).refine(isUnique, `must not have the same ${key} twice`).meta(mergedBy(key))
 }
 
 /** A list of at most so many texts, none of them twice. */
@@ -144,23 +144,23 @@ export function setOf<Value extends z.ZodString>(value: Value, most: number): z.
   return z
     .array(value)
     .max(most)
-    .refine(isUnique, 'must not have one text twice')
+    .refine(isUnique, 'must not have the same text twice')
     .meta({ 'x-kubernetes-list-type': 'set' })
 }
 
 /** At most 50 pairs that people choose; kept in the spec and never made labels, which have narrower rules. */
 export const Tags = mapOf(PlainText.max(256), 50).describe(
-  'Pairs that people choose, at most 50, to find things by; nothing that runs depends on them',
+  'Pairs for people, at most 50, to find resources by; nothing else depends on them',
 )
 
 /** Limits over everything in a boundary or group; an absent one is unlimited. */
 export const Quota = z.strictObject({
-  cpu: QuotaCores.optional().describe('Most CPU that what runs may request together, in cores; unlimited when absent'),
+  cpu: QuotaCores.optional().describe('Maximum CPU requests of everything that runs, in cores; unlimited when absent'),
   memory: QuotaBytes.optional().describe(
-    'Most memory that what runs may request together, such as 64Gi; unlimited when absent',
+    'Maximum memory requests of everything that runs, such as 64Gi; unlimited when absent',
   ),
   storage: QuotaBytes.optional().describe(
-    'Most storage of all volumes together, those of stopped resources too; unlimited when absent',
+    'Maximum storage of all volumes, those of stopped resources included; unlimited when absent',
   ),
   resourceGroups: z.int().min(0).max(100000).optional().describe('Most resource groups; unlimited when absent'),
   resources: z.int().min(0).max(1000000).optional().describe('Most resources of all kinds; unlimited when absent'),
@@ -172,7 +172,7 @@ export const Scope = z
   .string()
   .max(SCOPE_MAX_LENGTH)
   .regex(new RegExp(SCOPE_PATTERN), 'must be a scope, such as / or /boundaries/<id>/resourcegroups/<group>')
-  .describe('Where it counts, and everywhere below: /, a boundary, a resource group or a resource; immutable')
+  .describe('Where it applies, and everywhere below: /, a boundary, a resource group or a resource; immutable')
 
 /** One e-mail address. */
 export const Email = z.string().regex(new RegExp(ADDRESS_PATTERN), 'must be an e-mail address').max(ADDRESS_MAX_LENGTH)
@@ -189,4 +189,4 @@ export const MissingSecrets = z
   .array(z.string())
   .max(20)
   .optional()
-  .describe('Secrets named by the spec that are not there or hold no client-secret; absent if there are none')
+  .describe('Secrets named by the spec that are missing or have no client-secret; absent if there are none')

@@ -16,12 +16,12 @@ export const FunctionPath = z
   )
 
 export const TriggerField = z.strictObject({
-  name: ResourceName.describe('What the trigger is called in the function'),
+  name: ResourceName.describe('Name of the trigger in the function'),
   kind: z.enum(['Http', 'Timer']).describe('Http is called by requests to a path, Timer at times'),
   path: FunctionPath.optional().describe(
     'Of an Http trigger: it serves this path and all below it, unless another function of the namespace serves a longer one',
   ),
-  methods: setOf(z.string().regex(new RegExp(`^(${HTTP_METHODS.join('|')})$`), 'must be a method of HTTP'), 7)
+  methods: setOf(z.string().regex(new RegExp(`^(${HTTP_METHODS.join('|')})$`), 'must be an HTTP method'), 7)
     .default(['GET', 'POST'])
     .describe('Methods that an Http trigger takes; GET and POST if absent'),
   authLevel: z

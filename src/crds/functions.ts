@@ -45,7 +45,7 @@ export const FunctionNamespace = defineKind({
   actions: 'functions',
   sized: 'Function',
   hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
-  description: 'Functions that share a runtime, a public host and a bound for requests at once.',
+  description: 'Functions that share a runtime, a public host and a limit for simultaneous requests.',
   spec: z.strictObject({
     clusterId: ClusterId,
     runtime: z.enum(FUNCTION_RUNTIME_NAMES).describe('What its functions are written in; immutable'),
@@ -64,7 +64,7 @@ export const FunctionNamespace = defineKind({
       .min(1)
       .max(1000)
       .default(50)
-      .describe('Most requests that its functions serve at once, all together'),
+      .describe('Maximum number of requests that all its functions serve at once'),
     managedIdentity: z
       .boolean()
       .default(false)
@@ -85,10 +85,10 @@ export const FunctionNamespace = defineKind({
       .string()
       .optional()
       .describe('Secret with the credentials of its identity, which its functions mount; absent without one'),
-    publicHost: z.string().optional().describe('Host of its own that it holds; absent if it is not public'),
-    scope: z.string().optional().describe('Its scope, at which callers of its functions are asked for rights'),
+    publicHost: z.string().optional().describe('Its platform host; absent if it is not public'),
+    scope: z.string().optional().describe('Its scope, at which the rights of callers are checked'),
     hosts: z.array(z.string()).optional().describe('All hosts that it answers under, its own first'),
-    publicUrl: z.string().optional().describe('Where it answers from outside; absent if it does not'),
+    publicUrl: z.string().optional().describe('Its public URL; absent without one'),
     certificateStatus: z
       .enum(CERTIFICATE_STATES)
       .optional()
@@ -133,24 +133,24 @@ const spec = z.strictObject({
       /^[A-Za-z0-9_][A-Za-z0-9_./-]*$/,
       'must be a file of the source, and after a dot what it exports, such as index.handler',
     )
-    .describe('What is called: a file of the source, and what it exports after a dot; its default export if absent'),
+    .describe('Handler: a file of the source, and an export after a dot; the default export if absent'),
   image: ImageReference.optional().describe(
-    'Image that serves the function on port 8080 in place of what is built of its source; set by administrators',
+    'Image that serves the function on port 8080 instead of the built one; set by administrators',
   ),
-  source: SourceField.optional().describe('What was uploaded last; written by the platform'),
+  source: SourceField.optional().describe('The last upload; written by the platform'),
   computePlan: ResourceName.optional().describe(
     'Name of a ComputePlan of family Function; that of the namespace if absent',
   ),
-  env: Environment.describe('Environment variables; they come before those of the namespace with the same name'),
+  env: Environment.describe('Environment variables; they override those of the namespace with the same name'),
   timeoutSeconds: z.int().min(1).max(900).default(30).describe('Seconds that a call may take, its waiting included'),
   concurrency: z.int().min(1).max(100).default(10).describe('Requests that one copy serves at once'),
-  minReplicas: z.int().min(0).max(20).default(0).describe('Copies that run also while nobody calls'),
+  minReplicas: z.int().min(0).max(20).default(0).describe('Copies that run even without calls'),
   maxReplicas: z.int().min(1).max(50).default(5).describe('Most copies'),
   idleSeconds: z.int().min(10).max(3600).default(120).describe('Seconds without a call after which copies stop'),
   triggers: listBy('name', TriggerInSpec as z.ZodType<z.input<typeof TriggerField>, z.input<typeof TriggerField>>, 10)
     .optional()
-    .describe('What calls it; requests to a path of its name if absent'),
-  enabled: z.boolean().default(true).describe('False answers no call and stops all copies'),
+    .describe('Triggers; requests to a path of its name if absent'),
+  enabled: z.boolean().default(true).describe('False refuses all calls and stops all copies'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -178,7 +178,7 @@ export const ServerlessFunction = defineKind({
     computePlan: AcceptedPlan,
     readyReplicas: ReadyReplicas,
     desiredReplicas: z.int().optional().describe('Copies that its calls need now; written by the activator'),
-    replicas: z.int().default(0).describe('Copies that are asked for'),
+    replicas: z.int().default(0).describe('Wanted copies'),
     copies: z
       .array(z.string())
       .optional()
@@ -221,6 +221,10 @@ export const ServerlessFunction = defineKind({
     buildStatus: z.enum(BUILD_STATES).optional().describe('How far the build of the last source has come'),
     builtHash: z.string().optional().describe('Hash of the source that the image was built of'),
     lastDeploymentId: z.string().optional().describe('The last deployment; absent before the first'),
+    deployedSource: z
+      .string()
+      .optional()
+      .describe('The deployment of the last source that was uploaded, also when it is kept no longer'),
     ...deployedStatus,
   }),
   immutable: ['namespaceName', 'functionName'],

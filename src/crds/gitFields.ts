@@ -28,4 +28,4 @@ export const RepositoryName = named(REPOSITORY)
 export const CommitSha = z
   .string()
   .max(64)
-  .regex(/^[0-9a-f]{7,64}$/, 'must be the hash of a commit, 7 to 64 hexadecimal digits')
+  .regex(/^[0-9a-f]{7,64}$/, 'must be a commit hash of 7 to 64 hexadecimal digits')

@@ -13,7 +13,7 @@ export const HeldBy = z.array(z.string().max(320)).max(HELD_SHOWN).optional()
 export const notWhileHeld: AdmissionRule = {
   on: 'DELETE',
   cel: 'variables.isPlatform || size(oldObject.?status.?heldBy.orValue([])) == 0',
-  message: 'it holds what is to be kept: status.heldBy names it; take the protection off or delete that first',
+  message: 'it holds protected resources, named in status.heldBy: remove the protection, or delete them first',
   messageCel:
-    "'\"' + oldObject.metadata.name + '\" holds what is to be kept: ' + oldObject.?status.?heldBy.orValue([]).join(', ') + '. Take the protection off, or delete that first'",
+    "'\"' + oldObject.metadata.name + '\" holds protected resources: ' + oldObject.?status.?heldBy.orValue([]).join(', ') + '. Remove the protection, or delete them first'",
 }

@@ -27,7 +27,7 @@ export const PlatformUser = defineKind({
   spec: z.strictObject({
     userName: PlainText.min(1)
       .max(128)
-      .describe('What the person signs in with, without regard to case; one that two people have signs in neither'),
+      .describe('Sign-in name, case-insensitive; a name that two people have signs in neither'),
     email: Email.optional().describe('E-mail address; signs in too, where only one person has it'),
     emailVerified: z
       .boolean()
@@ -36,7 +36,7 @@ export const PlatformUser = defineKind({
     firstName: PersonName.optional().describe('Given name, as tokens say it'),
     lastName: PersonName.optional().describe('Family name, as tokens say it'),
     displayName: DisplayName.optional().describe(
-      'What people see; when absent first and last name, else the user name',
+      'Name that others see; when absent, first and last name, or else the user name',
     ),
     isEnabled: z
       .boolean()
@@ -82,7 +82,7 @@ export const PlatformClient = defineKind({
   area: 'identity',
   aggregate: false,
   description:
-    'A service account. Its name is a uuid and is client id, principalId and subject at once; its secret lies in a Secret.',
+    'A service account. Its name is a uuid and is client id, principalId and subject at once; its secret is in a Secret.',
   spec: z.strictObject({
     displayName: DisplayName,
     description: Description.default(''),

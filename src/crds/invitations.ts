@@ -28,9 +28,7 @@ export const MemberInvitation = defineKind({
     scope: Scope,
     scopeIncarnation: PlainText.max(64)
       .optional()
-      .describe(
-        'Which life of the object at the scope is meant, so that one made anew inherits no invitation; immutable',
-      ),
+      .describe('Incarnation of the object at the scope, so that a recreated one inherits no invitation; immutable'),
     tenantId: PlainText.max(64)
       .optional()
       .describe(
@@ -39,24 +37,22 @@ export const MemberInvitation = defineKind({
     invitedBy: Uuid.describe('Id of the principal who invited; immutable'),
     invitedByName: PlainText.max(256)
       .optional()
-      .describe('What the mail calls the inviter; "An administrator" when absent'),
+      .describe('Name of the inviter in the mail; "An administrator" when absent'),
     hasAccount: z
       .boolean()
-      .describe('Whether the address had an account when the invitation was last sent; else one is made'),
+      .describe('Whether the address had an account when the invitation was last sent; otherwise one is created'),
     accountId: Uuid.optional().describe(
-      'Id of the account that is made, chosen before so that a second try meets it; immutable',
+      'Id of the account to create, chosen in advance so that a retry finds it; immutable',
     ),
-    message: Explanation.max(1000).optional().describe('Words of the inviter, which the mail shows'),
+    message: Explanation.max(1000).optional().describe('Message of the inviter, shown in the mail'),
     firstName: PersonName.optional().describe('Given name of the invited person'),
     lastName: PersonName.optional().describe('Family name of the invited person'),
-    expiresAt: DateTime.describe('From then on the link cannot be used, and the state becomes Expired'),
+    expiresAt: DateTime.describe('When the link expires, and the state becomes Expired'),
     tokenHash: Sha256.describe('SHA-256 of the token in the link, in hex; another one with each resend'),
     state: z
       .enum(INVITATION_STATES)
       .default('Pending')
-      .describe(
-        'Pending; AwaitingLogin once an account was made; Accepted with the role; Revoked when taken back; Expired',
-      ),
+      .describe('Pending; AwaitingLogin once an account was created; Accepted with the role; Revoked; Expired'),
     resendCount: z.int().min(0).max(10000).default(0).describe('How often it was sent again'),
     lastSentAt: DateTime.optional().describe('When it was last sent'),
     acceptedAt: DateTime.optional().describe('When it was accepted; absent until then'),
@@ -65,7 +61,7 @@ export const MemberInvitation = defineKind({
     expiryAnswered: z
       .boolean()
       .default(false)
-      .describe('Whether the invited person was told of the expiry once; later calls are told of the state'),
+      .describe('Whether the invited person was told once that it expired; later calls get the state'),
   }),
   status: resourceStatus,
   immutable: ['email', 'roleDefinitionName', 'scope', 'scopeIncarnation', 'tenantId', 'invitedBy', 'accountId'],

@@ -105,14 +105,14 @@ const rules: Rule<Spec>[] = [
   }),
   {
     cel: `self.env.map(name, size(self.env[name])).sum() <= ${MOST_OF_ALL_VALUES}`,
-    message: `values in env have at most ${MOST_OF_ALL_VALUES} characters in all`,
+    message: `values in env must have at most ${MOST_OF_ALL_VALUES} characters together`,
     code: 'BAD_REQUEST',
     field: 'env',
     test: ({ env }) => charactersOf(Object.values(env)) <= MOST_OF_ALL_VALUES,
   },
   {
     cel: `self.env.filter(name, self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')).size() <= ${MOST_REFERENCES}`,
-    message: `env refers to at most ${MOST_REFERENCES} vault secrets`,
+    message: `env may refer to at most ${MOST_REFERENCES} vault secrets`,
     code: 'BAD_REQUEST',
     field: 'env',
     test: ({ env }) =>
@@ -136,7 +136,7 @@ export const PlatformJob = defineKind({
   spec,
   status: resourceStatus.extend({
     state: z.enum(JOB_STATES).optional().describe('Pending, Running, then Succeeded, Failed or TimedOut; never back'),
-    jobUid: z.string().optional().describe('uid of the batch/v1 Job, once it was made: it is never made twice'),
+    jobUid: z.string().optional().describe('uid of the batch/v1 Job once it exists: it is never created twice'),
     pod: z.string().optional().describe('Name of the pod of the last run'),
     startedAt: z.string().optional().describe('When its first container started'),
     completedAt: z.string().optional().describe('When it ended, well or not'),

@@ -61,9 +61,9 @@ const RequiredValue = z.strictObject({
   key: ValueKey.describe('Path in the values of the chart, in dots'),
   title: DisplayName,
   type: z.enum(['String', 'Integer', 'Boolean']).optional().describe('What the chart takes there; String if absent'),
-  isSecret: z.boolean().optional().describe('True: no answer ever holds it; false if absent'),
-  description: Line.max(512).optional().describe('What it is for; nothing is said if absent'),
-  default: PlainText.max(1024).optional().describe('What counts when nobody sets it; needed from somebody when absent'),
+  isSecret: z.boolean().optional().describe('True: never shown in answers; false if absent'),
+  description: Line.max(512).optional().describe('What it is for; none if absent'),
+  default: PlainText.max(1024).optional().describe('Default value; must be set by an administrator when absent'),
 })
 export type RequiredValue = z.output<typeof RequiredValue>
 
@@ -93,7 +93,7 @@ export const PlatformComponent = defineKind({
   area: 'lifecycle',
   aggregate: false,
   description:
-    'A part that the platform runs with: a module of its own, a chart of others, its definitions. Installs and rollouts set its version; Flux carries it out.',
+    'A component of the platform: one of its modules, a third-party chart, or its definitions. Installs and rollouts set its version; Flux carries it out.',
   platformForms: { 'lifecycle/view': READ },
   spec: z.strictObject({
     title: DisplayName,
@@ -107,39 +107,39 @@ export const PlatformComponent = defineKind({
     version: Version.optional().describe(
       'Version of the chart that Flux is to install; written by installs and rollouts. Absent: Flux does nothing, whatever runs',
     ),
-    requestedAt: DateTime.optional().describe('When Flux was last asked to try again with the same version'),
-    refreshRequestedAt: DateTime.optional().describe('When somebody last asked for the release feed to be read'),
+    requestedAt: DateTime.optional().describe('When Flux was last asked to retry the same version'),
+    refreshRequestedAt: DateTime.optional().describe('When a read of the release feed was last requested'),
     dependsOn: listBy(
       'name',
       z.strictObject({
-        name: ResourceName.describe('Component that must be there first'),
-        constraint: Constraint.optional().describe('Versions of it that do, such as >=1.15.0 <2; all when absent'),
+        name: ResourceName.describe('Component that must be installed first'),
+        constraint: Constraint.optional().describe('Accepted versions of it, such as >=1.15.0 <2; all when absent'),
       }),
       20,
     )
       .default([])
       .describe('Components that must be ready before this one is installed'),
-    isManualUpgrade: z.boolean().default(false).describe('True: no rollout upgrades it; people do'),
+    isManualUpgrade: z.boolean().default(false).describe('True: no rollout upgrades it, only people'),
     migratesDatabase: z
       .boolean()
       .default(false)
       .describe('True: its upgrades change a database in a way that no older version reads'),
-    crds: setOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions that its chart brings'),
+    crds: setOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions in its chart'),
     // Without a rule: CEL has no type for what may hold anything.
     values: z
       .record(z.string(), z.unknown())
       .refine((values) => Object.keys(values).length <= 50, 'must have at most 50 names')
       .meta({ maxProperties: 50 })
       .default({})
-      .describe('Values of the chart that are no secrets and need nobody to choose them'),
+      .describe('Fixed values of the chart, without secrets'),
     required: listBy('key', RequiredValue, 30)
       .default([])
-      .describe('Values that whoever installs it gives; they are kept in the Secret install-configuration'),
+      .describe('Values that an administrator sets; they are kept in the Secret install-configuration'),
     workloads: z
       .array(Workload)
       .max(20)
       .default([])
-      .describe('What is looked at to tell its health and the version that runs'),
+      .describe('Workloads that determine its health and running version'),
   }),
   status: resourceStatus.extend({
     state: z
@@ -154,8 +154,8 @@ export const PlatformComponent = defineKind({
       .describe('Whether it runs outside the cluster, as `npm run up` starts Freehold itself; absent: it does not'),
     rollout: z
       .object({
-        version: z.string().describe('Version that Flux was told'),
-        requestedAt: z.string().optional().describe('The requestedAt that Flux was told'),
+        version: z.string().describe('Version that was handed to Flux'),
+        requestedAt: z.string().optional().describe('The requestedAt that was handed to Flux'),
         state: z.enum(ROLLOUT_STATES).describe('Applying; Ready once it is installed and healthy; Failed'),
         message: z.string().max(1024).optional().describe('Why it is not ready, as a sentence'),
         isInstalled: z.boolean().describe('Whether Helm is done with it; its workloads may not be ready yet'),
@@ -166,7 +166,7 @@ export const PlatformComponent = defineKind({
           .describe('Since when all workloads of it are ready; absent while one is not'),
       })
       .optional()
-      .describe('How far Flux has come with the version of the spec'),
+      .describe('Progress of Flux with the version of the spec'),
     hasDrift: z.boolean().optional().describe('Whether Flux sees objects that somebody changed by hand'),
     digest: z.string().optional().describe('Digest of the chart that is installed'),
     configDigest: z.string().optional().describe('Digest of the values that are installed'),
@@ -184,7 +184,7 @@ export const PlatformComponent = defineKind({
         isUnreachable: z.boolean().optional().describe('Whether that was because the registry did not answer'),
       })
       .optional()
-      .describe('What is known of its releases'),
+      .describe('State of its release feed'),
   }),
   immutable: ['kind'],
   rules: [
@@ -200,7 +200,7 @@ export const PlatformComponent = defineKind({
     {
       on: 'DELETE',
       cel: '!has(oldObject.spec.version)',
-      message: 'the component is installed: remove spec.version first, and its deletion then uninstalls its chart',
+      message: 'the component is installed: remove spec.version first; deleting it then uninstalls its chart',
     },
   ],
   columns: [
@@ -281,17 +281,19 @@ export const ComponentInstall = defineKind({
     kind: z
       .enum(INSTALL_KINDS)
       .default('Install')
-      .describe('Install brings what is not there; Repair installs the same version again; immutable'),
+      .describe('Install installs a missing component; Repair installs the same version again; immutable'),
     version: Version.optional().describe(
       'Version that is installed; the newest, or of a Repair the same, when absent; immutable',
     ),
-    startedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it; immutable'),
+    startedBy: PlainText.max(128).optional().describe('Id of the principal who requested it; immutable'),
     requests: z
       .strictObject({
-        resumeAt: DateTime.optional().describe('When somebody last asked to go on; heard while it is Paused or Failed'),
+        resumeAt: DateTime.optional().describe(
+          'When a resume was last requested; it takes effect while Paused or Failed',
+        ),
       })
       .prefault({})
-      .describe('What people ask of it while it is there'),
+      .describe('Requests of people to it'),
   }),
   status: resourceStatus.extend({
     state: z.enum(INSTALL_STATES).optional().describe('Queued, Running, Paused, Succeeded or Failed'),
@@ -304,7 +306,11 @@ export const ComponentInstall = defineKind({
     reason: z.enum(STALLED_REASONS).optional().describe('The same as a constant; absent unless it is Paused or Failed'),
     startedAt: z.string().optional().describe('When it began'),
     finishedAt: z.string().optional().describe('When it ended'),
-    resumedAt: z.string().optional().describe('The resumeAt that it last heard'),
+    resumedAt: z.string().optional().describe('The resumeAt that it last handled'),
+    requestedAt: z
+      .string()
+      .optional()
+      .describe('When Flux was asked to try a version again that it had failed to install before'),
     steps: z
       .array(
         z.object({

@@ -57,7 +57,7 @@ export const ManagedIdentity = defineKind({
     },
     {
       cel: '!self.mounted || oldSelf.mounted || self.secretVersion > oldSelf.secretVersion',
-      message: 'mounted needs new credentials, since nobody may read those before: secretVersion must grow with it',
+      message: 'mounted needs new credentials, because nobody may read the old ones: secretVersion must grow with it',
       code: 'BAD_REQUEST',
       field: 'mounted',
       test: (next, previous) => !next.mounted || previous.mounted || next.secretVersion > previous.secretVersion,

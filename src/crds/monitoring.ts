@@ -4,9 +4,9 @@ import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns, WRITE }
 import { DateTime, Line, mapOf, PlainText, Prose } from './fields.ts'
 
 const Told = z.strictObject({
-  times: z.int().min(0).max(2_147_483_647).describe('How often it was told of as Firing'),
-  lastAt: DateTime.describe('When it was last told of'),
-  resolvedAt: DateTime.optional().describe('When it was first told of as Resolved; absent while it is Firing'),
+  times: z.int().min(0).max(2_147_483_647).describe('How often it was reported as Firing'),
+  lastAt: DateTime.describe('When it was last reported'),
+  resolvedAt: DateTime.optional().describe('When it was first reported as Resolved; absent while it is Firing'),
 })
 
 /** Something that a person should know of, as whatever watches the platform told of it. */
@@ -21,11 +21,11 @@ export const PlatformAlert = defineKind({
   aggregate: false,
   spansGroups: true,
   description:
-    'Something that a person should know of. It stands in the namespace of the boundary that it is about, else in freehold-system, and goes 30 days after it was resolved.',
+    'An alert for people. It is in the namespace of the boundary that it is about, or else in freehold-system, and is deleted 30 days after it was resolved.',
   forms: { 'monitoring/read': READ, 'monitoring/platform/alerts/write': WRITE },
   platformForms: { 'monitoring/platform/read': READ, 'monitoring/platform/alerts/write': WRITE },
   spec: z.strictObject({
-    alertId: PlainText.min(1).max(256).describe('What whoever tells of it calls it; immutable'),
+    alertId: PlainText.min(1).max(256).describe('Id that the sender gives it; immutable'),
     title: Line.min(1).max(256).describe('What is wrong, in a line'),
     subject: PlainText.max(512).default('').describe('What it is about, in a line'),
     detail: Prose.max(8192).default('').describe('What was seen, and what to do'),
@@ -34,7 +34,7 @@ export const PlatformAlert = defineKind({
       .min(0)
       .max(ALERT_LEVEL_MAX)
       .describe(`How bad it is: ${ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')}`),
-    status: z.enum(ALERT_STATES).default('Firing').describe('Firing until it is over, then Resolved'),
+    status: z.enum(ALERT_STATES).default('Firing').describe('Firing, or Resolved once it has ended'),
     resourceType: PlainText.max(64).default('').describe('Collection of the resource, such as apps; immutable'),
     resourceName: PlainText.max(253).default('').describe('Name of the resource; immutable'),
     metadata: mapOf(PlainText.max(1024), 50)
@@ -42,7 +42,7 @@ export const PlatformAlert = defineKind({
       .describe(
         'Pairs, at most 50. resourceGroup names the group of the resource; runbookUrl where to read what to do',
       ),
-    told: Told.optional().describe('What REST was told, which the platform writes; leave it out with kubectl'),
+    told: Told.optional().describe('Reports received through REST; written by the platform, leave it out with kubectl'),
   }),
   status: resourceStatus.extend({
     firstSeenAt: z.string().optional().describe('When it was first seen'),

@@ -15,8 +15,7 @@ export const NameClaim = defineKind({
   name: 'free',
   area: 'nameclaims',
   aggregate: false,
-  writtenByPlatform:
-    'it claims the names of what asks for them, and a name claimed by hand would be taken from everybody',
+  writtenByPlatform: 'the platform claims names for resources; a name claimed by hand would be lost to everybody',
   description: 'A platform-wide name (a host, a vault, a storage account) and the resource that holds it.',
   spec: z.strictObject({
     type: z
@@ -31,7 +30,7 @@ export const NameClaim = defineKind({
         namespace: PlainText.max(63).describe('Namespace that the resource stands in'),
         name: PlainText.max(63).describe('Name of the resource'),
         incarnation: PlainText.max(64).describe(
-          'Which life of the resource has it, so that one made anew does not inherit the name',
+          'Incarnation of the resource, so that a recreated one does not inherit the name',
         ),
       })
       .describe('The resource that has the name; immutable'),

@@ -50,7 +50,7 @@ export const ObjectStorageAccount = defineKind({
   spec: z.strictObject({
     clusterId: ClusterId,
     quotaBytes: QuotaBytes.optional().describe(
-      'Most bytes over all buckets, at least 1 GiB; needs a store with quotas; unlimited when absent',
+      'Maximum bytes in all buckets, at least 1 GiB; needs a store with quotas; unlimited when absent',
     ),
     quotaObjects: z
       .int()
@@ -66,11 +66,11 @@ export const ObjectStorageAccount = defineKind({
     defaultVersioning: z
       .enum(['Off', 'Enabled'])
       .default('Off')
-      .describe('For buckets that do not say: Enabled keeps former versions of objects, Off does not'),
+      .describe('Default of buckets: Enabled keeps former versions of objects, Off does not'),
     auditEnabled: z
       .boolean()
       .default(true)
-      .describe("Whether requests to its buckets can be looked up; the store's log is kept either way"),
+      .describe("Whether requests to its buckets can be queried; the store's log is kept either way"),
     deletionProtection: DeletionProtection,
     tags: Tags.prefault({}),
   }),
@@ -95,7 +95,7 @@ export const ObjectStorageAccount = defineKind({
       )
       .optional()
       .describe(
-        'What the buckets of the account are and were called at the endpoint, for the audit; at most 200 former',
+        'Current and former names of the buckets of the account at the endpoint, for the audit; at most 200 former ones',
       ),
     history: z
       .array(
@@ -208,7 +208,7 @@ const bucketSpec = z.strictObject({
   forceDelete: z
     .boolean()
     .default(false)
-    .describe('True has a deletion take the objects along; otherwise it waits until the bucket is empty'),
+    .describe('True lets a deletion delete the objects too; otherwise it waits until the bucket is empty'),
   tags: Tags.prefault({}),
 })
 type BucketSpec = z.output<typeof bucketSpec>
@@ -271,9 +271,9 @@ export type AccountBucket = ObjectOf<typeof AccountBucket>
 const keySpec = z.strictObject({
   accountName: AccountName,
   managedIdentityId: Uuid.optional().describe(
-    'Id of the managed identity that owns the key, and with which it goes; the account when absent; immutable',
+    'Id of the managed identity that owns the key, which is deleted with it; the account when absent; immutable',
   ),
-  description: Line.max(128).optional().describe('What it is for, in words for people'),
+  description: Line.max(128).optional().describe('What it is for, as a text for people'),
   permission: z
     .enum(KEY_PERMISSIONS)
     .default('ReadWrite')
@@ -295,7 +295,7 @@ const keySpec = z.strictObject({
     .boolean()
     .default(false)
     .describe('True for a session, which needs expiresAt and is removed then; immutable'),
-  expiresAt: DateTime.optional().describe('From then on the key is refused; never when absent; immutable'),
+  expiresAt: DateTime.optional().describe('When the key expires; never when absent; immutable'),
 })
 type KeySpec = z.output<typeof keySpec>
 
@@ -310,7 +310,7 @@ const keyRules: Rule<KeySpec>[] = [
   {
     // It would go into patterns of the store's policies, where these stand for other characters.
     cel: "!has(self.prefix) || !self.prefix.matches('[*?$]')",
-    message: 'prefix must not hold *, ? or $',
+    message: 'prefix must not contain *, ? or $',
     code: 'BAD_REQUEST',
     field: 'prefix',
     test: (next) => next.prefix === undefined || !/[*?$]/.test(next.prefix),

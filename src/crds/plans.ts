@@ -14,7 +14,7 @@ export const ComputePlan = defineKind({
   shortNames: ['cplan'],
   placement: 'cluster',
   area: 'plans',
-  description: 'Requests, limits, storage and replicas that a resource takes by naming the plan.',
+  description: 'Requests, limits, storage and replicas of the resources that name the plan.',
   spec: z.strictObject({
     family: z
       .enum(PLAN_FAMILIES)
@@ -39,7 +39,7 @@ export const ComputePlan = defineKind({
     deprecated: z
       .boolean()
       .default(false)
-      .describe('True keeps the plan for resources that have it; REST refuses it to all others'),
+      .describe('True limits the plan to resources that already have it; REST refuses it to all others'),
     extras: mapOf(PlainText.max(256), 32)
       .prefault({})
       .describe(
@@ -60,7 +60,7 @@ export const ComputePlan = defineKind({
     ...boundsRules,
     {
       cel: '!self.isDefault || !self.deprecated',
-      message: 'a deprecated plan cannot be the default: new resources would be refused it',
+      message: 'a deprecated plan cannot be the default: new resources may not use it',
       code: 'BAD_REQUEST',
       field: 'deprecated',
       test: ({ isDefault, deprecated }) => !isDefault || !deprecated,

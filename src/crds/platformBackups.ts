@@ -70,7 +70,7 @@ const schedule = z.strictObject({
     .max(87_600)
     .default(720)
     .describe('Hours that a backup is kept, from 1 to 87600; of backups that are taken from then on'),
-  paused: z.boolean().default(false).describe('True: none are taken by the clock'),
+  paused: z.boolean().default(false).describe('True: no scheduled backups are taken'),
 })
 export type BackupSchedule = z.output<typeof schedule>
 
@@ -96,14 +96,14 @@ export const PlatformBackupSettings = defineKind({
   spec: z.strictObject({
     schedule: schedule.prefault({}).describe('When, and for how long'),
     target: BackupTarget.optional().describe(
-      "Where to: it becomes Velero's default BackupStorageLocation. What Velero was installed with when absent",
+      "Target, which becomes Velero's default BackupStorageLocation; when absent, the one that Velero was installed with",
     ),
     suspendedArchives: z
       .array(suspendedArchive)
       .max(50)
       .default([])
       .describe(
-        'Databases whose log is not archived, so that it does not fill their disks; who takes one away resumes it',
+        'Databases whose archive is suspended, so that the log does not fill their disks; removing one resumes it',
       ),
   }),
   status: resourceStatus.extend({

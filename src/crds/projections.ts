@@ -43,7 +43,9 @@ export const BoundaryProjection = defineKind({
             .array(z.string().max(253))
             .max(HELD_SHOWN)
             .optional()
-            .describe('Volume claims there that deleted resources left on purpose: they hold the group; at most 50'),
+            .describe(
+              'Volume claims there that were kept when resources were deleted: the group cannot be deleted while there are any; at most 50',
+            ),
         }),
       )
       .optional()

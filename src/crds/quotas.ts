@@ -15,8 +15,8 @@ export const QuotaLedger = defineKind({
   name: 'free',
   area: 'quotas',
   aggregate: false,
-  writtenByPlatform: 'it counts what each resource was granted, and nothing is granted by what is written by hand',
-  description: 'What the resources of a boundary were granted of its quotas and of those of its groups.',
+  writtenByPlatform: 'it records what each resource was granted; writing it by hand grants nothing',
+  description: 'What the resources of a boundary were granted from its quotas and those of its groups.',
   spec: z.strictObject({
     grants: z
       .record(

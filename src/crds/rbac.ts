@@ -27,17 +27,15 @@ const DataActionPatterns = actionPatterns('data')
 const ScopeIncarnation = PlainText.max(64)
   .optional()
   .describe(
-    'Which life of the object at the scope is meant, so that one made anew inherits nothing; the present one when absent; immutable',
+    'Incarnation of the object at the scope, so that a recreated one inherits nothing; the current one when absent; immutable',
   )
 
 /** A trust without one counts for every life: the controller writes none down for it. */
 const BoundaryIncarnation = ScopeIncarnation.unwrap()
   .optional()
-  .describe('Which life of that boundary is meant, so that one made anew inherits nothing; any when absent; immutable')
+  .describe('Incarnation of that boundary, so that a recreated one inherits nothing; any when absent; immutable')
 
-const ExpiresAt = DateTime.optional().describe(
-  'From then on it counts no more and is removed; it never ends when absent',
-)
+const ExpiresAt = DateTime.optional().describe('When it ends and is removed; it never ends when absent')
 
 /** What a role allows. Built-in ones are installed with the platform. */
 export const RoleDefinition = defineKind({
@@ -223,7 +221,7 @@ export const JitRequest = defineKind({
   name: 'uuid',
   area: 'rbac',
   aggregate: false,
-  description: 'A request for a role for a while. Grants nothing itself: its approval writes a RoleAssignment.',
+  description: 'A request for a role for a limited time. Grants nothing itself: its approval writes a RoleAssignment.',
   spec: z.strictObject({
     principalId: Uuid.describe('Id of the person or service account that asks for the role; immutable'),
     principalType: PrincipalType,

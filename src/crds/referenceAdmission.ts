@@ -73,7 +73,8 @@ const FEW = 2
 const mayRead = ({ wide, narrow }: References, each: (test: string) => string, count: string) =>
   `(${each(wide)} || (${count} <= ${FEW} && ${each(narrow)}))`
 
-const MANY = 'takes kubectl only from who may read those of all of its kind in the group: use REST, which asks for each'
+const MANY =
+  'kubectl accepts only from callers who may read those of all resources of its kind in the group: use REST, which checks each one'
 const refused = (what: string, whole: string, count: string) => ({
   message: whole,
   messageCel: `${count} > ${FEW} ? '${what} refers to more than two secrets or outputs, which ${MANY}' : '${whole}'`,

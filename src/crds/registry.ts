@@ -149,7 +149,7 @@ export const RetentionRun = defineKind({
       .default('Manual')
       .describe('Scheduled ones are made by the platform, one for each day; immutable'),
     notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
-    startedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it; immutable'),
+    startedBy: PlainText.max(128).optional().describe('Id of the principal who requested it; immutable'),
   }),
   status: resourceStatus.extend({
     state: z.enum(RUN_STATES).optional().describe('Queued, Running, CollectingGarbage, then how it ended'),

@@ -220,7 +220,7 @@ const rules: Rule<Spec>[] = [
   }),
   namesRule('parameters', {
     cel: `!(k in ${celList(REFUSED_PARAMETERS)}) && ${REFUSED_PARAMETER_PREFIXES.map((prefix) => `!k.startsWith('${prefix}')`).join(' && ')}`,
-    message: 'parameters must not hold what runs code or belongs to the platform, such as archive_command or ssl',
+    message: 'parameters must not contain what runs code or belongs to the platform, such as archive_command or ssl',
     code: 'PARAMETER_REFUSED',
     test: (name) => !isRefusedParameter(name),
   }),
@@ -235,7 +235,7 @@ const rules: Rule<Spec>[] = [
   {
     cel: '!has(self.takesOver) || (has(self.restoreFrom) && !has(self.restoreFrom.resourceGroup) && self.restoreFrom.clusterName == self.takesOver)',
     message:
-      'takesOver names the database of restoreFrom, in the same group: only what holds the same data can take a name over',
+      'takesOver must name the database of restoreFrom, in the same group: only a database with the same data can take over a name',
     code: 'BAD_REQUEST',
     field: 'takesOver',
     test: (next) =>

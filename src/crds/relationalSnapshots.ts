@@ -30,7 +30,7 @@ export const RelationalSnapshot = defineKind({
   spec: z.strictObject({
     clusterName: ResourceName.describe('The RelationalCluster of the same group that it is of; immutable'),
     name: ResourceName.describe('A name for people, unique among the snapshots of the database; immutable'),
-    description: Description.optional().describe('What it is for, in words for people'),
+    description: Description.optional().describe('What it is for, as a text for people'),
     method: z
       .enum(SNAPSHOT_METHODS)
       .default('Object')

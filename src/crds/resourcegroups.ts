@@ -10,7 +10,7 @@ export const MOST_RETAINED_TOLD = 100
 const RetainedStorage = z
   .array(
     z.strictObject({
-      kind: z.string().describe('Kind of the resource that may have the volumes back'),
+      kind: z.string().describe('Kind of the resource that may adopt the volumes'),
       name: z.string().describe('Name that this resource had'),
       storage: z.string().describe('What the volumes ask for together'),
     }),
@@ -37,10 +37,10 @@ export const ResourceGroup = defineKind({
   status: resourceStatus.extend({
     namespace: z.string().optional().describe('Namespace where the resources stand'),
     heldBy: HeldBy.describe(
-      'What is to be kept in it, as <collection>/<name>, the first 50: while there is anything, it is not deleted',
+      'Protected resources in it, as <collection>/<name>, at most 50: the group cannot be deleted while there are any',
     ),
     retainedStorage: RetainedStorage.optional().describe(
-      'Volumes that deleted resources left on purpose, by resource: they count as storage in usage and quotas',
+      'Volumes that were kept when resources were deleted, by resource: they count as storage in usage and quotas',
     ),
   }),
   admission: [notWhileHeld],

@@ -172,19 +172,19 @@ const RolledBatch = z.object({
 const at = (what: string) => DateTime.optional().describe(`When somebody asked ${what}`)
 const Requests = z
   .strictObject({
-    cancelAt: at('to end it: a batch under way runs on'),
-    resumeAt: at('to go on; heard while it is paused'),
+    cancelAt: at('to cancel it: the current batch continues'),
+    resumeAt: at('to resume; takes effect while it is paused'),
     skipSnapshot: z
       .boolean()
       .optional()
       .describe('With resumeAt: goes on without the snapshot that failed, where that is offered'),
     comment: PlainText.max(512).optional().describe('Why, in words for people'),
-    revertDriftAt: at('to put back what was changed by hand; heard while it is paused on that'),
-    rollbackAt: at('to take it back once it is over: needs the verb rollback'),
+    revertDriftAt: at('to revert manual changes; takes effect while it is paused because of them'),
+    rollbackAt: at('to roll it back after it has ended: needs the verb rollback'),
     by: PlainText.max(128).optional().describe('Id of the principal who asked last'),
   })
   .prefault({})
-  .describe('What people ask of it while it is there')
+  .describe('Requests of people to it')
 
 const before = (cel: string) => `(request.operation == 'CREATE' ? '' : ${cel})`
 const requested = (object: string, field: string) => `${object}.?spec.?requests.?${field}.orValue('')`
@@ -220,7 +220,7 @@ export const RolloutExecution = defineKind({
       .default([])
       .describe('Checks that may fail although that usually keeps a rollout back; immutable'),
     rollbackOf: ResourceName.optional().describe('RolloutExecution that it takes back; immutable'),
-    startedBy: PlainText.max(128).optional().describe('Id of the principal who asked for it; immutable'),
+    startedBy: PlainText.max(128).optional().describe('Id of the principal who requested it; immutable'),
     requests: Requests,
   }),
   status: resourceStatus.extend({
@@ -278,9 +278,9 @@ export const RolloutExecution = defineKind({
       .describe('Why it failed'),
     startedAt: text('When it began').optional(),
     finishedAt: text('When it ended').optional(),
-    resumedAt: text('The resumeAt that it last heard').optional(),
-    revertedAt: text('The revertDriftAt that it last heard').optional(),
-    rolledBackAt: text('The rollbackAt that it last heard').optional(),
+    resumedAt: text('The resumeAt that it last handled').optional(),
+    revertedAt: text('The revertDriftAt that it last handled').optional(),
+    rolledBackAt: text('The rollbackAt that it last handled').optional(),
     canRollback: z.boolean().optional().describe('Whether a rollback has anything to take back'),
     release: text('Version of the platform that it brought').optional(),
   }),
@@ -289,29 +289,29 @@ export const RolloutExecution = defineKind({
     {
       on: 'WRITE',
       cel: `variables.isExempt || ${requested('object', 'rollbackAt')} == ${before(requested('oldObject', 'rollbackAt'))} || authorizer.group('lifecycle.freehold.dev').resource('rolloutexecutions').namespace(request.namespace).name(request.name).check('rollback').allowed()`,
-      message: 'a rollback is asked for by a holder of the verb rollback only',
+      message: 'only a holder of the verb rollback may request a rollback',
     },
     heardIn('cancelAt', `!(${state} in ${OVER})`, 'the rollout has ended: there is nothing to cancel'),
     heardIn(
       'resumeAt',
       `${state} == 'Paused' && ${pausedOn} != 'PlatformDrift'`,
-      'only a paused rollout is resumed, and one that is paused on changes by hand by revertDriftAt',
+      'only a paused rollout can be resumed; one that is paused because of manual changes resumes by revertDriftAt',
     ),
     {
       on: 'WRITE',
       cel: `!object.?spec.?requests.?skipSnapshot.orValue(false) || ${requested('object', 'resumeAt')} == ${before(requested('oldObject', 'resumeAt'))} || (request.operation == 'UPDATE' && oldObject.?status.?pause.?canSkipSnapshot.orValue(false))`,
-      message: 'this rollout does not go on without a snapshot',
+      message: 'this rollout cannot continue without a snapshot',
     },
-    heardIn('revertDriftAt', `${pausedOn} == 'PlatformDrift'`, 'the rollout is not paused on changes by hand'),
+    heardIn('revertDriftAt', `${pausedOn} == 'PlatformDrift'`, 'the rollout is not paused because of manual changes'),
     heardIn(
       'rollbackAt',
       `${state} in ${OVER} && oldObject.?status.?canRollback.orValue(false)`,
-      'nothing of the rollout can be taken back: it is not over, or has changed nothing that goes back',
+      'the rollout cannot be rolled back: it has not ended, or changed nothing that can be rolled back',
     ),
     {
       on: 'DELETE',
       cel: "!(oldObject.?status.?state.orValue('') in ['Executing', 'Paused'])",
-      message: 'the rollout is not over: cancel it first',
+      message: 'the rollout has not ended: cancel it first',
     },
   ],
   columns: [

@@ -51,28 +51,28 @@ export const siteRules: readonly Rule<Site>[] = [
   },
   {
     cel: '!has(self.deploy) || has(self.repositoryUrl)',
-    message: 'deploy builds what is in a repository: repositoryUrl names it',
+    message: 'deploy needs repositoryUrl: it builds what is in a repository',
     code: 'BAD_REQUEST',
     field: 'deploy',
     test: ({ deploy, repositoryUrl }) => deploy === undefined || repositoryUrl !== undefined,
   },
   {
     cel: "!has(self.proxyUrl) || !self.proxyUrl.matches('^https://([^/:]*[.])?(localhost|local|internal|intranet|lan|home|corp|svc|home[.]arpa|localdomain)(:|/|$)')",
-    message: 'proxyUrl must lead to a host that everybody on the Internet can reach',
+    message: 'proxyUrl must name a host that is reachable from the Internet',
     code: 'URL_NOT_ALLOWED',
     field: 'proxyUrl',
     test: ({ proxyUrl }) => proxyUrl === undefined || vetOutgoingUrl(proxyUrl).isAllowed,
   },
   {
     cel: `self.headers.map(name, size(name) + size(self.headers[name])).sum() <= ${MOST_OF_HEADERS}`,
-    message: `headers have at most ${MOST_OF_HEADERS} characters in all`,
+    message: `headers must have at most ${MOST_OF_HEADERS} characters together`,
     code: 'BAD_REQUEST',
     field: 'headers',
     test: ({ headers }) => charactersOf(Object.entries(headers).flat()) <= MOST_OF_HEADERS,
   },
   namesRule('headers', {
     cel: `k.matches('^[A-Za-z0-9-]{1,64}$') && !(k.lowerAscii() in [${ITS_OWN.map((name) => `'${name}'`).join(', ')}])`,
-    message: `a header has letters, digits and hyphens in its name, and is none of ${ITS_OWN.join(', ')}`,
+    message: `the name of a header must be letters, digits and hyphens, and none of ${ITS_OWN.join(', ')}`,
     test: (name) => HEADER.test(name) && !ITS_OWN.includes(name.toLowerCase()),
   }),
 ]

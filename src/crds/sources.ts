@@ -84,7 +84,7 @@ const spec = z.strictObject({
     .strictObject({
       step: z.enum(['Register', 'Install']).describe('Register makes the GitHub App, Install gives it repositories'),
       stateHash: PlainText.max(64).describe('SHA-256 of the state that the provider sends back, in hex'),
-      expiresAt: DateTime.describe('From then on the state proves nothing'),
+      expiresAt: DateTime.describe('When the state expires'),
       returnUrl: PageUrl.optional().describe('Where the browser goes in the end'),
     })
     .optional()
@@ -107,7 +107,7 @@ function onlyOf(
 const rules: Rule<Spec>[] = [
   {
     cel: "self.provider in ['GitHub', 'Circuit'] || has(self.credentials)",
-    message: 'credentials are needed for this provider',
+    message: 'credentials are required for this provider',
     code: 'missing-credential',
     field: 'credentials',
     test: (next) => isInstalled(next) || next.credentials !== undefined,
@@ -138,7 +138,7 @@ const rules: Rule<Spec>[] = [
 ]
 
 const head = Head.extend({
-  deliveryId: z.string().describe('The delivery that said so'),
+  deliveryId: z.string().describe('The delivery that reported it'),
   receivedAt: DateTime.describe('When it came'),
 })
 
@@ -158,10 +158,10 @@ export const DeploymentSource = defineKind({
   // What is built with its credentials shows what they open, as a token does.
   forms: { 'kernel/deployments/token': ['use'] },
   description:
-    'A connection of a boundary to a Git host or registry. Its name is a uuid; what it signs in with lies in a Secret.',
+    'A connection of a boundary to a Git host or registry. Its name is a uuid; its credentials are in a Secret.',
   spec,
   status: resourceStatus.extend({
-    accountName: z.string().optional().describe('Whose credentials they are, as the provider says'),
+    accountName: z.string().optional().describe('Account of the credentials at the provider'),
     accountType: z.enum(['User', 'Organization']).optional().describe('What that account is'),
     repositoryCount: z.int().optional().describe('Repositories that the credentials reach, counted up to 1000'),
     installation: z
@@ -173,7 +173,7 @@ export const DeploymentSource = defineKind({
         createdAt: DateTime.optional().describe('When it was made at the provider'),
       })
       .optional()
-      .describe('What the provider says about the installation, or about the credentials'),
+      .describe('Data of the provider about the installation, or about the credentials'),
     hostKey: z
       .string()
       .optional()
@@ -181,22 +181,24 @@ export const DeploymentSource = defineKind({
         'Over ssh: the key that the host showed first, as in known_hosts. Another one is refused, unless known-hosts in the Secret names it',
       ),
     heldBy: HeldBy.describe(
-      `What uses it, as <group>/<collection>/<name>, the first ${HELD_SHOWN}: while there is anything, it is not deleted`,
+      `Resources that use it, as <group>/<collection>/<name>, at most ${HELD_SHOWN}: it cannot be deleted while there are any`,
     ),
     hasWebhookSecret: z.boolean().optional().describe('Whether deliveries can be verified'),
     lastCheckedAt: DateTime.optional().describe('When the provider was last asked'),
     lastEventAt: DateTime.optional().describe('When a verified delivery last came'),
-    removedAt: DateTime.optional().describe('When the provider said that the installation is gone'),
+    removedAt: DateTime.optional().describe('When the provider reported that the installation was removed'),
     heads: z
       .array(head)
       .max(HEADS_KEPT)
       .optional()
-      .describe('Where refs stand, as deliveries said: one entry for each ref, at most 100, the quietest goes first'),
+      .describe(
+        'Newest commits of refs, as deliveries reported them: one entry for each ref, at most 100, the least active is removed first',
+      ),
     deliveries: z
       .array(z.string().max(32))
       .max(DELIVERY_KEYS_KEPT)
       .optional()
-      .describe('Hashes of the ids and contents of the last 300 deliveries, by which repeats are told'),
+      .describe('Hashes of the ids and contents of the last 300 deliveries, to detect repeated ones'),
   }),
   immutable: ['provider', 'baseUrl', 'organization', 'username'],
   protectedFields: { install: 'administrators' },

@@ -20,7 +20,7 @@ describe('records without defaults', () => {
   it('keep what is written as it is', () => {
     const written = [{ name: 'a', ports: [{ name: 'http' }] }, { name: 'b' }]
     expect(thin.parse(written)).to.deep.equal(written)
-    expect(() => thin.parse([{ name: 'a', ports: [{ name: 'x' }, { name: 'x' }] }])).to.throw('one name twice')
+    expect(() => thin.parse([{ name: 'a', ports: [{ name: 'x' }, { name: 'x' }] }])).to.throw('the same name twice')
   })
 
   it('are completed by the schema that they were made of', () => {

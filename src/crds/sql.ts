@@ -103,9 +103,7 @@ const spec = z.strictObject({
     .min(0)
     .max(1000000)
     .default(0)
-    .describe(
-      'Number of the product key: one more with each that is set through REST, for holders of the verb managelicense',
-    ),
+    .describe('Number of the product key, raised by each key set through REST; needs the verb managelicense'),
   running: Running,
   restartedAt: RestartedAt,
   onDelete: OnDelete.describe('Delete removes the volume with it; Retain keeps it for a SqlInstance of the same name'),
@@ -126,7 +124,7 @@ function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, r
 function enoughForMsSql(field: 'memoryRequest' | 'memoryLimit'): Rule<Spec> {
   return {
     cel: `self.engine != 'MsSql' || !has(self.${field}) || quantity(self.${field}).compareTo(quantity('${MSSQL_MEMORY}')) >= 0`,
-    message: `${field} must be at least ${MSSQL_MEMORY} for MsSql, which does not start with less`,
+    message: `${field} must be at least ${MSSQL_MEMORY} for MsSql, which needs that to start`,
     code: 'BAD_REQUEST',
     field,
     test: ({ engine, [field]: memory }) =>
@@ -181,7 +179,7 @@ const rules: Rule<Spec>[] = [
   growsByOne('licenseVersion', 'is one product key'),
   {
     cel: `self.licenseVersion == oldSelf.licenseVersion || (self.engine == 'MsSql' && has(self.edition) && self.edition in ${celList(PAID_EDITIONS)})`,
-    message: `licenseVersion changes only with edition ${PAID_EDITIONS.join(' or ')} of MsSql: no other takes a product key`,
+    message: `licenseVersion changes only with edition ${PAID_EDITIONS.join(' or ')} of MsSql: no other edition takes a product key`,
     code: 'LICENSE_NOT_APPLICABLE',
     field: 'licenseVersion',
     test: ({ licenseVersion, engine, edition }, previous) =>
@@ -230,7 +228,7 @@ export const SqlInstance = defineKind({
     rejectedLicenseVersion: z
       .int()
       .optional()
-      .describe('Number of the newest product key that the engine did not take'),
+      .describe('Number of the newest product key that the engine did not accept'),
   }),
   immutable: ['clusterId', 'storageClass', 'engine', 'collation', 'timeZone', 'databaseName'],
   rules,

@@ -51,10 +51,10 @@ export const IdpBinding = defineKind({
   spec: z.strictObject({
     tenantId: Uuid.describe('Id of the PlatformTenant whose people are meant; immutable'),
     issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer; immutable'),
-    claim: ClaimName.default('groups').describe('Name of the claim that is looked at; immutable'),
+    claim: ClaimName.default('groups').describe('Name of the claim to check; immutable'),
     claimValue: PlainText.min(1)
       .max(256)
-      .describe('What the claim must be or, of a list, hold, compared exactly; immutable'),
+      .describe('Value that the claim must have or, as a list, contain, compared exactly; immutable'),
     groupId: Uuid.optional().describe(
       'Id of the PrincipalGroup that they are put into; absent if a role is given; immutable',
     ),
@@ -62,11 +62,11 @@ export const IdpBinding = defineKind({
       'The display name of the role that they get, with scope; absent if there is a group; immutable',
     ),
     scope: Scope.optional().describe(
-      'Where the role counts, and everywhere below: /, a boundary, a resource group or a resource; immutable',
+      'Where the role applies, and everywhere below: /, a boundary, a resource group or a resource; immutable',
     ),
     scopeIncarnation: PlainText.max(64)
       .optional()
-      .describe('Which life of the object at the scope is meant, so that one made anew inherits no binding; immutable'),
+      .describe('Incarnation of the object at the scope, so that a recreated one inherits no binding; immutable'),
   }),
   status: resourceStatus.extend({
     memberIds: z
@@ -125,7 +125,7 @@ export const SsoIdentityProvider = z.strictObject({
   authorizationUrl: HttpsUrl.optional().describe('Where people are sent to sign in; from the metadata when absent'),
   tokenUrl: HttpsUrl.optional().describe('Where codes are turned into tokens (Oidc); from the metadata when absent'),
   jwksUrl: HttpsUrl.optional().describe('Where its signing keys are (Oidc); from the metadata when absent'),
-  clientId: PlainText.min(1).max(256).optional().describe('What the platform is called there; needed for Oidc'),
+  clientId: PlainText.min(1).max(256).optional().describe('Client id of the platform there; required for Oidc'),
   clientSecretName: ResourceName.optional().describe(
     'A Secret in the same namespace whose key client-secret holds the secret; needed for Oidc',
   ),
@@ -157,7 +157,7 @@ export const SsoConnection = defineKind({
   area: 'sso',
   aggregate: false,
   description:
-    'Single sign-on of a tenant: its domains and the identity providers of its people. Its name is the tenantId; secrets lie in Secrets.',
+    'Single sign-on of a tenant: its domains and the identity providers of its people. Its name is the tenantId; its secrets are in Secrets.',
   spec: z.strictObject({
     domains: z
       .array(DomainName)
@@ -223,7 +223,7 @@ export const SsoConnection = defineKind({
     {
       cel: "self.identityProviders.all(p, has(p.metadataUrl) || (has(p.issuer) && has(p.authorizationUrl) && (has(p.protocol) && p.protocol == 'Saml' ? has(p.signingCertificate) : has(p.tokenUrl) && has(p.jwksUrl))))",
       message:
-        'an identity provider names metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
+        'an identity provider must name metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
       code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: ({ identityProviders }) => identityProviders.every(isReachable),

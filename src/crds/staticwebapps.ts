@@ -53,7 +53,7 @@ const spec = z.strictObject({
   running: Running,
   deploy: z
     .strictObject({
-      requestedAt: DateTime.describe('When that was asked for; a later time asks again'),
+      requestedAt: DateTime.describe('Time of the request; a later time is a new request'),
       branch: BranchName.optional().describe('Branch in the place of the one of the spec'),
       commit: CommitSha.optional().describe('Commit of it; the newest if absent'),
     })
@@ -61,8 +61,8 @@ const spec = z.strictObject({
     .describe('Builds and serves the code as it is now'),
   rollback: z
     .strictObject({
-      deploymentId: Uuid.describe('Deployment whose image is to be served again'),
-      requestedAt: DateTime.describe('When that was asked for; a later time asks again'),
+      deploymentId: Uuid.describe('Deployment whose image to serve again'),
+      requestedAt: DateTime.describe('Time of the request; a later time is a new request'),
     })
     .optional()
     .describe('Serves an earlier image again, without a build, until something newer is deployed'),
@@ -85,7 +85,7 @@ export const StaticWebApp = defineKind({
   hostsOf: ({ enableIngress = true, ingressHost, customDomains = [] }) =>
     enableIngress ? [...(ingressHost === undefined ? [] : [ingressHost]), ...customDomains] : [],
   protectedFields: { deploy: 'deploy', rollback: 'deploy' },
-  description: 'Files behind a web server, built from a repository or brought as an image.',
+  description: 'Files served by a web server, built from a repository or supplied as an image.',
   spec,
   status: resourceStatus.extend({
     ...containerStatus,

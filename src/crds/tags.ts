@@ -12,6 +12,6 @@ export function isTagKey(key: string): boolean {
 export const tagKeyRule = namesRule('tags', {
   cel: `k.matches('^[A-Za-z0-9 _.:/=+@-]{1,128}$') && !k.contains('.k8s.io/') && !k.startsWith('freehold.dev/') && !k.startsWith('kubernetes.io/')`,
   message:
-    'a tag key has 1 to 128 letters, digits, spaces or _.:/=+@- and does not begin with freehold.dev/ or kubernetes.io/ nor hold .k8s.io/',
+    'a tag key must have 1 to 128 letters, digits, spaces or _.:/=+@-, and must not begin with freehold.dev/ or kubernetes.io/ nor contain .k8s.io/',
   test: isTagKey,
 })

@@ -36,14 +36,14 @@ const vaultRules: Rule<VaultSpec>[] = [
   tagKeyRule,
   {
     cel: '!oldSelf.softDeleteEnabled || self.softDeleteEnabled',
-    message: 'soft delete cannot be turned off again: secrets would be lost that people count on recovering',
+    message: 'soft delete cannot be turned off: secrets that people expect to recover would be lost',
     code: 'SOFT_DELETE_REQUIRED',
     field: 'softDeleteEnabled',
     test: (next, previous) => !previous.softDeleteEnabled || next.softDeleteEnabled,
   },
   {
     cel: '!oldSelf.enablePurgeProtection || self.enablePurgeProtection',
-    message: 'purge protection cannot be turned off again',
+    message: 'purge protection cannot be turned off',
     code: 'PURGE_PROTECTED',
     field: 'enablePurgeProtection',
     test: (next, previous) => !previous.enablePurgeProtection || next.enablePurgeProtection,
@@ -81,7 +81,7 @@ export const SecretVault = defineKind({
     {
       on: 'DELETE',
       cel: '!oldObject.spec.enablePurgeProtection || (oldObject.?status.?secretCount.orValue(0) + oldObject.?status.?deletedCount.orValue(0)) == 0',
-      message: 'a vault under purge protection is deleted when it holds no secret any more, live or deleted',
+      message: 'a vault under purge protection can be deleted only when it holds no secrets, live or deleted',
     },
   ],
   columns: [
@@ -100,8 +100,8 @@ export type SecretVault = ObjectOf<typeof SecretVault>
 const attributes = {
   contentType: PlainText.max(255).optional().describe('What the value is, such as text/plain; for readers only'),
   enabled: z.boolean().default(true).describe('Whether the value may be read'),
-  notBefore: DateTime.optional().describe('The value is not read earlier; it may be at once when absent'),
-  expiresOn: DateTime.optional().describe('The value is not read from then on; it never expires when absent'),
+  notBefore: DateTime.optional().describe('When the value becomes readable; at once when absent'),
+  expiresOn: DateTime.optional().describe('When the value expires; never when absent'),
 }
 
 const SecretObjectName = z
@@ -171,11 +171,11 @@ const entrySpec = z.strictObject({
   ...attributes,
   tags: mapOf(PlainText.max(256), 15)
     .prefault({})
-    .describe('Pairs that people choose, at most 15, to find things by; nothing that runs depends on them'),
+    .describe('Pairs for people, at most 15, to find secrets by; nothing else depends on them'),
   state: z
     .enum(ENTRY_STATES)
     .default('Active')
-    .describe('Active can be read; Deleted can be made Active again; Purged takes the values away for good'),
+    .describe('Active can be read; Deleted can be recovered to Active; Purged removes the values for good'),
   valueFrom: z
     .strictObject({
       secretName: SecretObjectName.describe('Name of the Secret, an Opaque one that belongs to nothing else'),
@@ -208,14 +208,14 @@ const entryRules: Rule<EntrySpec>[] = [
   },
   {
     cel: "self.state != 'Purged' || !has(self.history) || !self.history.purgeProtection",
-    message: 'the vault is under purge protection: a deleted secret goes when its time is over',
+    message: 'the vault is under purge protection: a deleted secret is purged only when its time is over',
     code: 'PURGE_PROTECTED',
     field: 'state',
     test: (next) => next.state !== 'Purged' || !protectsPurge(next),
   },
   {
     cel: "oldSelf.state != 'Active' || self.state != 'Purged' || !has(self.history) || !self.history.softDelete",
-    message: 'only a deleted secret is purged: make it Deleted first',
+    message: 'only a deleted secret can be purged: set its state to Deleted first',
     code: 'INVALID_STATE',
     field: 'state',
     test: (next, previous) =>
@@ -223,14 +223,14 @@ const entryRules: Rule<EntrySpec>[] = [
   },
   {
     cel: "oldSelf.state != 'Purged' || self.state != 'Deleted'",
-    message: 'a purged secret has nothing left to delete',
+    message: 'a purged secret cannot be deleted again',
     code: 'INVALID_STATE',
     field: 'state',
     test: (next, previous) => previous.state !== 'Purged' || next.state !== 'Deleted',
   },
   {
     cel: "self.state == 'Active' || !has(self.valueFrom) || has(oldSelf.valueFrom)",
-    message: 'a deleted secret takes no value: make it Active first',
+    message: 'a deleted secret takes no value: set its state to Active first',
     code: 'SECRET_DELETED',
     field: 'valueFrom',
     test: (next, previous) =>
@@ -238,7 +238,7 @@ const entryRules: Rule<EntrySpec>[] = [
   },
   {
     cel: `!has(self.mountAs) || !self.mountAs.secretName.startsWith('${VALUE_PREFIX}')`,
-    message: `mountAs.secretName does not begin with ${VALUE_PREFIX}: such Secrets hold wrapped keys and values`,
+    message: `mountAs.secretName must not begin with ${VALUE_PREFIX}: such Secrets hold wrapped keys and values`,
     code: 'BAD_REQUEST',
     field: 'mountAs',
     test: ({ mountAs }) => mountAs?.secretName.startsWith(VALUE_PREFIX) !== true,
@@ -271,6 +271,10 @@ export const VaultEntry = defineKind({
   status: resourceStatus.extend({
     version: z.int().optional().describe('Number of the current version; absent without one'),
     versionCount: z.int().optional().describe('Versions that are kept, at most 100'),
+    validityChangedAt: z
+      .string()
+      .optional()
+      .describe('The last time at which a notBefore or an expiresOn of it came; absent before the first'),
     purgeAt: z.string().optional().describe('When the deleted secret is purged; absent unless it is deleted'),
     keyId: z.string().optional().describe('Id of the platform key that wraps the data key'),
     purgedLife: z.int().optional().describe('The last life whose keys and values are gone'),

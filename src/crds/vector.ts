@@ -43,13 +43,13 @@ const spec = z.strictObject({
   apiKeyEnabled: z
     .boolean()
     .default(true)
-    .describe('Whether clients must show a key; false lets in every client that reaches it, and keeps the keys'),
+    .describe('Whether clients must present a key; false admits every client that reaches it, and keeps the keys'),
   apiKeyVersion: z
     .int()
     .min(1)
     .max(1000000)
     .default(1)
-    .describe('Generation of the keys: one more rotates them, for holders of the verb writesecrets'),
+    .describe('Generation of the keys: raising it by one rotates them; needs the verb writesecrets'),
   enableIngress: z.boolean().default(false).describe('True makes an Ingress with TLS to the REST port'),
   ingressHost: z
     .string()
@@ -101,7 +101,8 @@ const rules: Rule<Spec>[] = [
   },
   {
     cel: "int(self.vectorVersion.split('.')[1]) <= int(oldSelf.vectorVersion.split('.')[1]) + 1",
-    message: 'vectorVersion goes up one minor version at a time, as the storage format is migrated step by step',
+    message:
+      'vectorVersion must go up one minor version at a time, because the storage format is migrated step by step',
     code: 'RULE_VIOLATION',
     field: 'vectorVersion',
     test: (next, previous) => minor(next.vectorVersion) <= minor(previous.vectorVersion) + 1,

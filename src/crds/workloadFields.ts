@@ -53,7 +53,7 @@ export const OwnImage = z
   .string()
   .min(1)
   .max(255)
-  .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/, 'must be the reference of a container image')
+  .regex(/^[a-z0-9][a-zA-Z0-9._:/@-]*$/, 'must be a container image reference')
   .optional()
   .describe('Image to run instead of the one of the version, where the platform allows it; immutable')
 
@@ -91,7 +91,7 @@ export const RestartedAt = DateTime.optional().describe('A later time restarts e
 export const OnDelete = z.enum(['Delete', 'Retain']).default('Delete')
 
 /** Observed, for a status. */
-export const WantedReplicas = z.int().default(0).describe('Replicas that are asked for, whether or not they run')
+export const WantedReplicas = z.int().default(0).describe('Wanted replicas, whether or not they run')
 
 export const ReadyReplicas = z.int().default(0).describe('Replicas that are ready to serve')
 

@@ -55,7 +55,7 @@ export function growsByOne<Field extends string>(field: Field, step: string): Ru
 export const allowedCidrsRule: Rule<{ allowedCidrs?: string | undefined }> = {
   cel: "!has(self.allowedCidrs) || self.allowedCidrs == '' || (self.allowedCidrs.split(',').size() <= 50 && self.allowedCidrs.split(',').all(c, isCIDR(c) && string(cidr(c).masked()) == c))",
   message:
-    'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
+    'allowedCidrs must be a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
   code: 'BAD_REQUEST',
   field: 'allowedCidrs',
   test: (next) => next.allowedCidrs === undefined || next.allowedCidrs === '' || isCidrList(next.allowedCidrs),

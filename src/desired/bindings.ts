@@ -1,14 +1,12 @@
+import { BINDING_LABEL } from '../contracts/sso.ts'
 import { uuidV5 } from '../core/ids.ts'
-import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { MANAGED_BY, MANAGED_BY_LABEL, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { parseScope } from '../core/scope.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
 import { roleIncarnationOf } from '../crds/roleLife.ts'
 import type { IdpBinding } from '../crds/sso.ts'
-
-/** Names the binding that an assignment follows from. */
-export const BINDING_LABEL = `${PREFIX}idp-binding`
 
 /** The assignment that a binding to a role gives one person; undefined for a binding to a group. */
 export function boundAssignment(

@@ -83,9 +83,7 @@ describe('the templates that a source keeps', () => {
     ]
     const { invalid } = templatesOf('source', given, read, before)
     expect([invalid.length, invalid[0]?.keeps]).to.deep.equal([20, 'a'])
-    expect(staleWords(invalid)).to.equal(
-      '"a.yaml" is not valid at line 1: is no YAML. Blueprint "a" stays as it was before.',
-    )
+    expect(staleWords(invalid)).to.equal('"a.yaml" is not valid at line 1: is no YAML. Blueprint "a" stays as it was.')
     expect(staleWords(invalid.slice(1))).to.equal(undefined)
   })
 

@@ -112,7 +112,7 @@ function problemOf({
   }
 }
 
-const SURPLUS = whole('SpecInvalid', `is beyond the ${SOURCE_TEMPLATES_MAX} templates that a source keeps`)
+const SURPLUS = whole('SpecInvalid', `exceeds the ${SOURCE_TEMPLATES_MAX} templates that a source may have`)
 
 /** What somebody has to mend, in one sentence; undefined if all templates are those of the commit that was read last. */
 export function staleWords(invalid: readonly Invalid[]): string | undefined {
@@ -125,7 +125,7 @@ export function staleWords(invalid: readonly Invalid[]): string | undefined {
   const more = others === 0 ? '' : ` So ${agreed(others, 'does', 'do')} ${counted(others, 'other')}.`
   const why = [error.path, error.message].filter((words) => words !== '').join(' ')
   const head = sentence(`"${first.path}" is not valid${line}: ${why}`)
-  return `${head} Blueprint "${first.keeps}" stays as it was before.${more}`.slice(0, 1024)
+  return `${head} Blueprint "${first.keeps}" stays as it was.${more}`.slice(0, 1024)
 }
 
 /** Milliseconds between two looks at a repository that nobody tells of. */

@@ -83,8 +83,8 @@ describe('the steps of a deployment', () => {
       ...['Skipped', 'Skipped', 'Skipped'],
     ])
     expect(ended.map(({ finishedAt }) => finishedAt)).to.deep.equal([undefined, undefined, undefined, now, now, now])
-    expect(ended[3]?.message).to.contain('was begun')
-    expect(ended[4]?.message).to.contain('not begun')
+    expect(ended[3]?.message).to.contain('was started')
+    expect(ended[4]?.message).to.contain('not started')
   })
 
   it('wait for what they depend on, unless that is left out', () => {

@@ -70,8 +70,8 @@ export function settled(steps: readonly StepProgress[], now: string): StepProgre
     if (isStepDone(one) || one.status === 'Failed') return one
     const message =
       one.status === 'Creating'
-        ? 'It was begun; the deployment failed before it was ready.'
-        : 'It was not begun: the deployment failed before.'
+        ? 'It was started, but the deployment failed before it was ready.'
+        : 'It was not started: the deployment failed first.'
     return { ...one, status: 'Skipped', message, finishedAt: now }
   })
 }

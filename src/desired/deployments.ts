@@ -92,7 +92,7 @@ function reported({ record: { spec }, createdAt, now }: Seen): Decision {
   const { phase = 'Queued', message, image, commitSha, timestamp } = spec
   const heard = Math.max(createdAt, timestamp === undefined ? 0 : Date.parse(timestamp))
   if (!isEnd(phase) && phase !== 'Deploying' && now - heard >= SILENCE)
-    return say('Failed', 'Whoever builds it has said nothing for two hours.')
+    return say('Failed', 'Its builder has reported nothing for two hours.')
   if (phase === 'Deploying' || phase === 'Succeeded') return { ...say('Deploying'), image, commitSha }
   return { ...say(phase, message), commitSha }
 }

@@ -164,7 +164,7 @@ describe('why a job does not start', () => {
     [
       'a Secret of it is missing',
       [waits('CreateContainerConfigError', 'secret "x" not found')],
-      'stalled ConfigurationInvalid: A container of the job cannot be made',
+      'stalled ConfigurationInvalid: A container of the job cannot be created',
     ],
     [
       'no node has room for it, which may pass',

@@ -35,6 +35,18 @@ describe('what a delivery deploys', () => {
       false,
     ],
     [
+      'what was built as it came does not, whatever was deployed on purpose since',
+      [head('refs/heads/main')],
+      follower({ known: [built(4, 'a'), built(8, 'b')] }),
+      false,
+    ],
+    [
+      'what was built after it does not either',
+      [head('refs/heads/main')],
+      follower({ known: [built(1, 'c'), built(6, 'a'), built(8, 'b')] }),
+      false,
+    ],
+    [
       'what an older one was built of: the branch went back to it',
       [head('refs/heads/main')],
       follower({ known: [built(4, 'b'), built(1, 'a')] }),

@@ -18,6 +18,8 @@ export type SqlFaultReason =
   | 'ConstraintViolation'
   | 'Timeout'
   | 'Deadlock'
+  /** The answer is longer than is kept in memory for one. */
+  | 'TooLarge'
   /** The client disconnected. */
   | 'Cancelled'
   /** The engine understood and said no; `engineCode` says why. */

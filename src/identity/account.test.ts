@@ -126,6 +126,12 @@ describe('the account page', () => {
     expect(again.html).to.include('The invitation is no longer open.')
   })
 
+  it('asks whoever has the id of a person who was deleted to sign in, and shows the former holder nothing', async () => {
+    await open()
+    world.replace()
+    expect(await isSignedIn(world.browser)).to.equal(false)
+  })
+
   it('asks a person who was disabled to sign in again', async () => {
     await open()
     world.disable()

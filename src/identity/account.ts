@@ -5,6 +5,7 @@ import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isSameText } from '../core/sameText.ts'
 import { accountPage, type OpenInvitation } from './accountPage.ts'
+import { isPast } from './accounts.ts'
 import type { Guesses } from './guesses.ts'
 import { isOutage } from './outage.ts'
 import { errorPage } from './pages.ts'
@@ -82,12 +83,14 @@ function guarded(options: AccountOptions, step: Step) {
   }
 }
 
-async function visitOf({ provider, users }: AccountOptions, request: Request, response: Response) {
+async function visitOf({ provider, users, passwords }: AccountOptions, request: Request, response: Response) {
   const built = provider()
   const session = await built.Session.get(built.createContext(request, response) as never)
   const user = session.accountId === undefined ? undefined : await users.find(session.accountId)
   if (user?.isEnabled !== true) return undefined
-  const [grantId] = grantsOf(session)
+  const grants = grantsOf(session)
+  if (await isPast(user, passwords, { signedInAt: session.loginTs, grants })) return undefined
+  const [grantId] = grants
   return { user, uid: session.uid, keepSession: grantId === undefined ? undefined : sessionIdOf(grantId) }
 }
 
@@ -166,7 +169,7 @@ async function change(
   request: Request,
   { current, next }: { current: string; next: string },
 ): Promise<string | undefined> {
-  if (changePassword === undefined || user.isExternal === true) return 'Your password is not kept here.'
+  if (changePassword === undefined || user.isExternal === true) return 'Your password is kept elsewhere.'
   const address = request.ip ?? ''
   const judged = await guesses.judge(address, user.userName, async () =>
     (await passwords.verify(user.id, current.slice(0, 1024))) ? true : undefined,

@@ -21,10 +21,17 @@ export function accountFinder(users: UserStore, passwords: PasswordVerifier): Fi
     const ofToken = token !== undefined && 'authTime' in token ? token : undefined
     const signedInAt = ofToken === undefined ? oidc.session?.loginTs : ofToken.authTime
     const grants = ofToken === undefined ? grantsOf(oidc.session) : [ofToken.grantId ?? '']
-    const change = await passwords.lastChange?.(userId)
-    if (isOfAnother(user, signedInAt) || isStale(signedInAt, grants, change)) return undefined
-    return accountOf(user)
+    return (await isPast(user, passwords, { signedInAt, grants })) ? undefined : accountOf(user)
   }
+}
+
+/** Whether a sign-in says nothing any more: it was another person's, or is from before the password was changed. */
+export async function isPast(
+  user: IdentityUser,
+  passwords: PasswordVerifier,
+  { signedInAt, grants }: { signedInAt: number | undefined; grants: readonly string[] },
+): Promise<boolean> {
+  return isOfAnother(user, signedInAt) || isStale(signedInAt, grants, await passwords.lastChange?.(user.id))
 }
 
 /** Whether the former holder of the id signed in. The API server rounds creation to the second, by its own clock. */

@@ -165,6 +165,13 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect((await ask(answer.body.access_token)).status, 'disabled').to.equal(401)
   })
 
+  it('tells the former holder of an id nothing of who has it now', async () => {
+    const { answer } = await world.signIn()
+    world.replace()
+    const headers = { authorization: `Bearer ${answer.body.access_token}` }
+    expect((await fetch(`${world.reach}${PATH}/userinfo`, { headers })).status).to.equal(401)
+  })
+
   it('writes no password, code or token to its log', async () => {
     const { answer, code } = await world.signIn()
     expect(world.lines).to.have.length.above(0)

@@ -3,6 +3,7 @@ import { createLocalJWKSet, type JWTPayload, jwtVerify } from 'jose'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { personClaims } from './accounts.ts'
+import { PRINCIPAL_UID } from './claims.ts'
 import { SIGNING_ALGORITHM } from './keyRing.ts'
 import { isOutage } from './outage.ts'
 import type { SigningKeys } from './signingKeys.ts'
@@ -28,7 +29,10 @@ export function userinfo({ issuer, audience, keys, users, log }: UserinfoOptions
   async function answer(request: Request, response: Response): Promise<void> {
     const token = /^bearer ([\w.-]+)$/i.exec(request.headers.authorization ?? '')?.[1]
     const claims = token === undefined ? undefined : await claimsOf(token)
-    const user = claims?.sub === undefined ? undefined : await users.find(claims.sub)
+    const found = claims?.sub === undefined ? undefined : await users.find(claims.sub)
+    const uid = claims?.[PRINCIPAL_UID]
+    // The id may meanwhile be another person's.
+    const user = uid === undefined || found?.uid === uid ? found : undefined
     response.set('cache-control', 'no-store')
     if (user?.isEnabled === true) {
       response.json({ sub: user.id, ...personClaims(user) })

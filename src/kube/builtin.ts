@@ -9,7 +9,7 @@ function grouped(group: string, kind: string, plural: string, namespaced = true)
   return { group, version: 'v1', plural, kind, namespaced }
 }
 
-/** A type that comes with something that is installed beside; a cluster may lack it. */
+/** A type that comes with separately installed software; a cluster may lack it. */
 export function optional(
   group: string,
   kind: string,
@@ -22,7 +22,7 @@ export function optional(
 /** The kinds of Kubernetes itself that the platform touches. */
 export const namespace = core('Namespace', 'namespaces', false)
 export const secret = core('Secret', 'secrets')
-/** Of everybody: who holds no right to values may still have to know that one has changed. */
+/** The metadata of all Secrets: without a right to the values, a change may still have to be noticed. */
 export const secretMetadata: Resource = { ...secret, metadataOnly: true }
 export const configMap = core('ConfigMap', 'configmaps')
 export const service = core('Service', 'services')

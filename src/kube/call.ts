@@ -25,7 +25,7 @@ export type CallOptions = {
   unfenced?: boolean | undefined
 }
 
-/** What metrics hear of each request on the wire, retries included. Status 0: no answer. */
+/** The data of each request on the wire for metrics, retries included. Status 0: no answer. */
 export type RequestObservation = { verb: string; resource: string; status: number; durationSeconds: number }
 
 export type CallRequest = WireRequest & { idempotent: boolean }

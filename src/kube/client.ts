@@ -43,7 +43,7 @@ export type RemoveOptions = WriteOptions & {
   /** Makes an object that is not there an error. */
   mustExist?: boolean | undefined
 }
-/** A request in its own words: version, readiness, the service proxy. Non-GET requests are fenced like any write. */
+/** Any other request: version, readiness, the service proxy. Non-GET requests are fenced like any write. */
 export type RawRequest = CallOptions & {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   path: string

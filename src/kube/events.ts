@@ -58,7 +58,7 @@ const MAX_WAITING = 500
 const MAX_OBJECTS = 5_000
 
 /**
- * Records events (events.k8s.io/v1): the same words about the same object become one event with a count, an object that
+ * Records events (events.k8s.io/v1): equal events about the same object become one event with a count, an object that
  * repeats itself is rate-limited, and while the server is down events are dropped. Never throws, never waits.
  */
 export class EventRecorder {

@@ -25,7 +25,7 @@ export type ExecSession = {
 
 export type Exec = (request: ExecRequest) => Promise<ExecSession>
 
-/** The API server answered a request for a command with something else. */
+/** The API server refused to run a command. */
 export class ExecRefused extends Error {
   readonly status: number
 

@@ -11,7 +11,7 @@ export type Change = {
   before?: KubeObject
 }
 
-/** How a change looks through the selectors of a watch: leaving them is a deletion, entering them an addition. */
+/** A change as the selectors of a watch show it: leaving them is a deletion, entering them an addition. */
 export function visible(change: Change, options: WatchStreamOptions): Change['type'] | undefined {
   const now = change.type !== 'DELETED' && selects(change.object, options)
   const before = change.before !== undefined && selects(change.before, options)

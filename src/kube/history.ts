@@ -7,8 +7,8 @@ const TIMEOUT = 5_000
 type Answer = { readonly began: number; readonly version: Promise<string> }
 
 /**
- * How far the history of a type has come, as the API server says itself. One request serves all watches of the type
- * that ask concurrently.
+ * The newest version of a type, as the API server reports it. One request serves all watches of the type that ask
+ * concurrently.
  */
 export class History {
   readonly #client: Pick<KubeClient, 'list'>

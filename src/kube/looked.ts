@@ -26,10 +26,10 @@ const checked = {
   ...{ database: postgresqlCluster, certificate },
 }
 
-/** Those that nothing but the checks before a rollout reads. */
+/** The types that only the checks before a rollout read. */
 export const CHECKED_TYPES = Object.values(checked)
 
-/** The types that are looked at before a rollout, and for what was changed by hand. */
+/** The types that are read by the checks before a rollout and by scans for manual changes. */
 export const LOOKED_TYPES = {
   ...{ node, pod, backup: veleroBackup, backupLocation: veleroLocation, ...checked, workloads },
   /** What charts render and people change. Never Secrets: the operator may not read those of components. */

@@ -9,8 +9,8 @@ type Definition = KubeObject & {
 
 /**
  * The cache of a type that the cluster may lack. A watch of its one definition says whether it is served; only then the
- * objects are watched. So an operator that is not installed costs one open stream and no request, and one that is
- * installed later is noticed at once.
+ * objects are watched. So a missing operator costs one open stream and no requests, and a later installation is noticed
+ * at once.
  */
 export class OptionalCache<T extends KubeObject = KubeObject> {
   readonly resource: Resource

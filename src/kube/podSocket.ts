@@ -5,7 +5,7 @@ const HANDSHAKE_TIMEOUT = 15_000
 /** Bytes of one message, which is held whole: kubelets send some 32 KiB, and a cluster may be in the hands of somebody else. */
 const MESSAGE_MAX = 4 * 1024 * 1024
 
-/** What goes both ways with a pod: `subresource` of the pod, asked with `query`, in channels of the protocol. */
+/** A two-way connection to a pod: `subresource` of the pod with `query`, in channels of the protocol. */
 export type PodSocketRequest = {
   namespace: string
   pod: string

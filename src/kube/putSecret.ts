@@ -15,7 +15,7 @@ export type SecretOwner = {
   incarnation?: string | undefined
 }
 
-/** The owner of Secrets that go with an object of the kind. */
+/** The owner of Secrets that are deleted with an object of the kind. */
 export function secretOwner(
   { apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>,
   { name, uid = '' }: KubeObject['metadata'],
@@ -27,7 +27,7 @@ export function secretOwner(
  * Sets entries of a Secret and keeps the others; makes it if there is none.
  *
  * @param data in base64
- * @param owner none for what stays whoever goes
+ * @param owner none for a Secret that outlives every object
  */
 export async function putSecret(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,

@@ -17,7 +17,7 @@ export type WireRequest = {
   allowance?: Allowance | undefined
 }
 
-/** Bytes that somebody may still send. */
+/** The number of bytes that a sender may still send. */
 export type Allowance = { left: number }
 
 export type TransportOptions = {
@@ -26,7 +26,7 @@ export type TransportOptions = {
   answerMax?: number | undefined
 }
 
-/** A server that does not stop: what it sent is thrown away. */
+/** The server sent more than allowed; its answer is discarded. */
 export class AnswerTooLong extends Error {}
 
 /** A whole answer. */

@@ -10,7 +10,7 @@ export const veleroRestore = optional('velero.io', 'Restore', 'restores')
 
 export const VELERO: readonly Resource[] = [veleroSchedule, veleroBackup, veleroDeletion, veleroLocation, veleroRestore]
 
-/** What takes snapshots of volumes (CSI); a cluster may lack it. */
+/** The class of volume snapshots (CSI); a cluster may lack it. */
 export const volumeSnapshotClass = optional('snapshot.storage.k8s.io', 'VolumeSnapshotClass', 'volumesnapshotclasses', {
   namespaced: false,
 })

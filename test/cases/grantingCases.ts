@@ -201,7 +201,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'a boundary denies an Owner of the platform nothing',
-    refused: () => 'The deny would hold back an Owner of the platform, whom a boundary cannot deny anything.',
+    refused: () => 'The deny would apply to an Owner of the platform, to whom a boundary cannot deny anything.',
     roles: owner,
     given: (world) => [assignment(world, { to: world.other, role: 'Owner', scope: '/' })],
     ...denying(({ other }) => ({ principalId: other, principalType: 'ServicePrincipal' })),
@@ -219,7 +219,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'nobody removes a deny that holds them back',
-    refused: () => 'This deny holds you back yourself: somebody whom it does not reach must remove it.',
+    refused: () => 'This deny applies to you: somebody to whom it does not apply must remove it.',
     roles: owner,
     given: (world) => [deny(world, { principalId: world.me, principalType: 'ServicePrincipal' })],
     ...undenying((world) => deny(world, {})),
@@ -241,7 +241,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'nobody weakens a deny that holds them back',
-    refused: () => 'This deny holds you back yourself',
+    refused: () => 'This deny applies to you',
     roles: owner,
     given: (world) => [deny(world, { isEveryone: true })],
     write: (world) => update(deny(world, { isEveryone: true, excludedPrincipalIds: [world.me] })),
@@ -301,7 +301,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'nobody leaves a group to be rid of its deny',
-    refused: () => 'A deny reaches you through a group: somebody else must take you out of it.',
+    refused: () => 'A deny applies to you through a group: somebody else must remove you from it.',
     roles: owner,
     given: deniedThroughGroup,
     write: (world) => update(group(world, [world.other])),
@@ -316,7 +316,7 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'nobody joins a group that their deny spares',
-    refused: () => 'A deny reaches you through a group',
+    refused: () => 'A deny applies to you through a group',
     roles: owner,
     given: (world) => [group(world, []), deny(world, { isEveryone: true, excludedPrincipalIds: [world.group] })],
     write: (world) => update(group(world, [world.me])),

@@ -149,7 +149,7 @@ describe('sources of blueprints', () => {
     await expectCall(200, 'PATCH', `${catalogue}/sources/${source.id}`, { ref: 'gone' })
     await until('it fails', async () => (await sourceNow()).status === 'Failing')
     expect((await sourceNow()).message).to.match(
-      /^The repository has no branch or tag "gone"\. It is tried again at 20.*Z\.$/,
+      /^The repository has no branch or tag "gone"\. The next attempt is at 20.*Z\.$/,
     )
     expect(await ofSources()).to.deep.equal(['search Found'])
     await expectCall(200, 'PATCH', `${catalogue}/sources/${source.id}`, { ref: 'main', path: null })
@@ -181,7 +181,7 @@ describe('sources of blueprints', () => {
       const spec = { content: template('search', 'Forged') }
       expect(await refusal(tenant.mergePatch(resource, { namespace, name }, { spec }))).to.include(mayNot)
       expect(await refusal(tenant.remove(resource, { namespace, name }))).to.include(
-        'goes with its file in the repository',
+        'is deleted with its file in the repository',
       )
       const twin = { repositoryUrl: address('open/blueprints') }
       const id = 'aaaaaaaa-0000-4000-8000-000000000001'
@@ -224,7 +224,7 @@ describe('sources of blueprints', () => {
           spec,
         })
       const open = await until('kubectl is let in', () => make({ repositoryUrl: address('open/other') }))
-      expect(await refusal(make(installed))).to.include('that takes kernel/deployments/token at the boundary')
+      expect(await refusal(make(installed))).to.include('that needs kernel/deployments/token at the boundary')
       await tenant.remove(BlueprintSource.resource, { namespace, name: open.metadata.name })
     } finally {
       await tenant.close()

@@ -206,7 +206,7 @@ components:
     await client.remove(quotas, { namespace: at.namespace, name: 'no-pods' })
     const ended = await ends(id, 'Failed')
     expect(ended.message).to.equal(
-      'Component "last": Whoever deployed it lacks the permission secretvault/write for it by now.',
+      'Component "last": Whoever deployed it no longer has the permission secretvault/write for it.',
     )
     await expectCall(404, 'GET', `${group}/secretvaults/${name}-last`)
   })

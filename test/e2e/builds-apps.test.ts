@@ -78,7 +78,7 @@ describe('apps of a repository', () => {
       { headers: { accept: 'application/json' } },
     )
     expect(log.body.isFinal).to.equal(true)
-    expect(log.body.lines.map(({ text }) => text).join()).to.include('played')
+    expect(log.body.lines.map(({ text }) => text).join()).to.include('simulated')
     await until('its Job is gone', () =>
       client.get(job, { namespace: BUILD_NAMESPACE, name: buildName({ namespace, name: first?.id ?? '' }) }).then(
         () => false,

@@ -93,7 +93,7 @@ describe('the command line, every day', () => {
 
   it('deletes a boundary only when that was meant, and says what is in the way', async () => {
     const asked = await freehold('delete', 'boundary', boundary)
-    expect([asked.code, asked.err]).to.deep.equal([2, 'Deleting a boundary needs --yes where nobody can be asked.\n'])
+    expect([asked.code, asked.err]).to.deep.equal([2, 'Deleting a boundary without a terminal needs --yes.\n'])
     const refused = await freehold('delete', 'boundary', boundary, '--yes')
     expect(refused.code).to.equal(1)
     expect(refused.err).to.contain('BOUNDARY_NOT_EMPTY').and.to.contain(`  resourceGroups: ${group}`)

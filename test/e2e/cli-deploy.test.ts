@@ -32,7 +32,7 @@ describe('the command line, from a folder to an address', () => {
     if (first.err.includes('ENGINE_MISSING')) this.skip()
     expect(first.code, first.err).to.equal(0)
     expect(first.err).to.include('Sending 1 file,').and.to.include('Succeeded').and.to.include(`https://${name}-`)
-    expect(first.out).to.include('played')
+    expect(first.out).to.include('simulated')
     expect((await succeeds('open', 'app', name)).out).to.match(new RegExp(`^https://${name}-`))
     await succeeds('env', 'set', 'app', name, 'COLOUR=blue', 'SIZE=2', '--wait')
     await succeeds('env', 'unset', 'app', name, 'SIZE', '--wait')

@@ -259,7 +259,7 @@ describe('container instances', () => {
       const { status, statusMessage } = await read(metadata.name)
       expect([status, statusMessage]).to.deep.equal([
         'Failed',
-        'Component "web" asks for the parameter "region", which parameters does not hold.',
+        'Component "web" needs the parameter "region", which is not in parameters.',
       ])
       return true
     })

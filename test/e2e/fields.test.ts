@@ -35,9 +35,9 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
 
 /** What people ask of a thing that is there: with these words the API server refuses it in a new one, whatever it is. */
 const ASKED_LATER: Readonly<Record<string, string>> = {
-  'RolloutExecution.requests.resumeAt': 'only a paused rollout is resumed',
-  'RolloutExecution.requests.revertDriftAt': 'the rollout is not paused on changes by hand',
-  'RolloutExecution.requests.rollbackAt': 'nothing of the rollout can be taken back',
+  'RolloutExecution.requests.resumeAt': 'only a paused rollout can be resumed',
+  'RolloutExecution.requests.revertDriftAt': 'the rollout is not paused because of manual changes',
+  'RolloutExecution.requests.rollbackAt': 'the rollout cannot be rolled back',
 }
 
 const at = (target: unknown, path: Path): unknown =>

@@ -92,7 +92,7 @@ describe('a vector database behind a Gateway, by the real Gateway API', () => {
   it('gets a route when the types are installed, and keeps its Ingress until the Gateway has taken it', async () => {
     await installManifests(own.admin, await gatewayApiDefinitions())
     const waiting = await says('WaitingForAddress')
-    expect(waiting.statusMessage).to.contain('Gateway "infra/public" has not taken the route')
+    expect(waiting.statusMessage).to.contain('Gateway "infra/public" has not accepted the route')
     expect(waiting.publicEndpoint).to.equal(`https://${waiting.ingressHost}`)
     const { spec } = await route()
     expect(spec.parentRefs).to.deep.equal([parent])
@@ -125,7 +125,7 @@ describe('a vector database behind a Gateway, by the real Gateway API', () => {
     })
     await judge('False', 'NoMatchingListenerHostname', 'https')
     const refused = await says('ConfigurationInvalid')
-    expect(refused.statusMessage).to.match(/does not take the route of ".+": NoMatchingListenerHostname\.$/)
+    expect(refused.statusMessage).to.match(/does not accept the route of ".+": NoMatchingListenerHostname\.$/)
     await configure({ sectionName: null })
     await until('the route names none', async () => {
       const { spec } = await route()

@@ -183,7 +183,7 @@ describe('components of the platform, by the kinds of Flux', () => {
         ComponentInstall.resource,
         at('again'),
       )
-      return status?.phase === 'ConfigurationInvalid' && /installed already/.test(status.message ?? '')
+      return status?.phase === 'ConfigurationInvalid' && /already installed/.test(status.message ?? '')
     })
   })
 

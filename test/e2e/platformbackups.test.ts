@@ -196,7 +196,7 @@ describe('backups of the platform', () => {
       { namespace: 'velero', name: 'default' },
       { status: { phase: 'Unavailable', message: 'no route' } },
     )
-    expect(await says('BackupFailing')).to.match(/does not reach the target. no route/)
+    expect(await says('BackupFailing')).to.match(/cannot reach the target. no route/)
     await own.admin.mergePatch(
       veleroLocation,
       { namespace: 'velero', name: 'default' },

@@ -49,7 +49,7 @@ describe('the editor of relational databases', () => {
     await running('played')
     const { status, body } = await call('GET', `${path}/editor/schemas`)
     expect([status, body.code]).to.deep.equal([502, 'DATABASE_UNREACHABLE'])
-    expect(body.error).to.contain('played')
+    expect(body.error).to.contain('simulated')
     expect(await refusal('GET', `${path}/editor/tables/public/t/rows`)).to.equal('502 DATABASE_UNREACHABLE')
     expect(await refusal('POST', `${path}/editor/query`, { sql: 'select 1', execute: true })).to.equal(
       '502 DATABASE_UNREACHABLE',

@@ -221,10 +221,10 @@ describe('rollouts of the platform', () => {
     expect((await reaches(id, 'Paused')).pauseReason?.code).to.equal('ComponentFailed')
     expect(await ask(id, 'rollback')).to.equal('409 RolloutBusy')
     expect(await ask(id, 'revert-platform-drift', { acknowledge: true })).to.equal('409 NotPausedOnPlatformDrift')
-    expect(await byKubectl(id, { revertDriftAt: '2026-01-01T00:00:00Z' })).to.match(/not paused on changes by hand/)
-    expect(await byKubectl(id, { rollbackAt: '2026-01-01T00:00:00Z' })).to.match(
-      /nothing of the rollout can be taken back/,
+    expect(await byKubectl(id, { revertDriftAt: '2026-01-01T00:00:00Z' })).to.match(
+      /not paused because of manual changes/,
     )
+    expect(await byKubectl(id, { rollbackAt: '2026-01-01T00:00:00Z' })).to.match(/the rollout cannot be rolled back/)
     expect(await byKubectl(id, { resumeAt: '2026-01-01T00:00:00Z', skipSnapshot: true })).to.match(/without a snapshot/)
     helm = (name, version) => (name === 'api' && version === '1.2.0' ? 'failed' : 'deployed')
     expect(await byKubectl(id, { resumeAt: new Date().toISOString() })).to.equal('taken')

@@ -181,7 +181,7 @@ describe('secret vaults with kubectl', () => {
 
   it('are deleted, recovered and purged by their state, and REST sees it', async () => {
     await expectCall(200, 'PUT', at.secret('state'), { value: 'x' })
-    expect((await patch('state', { state: 'Purged' })).stderr).to.contain('only a deleted secret is purged')
+    expect((await patch('state', { state: 'Purged' })).stderr).to.contain('only a deleted secret can be purged')
     await patch('state', { state: 'Deleted' })
     await until('REST calls it deleted', async () => {
       const { body } = await expectCall<{ items: SecretBody[] }>(
@@ -216,7 +216,7 @@ describe('secret vaults with kubectl', () => {
       return (found as unknown as SecretVault).status?.deletedCount === 1
     })
     const deletion = await kubectl(`-n ${at.namespace} delete svault ${guarded.vault}`)
-    expect(deletion.stderr).to.contain('holds no secret any more')
+    expect(deletion.stderr).to.contain('only when it holds no secrets')
     // Protection that comes later holds for what was deleted before.
     const later = await makeVault({}, at)
     await expectCall(200, 'PUT', later.secret('x'), { value: 'y' })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../src/core/clock.ts'
@@ -94,14 +95,19 @@ export function signInWorld() {
       },
     } as KubeObject)
   }
+  function edit(change: (user: PlatformUser & KubeObject) => void): void {
+    kube.edit<PlatformUser & KubeObject>(PlatformUser.resource, { namespace: 'freehold-system', name: USER }, change)
+  }
   function disable(): void {
-    kube.edit<PlatformUser & KubeObject>(
-      PlatformUser.resource,
-      { namespace: 'freehold-system', name: USER },
-      (user) => {
-        user.spec.isEnabled = false
-      },
-    )
+    edit((user) => {
+      user.spec.isEnabled = false
+    })
+  }
+  /** Another person has the id from now on. */
+  function replace(): void {
+    edit(({ metadata }) => {
+      Object.assign(metadata, { uid: randomUUID(), creationTimestamp: new Date(Date.now() + 5_000).toISOString() })
+    })
   }
 
   async function serve(passwords?: GuessLimits): Promise<[IdentityProvider, string]> {
@@ -218,6 +224,7 @@ export function signInWorld() {
       return stored
     },
     disable,
+    replace,
     serve,
     post,
     token,

@@ -187,7 +187,7 @@ describe('from source to serving, on a node', () => {
       const folder = await sources(name, { Dockerfile: dockerfile })
       const failed = await freehold('deploy', folder, ...elsewhere).catch((error: unknown) => error)
       expect((failed as { stderr: string }).stderr, name).to.match(
-        /The image \S+\/apps\/origin\S+, .* cannot be had here/,
+        /The image \S+\/apps\/origin\S+, .* cannot be pulled/,
       )
     }
   })

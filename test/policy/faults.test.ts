@@ -9,7 +9,7 @@ const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', p
 const functionOf = (name: string) => name.replaceAll(/[ -](\w)/g, (_, letter: string) => letter.toUpperCase())
 
 describe('what only `npm run faults` plays', () => {
-  const [, section = ''] = read('docs/testing.md').split('### What only `npm run faults` holds')
+  const [, section = ''] = read('docs/testing.md').split('### What only `npm run faults` tests')
   const told = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)
 
   it('is what the page about tests names, each with what must hold', () => {

@@ -6,6 +6,7 @@ import { deployment, pod } from '../../src/kube/builtin.ts'
 import type { FakeKubeClient } from '../../src/kube/fake.ts'
 
 type Deployment = KubeObject & {
+  status?: { observedGeneration?: number; conditions?: object[] }
   spec: {
     replicas: number
     template: { metadata: { labels: Record<string, string> }; spec: { containers: [{ name: string; image: string }] } }
@@ -51,6 +52,9 @@ async function playDeployment(client: FakeKubeClient, each: Deployment, own: rea
     updatedReplicas: current.length,
     readyReplicas: ready(own),
     availableReplicas: ready(own),
+    // That it was given up is said until its controller looks at what was changed.
+    ...(each.status?.observedGeneration === each.metadata.generation &&
+      each.status?.conditions !== undefined && { conditions: each.status.conditions }),
   }
   if (isDeepStrictEqual(status, each.status)) return
   client.edit(deployment, refOf(each), (object) => {

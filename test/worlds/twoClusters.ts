@@ -3,6 +3,7 @@ import type { Controller } from '../../src/controllers/engine/controller.ts'
 import type { LostConnection } from '../../src/controllers/engine/pass.ts'
 import { cachedResources, openWorkspace } from '../../src/controllers/engine/workspace.ts'
 import { projectionController } from '../../src/controllers/projections.ts'
+import type { GroupOptions } from '../../src/controllers/resourcegroups.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
@@ -23,7 +24,14 @@ import { ControllerBench } from './controllers.ts'
 export const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
 
 type Shown = KubeObject & {
-  status?: { state?: string; status?: string; phase?: string; statusMessage?: string; nodeCount?: number }
+  status?: {
+    state?: string
+    status?: string
+    phase?: string
+    statusMessage?: string
+    nodeCount?: number
+    resolvedNamespaces?: { namespace: string; state: string; message?: string }[]
+  }
 }
 
 /** The platform's own cluster in memory, and another one. */
@@ -37,8 +45,8 @@ export class TwoClusters {
   #lost: LostConnection | undefined
 
   /** @param others that run beside those of clusters and projections */
-  constructor(others: readonly Controller[] = []) {
-    const controllers = [clusterController, projectionController({}), ...others]
+  constructor(others: readonly Controller[] = [], options: GroupOptions = {}) {
+    const controllers = [clusterController, projectionController(options), ...others]
     const late: { caches?: CacheSet } = {}
     this.far = new FakeKubeClient({
       now: () => Date.UTC(2026, 0, 1),
@@ -72,6 +80,14 @@ export class TwoClusters {
     this.home = groupSpace
     const annotations = { [INCARNATION_ANNOTATION]: 'of-the-group' }
     this.bench.seed(ResourceGroup, 'shop', { quota: {}, tags: {} }, { namespace: boundarySpace, annotations })
+  }
+
+  /** Another group of the boundary. @returns its namespace */
+  group(name: string, quota: object = {}): string {
+    const { groupSpace } = this.bench.seedGroup(name)
+    const annotations = { [INCARNATION_ANNOTATION]: `of-${name}` }
+    this.bench.seed(ResourceGroup, name, { quota, tags: {} }, { namespace: this.outer, annotations })
+    return groupSpace
   }
 
   /** As the namespace controller there does it. */

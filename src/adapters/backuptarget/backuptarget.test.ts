@@ -117,7 +117,7 @@ describe('a test of a target', () => {
     await new Promise((resolve) => servers.pop()?.close(resolve))
     expect(await test(`http://127.0.0.1:${port}`)).to.deep.equal({
       code: 'Unreachable',
-      message: 'Nothing listens at the endpoint: look at the port.',
+      message: 'Nothing listens at the endpoint: check the port.',
     })
     const none = Object.assign(new Error('not found'), { code: 'ENOTFOUND' })
     const lookup = ((_: string, __: object, done: (error: Error) => void) => done(none)) as never

@@ -4,11 +4,11 @@ import type { TargetCode, TargetVerdict } from './port.ts'
 
 const SENTENCES: Readonly<Record<TargetCode, string>> = {
   Ok: 'The bucket can be listed.',
-  'invalid-target': 'The store does not take such a request: look at the region, the path style and the bucket.',
-  AuthenticationFailed: 'The store does not know the key, or the secret is not that of the key.',
+  'invalid-target': 'The store does not accept the request: check the region, the path style and the bucket.',
+  AuthenticationFailed: 'The store does not know the key, or the secret does not belong to it.',
   BucketMissing: 'The store has no such bucket.',
   AccessDenied: 'The key may not list the bucket.',
-  TlsFailed: "The store's certificate is not signed by an authority that is trusted here, or not for its host.",
+  TlsFailed: "The store's certificate is not signed by a trusted authority, or is not for its host.",
   Unreachable: 'The store does not answer as S3 does.',
   Timeout: 'The store did not answer within 10 seconds.',
 }
@@ -32,9 +32,9 @@ const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
     'Unreachable',
     'The name of the endpoint cannot be resolved now: the name servers do not answer.',
   ),
-  NobodyListens: verdict('Unreachable', 'Nothing listens at the endpoint: look at the port.'),
-  NoWay: verdict('Unreachable', 'There is no way to the host of the endpoint.'),
-  Closed: verdict('Unreachable', 'The endpoint ended the connection: look at the port, and at http or https.'),
+  NobodyListens: verdict('Unreachable', 'Nothing listens at the endpoint: check the port.'),
+  NoWay: verdict('Unreachable', 'The host of the endpoint cannot be reached.'),
+  Closed: verdict('Unreachable', 'The endpoint closed the connection: check the port, and http or https.'),
   Late: verdict('Timeout'),
 }
 

@@ -71,12 +71,12 @@ class KeptLog {
       const { head, version } = await this.#head()
       const start = offset ?? head.lineCount
       if (start > head.lineCount) {
-        const message = `The log has ${counted(head.lineCount, 'line')}: what comes next begins there, not at ${start}.`
+        const message = `The log has ${counted(head.lineCount, 'line')}: the next lines must begin there, not at ${start}.`
         throw new PlatformError('LOG_GAP', message, { expectedOffset: head.lineCount })
       }
       const fresh = lines.slice(head.lineCount - start)
       if (fresh.length === 0 && head.isFinal === (head.isFinal || isFinal)) return stateOf(head)
-      if (head.isFinal) throw new PlatformError('INVALID_STATE', 'The log has come to its end: nothing is added to it.')
+      if (head.isFinal) throw new PlatformError('INVALID_STATE', 'The log is complete: no lines can be added.')
       if (head.writer !== this.#writer) {
         const isLost: boolean = isWriter
         const claim = Buffer.from(JSON.stringify({ ...head, writer: this.#writer }))
@@ -89,7 +89,7 @@ class KeptLog {
       isWriter = false
       conflicts += 1
     }
-    throw new PlatformError('SERVICE_UNAVAILABLE', 'Others write this log at the same moment.', {
+    throw new PlatformError('SERVICE_UNAVAILABLE', 'Others are writing this log at the same time.', {
       retryAfterSeconds: 2,
     })
   }

@@ -13,7 +13,7 @@ export class ShortQueues {
   async take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const present = this.#present.get(key) ?? 0
     if (present > MOST_WAITING) {
-      const message = 'Too many lines are being added to this log at the same moment: send one request after the other.'
+      const message = 'Too many lines are being added to this log at once: send one request after the other.'
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 1 })
     }
     this.#present.set(key, present + 1)

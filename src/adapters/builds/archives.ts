@@ -110,7 +110,7 @@ async function sendTo(url: string, token: string, wanted: number, target: string
     throw new RegistryError('Refused', `The registry answered ${answer.statusCode} to a part of an uploaded source.`)
   } catch (error) {
     if (error instanceof RegistryError || error instanceof ArchiveRefused) throw error
-    throw new RegistryError('Unreachable', 'The registry did not take an uploaded source.', error)
+    throw new RegistryError('Unreachable', 'The registry did not accept an uploaded source.', error)
   }
 }
 
@@ -152,7 +152,7 @@ async function passOn(source: AsyncIterable<Buffer>, { body, reading, mostBytes 
 /** Who has closed drains no more, and says so no second time. @throws Error if it takes nothing any more */
 async function give(target: PassThrough, chunk: Buffer): Promise<void> {
   if (!target.destroyed && !target.write(chunk)) await drainedOrClosed(target)
-  if (target.destroyed) throw new Error('It was not taken to its end.')
+  if (target.destroyed) throw new Error('It was not fully received.')
 }
 
 function drainedOrClosed(target: PassThrough): Promise<void> {

@@ -42,8 +42,8 @@ export class HeaderGate {
     this.#between += slice.length
     if (!slice.equals(ZEROS.subarray(0, slice.length))) this.#headers += slice.length
     if (this.#headers > MOST_BEFORE_AN_ENTRY)
-      throw new ArchiveRefused(`It holds more than ${MOST_BEFORE_AN_ENTRY} bytes of headers before one entry.`)
+      throw new ArchiveRefused(`It has more than ${MOST_BEFORE_AN_ENTRY} bytes of headers before one entry.`)
     if (this.#between > MOST_BETWEEN_ENTRIES)
-      throw new ArchiveRefused(`It holds more than ${MOST_BETWEEN_ENTRIES} bytes that are of no entry.`)
+      throw new ArchiveRefused(`It has more than ${MOST_BETWEEN_ENTRIES} bytes that belong to no entry.`)
   }
 }

@@ -76,7 +76,7 @@ describe('an uploaded archive', () => {
   it('is refused as soon as it is longer than it may be, whatever it was packed to', async () => {
     const zeros = gzipSync(Buffer.concat([await archive({ name: 'a' }), Buffer.alloc(200 * 1024 ** 2)]))
     expect(zeros.length).to.be.lessThan(1024 ** 2)
-    expect(await refusalOf(zeros)).to.include('more than 1048576 bytes that are of no entry')
+    expect(await refusalOf(zeros)).to.include('more than 1048576 bytes that belong to no entry')
   })
 
   const whole = async () => gzipSync(await archive({ name: 'a', content: randomBytes(50_000).toString('hex') }))

@@ -56,7 +56,7 @@ export async function unpack(
       ? new ArchiveRefused('It is not a whole tar.gz.')
       : error
   }
-  if (told.files === 0) throw new ArchiveRefused('It holds no file.')
+  if (told.files === 0) throw new ArchiveRefused('It contains no file.')
   return told
 }
 

@@ -51,11 +51,15 @@ export function createCallFiguresClient({ url, log, timeout = 2_000 }: CallFigur
       try {
         const signal = AbortSignal.timeout(timeout)
         const { statusCode, body } = await request(`${base}${pathOfCalls(namespace, name)}`, { signal })
-        const text = await readWithin(ANSWER_MAX, body, () => new Error('The activator tells more than there may be.'))
+        const text = await readWithin(
+          ANSWER_MAX,
+          body,
+          () => new Error('The activator answered with more than is allowed.'),
+        )
         if (statusCode !== 200) throw new Error(`The activator answered ${statusCode}.`)
         return Answer.parse(JSON.parse(text.toString('utf8')))
       } catch (error) {
-        log.debug({ error: messageOf(error) }, 'The activator did not tell what it counted of calls.')
+        log.debug({ error: messageOf(error) }, 'The activator did not report its counts of calls.')
         return undefined
       }
     },

@@ -110,7 +110,7 @@ async function known<Value>(what: string, look: () => Promise<Value>): Promise<K
   } catch (error) {
     const reason = reasonOf(error)
     if (reason === undefined) throw error
-    return { unknown: `Of ${what} nothing is known: ${reason}` }
+    return { unknown: `Nothing is known of ${what}: ${reason}` }
   }
 }
 

@@ -58,7 +58,7 @@ describe('a look at the cluster', () => {
     const { client, look } = real()
     client.fail('list', node, 'Forbidden')
     expect((await look.facts([], 0)).nodes).to.deep.equal({
-      unknown: 'Of nodes nothing is known: this part of the platform may not read it.',
+      unknown: 'Nothing is known of nodes: this part of the platform may not read it.',
     })
   })
 
@@ -110,7 +110,7 @@ describe('what objects mean', () => {
     expect(lackingRules({ x: [rule('get', 'list')] }, [role])).to.deep.equal([])
     expect(lackingRules({ x: [rule('get', 'watch')], y: [] }, [role])).to.deep.equal([
       'x lacks 1 right',
-      'ClusterRole y is not there',
+      'ClusterRole y is missing',
     ])
   })
 })

@@ -29,7 +29,7 @@ export function driftOf(component: LookedComponent, object: KubeObject): DriftIt
       ...{ kind, namespace, name },
       field: field.slice(0, DRIFT_VALUE_MAX),
       manager,
-      message: `${manager || 'Somebody'} wrote ${field} of ${kind} ${name}, which ${component.name} renders.`.slice(
+      message: `${manager || 'Somebody'} wrote ${field} of ${kind} ${name}, which ${component.name} sets.`.slice(
         0,
         1024,
       ),

@@ -58,7 +58,7 @@ function singleRules(rules: readonly RoleRule[]): Set<string> {
 /** What each role lacks, as sentences. */
 export function lackingRules(wanted: WantedRoles, found: readonly KubeObject[]): string[] {
   return roleChanges(wanted, found).flatMap(({ name, stored, added }) => {
-    if (stored === undefined) return [`ClusterRole ${name} is not there`]
+    if (stored === undefined) return [`ClusterRole ${name} is missing`]
     const count = added.reduce((sum, { verbs }) => sum + verbs.length, 0)
     return count === 0 ? [] : [`${name} lacks ${counted(count, 'right')}`]
   })

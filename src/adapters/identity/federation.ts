@@ -26,7 +26,11 @@ export type FederatedTenant = {
   /** Only those that the tenant has shown to be theirs: whoever has an address there is sent to the tenant's provider. */
   domains: readonly string[]
   providers: readonly FederatedProvider[]
+  /** Those whose metadata cannot be read now: what is known of them stays, but that one was disabled. */
+  unread?: readonly UnreadProvider[]
 }
+
+export type UnreadProvider = Pick<FederatedProvider, 'alias' | 'enabled'>
 
 /** What the identity provider knows of a tenant. */
 export type KnownTenant = {

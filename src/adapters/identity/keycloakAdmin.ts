@@ -32,7 +32,7 @@ export function read<T extends z.ZodType>(schema: T, body: unknown): z.output<T>
   return parsed.data
 }
 
-export const unreadable = () => unavailable('its answer has not the form of its admin API')
+export const unreadable = () => unavailable('its answer does not have the form of its admin API')
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 type CallOptions = {

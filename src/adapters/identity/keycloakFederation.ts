@@ -28,11 +28,23 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
       // Before the providers: one can be tied only to a domain that its organization has.
       const change = { ...organization, description: tenant.displayName, enabled: true, domains }
       await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
-      const wanted = new Set(tenant.providers.map(({ alias }) => brokerAlias(tenant.tenantId, alias)))
-      for (const { alias } of await providersOf(admin, organization, signal)) {
-        if (!wanted.has(alias)) await admin.call('DELETE', pathOf(alias), { accepted: [404], signal })
+      const { unread = [] } = tenant
+      const wanted = new Map(
+        [...tenant.providers, ...unread].map(({ alias, enabled }) => [brokerAlias(tenant.tenantId, alias), enabled]),
+      )
+      for (const known of await providersOf(admin, organization, signal)) {
+        const isEnabled = wanted.get(known.alias)
+        if (isEnabled === undefined) await admin.call('DELETE', pathOf(known.alias), { accepted: [404], signal })
+        // Before anything that may fail: nobody is to come in by it any more.
+        else if (!isEnabled && known.enabled)
+          await admin.call('PUT', pathOf(known.alias), { body: { ...known, enabled: false }, signal })
       }
-      for (const provider of tenant.providers) await applyProvider(admin, tenant, organization, provider, signal)
+      // One that Keycloak does not take keeps no other from being known.
+      const failures: unknown[] = []
+      for (const provider of tenant.providers) {
+        await applyProvider(admin, tenant, organization, provider, signal).catch((error) => failures.push(error))
+      }
+      if (failures.length > 0) throw failures[0]
     },
     async find(tenantId, signal) {
       const organization = await organizations.find(tenantId, signal)

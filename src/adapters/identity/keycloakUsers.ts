@@ -194,6 +194,6 @@ function assertAccepted(answer: AdminAnswer, hasPassword: boolean): void {
 function refused({ body }: AdminAnswer, hasPassword: boolean): IdentityProviderError {
   const word = JSON.stringify(body ?? '').toLowerCase()
   return hasPassword && word.includes('password')
-    ? new IdentityProviderError('PasswordRefused', 'The password does not keep the rules for passwords.')
-    : new IdentityProviderError('Unavailable', 'Keycloak refused the user: its profile rules ask for something else.')
+    ? new IdentityProviderError('PasswordRefused', 'The password does not follow the rules for passwords.')
+    : new IdentityProviderError('Unavailable', 'Keycloak refused the user: its profile rules do not allow it.')
 }

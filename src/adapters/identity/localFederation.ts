@@ -21,7 +21,10 @@ export function createLocalFederation({ client, connection }: LocalFederationOpt
       signal?.throwIfAborted()
       const foreign = providers.find(({ protocol }) => !PROTOCOLS.includes(protocol))
       if (foreign === undefined) return
-      throw new IdentityProviderError('Unsupported', `The local identity provider does not speak ${foreign.protocol}.`)
+      throw new IdentityProviderError(
+        'Unsupported',
+        `The local identity provider does not support ${foreign.protocol}.`,
+      )
     },
     async find(tenantId, signal) {
       signal?.throwIfAborted()

@@ -150,7 +150,7 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
   const { client, resources, rules, hash, endSessions } = options
   function assertAccepted(password: string, user: { userName: string; email?: string | undefined }): void {
     if (!keepsRules(password, rules, user)) {
-      throw new IdentityProviderError('PasswordRefused', 'The password does not keep the rules for passwords.')
+      throw new IdentityProviderError('PasswordRefused', 'The password does not follow the rules for passwords.')
     }
   }
   async function storePassword(user: UserObject, password: string, keepSession?: string): Promise<void> {

@@ -18,7 +18,7 @@ export function createFolderMailer(folder: string, clock: Clock): Mailer {
         await writeFile(join(folder, `.${name}`), JSON.stringify({ to, subject, text }), { mode: 0o600 })
         await rename(join(folder, `.${name}`), join(folder, name))
       } catch (error) {
-        throw new MailError(`The mail could not be laid into the folder ${folder}.`, true, { cause: error })
+        throw new MailError(`The mail could not be written to the folder ${folder}.`, true, { cause: error })
       }
     },
     async close() {},

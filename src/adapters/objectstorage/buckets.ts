@@ -46,7 +46,7 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
   const { s3, driver } = clients
   const { name: Bucket, objectLock } = settings
   const options = optionsOf(call)
-  const what = `Bucket "${Bucket}" could not be made`
+  const what = `Bucket "${Bucket}" could not be created`
   const found = await attempt(what, () => s3.send(new HeadBucketCommand({ Bucket }), options), [
     'NotFound',
     'NoSuchBucket',

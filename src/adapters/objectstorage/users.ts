@@ -59,7 +59,7 @@ export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 're
 
 /** The user's ARN, made where the user was not there. */
 async function ensureUser({ iam }: Clients, user: string, options: Options): Promise<string> {
-  const what = `User "${user}" could not be made`
+  const what = `User "${user}" could not be created`
   const made = await attempt(what, () => iam.send(new CreateUserCommand({ UserName: user }), options), [
     'EntityAlreadyExists',
   ])
@@ -100,11 +100,11 @@ async function ensurePair(clients: Clients, request: KeyRequest, options: Option
 }
 
 async function createPair({ iam }: Clients, user: string, options: Options): Promise<AccessKeyPair> {
-  const what = `A key of user "${user}" could not be made`
+  const what = `A key of user "${user}" could not be created`
   const answer = await attempt(what, () => iam.send(new CreateAccessKeyCommand({ UserName: user }), options))
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey } = answer?.AccessKey ?? {}
   if (accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new StoreError('Refused', `${what}: the store's answer held no pair.`)
+    throw new StoreError('Refused', `${what}: the answer of the store had no key pair.`)
   }
   return { accessKeyId, secretAccessKey }
 }

@@ -14,16 +14,13 @@ export function judgedAddresses(
     const { hostname, host } = new URL(judgedAs(address))
     const isListed = allowedHosts.includes(host)
     const verdict = vetOutgoingUrl(`https://${host}`, allowedHosts)
-    if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not called: ${verdict.why}.`)
+    if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not allowed: ${verdict.why}.`)
     const found = await lookup(hostname.replace(/^\[|\]$/g, '')).catch((cause: unknown) => {
       throw new OutgoingError('Unreachable', `The name ${hostname} cannot be resolved.`, { cause })
     })
     const addresses = found.map((one) => one.address)
     if (addresses.length === 0) throw new OutgoingError('Unreachable', `The name ${hostname} has no address.`)
     if (isListed || addresses.every(isPublicAddress)) return addresses
-    throw new OutgoingError(
-      'NotAllowed',
-      `The address is not called: ${hostname} has an address that is not a public one.`,
-    )
+    throw new OutgoingError('NotAllowed', `The address is not allowed: ${hostname} has an address that is not public.`)
   }
 }

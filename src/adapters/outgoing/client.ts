@@ -51,7 +51,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
 
   function vet(address: string): URL {
     const verdict = vetOutgoingUrl(address, allowedHosts)
-    if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not called: ${verdict.why}.`)
+    if (!verdict.isAllowed) throw new OutgoingError('NotAllowed', `The address is not allowed: ${verdict.why}.`)
     return verdict.url
   }
 
@@ -112,8 +112,8 @@ async function responseOf(answer: Awaited<ReturnType<typeof send>>, read: Read):
 function outgoingError(error: unknown, host: string): OutgoingError {
   if (error instanceof OutgoingError) return error
   if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) {
-    const why = `${host} has an address that is not a public one`
-    return new OutgoingError('NotAllowed', `The address is not called: ${why}.`, { cause: error })
+    const why = `${host} has an address that is not public`
+    return new OutgoingError('NotAllowed', `The address is not allowed: ${why}.`, { cause: error })
   }
   const why = UNREACHED[connectionFailure(error) ?? 'Late']
   return new OutgoingError('Unreachable', `${host} ${why}.`, { cause: error })
@@ -126,9 +126,9 @@ const UNREACHED: Readonly<Record<ConnectionFailure, string>> = {
   NoHttp: 'does not answer as HTTP',
   NameUnknown: 'is a name that cannot be resolved',
   NoNameServer: 'is a name that cannot be resolved now, as the name servers do not answer',
-  NobodyListens: 'does not listen at that port',
+  NobodyListens: 'does not listen on that port',
   NoWay: 'cannot be reached from here',
-  Closed: 'closed the connection before it had answered',
+  Closed: 'closed the connection before it answered',
   Late: 'does not answer over TLS in time',
 }
 

@@ -21,7 +21,7 @@ const KeySet = z.object({
     )
     .min(1)
     .max(64)
-    .refine((keys) => new Set(keys.map(({ kid }) => kid)).size === keys.length, 'each kid may stand once'),
+    .refine((keys) => new Set(keys.map(({ kid }) => kid)).size === keys.length, 'each kid may appear once'),
 })
 
 export class PlatformKeysError extends Error {}
@@ -120,7 +120,7 @@ class FileKeys implements PlatformKeys {
       await this.load()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      this.#log.warn({ reason }, 'The changed platform keys are not usable; those before stay in force.')
+      this.#log.warn({ reason }, 'The changed platform keys are not usable; the previous ones stay in use.')
     }
   }
 }

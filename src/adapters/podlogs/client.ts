@@ -24,7 +24,7 @@ export function kubePodLogs(client: Pick<KubeClient, 'request'>, { isPlayed }: {
       if (answer.status === 200) return answer.body
       answer.body.resume()
       if (NO_LOG.has(answer.status)) return undefined
-      const message = `The node of pod "${pod}" does not give its log (HTTP ${answer.status}).`
+      const message = `The node of pod "${pod}" does not return its log (HTTP ${answer.status}).`
       throw new PlatformError('UPSTREAM_FAILED', message)
     },
   }

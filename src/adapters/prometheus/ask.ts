@@ -34,7 +34,11 @@ export async function askPrometheus<Schema extends z.ZodType>(
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   const base = url.replace(/\/$/, '')
   const got = await request(`${base}/api/v1/${path}`, { method: 'POST', headers, body: form.toString(), signal })
-  const text = await readWithin(ANSWER_MAX, got.body, () => new Error('Prometheus tells more than was asked for.'))
+  const text = await readWithin(
+    ANSWER_MAX,
+    got.body,
+    () => new Error('Prometheus answered with more than was requested.'),
+  )
   if (got.statusCode !== 200) throw new Error(`Prometheus answered ${got.statusCode}.`)
   return answer.parse(JSON.parse(text.toString('utf8')))
 }

@@ -42,7 +42,7 @@ export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOp
         ])
         return incrementsOf(countersOf(found.flat()), timesOf(steps))
       } catch (error) {
-        log.debug({ error: messageOf(error) }, 'Prometheus did not tell what the Gateway counted.')
+        log.debug({ error: messageOf(error) }, 'Prometheus did not report the counts of the Gateway.')
         return undefined
       }
     },

@@ -31,7 +31,7 @@ export function createDatabaseLogs({ url, log, timeout = 5_000 }: PrometheusOpti
           for (const { metric, value } of answers[index]?.data.result ?? [])
             keepLargest(found, metric, name, Number(value[1]))
       } catch (error) {
-        log.debug({ error: messageOf(error) }, 'Prometheus did not tell what waits for the archives of databases.')
+        log.debug({ error: messageOf(error) }, 'Prometheus did not report what waits for the archives of databases.')
       }
       return found
     },

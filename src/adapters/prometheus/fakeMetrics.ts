@@ -35,7 +35,7 @@ export class FakeMetricSource implements MetricSource {
 
   async of(question: MetricQuestion, { from, to, stepSeconds }: Steps): Promise<readonly MeasuredSeries[]> {
     this.asked.push(question)
-    if (this.isGone) throw new MetricSourceError('Prometheus did not tell what was measured.')
+    if (this.isGone) throw new MetricSourceError('Prometheus did not report the measurements.')
     const { labels: wanted } = entryOf(question)
     const groups = new Map<string, { labels: Record<string, string>; values: Map<number, Map<number, number>> }>()
     for (const { metric, labels, at, value } of this.#samples) {

@@ -33,8 +33,8 @@ export function createMetricSource({
           steps,
         )
       } catch (error) {
-        log.debug({ error: messageOf(error) }, 'Prometheus did not tell what was measured.')
-        throw new MetricSourceError('Prometheus did not tell what was measured.', { cause: error })
+        log.debug({ error: messageOf(error) }, 'Prometheus did not report the measurements.')
+        throw new MetricSourceError('Prometheus did not report the measurements.', { cause: error })
       }
     },
   }

@@ -147,7 +147,8 @@ function resultOf<T>(peer: PeerAddress, ask: Ask, { status, text }: EngineAnswer
   // 500 is what the engine answers where it cannot do a thing now, such as an order without a majority.
   if (status >= 500) throw new EngineError('Refused', `The engine failed at ${what} (HTTP ${status}).`, status)
   const parsed = z.object({ result: schema }).safeParse(parsedJson(text))
-  if (!parsed.success) throw new EngineError('Unexpected', `The engine's answer to ${what} has another shape.`, status)
+  if (!parsed.success)
+    throw new EngineError('Unexpected', `The answer of the engine to ${what} has an unexpected form.`, status)
   return parsed.data.result
 }
 

@@ -78,7 +78,7 @@ async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Sa
   if (said.status === 429 || said.status >= 500) throw unreachable(place)
   throw new FeedError(
     'Refused',
-    `${place.host} does not let everybody read ${place.repository} (status ${said.status}).`,
+    `${place.host} does not allow anonymous reads of ${place.repository} (status ${said.status}).`,
   )
 }
 
@@ -101,7 +101,7 @@ async function call(place: Place, url: string, headers: Record<string, string>, 
 async function sendWithToken(place: Place, path: string, { headers }: Said, signal?: AbortSignal): Promise<Said> {
   const challenge = headers.get('www-authenticate') ?? ''
   const realm = wantsToken(challenge) ? tokenPlace(challenge, place.repository) : undefined
-  const refused = new FeedError('Refused', `${place.host} does not let everybody read ${place.repository}.`)
+  const refused = new FeedError('Refused', `${place.host} does not allow anonymous reads of ${place.repository}.`)
   if (realm === undefined) throw refused
   const answer = await call(place, realm, { accept: 'application/json' }, signal)
   if (answer.status >= 500) throw unreachable(place)

@@ -47,10 +47,10 @@ describe('a release feed from a registry', () => {
   })
 
   it('does not call an address that the platform may not call', async () => {
-    const fetch = () => Promise.reject(new OutgoingError('NotAllowed', 'The address is not called: it is inside.'))
+    const fetch = () => Promise.reject(new OutgoingError('NotAllowed', 'The address is not allowed: it is inside.'))
     const found = await createReleaseFeed({ fetch })
       .versions('oci://inside.local/a')
       .catch((error) => error)
-    expect([found.code, found.message]).to.deep.equal(['Refused', 'The address is not called: it is inside.'])
+    expect([found.code, found.message]).to.deep.equal(['Refused', 'The address is not allowed: it is inside.'])
   })
 })

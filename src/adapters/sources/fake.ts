@@ -17,6 +17,8 @@ export class FakeSources implements SourcePort {
   readonly repositoriesMade: Repository[] = []
   readonly hooks = new Map<string, string>()
   isAway = false
+  /** Since when the installation of the App is suspended. */
+  suspendedAt: string | undefined
 
   constructor(good = 'good-token') {
     this.good = good
@@ -26,7 +28,8 @@ export class FakeSources implements SourcePort {
     this.#signIn(connection)
     if (connection.provider === 'GitHub' && connection.installationId !== '1')
       throw new SourceError('NotFound', 'The App has no such installation.')
-    const installation = { repositorySelection: 'All' as const, permissions: { contents: 'read' } }
+    const { suspendedAt } = this
+    const installation = { repositorySelection: 'All' as const, permissions: { contents: 'read' }, suspendedAt }
     const hostKey = connection.baseUrl.startsWith('ssh:') ? { hostKey: 'ssh-ed25519 AAAA' } : {}
     return { accountName: 'acme', accountType: 'Organization', installation, ...hostKey }
   }

@@ -31,6 +31,8 @@ export type RawResult = {
 export interface SqlSession {
   /** False once it must not be used again. */
   readonly isUsable: boolean
+  /** What the engine has sent so far, whether anybody has read it or not. */
+  readonly bytesRead: number
   /** One statement, never more: the protocol for prepared statements takes no second one. */
   query(text: string, values?: readonly SentValue[], options?: QueryOptions): Promise<RawResult>
   begin(): Promise<void>
@@ -38,6 +40,8 @@ export interface SqlSession {
   rollback(): Promise<void>
   /** Ends at the engine what runs, and the session. */
   cancel(): void
+  /** The same, at once: what is still on its way is not taken in any more. */
+  destroy(): void
   close(): void
 }
 

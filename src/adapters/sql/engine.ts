@@ -36,6 +36,14 @@ const STATEMENT_MILLISECONDS = 30_000
 /** Beyond so many rows the engine's estimate must do. */
 const COUNTED_ROWS_MAX = 100_000
 
+/**
+ * A page, or what a batch answers, is held in memory whole, and several times while it becomes JSON: whoever has a
+ * database can make it answer anything, and others live in the same process.
+ */
+const ANSWER_MAX_BYTES = 32 * 1024 * 1024
+/** Milliseconds between looks at how long an answer is; what comes in meanwhile is little beside the bound. */
+const LOOK_AT_LENGTH = 20
+
 const READING: SessionMode = { isReadOnly: true, timeoutMilliseconds: STATEMENT_MILLISECONDS }
 const WRITING: SessionMode = { isReadOnly: false, timeoutMilliseconds: STATEMENT_MILLISECONDS }
 
@@ -75,8 +83,15 @@ export class DriverEngine implements SqlEngine {
     const deadline = AbortSignal.timeout(timeoutMilliseconds + 1_000)
     const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline])
     try {
-      return await this.#with(target, mode, { signal }, (session) => this.#runBatch(session, request), 'single')
+      return await this.#with(
+        target,
+        mode,
+        { signal },
+        (session, length) => this.#runBatch(session, request, length),
+        'single',
+      )
     } catch (error) {
+      if (isSqlFault(error, 'TooLarge')) return { results: [], messages: [], failure: tooLargeFailure(error) }
       if (!isSqlFault(error, 'Cancelled') || call.signal?.aborted === true) throw error
       return { results: [], messages: [], failure: timeoutFailure(0) }
     } finally {
@@ -84,7 +99,7 @@ export class DriverEngine implements SqlEngine {
     }
   }
 
-  async #runBatch(session: SqlSession, request: BatchRequest): Promise<BatchOutcome> {
+  async #runBatch(session: SqlSession, request: BatchRequest, length: Length): Promise<BatchOutcome> {
     const outcome: BatchOutcome = { results: [], messages: [], failure: undefined }
     await session.begin()
     let kept = request.maxRows
@@ -100,6 +115,7 @@ export class DriverEngine implements SqlEngine {
         return { ...outcome, failure }
       }
     }
+    length.refuse()
     try {
       await (request.isReadOnly ? session.rollback() : session.commit())
     } catch (error) {
@@ -136,13 +152,14 @@ export class DriverEngine implements SqlEngine {
   }
 
   change(target: SqlTarget, table: Table, changes: readonly RowChange[], call: SqlCall = {}) {
-    return this.#with(target, WRITING, call, async (session) => {
+    return this.#with(target, WRITING, call, async (session, length) => {
       await session.begin()
       const found: (Row | undefined)[] = []
       try {
         for (const [index, change] of changes.entries()) {
           found.push(await this.#changeRow(session, table, change).catch((error) => this.#refuse(error, index)))
         }
+        length.refuse()
         await session.commit()
         return found
       } catch (error) {
@@ -209,7 +226,8 @@ export class DriverEngine implements SqlEngine {
 
   async admit(target: SqlTarget, logins: LoginNames, call: SqlCall = {}): Promise<void> {
     const { admit, dialect } = this.#driver
-    if (admit === undefined) throw new SqlFault('Failed', `Logins of ${dialect} are let in when they are made.`)
+    if (admit === undefined)
+      throw new SqlFault('Failed', `Logins of ${dialect} get their access when they are created.`)
     await this.#with(target, WRITING, call, (session) => admit(session, logins), 'single')
   }
 
@@ -226,7 +244,7 @@ export class DriverEngine implements SqlEngine {
     target: SqlTarget,
     mode: SessionMode,
     { signal }: SqlCall,
-    work: (session: SqlSession) => Promise<T>,
+    work: (session: SqlSession, length: Length) => Promise<T>,
     use: 'pooled' | 'single' = 'pooled',
   ): Promise<T> {
     const isGone = () => signal?.aborted === true
@@ -235,22 +253,26 @@ export class DriverEngine implements SqlEngine {
     const session = (use === 'pooled' ? this.#take(key) : undefined) ?? (await this.#open(target, mode))
     const onAbort = () => session.cancel()
     signal?.addEventListener('abort', onAbort, { once: true })
+    const length = boundAnswer(session)
     try {
       if (isGone()) throw cancelled()
-      const result = await work(session)
+      const result = await work(session, length)
       // What was ended at the engine looks like a statement that failed.
       if (isGone()) throw cancelled()
+      if (length.hasEnded()) throw tooLarge()
       if (use === 'pooled' && session.isUsable) this.#give(key, session)
       else session.close()
       return result
     } catch (error) {
       session.close()
       if (isGone()) throw cancelled()
+      if (length.hasEnded()) throw tooLarge()
       const fault = this.#driver.faultOf(error)
       // The schema is another one than the catalogue says.
       if (fault.reason === 'TableNotFound' || fault.reason === 'UnknownColumn') this.#catalogues.clear()
       throw fault
     } finally {
+      length.stop()
       signal?.removeEventListener('abort', onAbort)
     }
   }
@@ -292,6 +314,44 @@ export class DriverEngine implements SqlEngine {
     entry.timer.unref()
     idle.push(entry)
   }
+}
+
+/** How long an answer is. */
+type Length = {
+  /** Before what was asked for is committed: nothing stays of what is not answered. @throws SqlFault TooLarge */
+  refuse(): void
+  /** Whether the session was ended for it. */
+  hasEnded(): boolean
+  stop(): void
+}
+
+/** Ends a session whose engine sends more than is kept of one answer. */
+function boundAnswer(session: SqlSession): Length {
+  const before = session.bytesRead
+  const isOver = () => session.bytesRead - before > ANSWER_MAX_BYTES
+  let hasEnded = false
+  const timer = setInterval(() => {
+    if (!isOver()) return
+    clearInterval(timer)
+    hasEnded = true
+    session.destroy()
+  }, LOOK_AT_LENGTH)
+  return {
+    refuse: () => {
+      if (isOver()) throw tooLarge()
+    },
+    hasEnded: () => hasEnded,
+    stop: () => clearInterval(timer),
+  }
+}
+
+function tooLarge(): SqlFault {
+  const bound = `${ANSWER_MAX_BYTES / 1024 / 1024} MiB`
+  return new SqlFault('TooLarge', `The answer has more than ${bound}: ask for fewer rows, or for less of long values.`)
+}
+
+function tooLargeFailure({ message }: SqlFault): BatchFailure {
+  return { statementIndex: 0, code: 'RESULT_TOO_LARGE', message, engineCode: null, line: null, position: null }
 }
 
 function cancelled(): SqlFault {

@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net'
 import type * as Mariadb from 'mariadb'
 import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue, VALUE_MAX_BYTES } from '../../editor/values.ts'
@@ -103,16 +104,22 @@ const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> 
 
 class MariadbSession implements SqlSession {
   readonly #connection: Mariadb.Connection
+  readonly #socket: Pick<Socket, 'bytesRead'>
   isUsable = true
 
-  constructor(connection: Mariadb.Connection) {
+  constructor(connection: Mariadb.Connection, socket: Pick<Socket, 'bytesRead'>) {
     this.#connection = connection
+    this.#socket = socket
     connection.on('error', () => {
       this.isUsable = false
     })
     connection.on('end', () => {
       this.isUsable = false
     })
+  }
+
+  get bytesRead(): number {
+    return this.#socket.bytesRead
   }
 
   async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
@@ -186,6 +193,10 @@ class MariadbSession implements SqlSession {
   cancel(): void {
     this.isUsable = false
     this.#connection.destroy()
+  }
+
+  destroy(): void {
+    this.cancel()
   }
 
   close(): void {
@@ -262,9 +273,17 @@ export const mariadbDriver: SqlDriver = {
   async open(target, mode) {
     // Loaded when the first instance is reached: most platforms start without one.
     const { createConnection } = await import('mariadb')
+    // The first is the session's own; to end what runs the driver opens another one.
+    let own: Socket | undefined
+    const stream = () => {
+      const socket = connect(target.port, target.host).setNoDelay(true)
+      own ??= socket
+      return socket
+    }
     const connection = await createConnection({
       host: target.host,
       port: target.port,
+      stream,
       database: target.database === '' ? undefined : target.database,
       user: target.user,
       password: target.password,
@@ -284,7 +303,7 @@ export const mariadbDriver: SqlDriver = {
     } as Mariadb.ConnectionConfig).catch((error: unknown) => {
       throw openingFault(error)
     })
-    return new MariadbSession(connection)
+    return new MariadbSession(connection, own ?? { bytesRead: 0 })
   },
 
   faultOf(error) {

@@ -82,6 +82,10 @@ class MssqlSession implements SqlSession {
     })
   }
 
+  get bytesRead(): number {
+    return (this.#connection as unknown as { socket?: { bytesRead: number } }).socket?.bytesRead ?? 0
+  }
+
   query(
     text: string,
     values: readonly SentValue[] = [],
@@ -141,6 +145,10 @@ class MssqlSession implements SqlSession {
   cancel(): void {
     this.isUsable = false
     this.#connection.cancel()
+  }
+
+  destroy(): void {
+    this.close()
   }
 
   close(): void {

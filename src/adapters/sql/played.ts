@@ -29,7 +29,7 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
   const there = (target: SqlTarget): SqlTarget => {
     const running = found(target)
     if (running === undefined)
-      throw new SqlFault('Unreachable', 'Engines are only played here, so there is no database to connect to.')
+      throw new SqlFault('Unreachable', 'Engines are only simulated here, so there is no database to connect to.')
     return running
   }
   return {

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
@@ -106,6 +107,14 @@ class PostgresqlSession implements SqlSession {
     })
   }
 
+  get #stream(): Duplex & { bytesRead: number } {
+    return (this.#client as unknown as { connection: { stream: Duplex & { bytesRead: number } } }).connection.stream
+  }
+
+  get bytesRead(): number {
+    return this.#stream.bytesRead
+  }
+
   async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
     const cap = options.maxRows
     const { result, isCut } = await this.#send(text, values, cap === undefined ? 0 : cap + 1)
@@ -150,8 +159,10 @@ class PostgresqlSession implements SqlSession {
   /** A request to cancel goes over a connection of its own (PostgreSQL, message flow: canceling requests in progress). */
   cancel(): void {
     this.isUsable = false
-    const { processID, secretKey } = this.#client as unknown as { processID?: number; secretKey?: number | Buffer }
-    if (processID === undefined || secretKey === undefined) {
+    type Key = { processID: number | null; secretKey: number | Buffer | null }
+    const { processID, secretKey } = this.#client as unknown as Key
+    // What is not PostgreSQL itself may give none.
+    if (processID === null || secretKey === null) {
       this.close()
       return
     }
@@ -164,6 +175,11 @@ class PostgresqlSession implements SqlSession {
     socket.setTimeout(CONNECT_MILLISECONDS, () => socket.destroy())
     socket.on('error', () => undefined)
     socket.on('close', () => this.close())
+  }
+
+  destroy(): void {
+    this.cancel()
+    this.#stream.destroy()
   }
 
   close(): void {

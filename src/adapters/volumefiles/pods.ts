@@ -70,7 +70,7 @@ export function podVolumeFiles({ image, isPlayed, other, ...own }: PodVolumeFile
     async ask(place: FilePlace, request: FileRequest, { body, signal }: FileOptions) {
       if (isPlayed && place.clusterId === undefined) {
         if (place.isStopped === true) throw new PlatformError('INSTANCE_STOPPED', `"${place.owner.name}" is stopped.`)
-        const message = 'Pods are played here, and so have no files.'
+        const message = 'Pods are simulated here, so they have no files.'
         throw new PlatformError('FEATURE_UNSUPPORTED', message, { feature: 'files' })
       }
       const key = `${place.clusterId ?? ''}/${place.namespace}/${nameOfPodBeside(place, await image())}`

@@ -18,7 +18,7 @@ export async function received(chunks: AsyncIterable<Uint8Array>): Promise<{ ans
   const reader = chunks[Symbol.asyncIterator]()
   const frames = new Frames({ [Symbol.asyncIterator]: () => reader })
   const head = await frames.whole()
-  if (head === undefined) throw new Error('The side of the volumes gave no answer.')
+  if (head === undefined) throw new Error('The pod beside the volume gave no answer.')
   const answer = JSON.parse(head.toString()) as FileAnswer
   if (!('file' in answer || 'archive' in answer)) {
     await frames.whole()

@@ -75,7 +75,7 @@ export const appRoutes: readonly RouteDraft[] = [
       if (spec.sourceKind === 'Image')
         throw new PlatformError(
           'INVALID_STATE',
-          'What this app runs is its field image: change that to deploy another one.',
+          'This app runs the image in its field image: change that field to deploy another.',
         )
       if (body.containerImage) refuseCode(spec, place, context)
     },
@@ -97,7 +97,7 @@ export const additionalAppRoutes: readonly RouteDraft[] = [
     refuse: (object, context, place) => {
       const { spec } = object as { spec: PlatformApp['spec'] }
       if (spec.sourceKind !== 'Upload') {
-        const message = `Only an app of sourceKind Upload takes a source; this one is of ${spec.sourceKind}.`
+        const message = `Only an app with sourceKind Upload takes a source; this one has ${spec.sourceKind}.`
         throw new PlatformError('INVALID_STATE', message)
       }
       refuseCode(spec, place, context)

@@ -153,7 +153,7 @@ function refuseRuntime({ runtime: name, runtimeVersion }: Spec, { services, prev
     'RUNTIME_ENDED',
     'runtimeVersion',
     runtimeVersion,
-    `Version ${runtimeVersion} of "${name}" has ended: choose a newer one.`,
+    `Version ${runtimeVersion} of "${name}" is no longer supported: choose a newer one.`,
   )
 }
 

@@ -50,7 +50,7 @@ function runtimeDto({ metadata: { name }, spec }: RecordOf<typeof AppRuntime>, s
 
 export const runtimeRoute: RouteDraft = listRoute('{B}/resources/appruntimes', {
   auth: action('apps/read'),
-  summary: 'Languages that apps can be built of',
+  summary: 'Languages that apps can be built with',
   dto: AppRuntimeDto,
   sort: 'name',
   columns: { name: text('Name', { isSearched: true }), title: text('Title', { isSearched: true }) },

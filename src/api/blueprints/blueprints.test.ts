@@ -226,6 +226,23 @@ components:
     })
   })
 
+  it('a retry takes over what was ready and is there, and makes what was deleted since', async () => {
+    await post(template())
+    const { body: first } = await deploy()
+    const spec = { computePlan: 'vector-dev' }
+    const there = world.put(VectorCluster, 'find', spec, HOME)
+    const annotations = { [BLUEPRINT_ANNOTATION]: 'find/vectors' }
+    const ref = { namespace: HOME, name: there.metadata.name }
+    await world.client.mergePatch(VectorCluster.resource, ref, { metadata: { annotations } })
+    world.client.edit(BlueprintExecution.resource, { namespace: OUTER, name: first.id }, (execution) => {
+      const ready = (component: string) => ({ component, status: 'Ready' as const })
+      execution.status = { state: 'Failed', stage: 'Finished', steps: [ready('vectors'), ready('vault')] }
+    })
+    const { body: second } = await world.ask('post', `${B}/deploys/${first.id}/retry`)
+    const stored = await world.client.get(BlueprintExecution.resource, { namespace: OUTER, name: second.id })
+    expect((stored as unknown as BlueprintExecution).spec.takenOver).to.deep.equal(['vectors'])
+  })
+
   it('a retry is refused where another replica has made it, of which nothing is known here', async () => {
     await post(template())
     const { body: first } = await deploy()
@@ -270,7 +287,7 @@ components:
     await post(template())
     const own = await world.idOfSlug('search')
     const told = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
-    const head = (id: string) => `The blueprintId "${id}" is not the one of blueprint "search"`
+    const head = (id: string) => `The blueprintId "${id}" does not belong to blueprint "search"`
     const tail = `"search" has the id "${own}".`
     const other = await world.idOfSlug('static-site')
     expect(await told(other)).to.equal(`${head(other)}: that is the id of blueprint "static-site". ${tail}`)
@@ -278,7 +295,7 @@ components:
     const { metadata } = world.put(BlueprintTemplate, 'search', { slug: 'search', content: 'x' }, SYSTEM_NAMESPACE)
     const hidden = objectId(BlueprintTemplate.resource, metadata)
     expect(await told(hidden)).to.equal(
-      `${head(hidden)}: that is the id of the one of the platform, and the one of this boundary counts now. ${tail}`,
+      `${head(hidden)}: that is the id of the one from the platform, and the one from this boundary is used now. ${tail}`,
     )
     expect((await deploy({ blueprintId: own.toUpperCase() })).status).to.equal(202)
   })
@@ -287,12 +304,12 @@ components:
     await post(template())
     const parameter = await deploy({ parameters: { plann: 'vector-dev' } })
     expect(parameter.body.error).to.equal(
-      'The field "parameters.plann" is no parameter of this blueprint; did you mean "plan"?',
+      'The field "parameters.plann" is not a parameter of this blueprint; did you mean "plan"?',
     )
     const { body } = await deploy({ componentOverrides: [{ name: 'vector' }, { name: 'web' }] })
     expect(body.errors).to.deep.equal([
-      { field: 'componentOverrides.0.name', message: 'is no component of this blueprint; did you mean "vectors"?' },
-      { field: 'componentOverrides.1.name', message: 'is no component of this blueprint' },
+      { field: 'componentOverrides.0.name', message: 'is not a component of this blueprint; did you mean "vectors"?' },
+      { field: 'componentOverrides.1.name', message: 'is not a component of this blueprint' },
     ])
     const field = await deploy({ paramters: {} })
     expect(field.body.errors).to.deep.equal([
@@ -328,7 +345,7 @@ components:
       '/versoin is not a field of this record; did you mean "version"?',
       '/version is required (a string)',
       '/components/0/spec/replcas is not a field of this record; did you mean "replicas"?',
-      '/components/1/collection "secretvault" is no collection that a blueprint can make things of; did you mean "secretvaults"?',
+      '/components/1/collection "secretvault" is not a collection that a blueprint can create resources of; did you mean "secretvaults"?',
       '/components/2/spec/value there is no parameter "pasword"; did you mean "password"?',
     ])
   })

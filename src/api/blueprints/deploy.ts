@@ -93,9 +93,9 @@ function refuseAnother(
     meant === undefined
       ? 'there is no blueprint with that id'
       : meant.slug === slug
-        ? `that is the id of the one of ${KEEPERS[meant.origin]}, and the one of ${KEEPERS[origin]} counts now`
+        ? `that is the id of the one from ${KEEPERS[meant.origin]}, and the one from ${KEEPERS[origin]} is used now`
         : `that is the id of blueprint "${meant.slug}"`
-  const message = `The blueprintId "${given}" is not the one of blueprint "${slug}": ${words}. "${slug}" has the id "${id}".`
+  const message = `The blueprintId "${given}" does not belong to blueprint "${slug}": ${words}. "${slug}" has the id "${id}".`
   throw new PlatformError('CONFLICT', message, { field: 'blueprintId', blueprintId: id })
 }
 
@@ -144,7 +144,7 @@ async function rendering(
   const [first] = rendered.refusals
   if (first === undefined) return rendered
   const errors = rendered.refusals.map(({ component, message }) => ({ field: `components.${component}`, message }))
-  throw badRequest(`Component "${first.component}" cannot be made so: ${first.message}.`, errors)
+  throw badRequest(`Component "${first.component}" cannot be created: ${first.message}.`, errors)
 }
 
 /** @throws PlatformError BAD_REQUEST */
@@ -159,7 +159,7 @@ function overridden(
       : [
           {
             field: `componentOverrides.${index}.name`,
-            message: `is no component of this blueprint${suggestion(name, names)}`,
+            message: `is not a component of this blueprint${suggestion(name, names)}`,
           },
         ],
   )

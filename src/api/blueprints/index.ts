@@ -55,7 +55,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
       const blueprints = await blueprintsOf(context.services, boundaryId)
       return blueprints.map((each) => blueprintDto(each, context as Context, boundaryId))
     },
-    configSummary: 'What the list can be asked for',
+    configSummary: 'How the list can be sorted and filtered',
     collection: 'blueprints',
     actionPrefix: 'blueprints',
     before: inBoundary,
@@ -85,7 +85,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     `${BLUEPRINTS}/templates/validate`,
     {
       auth: write,
-      summary: 'What is wrong with a template',
+      summary: 'Check a template, and name what is wrong with it',
       body: TemplateContent,
       example,
       reply: TemplateValidationDto,
@@ -104,7 +104,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     {
       auth: read,
       scope: 'resourceGroup',
-      summary: 'Make what a blueprint describes; dryRun=true only says what would be done',
+      summary: 'Deploy a blueprint; dryRun=true only shows what would be done',
       query: DeployQuery,
       body: DeployBlueprintRequest,
       reply: z.union([BlueprintExecutionDto, BlueprintPlanDto]),
@@ -114,7 +114,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     `${DEPLOYS}/{executionId}/retry`,
-    { auth: read, summary: 'Try a failed deployment again', reply: BlueprintExecutionDto },
+    { auth: read, summary: 'Retry a failed deployment', reply: BlueprintExecutionDto },
     async (context) => {
       const { object, home } = await executions.find(context as Context)
       return retryExecution(context as never, home.boundaryId, object)

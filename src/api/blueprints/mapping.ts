@@ -61,7 +61,7 @@ export async function locateAll(
   )
 }
 
-/** What references of the components may follow, although it is not there yet. */
+/** What references of the components may follow, although it does not exist yet. */
 export function plannedOf(located: readonly Located[]): Unseen {
   return new Map(
     located.map(({ entry: { kind }, ref, previous }) => {

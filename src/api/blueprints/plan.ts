@@ -117,7 +117,7 @@ export const BlueprintPlanDto = z
   .object({
     isValid: z.boolean(),
     steps: z.array(PlannedStepDto),
-    verdict: z.enum(VERDICTS).describe('Whether everything that is new would find room together'),
+    verdict: z.enum(VERDICTS).describe('Whether all new resources would fit together'),
     verdictReason: z.string().nullable(),
     parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
   })
@@ -206,5 +206,5 @@ function verdictFor({ context, resourceGroup }: Deploying, steps: readonly Plann
   )
   if (verdict !== 'DoesNotFit') return { verdict, verdictReason }
   const asked = `${formatCores(sum.cpu)} cpu and ${formatBytes(sum.memory)} memory`
-  return { verdict, verdictReason: `All nodes together have no room for the ${asked} that are asked for.` }
+  return { verdict, verdictReason: `All nodes together have no room for the requested ${asked}.` }
 }

@@ -36,7 +36,7 @@ export const BlueprintDto = z
     ),
     outputs: z.array(z.object({ name: z.string(), secret: z.boolean() })),
     permissions: z.array(z.string()).describe('What deploying needs in the group'),
-    missingPermissions: z.array(z.string()).describe('Of these, what the caller does not hold at the boundary'),
+    missingPermissions: z.array(z.string()).describe('Those of them that the caller lacks at the boundary'),
     updatedAt: DateTime,
     revision: z.string().nullable(),
   })

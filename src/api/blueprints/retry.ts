@@ -18,7 +18,7 @@ type Retry = Context<string, unknown, undefined>
 const retryIdOf = ({ metadata }: ExecutionRecord) => uuidV5(`retry of ${metadata.name}`)
 
 /**
- * POST .../deploys/{executionId}/retry. What was ready is taken over; the rest is judged again, for this caller.
+ * POST .../deploys/{executionId}/retry. What was ready and is there is taken over; the rest is judged again, for this caller.
  *
  * @throws PlatformError NOT_FOUND, INVALID_STATE, FORBIDDEN, RESOURCE_CONFLICT
  */
@@ -51,7 +51,9 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
     parameters: spec.parameters,
     outputs,
   }
-  const retry = { of: failed.metadata.name, takenOver: [...ready] }
+  // What was deleted since is made again: taken over it would be ready without being there.
+  const made = planned.flatMap(({ action, rendered }) => (action === 'Create' ? [rendered.component.name] : []))
+  const retry = { of: failed.metadata.name, takenOver: [...ready].filter((name) => !made.includes(name)) }
   const execution = await startExecution(deploying, { ...wanted, retry }, planned, secrets)
   return accepted(executionDto(execution, services))
 }
@@ -60,7 +62,7 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
 function refuseUnfailed({ status }: ExecutionRecord): void {
   const { state = 'Queued', stage = null } = status ?? {}
   if (state === 'Failed') return
-  const message = `Only what has failed is tried again; this is ${state}.`
+  const message = `Only a failed deployment can be retried; this one is ${state}.`
   throw new PlatformError('INVALID_STATE', message, { status: state, phase: stage })
 }
 

@@ -136,7 +136,7 @@ describe('sources of blueprints over REST', () => {
       { ...error, column: null },
       {
         ...{ severity: 'Warning', code: 'SpecInvalid', path: '', line: null, column: null },
-        message: 'blueprint "vector-database" stays as it was before, until this file is mended or deleted',
+        message: 'blueprint "vector-database" stays as it was until this file is fixed or deleted',
       },
     ])
     expect((await world.ask('get', `${B}/vector-database`)).body).to.include({ sourceId: source.id, revision: null })
@@ -148,7 +148,7 @@ describe('sources of blueprints over REST', () => {
     reads(source.id, 'shop', DEFAULT_BLUEPRINTS[0] ?? '', failing)
     expect((await world.ask('get', `${B}/sources`)).body.items[0]).to.include({
       status: 'Failing',
-      message: 'The host is away. It is tried again at 2026-01-01T00:05:00.000Z.',
+      message: 'The host is away. The next attempt is at 2026-01-01T00:05:00.000Z.',
     })
   })
 

@@ -85,7 +85,7 @@ function invalidDto({ path, errors, keeps }: Invalid) {
     column,
   }))
   if (keeps === undefined) return { path, errors: shown }
-  const message = `blueprint "${keeps}" stays as it was before, until this file is mended or deleted`
+  const message = `blueprint "${keeps}" stays as it was until this file is fixed or deleted`
   const stays = { severity: 'Warning' as const, code: 'SpecInvalid', path: '', line: null, column: null, message }
   return { path, errors: [...shown, stays] }
 }
@@ -112,7 +112,7 @@ export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSou
 function messageOf({ message, state, nextAttemptAt }: NonNullable<CatalogueSource['status']>): string | null {
   if (message === undefined) return null
   return state === 'Failing' && nextAttemptAt !== undefined
-    ? `${sentence(message)} It is tried again at ${nextAttemptAt}.`
+    ? `${sentence(message)} The next attempt is at ${nextAttemptAt}.`
     : message
 }
 
@@ -134,7 +134,7 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
     hasUrl === (installationId != null && repositoryId != null) ||
     (installationId == null) !== (repositoryId == null)
   ) {
-    const message = 'is needed, or installationId with repositoryId, and not both'
+    const message = 'is required, or installationId with repositoryId, but not both'
     throw refusedFields([{ field: 'repositoryUrl', message }])
   }
   if (hasUrl) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
@@ -157,7 +157,7 @@ function refuseSame(others: readonly CatalogueSource[], next: CatalogueSource['s
   if (!others.some(({ spec }) => isSamePlace(spec, next))) return
   throw new PlatformError(
     'ALREADY_EXISTS',
-    `A source reads "${next.path}" at "${next.ref}" of this repository already.`,
+    `A source already reads "${next.path}" at "${next.ref}" of this repository.`,
   )
 }
 
@@ -210,7 +210,7 @@ export const catalogueSources = collection(BlueprintSource, {
     turn,
   },
   patch: {
-    summary: 'Read another branch or folder, or offer its templates no more',
+    summary: 'Change the branch or folder, or stop offering its templates',
     body: UpdateCatalogSourceRequest,
     turn,
     before: (context, { metadata, spec }, { boundaryId, namespace }) => {
@@ -225,5 +225,5 @@ export const catalogueSources = collection(BlueprintSource, {
     },
     toSpec: ({ spec }, { body }) => changed(spec, body),
   },
-  remove: { summary: 'Forget a repository and its templates; what was deployed of them stays' },
+  remove: { summary: 'Remove a repository and its templates; what was deployed from them stays' },
 })

@@ -89,7 +89,7 @@ async function createOnce({ services }: Context, request: Creation) {
 }
 
 export function alreadyRetried(id: string, executionId: string): PlatformError {
-  const message = `Execution "${id}" was tried again already, as "${executionId}": if that one fails, try that one again.`
+  const message = `Execution "${id}" was already retried as "${executionId}": if that one fails, retry that one.`
   return new PlatformError('INVALID_STATE', message, { status: 'Failed', phase: 'Finished', executionId })
 }
 

@@ -83,7 +83,7 @@ export async function putTemplate(context: Given) {
     refuseWhileDeleting(stored)
     const before = (await readWhole(stored.spec.content)).template
     if (stored.spec.content !== content && before !== undefined && !isLater(template.version, before.version)) {
-      const message = `Version ${before.version} of "${slug}" is stored: give what is changed a later version than that.`
+      const message = `Version ${before.version} of "${slug}" is already stored: give the changed template a later version.`
       throw new PlatformError('VERSION_EXISTS', message, { slug, version: before.version })
     }
     const { ifMatch } = context

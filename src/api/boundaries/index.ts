@@ -108,7 +108,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       auth: action('boundaries/read'),
       scope: 'root',
       mayPass: readsSomeBoundary,
-      summary: 'What the list of boundaries can be asked for',
+      summary: 'How the list of boundaries can be sorted and filtered',
       reply: ListConfigDto,
     },
     (context) => {

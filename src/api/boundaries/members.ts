@@ -52,7 +52,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
     if (found === undefined) {
       const above = named(SYSTEM_NAMESPACE)
       if (above === undefined) throw notFound(`Assignment "${assignmentId}" of boundary "${boundaryId}"`)
-      const message = `The assignment "${assignmentId}" stands above the boundary: it is taken away at ${above.spec.scope}.`
+      const message = `The assignment "${assignmentId}" was made above the boundary: remove it at ${above.spec.scope}.`
       throw new PlatformError('INHERITED_ASSIGNMENT', message, { scope: above.spec.scope })
     }
     const after = { removed: new Set([assignmentId]) }
@@ -85,7 +85,7 @@ export const memberRoutes: readonly RouteDraft[] = [
       const { metadata } = await findBoundary(context, context.parameters.boundaryId ?? '')
       return membersOf(context, metadata.name)
     },
-    configSummary: 'What the list of members can be asked for',
+    configSummary: 'How the list of members can be sorted and filtered',
     collection: 'members',
     actionPrefix: 'boundaries/members',
     before: (context) => findBoundary(context, context.parameters.boundaryId ?? ''),
@@ -104,7 +104,7 @@ export const memberRoutes: readonly RouteDraft[] = [
   route(
     'DELETE',
     '{B}/members/{assignmentId}',
-    { auth: action('boundaries/members/manage'), summary: 'Take a role away' },
+    { auth: action('boundaries/members/manage'), summary: 'Remove a role from somebody' },
     removeMember,
   ),
 ]

@@ -3,7 +3,9 @@ import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRe
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import { MemberInvitation } from '../../crds/invitations.ts'
 import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { IdpBinding } from '../../crds/sso.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { tenantRoutes } from './tenant.ts'
 import { tenantMoveRoutes } from './tenantMove.ts'
@@ -67,6 +69,43 @@ describe('moving a boundary to another tenant', () => {
         await doors[code]()
         expect(left()).to.have.members(['owner', 'robot', 'team'])
         expect(records.peekAll(PrincipalGroup)[0]?.spec.memberIds).to.deep.equal([ANNA, ROBOT])
+      })
+
+      it('ends what bindings of other tenants give in it, which would come back with the next sign-in', async () => {
+        const { doors, records } = open({ owner: [ANNA, 'User', 'Owner'] })
+        const other = '99999999-9999-4999-8999-999999999999'
+        const bind = (name: string, tenantId: string, target: object) =>
+          records.put(
+            IdpBinding,
+            { namespace: SYSTEM_NAMESPACE, name },
+            { tenantId, issuer: 'https://login.acme.example', claimValue: 'staff', ...target },
+          )
+        bind('role', other, { roleDefinitionName: 'Reader', scope: B1 })
+        bind('deep', other, { roleDefinitionName: 'Reader', scope: `${B1}/resourcegroups/shop` })
+        bind('group', other, { groupId: TEAM })
+        bind('elsewhere', other, { roleDefinitionName: 'Reader', scope: `/boundaries/${other}` })
+        bind('root', other, { roleDefinitionName: 'Platform Reader', scope: '/' })
+        bind('own', TENANT, { roleDefinitionName: 'Reader', scope: B1 })
+        await doors[code]()
+        const left = records.peekAll(IdpBinding).map(({ metadata }) => metadata.name)
+        expect(left).to.have.members(['elsewhere', 'root', 'own'])
+      })
+
+      it('takes the open invitations, which nobody could accept any more, and leaves those that are over', async () => {
+        const { doors, records } = open({ owner: [ANNA, 'User', 'Owner'] })
+        const spec = {
+          ...{ email: 'carl@example.com', roleDefinitionName: 'Reader', scope: B1, invitedBy: ANNA, hasAccount: true },
+          ...{
+            expiresAt: '2099-01-01T00:00:00Z',
+            tokenHash: 'a'.repeat(64),
+            tenantId: '99999999-9999-4999-8999-999999999999',
+          },
+        }
+        for (const state of ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked'])
+          records.put(MemberInvitation, { namespace, name: state.toLowerCase() }, { ...spec, state })
+        await doors[code]()
+        const left = records.peekAll(MemberInvitation).map(({ metadata }) => metadata.name)
+        expect(left).to.have.members(['accepted', 'revoked'])
       })
 
       it('takes groups of the platform with somebody outside the tenant, and leaves the others', async () => {

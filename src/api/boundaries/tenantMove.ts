@@ -1,10 +1,15 @@
 import { z } from 'zod'
-import { PlatformError } from '../../core/errors.ts'
+import { BINDING_LABEL } from '../../contracts/sso.ts'
+import { alreadyGone, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { parseScope, scopeContains } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
+import { MemberInvitation } from '../../crds/invitations.ts'
 import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { IdpBinding } from '../../crds/sso.ts'
 import { everyoneIn } from '../../iam/groups.ts'
+import { isOpen, stateAt } from '../../iam/invitations.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
@@ -47,8 +52,9 @@ export function checkTenant(
 
 /**
  * Gives a boundary to another tenant, or to none. People outside the new tenant lose their assignments in the boundary
- * and their places in its groups, unless a trust covers them; service accounts stay. They go before the boundary changes
- * hands, so that the same request repeated after a failure finishes the work.
+ * and their places in its groups, unless a trust covers them; service accounts stay. Bindings of other tenants into the
+ * boundary end. All that goes before the boundary changes hands, so that the same request repeated after a failure finishes
+ * the work.
  *
  * @param lastOwner the code that answers where nobody inside the new tenant could act as Owner
  */
@@ -64,6 +70,10 @@ export async function moveTenant(
     const groups = new Map(groupsIn(services, boundaryId))
     for (const { name, memberIds } of found.groups) groups.set(name, memberIds)
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, { removed, groups }, lastOwner, { tenantId })
+    // First: a binding would give it again with the next sign-in.
+    for (const { metadata } of found.bindings) {
+      await services.records.remove(IdpBinding, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
+    }
     for (const { metadata } of found.assignments) {
       await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
     }
@@ -74,6 +84,7 @@ export async function moveTenant(
       })
       await services.records.update(PrincipalGroup, { namespace, name }, { caller, change })
     }
+    await removeInvitations(services, caller, namespace, tenantId)
     const { object } = await services.records.update(
       Boundary,
       { name: boundaryId },
@@ -99,7 +110,42 @@ type Move = {
   lastOwner: 'LAST_OWNER' | 'last_owner'
 }
 
-/** What people outside the tenant hold in the boundary: their assignments, and the groups that would shrink. */
+/** Nobody could accept them any more: they would only be in the way of new ones. */
+async function removeInvitations(
+  { records, clock }: Services,
+  caller: Caller,
+  namespace: string,
+  tenantId: string | undefined,
+): Promise<void> {
+  for (const { metadata, spec } of await records.list(MemberInvitation, { namespace }, { fresh: true })) {
+    if (spec.tenantId === undefined || spec.tenantId === tenantId || !isOpen(stateAt(spec, clock.now()))) continue
+    await records.remove(MemberInvitation, { namespace, name: metadata.name }, { caller }).catch(alreadyGone)
+  }
+}
+
+type Binding = RecordOf<typeof IdpBinding>
+
+/** What gives the people of other tenants something in the boundary, whenever they sign in. */
+async function bindingsOfOthers(
+  { records }: Services,
+  boundaryId: string,
+  tenantId: string | undefined,
+  groups: ReadonlySet<string>,
+): Promise<Binding[]> {
+  if (tenantId === undefined) return []
+  const all = await records.list(IdpBinding, { namespace: SYSTEM_NAMESPACE }, { fresh: true })
+  const isInside = ({ groupId, scope }: Binding['spec']) => {
+    const place = scope === undefined ? undefined : parseScope(scope)
+    const isIn = place !== undefined && scopeContains({ level: 'boundary', boundaryId }, place)
+    return isIn || (groupId !== undefined && groups.has(groupId))
+  }
+  return all.filter(({ spec }) => spec.tenantId !== tenantId && isInside(spec))
+}
+
+/**
+ * What people outside the tenant hold in the boundary: bindings and what those give, their assignments, and the groups that
+ * would shrink.
+ */
 async function outsidersOf(services: Services, boundaryId: string, tenantId: string | undefined) {
   const namespace = boundaryNamespace(boundaryId)
   const [all, groups] = await Promise.all([
@@ -107,6 +153,9 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
     services.records.list(PrincipalGroup, { namespace }, { fresh: true }),
   ])
   const own = new Set(groups.map(({ metadata }) => metadata.name))
+  const bindings = await bindingsOfOthers(services, boundaryId, tenantId, own)
+  const ended = new Set(bindings.map(({ metadata }) => metadata.name))
+  const isBound = ({ metadata }: (typeof all)[number]) => ended.has(metadata.labels?.[BINDING_LABEL] ?? '')
   const memberships = groupsIn(services, boundaryId)
   const membersBeyond = (id: string) => (own.has(id) ? [] : [...everyoneIn(id, memberships)])
   const named = [...all.map(({ spec }) => spec.principalId), ...groups.flatMap(({ spec }) => spec.memberIds)]
@@ -121,7 +170,8 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
   const without = (memberIds: readonly string[]) => memberIds.filter((id) => !isOutside(id))
   return {
     total: all.length,
-    assignments: all.filter(({ spec }) => isOutside(spec.principalId, spec.principalType)),
+    bindings,
+    assignments: all.filter((one) => isBound(one) || isOutside(one.spec.principalId, one.spec.principalType)),
     groups: groups
       .map(({ metadata, spec }) => ({
         name: metadata.name,
@@ -155,7 +205,7 @@ export const tenantMoveRoutes: readonly RouteDraft[] = [
     {
       auth: action('boundaries/tenant/admin'),
       scope: 'root',
-      summary: 'Give the boundary to another tenant and take the rights of people outside it',
+      summary: 'Move the boundary to another tenant and remove the rights of people outside it',
       body: BoundaryTenantMoveRequest,
       reply: BoundaryTenantMoveResult,
     },

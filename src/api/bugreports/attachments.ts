@@ -29,7 +29,7 @@ export function readAttachments(sent: readonly Sent[]): Attached[] {
   })
   const all = read.reduce((sum, { bytes }) => sum + bytes.length, 0)
   if (all > ATTACHMENT_BYTES_MAX)
-    throw refused(`The attachments have ${all} bytes in all; at most ${ATTACHMENT_BYTES_MAX} are taken.`)
+    throw refused(`The attachments have ${all} bytes together; at most ${ATTACHMENT_BYTES_MAX} are accepted.`)
   return read
 }
 

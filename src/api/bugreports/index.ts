@@ -81,7 +81,7 @@ function refuseTooMany({ services, caller }: Context, all: readonly Report[]): v
   const now = services.clock.now()
   const recent = own.map(({ spec }) => Date.parse(spec.reportedAt)).filter((time) => time > now - HOUR)
   if (own.length >= REPORTS_MAX) {
-    const message = `There are ${REPORTS_MAX} reports of yours already; an administrator must remove some first.`
+    const message = `You already have ${REPORTS_MAX} reports; an administrator must remove some first.`
     throw new PlatformError('too-many-reports', message, { retryAfterSeconds: HOUR / 1000 })
   }
   if (recent.length < REPORTS_AN_HOUR) return
@@ -140,7 +140,7 @@ export const bugReportRoutes: readonly RouteDraft[] = [
     '/bug-reports',
     {
       auth: authenticated,
-      summary: 'Report what is wrong with the platform',
+      summary: 'Report a problem with the platform',
       errors: 'problem',
       body: SubmitBugReportRequest,
       reply: BugReportDto,

@@ -132,7 +132,7 @@ const BEARER = /^bearer ([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i
 function bearerToken(header: string | undefined): string {
   if (header === undefined) throw unauthorized('The request carries no access token.')
   const token = header.length > MAX_HEADER_CHARACTERS ? undefined : BEARER.exec(header)?.[1]
-  if (token === undefined) throw unauthorized('The Authorization header is not "Bearer" and one access token.')
+  if (token === undefined) throw unauthorized('The Authorization header must be "Bearer" and one access token.')
   return token
 }
 
@@ -186,7 +186,7 @@ function callerOf(claims: JWTPayload, nowSeconds: number): Caller {
     throw unauthorized('The access token is not valid yet.')
   }
   if (exp <= iat || exp - iat > MAX_LIFETIME_SECONDS) {
-    throw unauthorized(`The access token lives longer than ${MAX_LIFETIME_SECONDS} s, or not at all.`)
+    throw unauthorized(`The access token must expire after it was issued, at most ${MAX_LIFETIME_SECONDS} s later.`)
   }
   const displayName = text(claims.name) ?? text(claims.preferred_username)
   const email = claims.email_verified === true ? text(claims.email) : undefined
@@ -252,7 +252,7 @@ function refusal(error: unknown): PlatformError {
     return unauthorized('The access token has expired; request a new one.', error)
   }
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return unauthorized(`The access token is refused for its claim "${error.claim}".`, error)
+    return unauthorized(`The access token is refused because of its claim "${error.claim}".`, error)
   }
   if (error instanceof errors.JWKSNoMatchingKey) {
     return unauthorized("The access token is signed with a key that is not the issuer's.", error)

@@ -72,6 +72,16 @@ describe('the routes of clusters', () => {
     expect([projected.status, projected.body.code]).to.deep.equal([409, 'INVALID_STATE'])
   })
 
+  it('revoke an agent that has joined again in the very second of the revocation before', async () => {
+    const { id } = await made('again')
+    await call('post', `/clusters/${id}/agent/revoke`)
+    // Its certificate counts from the next second on.
+    const joinedAt = new Date(Date.parse((await stored(id)).spec.revokedAt ?? '') + 1000).toISOString()
+    const status = { agent: { joinedAt } }
+    await facade.client.mergePatch(PlatformCluster.resource, { name: id }, { status }, { subresource: 'status' })
+    expect((await call('post', `/clusters/${id}/agent/revoke`)).body.status).to.equal('Revoked')
+  })
+
   it('lead a projection to no other cluster: another one is made', async () => {
     const { id } = await made('firm')
     const path = `/boundaries/${BOUNDARY}/projections`

@@ -62,7 +62,7 @@ const UpdateClusterRequest = z
   .meta({ id: 'UpdateClusterRequest' })
 const IssueJoinTokenRequest = z
   .strictObject({
-    expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Minutes for which it admits an agent'),
+    expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Minutes for which the token admits an agent'),
     reusable: z.boolean().default(false).describe('False admits one agent only'),
   })
   .meta({ id: 'IssueJoinTokenRequest' })
@@ -118,7 +118,7 @@ async function create(context: Context<string, unknown, z.output<typeof CreateCl
     return isNew ? created(dto, { etag: etagOf(object) }) : ok(dto, { etag: etagOf(object) })
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'ALREADY_EXISTS') throw error
-    throw new PlatformError('already-exists', `A cluster "${name}" is registered already.`, {}, { cause: error })
+    throw new PlatformError('already-exists', `A cluster named "${name}" is already registered.`, {}, { cause: error })
   }
 }
 
@@ -167,7 +167,7 @@ async function remove(context: Context) {
   refuseLocal(cluster)
   const counts = usersOf(services, cluster)
   if (counts.projectionCount + counts.resourceCount > 0) {
-    const message = `Cluster "${cluster.spec.displayName}" is used: delete its resources and projections first.`
+    const message = `Cluster "${cluster.spec.displayName}" is in use: delete its resources and projections first.`
     throw new PlatformError('in-use', message, counts)
   }
   const { name, uid } = cluster.metadata
@@ -189,8 +189,10 @@ async function revoke(context: Context) {
     const joinedAt = Date.parse(status?.agent?.joinedAt ?? '')
     const isRevoked = spec.revokedAt !== undefined && !(joinedAt > Date.parse(spec.revokedAt))
     if (isRevoked && spec.joinTokens.length === 0) return spec
+    // One that joined in the second of the revocation before has its certificate from the next one.
+    const at = Math.max(context.services.clock.now(), joinedAt || 0)
     // A token that is still out would let the very same agent in again.
-    return { ...spec, joinTokens: [], revokedAt: timestamp(context.services.clock.now()) }
+    return { ...spec, joinTokens: [], revokedAt: timestamp(at) }
   })
   return ok(shown(context, object), { etag: etagOf(object) })
 }
@@ -201,7 +203,7 @@ async function issueToken(context: Context<string, unknown, z.output<typeof Issu
   refuseLocal(await find(context))
   const { gate } = services.clusters
   if (gate === undefined) {
-    const message = 'This platform takes no agents: its administrator has set no PLATFORM_AGENT_PORT.'
+    const message = 'This platform accepts no agents: an administrator must set PLATFORM_AGENT_PORT.'
     throw new PlatformError('ENGINE_MISSING', message, { engine: 'agents' })
   }
   const { clusterId = '' } = context.parameters
@@ -271,7 +273,7 @@ export const clusterRoutes: readonly RouteDraft[] = [
     ONE,
     {
       auth: write,
-      summary: 'Change what the record of a cluster says',
+      summary: 'Change the record of a cluster',
       body: UpdateClusterRequest,
       example: { displayName: 'Far away', region: 'north' },
       reply: ClusterViewModel,
@@ -283,7 +285,12 @@ export const clusterRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     `${ONE}/agent/revoke`,
-    { auth: write, summary: 'Turn the agent away at once; what runs there runs on', reply: ClusterViewModel, errors },
+    {
+      auth: write,
+      summary: 'Revoke the agent at once; what runs there keeps running',
+      reply: ClusterViewModel,
+      errors,
+    },
     revoke,
   ),
   route(
@@ -291,7 +298,7 @@ export const clusterRoutes: readonly RouteDraft[] = [
     `${ONE}/join-token`,
     {
       auth: write,
-      summary: 'A token with which an agent joins; the one before ends in ten minutes',
+      summary: 'Make a token with which an agent joins; the previous one expires in ten minutes',
       body: IssueJoinTokenRequest,
       isBodyOptional: true,
       example: { expiresInMinutes: 30 },

@@ -110,7 +110,7 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
       },
       put,
     ),
-    route('DELETE', path, { auth: write, summary: 'Backs its volumes up no longer' }, async (context) => {
+    route('DELETE', path, { auth: write, summary: 'Stops backing up its volumes' }, async (context) => {
       const located = await locate(context, 'name')
       await changeResource(ContainerInstance, located, context, ({ spec: { backupPolicy, ...rest } }) => {
         if (backupPolicy === undefined) throw noPolicy(located.place.name)

@@ -182,7 +182,7 @@ function refuseUnknownParameters({ components, parameters }: Draft): void {
   for (const [at, { command, args, env }] of components.entries()) {
     const [name] = unknownParameters({ command, args, env }, parameters)
     if (name === undefined) continue
-    const message = `asks for the parameter "${name}", which parameters does not hold`
+    const message = `needs the parameter "${name}", which is not in parameters`
     throw refusedFields([{ field: `components.${at}`, message }])
   }
 }

@@ -60,7 +60,7 @@ describe('links between clusters, over REST', () => {
     for (const body of [{ enabled: true }, { enabled: true, hubClusterId: null }]) {
       const missing = await call('put', '', body)
       expect(missing).to.include({ httpStatus: 422, code: 'CLUSTER_NOT_PROJECTED', field: 'hubClusterId' })
-      expect(missing.error).to.include('is needed while enabled')
+      expect(missing.error).to.include('is required while enabled')
     }
   })
 

@@ -82,7 +82,7 @@ async function issue(context: Here, found: CrosslinkRecord) {
   if (!(await untilChanged(context as Context, look, ISSUED_WITHIN))) throw late('The hub made no grant in time')
   const { issued } = await entriesOf(context, ref.namespace)
   const made = (JSON.parse(issued ?? '[]') as Grant[]).at(-1)
-  if (made === undefined) throw late('The grant is over already')
+  if (made === undefined) throw late('The grant has already ended')
   return created(made, HIDDEN)
 }
 
@@ -111,7 +111,7 @@ export const grantRoute = route(
   '{B}/crosslink/access-grant',
   {
     auth: admin,
-    summary: 'Tell of a grant that the hub made; without a body, have one made',
+    summary: 'Report a grant that the hub made; without a body, request one',
     body: CrosslinkAccessGrant,
     isBodyOptional: true,
     reply: CrosslinkAccessGrant,

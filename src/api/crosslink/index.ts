@@ -98,7 +98,7 @@ async function rotate(context: Here) {
       if (status?.rotation !== undefined || status?.ca?.version !== spec.pkiVersion)
         throw new PlatformError(
           'ROTATION_RUNNING',
-          'The authority is being replaced already: wait until that has ended.',
+          'The authority is already being replaced: wait until that has ended.',
         )
       return { ...spec, pkiVersion: spec.pkiVersion + 1 }
     },
@@ -108,7 +108,7 @@ async function rotate(context: Here) {
   const isMade = await untilChanged(context as Context, look, MADE_WITHIN)
   const made = services.records.peek(BoundaryCrosslink, ref)
   if (isMade && made?.status?.ca !== undefined) return accepted(made.status.ca, { etag: etagOf(made) })
-  const message = 'The rotation was accepted, and the new authority is not made yet: read it from the status.'
+  const message = 'The rotation was accepted, but the new authority is not ready yet: see the status.'
   throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }
 
@@ -153,7 +153,7 @@ export const crosslinkRoutes: readonly RouteDraft[] = [
     '{B}/crosslink/status',
     {
       auth: admin,
-      summary: 'What an agent sees of its site; a report that is older than what is known changes nothing',
+      summary: 'Report what an agent sees of its site; an outdated report changes nothing',
       body: CrosslinkStatusReport,
       reply: CrosslinkStatusReport,
     },
@@ -174,7 +174,7 @@ export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
     '{B}/crosslink',
     {
       auth: admin,
-      summary: 'Link the clusters of the boundary through a hub, or end that',
+      summary: 'Link the clusters of the boundary through a hub, or unlink them',
       body: CrosslinkUpdateRequest,
       example: { enabled: false },
       reply: CrosslinkDto,
@@ -184,7 +184,7 @@ export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '{B}/crosslink/status',
-    { auth: read, summary: 'Sites and what they expose, as their agents tell it', reply: CrosslinkStatusReport },
+    { auth: read, summary: 'Sites and what they expose, as their agents report it', reply: CrosslinkStatusReport },
     async (context) => {
       const found = await find(context as never)
       return ok(statusReport(found, timestamp(context.services.clock.now())), tagOf(found))

@@ -17,7 +17,7 @@ type Stored = KubeObject & { status?: StoredReport }
 export function createCrosslinkReports(client: Pick<KubeClient, 'get' | 'mergePatch'>): CrosslinkReports {
   const write = createStatusWriter<Stored>(client, BoundaryCrosslink.resource, {
     gone: disabled,
-    busy: 'Too many reports come at once: send this one again.',
+    busy: 'Too many reports at once: send this one again.',
   })
   return {
     record: (ref, report) =>

@@ -14,7 +14,7 @@ import { namespaceFields, namespaceRecord } from './namespaces.ts'
 import { sourceRoutes } from './source.ts'
 
 const PlanDto = z
-  .object({ ...planFields, maxTimeoutSeconds: z.int().describe('Most seconds that a call may take') })
+  .object({ ...planFields, maxTimeoutSeconds: z.int().describe('Maximum duration of a call in seconds') })
   .meta({ id: 'FunctionComputePlanDto' })
 
 /** The routes of functions (interface section 4.11). */

@@ -51,9 +51,14 @@ function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write):
   const words = `${runtime} ${runtimeVersion}`
   const choice = `choose one of ${offered.join(', ')}`
   if (ended.includes(runtimeVersion))
-    throw unprocessable('RUNTIME_ENDED', 'runtimeVersion', runtimeVersion, `${words} gets no more fixes: ${choice}.`)
+    throw unprocessable(
+      'RUNTIME_ENDED',
+      'runtimeVersion',
+      runtimeVersion,
+      `${words} is no longer maintained: ${choice}.`,
+    )
   throw refusedFields([
-    { field: 'runtimeVersion', message: `is not one that the platform has of ${runtime}: ${choice}` },
+    { field: 'runtimeVersion', message: `is not a version of ${runtime} that the platform offers: ${choice}` },
   ])
 }
 

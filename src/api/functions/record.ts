@@ -116,11 +116,11 @@ function refuse(draft: Draft, view: Write): void {
   refuseMissingReferences({ env: draft.env, triggers: keysOf(triggers) }, known, view)
   for (const [at, { timeZone = 'UTC', schedule }] of triggers.entries()) {
     if (schedule !== undefined && !everRuns(schedule)) {
-      const message = 'must come at some time: ranges go upwards, and months have the days'
+      const message = 'must occur at some time: ranges go upwards, and days exist in their months'
       throw refusedFields([{ field: `triggers.${at}.schedule`, message }])
     }
     if (isTimeZone(timeZone)) continue
-    const message = `"${timeZone}" is no time zone that the platform knows`
+    const message = `"${timeZone}" is not a time zone that the platform knows`
     throw refusedFields([{ field: `triggers.${at}.timeZone`, message }])
   }
 }

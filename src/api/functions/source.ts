@@ -69,7 +69,7 @@ export const sourceRoutes: readonly RouteDraft[] = [
     SOURCE,
     {
       auth: action('functions/write'),
-      summary: 'Stores the files of a function, and has them built',
+      summary: 'Stores the files of a function and builds them',
       body: UploadSourceRequest,
       bodyLimit: MOST_REQUEST_BYTES,
       example: { files: [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }] },
@@ -87,7 +87,7 @@ export const sourceRoutes: readonly RouteDraft[] = [
   route(
     'DELETE',
     SOURCE,
-    { auth: authenticated, summary: 'Forgets the stored files', query: Query, answers: [204] },
+    { auth: authenticated, summary: 'Deletes the stored files', query: Query, answers: [204] },
     forget,
   ),
 ]
@@ -171,7 +171,7 @@ function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFi
   }
   const sum = files.reduce((bytes, { content }) => bytes + content.length, 0)
   if (sum > MOST_SOURCE_BYTES) {
-    const message = `The files have ${sum} bytes in all; at most ${MOST_SOURCE_BYTES} are taken.`
+    const message = `The files have ${sum} bytes together; at most ${MOST_SOURCE_BYTES} are accepted.`
     throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: MOST_SOURCE_BYTES })
   }
   return files
@@ -203,7 +203,7 @@ function refuseTooMuch({ services }: Context, { object, at }: FoundFunction, byt
     .filter(({ metadata }) => metadata.uid !== object.metadata.uid)
   const used = others.reduce((sum, { spec }) => sum + (spec.source?.sizeBytes ?? 0), 0)
   if (used + bytes <= MOST_OF_A_BOUNDARY) return
-  const message = `Sources of the boundary have ${used} of ${MOST_OF_A_BOUNDARY} bytes, and this one ${bytes}.`
+  const message = `The sources of the boundary use ${used} of ${MOST_OF_A_BOUNDARY} bytes; this one has ${bytes}.`
   const extras = { quota: 'functionSources', limit: MOST_OF_A_BOUNDARY, used, requested: bytes }
   throw new PlatformError('QUOTA_EXCEEDED', message, extras)
 }

@@ -32,7 +32,7 @@ export function created<Body>(body: Body, extras: Extras = {}): Answer<Body> {
   return answer(201, body, extras)
 }
 
-/** Work goes on; `body` shows where it stands. */
+/** 202: the work continues; `body` shows its state. */
 export function accepted<Body>(body: Body, extras: Extras = {}): Answer<Body> {
   return answer(202, body, extras)
 }
@@ -41,12 +41,12 @@ export function noContent(): Answer<never> {
   return { status: 204 }
 }
 
-/** Accepted with nothing to show: a deletion that still tears something down. */
+/** 202 without a body: a deletion that is still in progress. */
 export function acceptedEmpty(): Answer<never> {
   return { status: 202 }
 }
 
-/** Dates are told in UTC; kubectl may have stored one with an offset. */
+/** Answers show dates in UTC; kubectl may have stored one with an offset. */
 export function withDatesInUtc(answer: Answer, reply: z.ZodType | undefined): Answer {
   if (reply === undefined || answer.body === undefined) return answer
   const body = datesInUtc(reply)(answer.body)

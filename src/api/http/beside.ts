@@ -8,10 +8,10 @@ declare module './context.ts' {
 }
 
 /**
- * Runs work beside the thread that answers everybody.
+ * Runs work outside the thread that answers everybody.
  *
  * @param what for people, in the plural, such as "batches"
- * @param overdue stands for what took too long: the same again would end alike
+ * @param overdue the result of work that took too long: repeating it would take too long again
  * @throws PlatformError TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE
  */
 export async function beside<Result>(what: string, run: () => Promise<Result>, overdue: () => Result): Promise<Result> {

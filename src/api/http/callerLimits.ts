@@ -24,7 +24,7 @@ export type CallerLimitsOptions = RequestLimits & {
 /** Milliseconds that an upload waits. Whoever owes more has very many under way, each with a piece in memory. */
 const LONGEST_WAIT = 5_000
 
-/** Whose limits a request takes: those of its principal, or without one those of its address. */
+/** Whose limits a request counts against: those of its principal, or without one those of its address. */
 export type Taker = { readonly kind: 'principal' | 'address'; readonly key: string }
 
 type Asking = { readonly caller?: Caller | undefined; readonly address?: string | undefined }
@@ -34,7 +34,7 @@ export function takerOf({ caller, address }: Asking): Taker {
   return { kind: 'address', key: addressKey(address) }
 }
 
-/** A request that is looked at for what shows who sends it. */
+/** A request whose sender is not proved yet. */
 export type Unproved = {
   /** It is a request of this principal, and none of its address. @throws PlatformError TOO_MANY_REQUESTS */
   prove(principal: string): void
@@ -42,7 +42,7 @@ export type Unproved = {
   end(): void
 }
 
-/** What a caller may ask of the thread that answers everybody. */
+/** The limits of each caller on the thread that answers everybody. */
 export class CallerLimits {
   readonly #requests: Record<Taker['kind'], Budget>
   readonly #unproved: UnprovedRequests

@@ -12,7 +12,7 @@ import type { RawBody } from './rawBody.ts'
 
 export type { Caller, TokenVerifier } from '../callers/tokens.ts'
 
-/** Decisions at this moment, from the assignments that count. */
+/** Authorization decisions, from the assignments that are effective now. */
 export interface Access {
   isAllowed(principalId: string, action: string, scope: string): boolean
   /**

@@ -4,10 +4,10 @@ import type { ObjectMeta } from '../../core/object.ts'
 
 type Described = { metadata: ObjectMeta }
 
-/** What a caller has seen of an object: which life of its name, and which intent. */
+/** The version of an object that a caller has seen: its incarnation and its generation. */
 export type SeenVersion = { readonly life: string; readonly generation: number }
 
-/** A name that is deleted and made anew counts its generations from 1 again, so a generation alone names no version. */
+/** A recreated object counts its generations from 1 again, so a generation alone does not identify a version. */
 export function versionOf({ metadata }: Described): SeenVersion {
   return { life: metadata.uid?.slice(0, 8) ?? '0', generation: metadata.generation ?? 1 }
 }
@@ -21,7 +21,9 @@ export function etagOf(object: Described): string {
   return `"${generation}-${object.metadata.resourceVersion ?? '0'}-${life}"`
 }
 
-/** Of what no object of ours stands behind, such as a person who is kept elsewhere: the same text has the same tag. */
+/**
+ * The tag of something without an object of ours, such as a person of another provider: the same text has the same tag.
+ */
 export function contentTag(content: string | Buffer): string {
   return `"${hash('sha256', content, 'base64url').slice(0, 22)}"`
 }
@@ -56,20 +58,23 @@ export function mayBeNewer(versions: readonly SeenVersion[], object: Described):
   return versions.some((seen) => seen.life !== life || seen.generation > generation)
 }
 
-/** Of an If-Match that names no version of what is there. */
+/** The refusal of an If-Match that does not name the current version. */
 export function stale(current: Described): PlatformError {
   const message = `"${current.metadata.name}" has changed since it was read; read it again, and send its ETag in If-Match.`
   return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
 }
 
-/** For what many objects stand behind: a version of one of them is named. @throws PlatformError CONFLICT */
+/** For a record of several objects: If-Match must name a version of one of them. @throws PlatformError CONFLICT */
 export function refuseStale(behind: readonly Described[], ifMatch: readonly SeenVersion[] | undefined): void {
   const [first] = behind
   if (first !== undefined && ifMatch !== undefined && !behind.some((one) => isAmong(ifMatch, one))) throw stale(first)
 }
 
-/** Of an If-Match on what does not exist, which is false whatever it names (RFC 9110 section 13.1.1). */
+/**
+ * The refusal of an If-Match on something that does not exist, which is false whatever it names (RFC 9110 section
+ * 13.1.1).
+ */
 export function nothingToMatch(): PlatformError {
-  const message = 'If-Match is about something that exists, and this would be new: leave the header out to create it.'
+  const message = 'If-Match needs something that exists, and this does not: leave the header out to create it.'
   return new PlatformError('CONFLICT', message)
 }

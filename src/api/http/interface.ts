@@ -1,6 +1,6 @@
 import table from './interface.json' with { type: 'json' }
 
-/** What the interface says of one route. */
+/** The declaration of one route in the interface. */
 export type InterfaceRow = {
   readonly area: string
   readonly method: string

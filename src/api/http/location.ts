@@ -6,8 +6,8 @@ import type { Router } from './router.ts'
 const KEY_MAX = 256
 
 /**
- * With the path of what was made (RFC 9110 section 10.2.2): the one that was written to, or below it the field that a route
- * there is named after, if it can be read there. What only a list shows has none.
+ * Adds the path of the created object (RFC 9110 section 10.2.2): the path that was written to, or below it the value of
+ * the field that a route is named after, if a route reads it there. Objects that only lists show have none.
  */
 export function located(router: Router, route: Route, path: string, answer: Answer): Answer {
   const isOwn = route.path.endsWith('}')
@@ -19,7 +19,7 @@ export function located(router: Router, route: Route, path: string, answer: Answ
   return found === undefined ? answer : { ...answer, headers: { location: found.place, ...answer.headers } }
 }
 
-/** @throws TypeError if what an answer tells the place of cannot be read there, which is a bug */
+/** @throws TypeError if nothing can be read at the Location of an answer, which is a bug */
 export function checkLocation(router: Router, { headers = {} }: Answer): void {
   const { location } = headers
   if (location !== undefined && readAt(router, location) === undefined)

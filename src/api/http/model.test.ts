@@ -39,7 +39,7 @@ const WRONG: readonly unknown[] = [
 
 /** What a reader cannot act on: a pattern, the library's own words, or nothing. */
 const UNHELPFUL =
-  /required form|forms that are taken|^is not allowed$|not allowed$|Invalid|Too |expected|pattern|\/\^|undefined|NaN|\[object/
+  /required form|accepted forms|^is not allowed$|not allowed$|Invalid|Too |expected|pattern|\/\^|undefined|NaN|\[object/
 
 type Part = { path: string; schema: z.ZodType }
 

@@ -54,12 +54,12 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   302: 'Found: the client is sent elsewhere',
   400: 'The request is not valid',
   401: 'Not signed in, or the token is not valid',
-  403: 'The permission is missing at the scope that was asked',
-  404: 'There is no such thing, or the caller may not know of it',
+  403: 'The permission is missing at the requested scope',
+  404: 'It does not exist, or the caller may not see it',
   406: 'None of the accepted media types is available',
-  409: 'It contradicts the current state',
+  409: 'It conflicts with the current state',
   410: 'It has expired',
-  416: 'No byte of the range is there',
+  416: 'The range has no bytes',
   422: 'A rule of the platform refuses it',
   429: 'Too many requests: wait as long as Retry-After says',
   500: 'The platform failed',
@@ -207,7 +207,7 @@ function describeAuthorization({ authorization, scope }: Route): string {
     case 'anonymous':
       return 'Needs no sign-in.'
     case 'authenticated':
-      return 'Needs a sign-in; shows only what the caller may know of.'
+      return 'Needs a sign-in; shows only what the caller may see.'
     case 'iam':
       return `Needs ${authorization.isData ? 'the data action' : 'the action'} \`${authorization.action}\` at the ${scope}.`
   }
@@ -242,11 +242,11 @@ function listParameters({ list }: Route): Record<string, z.ZodType> {
   return {
     page: z.int().min(1).optional().describe('The first page is 1'),
     pageSize: sizeUpTo(PAGE_SIZE_MAX).describe(`${list.pageSizeDefault ?? PAGE_SIZE_DEFAULT} when absent`),
-    search: z.string().min(1).max(128).optional().describe('Text that the record must hold, in whatever case'),
+    search: z.string().min(1).max(128).optional().describe('Text that the record must contain, in upper or lower case'),
     sort: z
       .enum(sortsOf(list).flatMap((field) => [field, `-${field}`]))
       .optional()
-      .describe('Texts without regard to case; with - in front the other way round'),
+      .describe('Upper and lower case count the same; a leading - reverses the order'),
     filter: z
       .array(z.string().regex(filterPattern(list)))
       .optional()

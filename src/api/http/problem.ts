@@ -31,7 +31,7 @@ const BEFORE_THE_ROUTE: ReadonlySet<ErrorCode> = new Set([
   'NOT_IMPLEMENTED',
 ])
 
-/** The form and the code that an error has at a route: problem-details of a whole module have codes in kebab-case. */
+/** The form and the code of an error at a route: modules with problem-details have codes in kebab-case. */
 export function shownAs(form: ErrorForm, code: ErrorCode): { isProblem: boolean; code: string } {
   if (form === 'problem' && !BEFORE_THE_ROUTE.has(code))
     return { isProblem: true, code: code.toLowerCase().replaceAll('_', '-') }
@@ -68,7 +68,7 @@ function bearerChallenge({ hasToken = false }: ErrorPlace): string {
   return hasToken ? 'Bearer error="invalid_token"' : 'Bearer'
 }
 
-/** Anything that a handler throws, as an error that the caller may see. */
+/** Turns anything that a handler throws into an error that the caller may see. */
 export function toPlatformError(thrown: unknown): PlatformError {
   if (thrown instanceof PlatformError) return thrown
   if (isKubeError(thrown)) return fromKubeError(thrown)
@@ -150,7 +150,7 @@ function forbiddenToUs(error: KubeError): PlatformError {
   if (error.causes.some(({ message }) => message.includes('being terminated'))) {
     return new PlatformError('INVALID_STATE', 'The resource group is being deleted.', {}, { cause: error })
   }
-  return unavailable('The API server does not permit this to the platform at the moment.', { cause: error })
+  return unavailable('The API server does not permit the platform to do this at the moment.', { cause: error })
 }
 
 /** `spec.x` of a custom resource is the field `x` of its record. */

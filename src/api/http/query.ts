@@ -43,7 +43,7 @@ function decode(text: string, parameter: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw badParameter(parameter.slice(0, 64), 'The query is not well encoded.')
+    throw badParameter(parameter.slice(0, 64), 'The query is not correctly encoded.')
   }
 }
 
@@ -63,7 +63,7 @@ export function parseQuery(route: Route, text: string): { query: unknown; list: 
     const isDeclared = route.query !== undefined && Object.hasOwn(route.query.shape, name)
     if (isDeclared) {
       const isRepeatable = takesList(route.query?.shape[name])
-      if (values.length > 1 && !isRepeatable) faults.add(name, `The query parameter ${name} may be given once.`)
+      if (values.length > 1 && !isRepeatable) faults.add(name, `The query parameter ${name} may be given only once.`)
       own[name] = isRepeatable ? values : values[0]
     } else if (!isListName(route, name) && !route.ignoresUnknownQuery) {
       faults.add(name.slice(0, 64), `This route has no query parameter "${name.slice(0, 64)}".`)

@@ -5,7 +5,7 @@ import { pauseFor } from '../../core/pause.ts'
 import { signalOf } from '../../core/signalOf.ts'
 import { awaitsLeave, collect, refuseEncoding, tooLarge } from './body.ts'
 
-/** The body of a route whose handler reads it, of whatever media type; no faster than its caller may send. */
+/** A body of any media type that the handler reads itself, no faster than its caller may send. */
 export interface RawBody {
   /**
    * As it comes. Who stops reading leaves the rest alone: destroying it would end the connection before the answer.

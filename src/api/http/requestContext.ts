@@ -9,10 +9,10 @@ import type { RawBody } from './rawBody.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
-/** What the stages before the handler found out. */
+/** The results of the stages before the handler. */
 export type Parts = Pick<Context, 'query' | 'list' | 'body' | 'scope'> & { readonly rawBody: RawBody | undefined }
 
-/** What comes from the connection, and who asks. */
+/** The properties of the connection, and the caller. */
 export type Origin = {
   readonly request: IncomingMessage
   readonly response: ServerResponse

@@ -185,15 +185,15 @@ export function route<
   }
 }
 
-/** Routes that are about the objects of one kind: clients call it by its names as well. */
+/** Marks routes as those of one kind, so that clients find them by the names of the kind. */
 export const ofKind = ({ kind }: { readonly kind: string }, drafts: readonly RouteDraft[]): RouteDraft[] =>
   drafts.map((draft) => ({ ...draft, kind }))
 
 export type Area = { readonly name: string; readonly module: string; readonly routes: readonly Route[] }
 
 /**
- * The routes of one area, in the order in which its documents show them. A kind's generic routes come as a list
- * (`resource(...)`) and stand among the others.
+ * The routes of one area, in the order in which its documents show them. A kind's generic routes (`resource(...)`) are
+ * one list among the others.
  */
 export function area(name: string, module: string, drafts: readonly (RouteDraft | readonly RouteDraft[])[]): Area {
   return { name, module, routes: drafts.flat().map((draft) => ({ ...draft, area: name, module, isAddition: false })) }
@@ -204,7 +204,10 @@ export function additionsTo(name: string, module: string, drafts: readonly Route
   return { name, module, routes: drafts.map((draft) => ({ ...draft, area: name, module, isAddition: true })) }
 }
 
-/** A creation for which nothing names what is made; where path or body do, the handler compares with what is there. */
+/**
+ * Whether neither path nor body of a creation names the new object; otherwise the handler compares with an existing
+ * one.
+ */
 export function makesUnnamed({
   method,
   path,

@@ -12,8 +12,8 @@ const KNOWN = new WeakMap<Route, boolean>()
 const isOpenedByLink = ({ path }: Route) => path.includes('/{token}')
 
 /**
- * An answer that may hold a secret is kept by nobody on its way (RFC 9111 section 5.2.2.5). Its record or its path says so,
- * that no handler can forget it. Lists show no secrets.
+ * Marks an answer that may contain a secret, so that no cache stores it (RFC 9111 section 5.2.2.5). Its record or path
+ * decides, so that no handler can forget it. Lists show no secrets.
  */
 export function unstored(route: Route, answer: Answer): Answer {
   if (answer.headers?.['cache-control'] !== undefined || answer.status >= 300) return answer

@@ -127,7 +127,7 @@ function createServer(app: express.Express, limits: ServerLimits): Server {
   server.on('checkExpectation', listener)
   server.on('clientError', refuseBrokenRequest)
   server.on('connect', (_request, socket: Duplex) =>
-    endWith(socket, 'There is no way to elsewhere here: CONNECT is not served.'),
+    endWith(socket, 'CONNECT is not supported: this server is not a proxy.'),
   )
   return server
 }

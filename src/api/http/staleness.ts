@@ -22,7 +22,7 @@ export function tellAge(
   const milliseconds = age()
   if (milliseconds < UNREMARKABLE_AGE) return
   if (milliseconds > bound) {
-    const message = 'The platform has lost its connection to the API server; what it knows is too old to answer from.'
+    const message = 'The platform has lost its connection to the API server; its data is too old to answer from.'
     throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
   }
   if (!['GET', 'HEAD'].includes(request.method ?? '') || isReadThrough(request)) return

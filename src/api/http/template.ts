@@ -38,7 +38,7 @@ export function templateSegments(path: string): TemplateSegment[] {
   })
 }
 
-/** The level of the scope tree at which a path stands, if its row does not say otherwise. */
+/** The level of a path in the scope tree, unless its row says otherwise. */
 export function levelOfPath(path: string): 'root' | 'boundary' | 'resourceGroup' | 'resource' {
   const parts = path.slice(1).split('/')
   if (parts[0] !== 'boundaries' || parts[1] !== '{boundaryId}') return 'root'

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 
-/** How one request is found again in logs and traces. */
+/** The ids of one request in logs and traces. */
 export type Trace = {
   readonly correlationId: string
   readonly traceId: string
@@ -11,7 +11,7 @@ export type Trace = {
   readonly traceparent: string
 }
 
-/** What a collector of traces is told of a request that has been answered. Times are milliseconds. */
+/** The data of an answered request for a collector of traces. Times are milliseconds. */
 export type TracedRequest = {
   readonly trace: Omit<Trace, 'traceparent'>
   readonly method: string

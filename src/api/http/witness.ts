@@ -6,7 +6,7 @@ import type { Origin } from '../../core/origin.ts'
 import type { Caller } from './context.ts'
 import type { Match } from './router.ts'
 
-/** A request of a known caller that was to change something, after its answer. */
+/** An answered request of a known caller to a route that changes something. */
 export type FinishedRequest = {
   readonly id: string
   readonly match: Match
@@ -24,7 +24,7 @@ export type FinishedRequest = {
 /** Hears of every such request. Must not throw. */
 export type Witness = (request: FinishedRequest) => void
 
-/** One request on its way, for those whom the witness tells. */
+/** One request in progress, for the witness. */
 export class Attendance implements Origin {
   readonly id = randomUUID()
   readonly auditId: string

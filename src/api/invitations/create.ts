@@ -103,7 +103,7 @@ function resolveTenant({ records, accounts }: Services, boundaryId: string): Bou
   const message =
     boundary === undefined
       ? `There is no boundary "${boundaryId}".`
-      : `Boundary "${boundaryId}" belongs to no tenant whose people could be invited: give it one first (POST /boundaries/${boundaryId}/tenant).`
+      : `Boundary "${boundaryId}" belongs to no tenant, so nobody can be invited: give it one first (POST /boundaries/${boundaryId}/tenant).`
   throw new PlatformError('tenant_resolution_failed', message)
 }
 
@@ -146,6 +146,6 @@ function refuseFlood({ records, accounts, clock }: Services, caller: Caller, nam
     .map(({ spec }) => Date.parse(spec.lastSentAt ?? ''))
   if (sent.length <= free) return
   const retryAfterSeconds = Math.max(1, Math.ceil((Math.min(...sent) - since) / 1000))
-  const message = `The address was invited ${counted(sent.length, 'time')} lately: invite it again later.`
+  const message = `The address was invited ${counted(sent.length, 'time')} recently: invite it again later.`
   throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds })
 }

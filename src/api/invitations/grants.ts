@@ -67,7 +67,7 @@ export function requireGrantRights(
 /** @throws PlatformError invalid_state */
 export function requireSomethingAt({ records }: Services, scope: Scope): void {
   if (scope.level === 'root' || objectAt(records, scope) !== undefined) return
-  throw new PlatformError('invalid_state', 'There is nothing at the scope.')
+  throw new PlatformError('invalid_state', 'Nothing exists at the scope.')
 }
 
 /**

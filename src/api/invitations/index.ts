@@ -2,26 +2,29 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
+import { boundaryOfNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { INVITATION_STATES, MemberInvitation } from '../../crds/invitations.ts'
 import { refuseResend, refuseRevoke, stateAt } from '../../iam/invitations.ts'
 import { noContent, ok } from '../http/answer.ts'
-import type { Context } from '../http/context.ts'
+import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { PasswordPolicyDto, passwordPolicyDto } from '../people/passwordRecord.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { findRole } from '../rules/grants.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import { createInvitation, deliver, linkOf } from './create.ts'
-import { refuseWithoutGround } from './grants.ts'
+import { refuseWithoutGround, requireGrantRights } from './grants.ts'
 import { acceptInvitation, invitationTurn, setInvitationPassword, showInvitation, takeBackAssignment } from './link.ts'
 import {
   AcceptInvitationRequest,
   CreateInvitationRequest,
   InvitationAcceptedDto,
   InvitationDto,
+  type InvitationRecord,
   InvitationSignInDto,
   invitationDto,
   PublicInvitationDto,
@@ -88,7 +91,7 @@ async function revokeInvitation(context: Context) {
   })
 }
 
-/** @throws PlatformError not_found, invalid_state, resend_limit */
+/** @throws PlatformError not_found, invalid_state, resend_limit; forbidden to who would be shown a link to what is not theirs to give */
 async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>) {
   const { services, caller, ifMatch, parameters } = context
   const { object: found } = await invitations.find(context)
@@ -98,6 +101,7 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
   const refused = refuseResend(found.spec, services.clock.now(), services.accounts.resendLimits)
   if (refused?.code !== 'invalid_state')
     await refuseWithoutGround(services, found, user?.id ?? found.spec.accountId ?? '')
+  if (refused === undefined && !services.accounts.outbox.isConfigured) requireOwnGift(services, caller, found, user?.id)
   const { token, hash } = newLinkToken([parameters.boundaryId, parameters.invitationId])
   const { object } = await services.records.update(MemberInvitation, ref, {
     ...{ caller, ifMatch },
@@ -113,6 +117,17 @@ async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>)
   const boundary = services.records.peek(Boundary, { name: parameters.boundaryId })
   const link = deliver(services, object, boundary?.spec.displayName ?? '', linkOf(services, token))
   return ok(invitationDto(services, object, link), { etag: etagOf(object) })
+}
+
+/** Whoever sees the link can make the account that it is for, and have its role. @throws PlatformError forbidden */
+function requireOwnGift(
+  services: Services,
+  caller: Caller,
+  { metadata, spec }: InvitationRecord,
+  invitee: string | undefined,
+): void {
+  const boundaryId = boundaryOfNamespace(metadata.namespace ?? '') ?? ''
+  requireGrantRights(services, caller, invitee, findRole(services, spec.roleDefinitionName), boundaryId, spec.scope)
 }
 
 export const invitationRoutes: readonly RouteDraft[] = [
@@ -148,13 +163,13 @@ export const invitationRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '/invitations/password-policy',
-    { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto },
+    { auth: anonymous, summary: 'The rules for a password', reply: PasswordPolicyDto },
     async ({ services }) => ok(passwordPolicyDto(await services.accounts.passwordRules())),
   ),
   route(
     'GET',
     '/invitations/{token}',
-    { auth: anonymous, summary: 'What the link of an invitation is for', reply: PublicInvitationDto },
+    { auth: anonymous, summary: 'The invitation that a link is for', reply: PublicInvitationDto },
     showInvitation,
   ),
   route(
@@ -162,7 +177,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
     '/invitations/{token}/set-password',
     {
       auth: anonymous,
-      summary: 'Make the account of an invited person',
+      summary: 'Create the account of an invited person',
       body: SetInvitationPasswordRequest,
       reply: InvitationSignInDto,
     },
@@ -173,7 +188,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
     '/invitations/accept',
     {
       auth: authenticated,
-      summary: 'Take the role that one was invited to',
+      summary: 'Accept an invitation and get its role',
       body: AcceptInvitationRequest,
       reply: InvitationAcceptedDto,
     },

@@ -341,6 +341,31 @@ describe('invitations over REST', () => {
   })
 
   describe('resend', () => {
+    const inviter = {
+      ...{ name: 'inviter', displayName: 'Inviter', description: '', assignableScopes: ['/boundaries/*'] as const },
+      ...{ actions: ['boundaries/invitations/*'], notActions: [], dataActions: [], notDataActions: [] },
+    }
+    const given = {
+      roles: [...BUILT_IN_ROLES, inviter],
+      assignments: [assign('Owner', B1), { ...assign('Inviter', B1), id: 'bert', principalId: BERT }],
+    }
+
+    it('shows the link of a role to nobody who may not give it', async () => {
+      const { invite, call, records } = open(given)
+      const made = await invite({ roleDefinitionName: 'Owner' })
+      const before = records.peekAll(MemberInvitation)[0]?.spec.tokenHash
+      const refused = call('POST', `${PATH}/${made.id}/resend`, { caller: BERT })
+      expect((await codeOf(refused)).code).to.equal('forbidden')
+      expect(records.peekAll(MemberInvitation)[0]?.spec.tokenHash).to.equal(before)
+    })
+
+    it('sends the link of any role to the invited address, whoever asks', async () => {
+      const { invite, call } = open(given, { mail: true })
+      const made = await invite({ roleDefinitionName: 'Owner' })
+      const answer = await call('POST', `${PATH}/${made.id}/resend`, { caller: BERT })
+      expect([answer.status, answer.body.link]).to.deep.equal([200, null])
+    })
+
     it('replaces the link, three times at once and then after a day', async () => {
       const { invite, tokenOf, call, clock } = open()
       const made = await invite({ expiresInDays: 30 })

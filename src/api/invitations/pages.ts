@@ -61,11 +61,11 @@ async function sendToSignIn({ accounts }: Services, token: string, state: string
   const journey = peekJourney(browser)
   if (accounts.browserSignIn === undefined || journey?.state !== state || journey.token !== token) throw notBegunHere()
   const url = await accounts.browserSignIn.addressOf(journey)
-  return pageToward(url, 'Sign in', '<p>You sign in, and come back here.</p>')
+  return pageToward(url, 'Sign in', '<p>After you sign in, you return here.</p>')
 }
 
 const notBegunHere = () =>
-  new PlatformError('FORBIDDEN', 'This was begun in another browser, or a while ago. Try it again.')
+  new PlatformError('FORBIDDEN', 'This was started in another browser, or too long ago. Try again.')
 
 /** Where people come back to who signed in to accept. The address is the same for all: what it is about is in a cookie. */
 export const signedInPages: LinkPages = {
@@ -130,13 +130,13 @@ async function formFor(
   }
   if (isPassword === undefined) return byProgram(token)
   if ((await users.findByEmail(email))?.isExternal === true)
-    return `<p>You sign in at your organization: do, and accept on your account page.</p>\n${signInLink(services)}`
+    return `<p>You sign in at your organization: sign in there, then accept on your account page.</p>\n${signInLink(services)}`
   const password = { name: 'password', label: 'Your password', type: 'password', autocomplete: 'current-password' }
   return formOf([password], 'Accept')
 }
 
 function byProgram(token: string): string {
-  return `<p>You have an account, whose password is kept elsewhere. Accept in a terminal:</p>
+  return `<p>The password of your account is kept elsewhere. Accept in a terminal:</p>
 <pre>freehold login
 freehold invitation accept ${escapeHtml(token)}</pre>`
 }

@@ -39,9 +39,9 @@ export const CreateInvitationRequest = z
     roleDefinitionName: z.string().max(128).describe('The display name of the role, matched exactly'),
     scope: z.string().max(400).nullish().describe('The boundary when absent'),
     expiresInDays: z.int().min(1).max(30).nullish().describe('7 when absent'),
-    message: z.string().max(1000).nullish().describe('What the mail says besides, in words for people'),
-    firstName: PersonName.nullish().describe('Suggested to whoever accepts it without an account'),
-    lastName: PersonName.nullish().describe('Suggested to whoever accepts it without an account'),
+    message: z.string().max(1000).nullish().describe('A message that the mail contains'),
+    firstName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
+    lastName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
   })
   .meta({ id: 'CreateInvitationRequest' })
 

@@ -34,7 +34,7 @@ export const jobRecord = recordOf(PlatformJob, {
   },
 })
 
-/** What the list can be asked for, where that is other than of every resource. */
+/** How the list can be sorted and filtered, if unlike that of other resources. */
 export const jobFields = {
   clusterId: text('Cluster id', { isFiltered: false, isSorted: false, isShown: false }),
   computePlan: text('Plan', { isSorted: false }),

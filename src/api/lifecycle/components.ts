@@ -94,7 +94,7 @@ const REFRESH_WAIT = 20_000
 /** Which registry, and why: only that tells whether it may answer later. */
 function unreachable(problems: readonly string[]): PlatformError {
   const [first = ''] = problems
-  const message = `No registry of charts answered. ${first} The setting chartRegistryUrl names a mirror.`
+  const message = `No chart registry answered. ${first} Set chartRegistryUrl to use a mirror.`
   return new PlatformError('FeedUnreachable', message, { problems: problems.slice(0, 50) })
 }
 
@@ -136,7 +136,7 @@ const orderOfRelease = (row: unknown) => versionOrder((row as z.output<typeof Re
 export const componentRoutes: readonly RouteDraft[] = [
   listRoute('/lifecycle/components', {
     auth: view,
-    summary: 'The parts that the platform runs with',
+    summary: 'The components of the platform',
     dto: ComponentSummaryDto,
     columns: {
       name: text('Name', { isSearched: true }),

@@ -69,14 +69,14 @@ export function driftOf({ metadata, spec, status = {} }: ComponentRecord, stock:
   if (gone > 0)
     return found(
       'Missing',
-      `${gone} of its ${counted(spec.workloads.length, 'workload')} ${agreed(spec.workloads.length, 'is', 'are')} not there.`,
+      `${gone} of its ${counted(spec.workloads.length, 'workload')} ${agreed(spec.workloads.length, 'is', 'are')} missing.`,
     )
   if (!isSameVersion(running, spec.version))
     return found('Version', `Version ${spec.version} is wanted, and ${running} is installed.`)
   if (release !== undefined && status.digest !== undefined && status.digest !== release.spec.digest)
-    return found('Image', 'The chart that is installed is not the one that the release feed had first.')
+    return found('Image', 'The installed chart is not the one that the release feed first had.')
   if (status.wantedConfigDigest !== undefined && status.wantedConfigDigest !== status.configDigest)
-    return found('Values', 'The values that are installed are not those that it is to have.')
+    return found('Values', 'The installed values are not the wanted ones.')
   return undefined
 }
 
@@ -110,7 +110,7 @@ export const driftRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '/lifecycle/drift',
-    { auth: view, summary: 'Where what runs is not what is wanted', reply: VersionDriftDto },
+    { auth: view, summary: 'Where the running components differ from the wanted ones', reply: VersionDriftDto },
     drift,
   ),
   route(

@@ -70,7 +70,7 @@ function releaseFor(
     ? releases.find(({ spec }) => spec.component === name && spec.version === version)
     : newestOf(releases, name)
   if (found !== undefined) return found
-  const message = version ? 'is no release of this component' : 'has no release yet: have the release feed read first'
+  const message = version ? 'is not a release of this component' : 'has no release yet: read the release feed first'
   throw refusedFields([{ field: 'version', message }])
 }
 
@@ -78,7 +78,7 @@ function releaseFor(
 function refuseUnknownValues(values: Readonly<Record<string, string>>, needed: readonly NeededValue[]): void {
   const errors = Object.entries(values).flatMap(([key, value]): FieldError[] => {
     const known = needed.find((one) => one.key === key)
-    const message = known === undefined ? 'is no value of this component' : valueTrouble(value, known.type)
+    const message = known === undefined ? 'is not a value of this component' : valueTrouble(value, known.type)
     return message === undefined ? [] : [{ field: `values.${key}`, message }]
   })
   if (errors.length > 0) throw refusedFields(errors)
@@ -92,7 +92,7 @@ async function start(context: Context<'name', unknown, Body | undefined>) {
   const { name } = component.metadata
   const installed = component.status?.installedVersion
   if (installed !== undefined) {
-    const message = `Component "${name}" is installed already, in version ${installed}: plan a rollout to change that.`
+    const message = `Component "${name}" is already installed in version ${installed}: plan a rollout to change that.`
     throw new PlatformError('AlreadyInstalled', message)
   }
   const values = body?.values ?? {}
@@ -107,7 +107,7 @@ async function start(context: Context<'name', unknown, Body | undefined>) {
   const held = { ...(await services.lifecycle.configuration.read()).entries, ...entries }
   const keys = missingValues(component, release, held)
   if (keys.length > 0) {
-    const message = `Component "${name}" needs values that nobody has set: ${keys.join(', ')}.`
+    const message = `Component "${name}" needs values that are not set: ${keys.join(', ')}.`
     throw new PlatformError('ValueMissing', message, { keys })
   }
   const spec = {
@@ -216,7 +216,7 @@ export const installRoutes: readonly RouteDraft[] = [
     '/lifecycle/components/{name}/repair',
     {
       auth: install,
-      summary: 'Install the version again that a component has',
+      summary: 'Install the current version of a component again',
       reply: InstallDto,
       answers: [202, 404, 409],
     },
@@ -225,7 +225,7 @@ export const installRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     '/lifecycle/installs/{installId}/resume',
-    { auth: install, summary: 'Let an installation go on', reply: InstallDto, answers: [202, 404, 409] },
+    { auth: install, summary: 'Resume an installation', reply: InstallDto, answers: [202, 404, 409] },
     resume as never,
   ),
 ]

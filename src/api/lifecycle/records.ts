@@ -34,7 +34,7 @@ export const ReleaseDto = z
     isInstalled: z.boolean(),
     isNewest: z.boolean(),
     isSchemaBreaking: z.boolean().describe('Objects must be changed by hand before it'),
-    migratesDatabase: z.boolean().describe('Its undo is the restore of a database'),
+    migratesDatabase: z.boolean().describe('Only restoring a database undoes it'),
     minimumFromVersion: words,
     requiredMinor: words,
     crdBundleVersion: words,
@@ -86,7 +86,7 @@ export const InstallDto = z
     phase: z.enum(INSTALL_PHASES),
     message: words,
     startedBy: z.string(),
-    startedAt: DateTime.describe('Of one that waits: when it was asked for'),
+    startedAt: DateTime.describe('While it waits: when it was requested'),
     finishedAt: date,
     steps: z.array(
       z
@@ -161,7 +161,7 @@ function healthOf({ spec, status }: ComponentRecord): z.output<typeof HealthRepo
     status.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? '1970-01-01T00:00:00Z'
   const checks = spec.workloads.map(({ kind, name, namespace = spec.namespace }) => {
     const found = seen.find((one) => one.kind === kind && one.name === name && one.namespace === namespace)
-    const message = found === undefined ? 'It is not there.' : `${readyOf(found.ready, found.wanted, 'replica')}.`
+    const message = found === undefined ? 'It is missing.' : `${readyOf(found.ready, found.wanted, 'replica')}.`
     const isWhole = found !== undefined && found.ready >= found.wanted
     const state = isWhole ? 'Healthy' : (found?.ready ?? 0) > 0 ? 'Degraded' : 'Unhealthy'
     return { name: `${kind} ${namespace}/${name}`, status: state, message, durationMs: null, observedAt } as const

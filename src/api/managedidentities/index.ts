@@ -121,7 +121,7 @@ function identitiesOf(kinds: readonly AnyKind[]) {
       make: (context, home) => provision(kinds, context, home),
     },
     remove: {
-      summary: 'Take the identity away, with its assignments and credentials',
+      summary: 'Delete the identity with its assignments and credentials',
       waits: true,
     },
   })

@@ -28,7 +28,7 @@ export const AlertDto = z
     firstSeenAt: DateTime,
     lastSeenAt: DateTime,
     resolvedAt: DateTime.nullable(),
-    occurrences: z.int().describe('How often it was told of as Firing'),
+    occurrences: z.int().describe('How often it was reported as Firing'),
     runbookUrl: z.string().nullable().describe('Where to read what to do'),
   })
   .meta({ id: 'AlertDto' })

@@ -108,7 +108,7 @@ export const alertmanagerRoute: RouteDraft = route(
   '/admin/monitoring/alerts/alertmanager',
   {
     auth: action('monitoring/platform/alerts/write'),
-    summary: 'Take what Alertmanager sends to a webhook',
+    summary: 'Receive alerts from the webhook of Alertmanager',
     body: AlertmanagerDelivery,
     reply: AlertmanagerResult,
     answers: [202],

@@ -112,7 +112,7 @@ export const alertRoutes: readonly RouteDraft[] = [
     '/admin/monitoring/alerts',
     {
       auth: action('monitoring/platform/alerts/write'),
-      summary: 'Tell of an alert, or that it is over',
+      summary: 'Report an alert, or that it was resolved',
       body: AlertIngestRequest,
       example: {
         alertId: 'disk-7',

@@ -25,13 +25,13 @@ declare module '../http/context.ts' {
 }
 
 export const SpanQuery = z.strictObject({
-  from: DateTime.describe('Where the time begins that is asked for'),
-  to: DateTime.describe(`Where it ends; at most ${SPAN_DAYS_MAX} days later`),
+  from: DateTime.describe('Start of the requested time'),
+  to: DateTime.describe(`Its end; at most ${SPAN_DAYS_MAX} days later`),
 })
 const Name = z.string().min(1).max(64)
 export const MetricQuery = SpanQuery.extend({
   metric: Name.describe('A metric of the collection; docs/areas/monitoring.md lists them'),
-  aggregation: Name.describe(`What of each step is told, one of those that the metric has: ${AGGREGATIONS.join(', ')}`),
+  aggregation: Name.describe(`How the values of a step are combined, if the metric has it: ${AGGREGATIONS.join(', ')}`),
 })
 
 /** In seconds since the epoch, with the step that follows from the span. */
@@ -87,7 +87,7 @@ export function notOffered(parameter: string, value: string, supported: readonly
 /** @throws PlatformError ENGINE_MISSING */
 export function sourceOf({ monitoring: { metrics } }: Pick<Services, 'monitoring'>): MetricSource {
   if (metrics !== undefined) return metrics
-  const message = 'This platform measures nothing: its administrator has set no PLATFORM_PROMETHEUS_URL.'
+  const message = 'This platform has no metrics: an administrator must set PLATFORM_PROMETHEUS_URL.'
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'Prometheus' })
 }
 

@@ -148,7 +148,7 @@ export function claimDtos(
 /** Claims of all clusters (interface section 4.16, records: monitoring). */
 export const claimsRoute: RouteDraft = clusterListRoute('/admin/monitoring/storage/claims', {
   auth: action('monitoring/platform/read'),
-  summary: 'The claims of volumes of all clusters that can be asked, and how full they are',
+  summary: 'The volume claims of all reachable clusters, and how full they are',
   dto: StorageClaimDto,
   query: Query,
   columns: {

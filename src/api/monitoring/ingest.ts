@@ -45,7 +45,7 @@ export const AlertIngestResult = z
     id: Uuid,
     alertId: z.string(),
     status: z.enum(ALERT_STATES),
-    created: z.boolean().describe('False for an alert that was known, or that was resolved before anybody told of it'),
+    created: z.boolean().describe('False for an alert that was known, or that was resolved before it was reported'),
   })
   .meta({ id: 'AlertIngestResult' })
 export type AlertIngestResult = z.output<typeof AlertIngestResult>

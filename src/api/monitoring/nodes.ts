@@ -121,7 +121,7 @@ export function nodeDtos(
 /** Nodes of all clusters (interface section 4.16, records: monitoring). */
 export const nodesRoute: RouteDraft = clusterListRoute('/admin/monitoring/nodes', {
   auth: action('monitoring/platform/read'),
-  summary: 'The nodes of all clusters that can be asked',
+  summary: 'The nodes of all reachable clusters',
   dto: NodeDto,
   columns: {
     name: text('Name', { isSearched: true }),

@@ -32,7 +32,7 @@ export function recommendation(
   current: Plan | undefined,
 ): Recommendation {
   if (limit !== null && limit > 0 && p95 >= NEARLY_ALL * limit) {
-    const message = `95 % of the time it used up to ${percent(p95, limit)} % of its limit.`
+    const message = `It used at most ${percent(p95, limit)} % of its limit 95 % of the time.`
     return { kind: 'ScaleUp', computePlan: neighbour(plans, size, current, 1), message }
   }
   const given = request ?? limit

@@ -69,7 +69,7 @@ function routedTo({ services }: Asked, watched: Watched) {
     return { namespace: SYSTEM_NAMESPACE, route, service: ACTIVATOR_SERVICE }
   }
   if (!['apps', 'staticwebapps', 'containerinstances'].includes(place.collection)) {
-    const message = `Requests to ${place.collection} are not counted: they do not answer to the web.`
+    const message = `Requests to ${place.collection} are not counted: they serve no web requests.`
     throw new PlatformError('METRIC_NOT_APPLICABLE', message)
   }
   const { routes } = targetOf(services, watched)
@@ -83,7 +83,7 @@ export const requestsRoute: RouteDraft = route(
   `${MONITORING}/requests`,
   {
     auth: action('monitoring/read'),
-    summary: 'What a resource answered to the web',
+    summary: 'The web requests that a resource answered',
     query: SpanQuery,
     reply: RequestStatsDto,
     answers: [422],

@@ -23,7 +23,7 @@ import { findWatched, MONITORING, type Watched } from './watched.ts'
 
 export const MonitoringSeriesDto = z
   .object({
-    resourceType: z.string().nullable().describe('Null where the platform itself is asked for'),
+    resourceType: z.string().nullable().describe('Null for the platform itself'),
     resourceName: z.string().nullable(),
     metric: z.string(),
     aggregation: z.string(),

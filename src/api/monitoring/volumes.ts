@@ -71,7 +71,7 @@ const keyOf = ({ namespace = '', name = '' }: { namespace?: string; name?: strin
 /** Volumes of all clusters (interface section 4.16, records: monitoring). */
 export const volumesRoute: RouteDraft = clusterListRoute('/admin/monitoring/storage/volumes', {
   auth: action('monitoring/platform/read'),
-  summary: 'The volumes of all clusters that can be asked',
+  summary: 'The volumes of all reachable clusters',
   dto: StorageVolumeDto,
   columns: {
     name: text('Name', { isSearched: true }),

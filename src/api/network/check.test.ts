@@ -99,7 +99,7 @@ describe('POST {B}/network/check', () => {
     server.put(BoundaryProjection, FAR, { clusterId: FAR }, boundaryNamespace(BOUNDARY))
     const answer = await ask({ clusterId: FAR })
     expect(answer).to.include({ status: 200, verdict: 'Unknown', clusterId: FAR })
-    expect(answer.warnings.join()).to.match(/Cluster "Far" cannot be asked: it is AwaitingJoin/)
+    expect(answer.warnings.join()).to.match(/Cluster "Far" cannot be queried: it is AwaitingJoin/)
   })
 
   for (const [says, body, status, code, field] of [

@@ -82,7 +82,7 @@ function judge({ port, protocol }: Request, from: Place, to: Place, seen: Seen):
   const shown = ({ warnings: _, ...side }: Side) => side
   const warnings = [...warningsOf(from), ...warningsOf(to), ...egress.warnings, ...ingress.warnings]
   if (Math.max(fromPods.length, toPods.length) > JUDGED_MAX)
-    warnings.push(`Of each end the first ${JUDGED_MAX} pods were judged.`)
+    warnings.push(`Only the first ${JUDGED_MAX} pods of each end were checked.`)
   return {
     ...{ allowed: verdict === 'Allowed', verdict, decidedBy, egress: shown(egress), ingress: shown(ingress) },
     ...matches,
@@ -98,7 +98,7 @@ function isSilent(place: Place, pods: readonly unknown[]): boolean {
 function noPods(place: Place): string {
   const [first] = 'end' in place ? [] : (place.resources ?? [])
   const name = first?.object.metadata.name ?? ''
-  return `"${name}" has no pods on this cluster now, and only pods tell which policies hold for them.`
+  return `"${name}" has no pods on this cluster now; without pods, no policy can be checked.`
 }
 
 function sideOf(
@@ -128,7 +128,7 @@ export const checkRoute = route(
   '{B}/network/check',
   {
     auth: action('boundaries/network/read'),
-    summary: 'Whether policies let a connection pass, and the rule that decides',
+    summary: 'Whether policies allow a connection, and the rule that decides',
     body: NetworkCheckRequest,
     example: {
       from: { kind: 'Resource', resourceGroup: 'shop', name: 'web' },

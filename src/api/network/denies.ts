@@ -194,7 +194,7 @@ export const denyRoutes = [
     '{B}/network/denies',
     {
       auth,
-      summary: 'Connections that were not let pass, the newest first',
+      summary: 'Denied connections, the newest first',
       query: DeniesQuery,
       list: shape as never,
       reply: pagedListOf(NetworkDenyDto).extend(windowFields),
@@ -204,7 +204,7 @@ export const denyRoutes = [
   route(
     'GET',
     '{B}/network/denies/{denyId}',
-    { auth, summary: 'Connections of one kind that were not let pass', reply: NetworkDenyDetailDto },
+    { auth, summary: 'Denied connections of one kind', reply: NetworkDenyDetailDto },
     read as never,
   ),
 ]

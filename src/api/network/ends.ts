@@ -33,7 +33,7 @@ export function checkEnds(ends: { from: EndRequest; to: EndRequest }): void {
   if (faults.length > 0) throw refusedFields(faults)
   const isOurs = ({ kind }: EndRequest) => kind === 'Resource' || kind === 'Pods'
   if (isOurs(ends.from) || isOurs(ends.to)) return
-  const message = 'one end at least must be a Resource or Pods of the boundary'
+  const message = 'at least one end must be a Resource or Pods of the boundary'
   throw refusedFields([{ field: 'to.kind', message }])
 }
 

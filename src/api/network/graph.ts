@@ -76,7 +76,7 @@ async function graph(context: Context<'boundaryId', z.output<typeof GraphQuery>>
   const ids = new Set(shown.map(({ id }) => id))
   const kept = [...edges.values()].filter(({ sourceId, targetId }) => ids.has(sourceId) && ids.has(targetId))
   const isCut = nodes.length > NODES_MAX || kept.length > EDGES_MAX
-  const why = isCut ? `Of the graph the first ${NODES_MAX} nodes and ${EDGES_MAX} edges are shown.` : undefined
+  const why = isCut ? `Only the first ${NODES_MAX} nodes and ${EDGES_MAX} edges of the graph are shown.` : undefined
   const reasons = [reason, why].filter((each) => each !== undefined)
   return ok({
     ...shownWindow(window, reasons.length === 0 ? undefined : reasons.join(' ')),
@@ -152,7 +152,7 @@ export const graphRoute = route(
   '{B}/network/graph',
   {
     auth: action('boundaries/network/read'),
-    summary: 'What connects to what: as rules and references have it, and as it was seen',
+    summary: 'What connects to what, by rules and references, and as observed',
     query: GraphQuery,
     reply: NetworkGraphDto,
   },

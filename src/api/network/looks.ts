@@ -54,7 +54,7 @@ export async function lookAt(
   const cluster = services.records.peek(PlatformCluster, { name: other })
   const name = cluster?.spec.displayName ?? other
   const state = cluster === undefined ? 'Revoked' : clusterStateOf(cluster, services.clock.now())
-  if (!isReachable(state)) return `Cluster "${name}" cannot be asked: it is ${state}.`
+  if (!isReachable(state)) return `Cluster "${name}" cannot be queried: it is ${state}.`
   try {
     return await services.network.looks.at(namespaces, other)
   } catch (error) {

@@ -49,12 +49,12 @@ export const NetworkRuleDto = z
         'AllowedCidrs',
         'PlatformDefault',
       ])
-      .describe('PlatformDefault: a policy closes what no rule allows, and none does'),
+      .describe('PlatformDefault: a policy denies what no rule allows, and none does'),
     namespace: z.string().nullable(),
     name: z.string(),
     ruleIndex: z.int().nullable().describe('In the list of its direction, from 0'),
     effect: z.enum(['Allow', 'Deny']),
-    text: z.string().describe('As it stands in the policy'),
+    text: z.string().describe('As written in the policy'),
   })
   .meta({ id: 'NetworkRuleDto' })
 
@@ -62,7 +62,7 @@ const Verdict = z.enum(['Allowed', 'Denied', 'Unknown'])
 export const NetworkSideDto = z
   .object({
     verdict: Verdict,
-    isolated: z.boolean().describe('Whether a policy closes what no rule allows'),
+    isolated: z.boolean().describe('Whether a policy denies what no rule allows'),
     rule: NetworkRuleDto.nullable(),
     message: z.string(),
   })
@@ -71,8 +71,8 @@ export const NetworkSideDto = z
 export const NetworkCheckResult = z
   .object({
     allowed: z.boolean(),
-    verdict: Verdict.describe('Unknown: what is known does not tell; the sides say why'),
-    decidedBy: NetworkRuleDto.nullable().describe('Null if no policy closes anything here'),
+    verdict: Verdict.describe('Unknown: not enough is known; the sides say why'),
+    decidedBy: NetworkRuleDto.nullable().describe('Null if no policy restricts anything here'),
     egress: NetworkSideDto.describe('At from'),
     ingress: NetworkSideDto.describe('At to'),
     fromMatches: z.array(z.string()).describe('Pods, the first 100'),
@@ -100,7 +100,7 @@ export function faultsOf(end: EndRequest, at: 'from' | 'to'): { field: string; m
   const faults = (['name', 'labels', 'resourceGroup', 'value'] as const).flatMap((part) => {
     const isGiven = (end[part] ?? null) !== null
     if (isGiven === wanted.includes(part)) return []
-    const message = isGiven ? `is nothing that ${kind} takes` : `is required for ${kind}`
+    const message = isGiven ? `is not allowed for ${kind}` : `is required for ${kind}`
     return [{ field: `${at}.${part}`, message }]
   })
   const field = `${at}.value`

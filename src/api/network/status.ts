@@ -30,7 +30,7 @@ const NetworkStatusDto = z
       .describe('PolicyOnly: policies are known, and nothing collects flows. None: there are no policies either'),
     observedAt: DateTime,
     retentionHours: z.int(),
-    defaultDeny: z.boolean().describe('Whether every group closes what comes in and no rule allows'),
+    defaultDeny: z.boolean().describe('Whether every group denies incoming traffic that no rule allows'),
     policyCount: z.int(),
     deniedLastHour: z.int(),
     clusters: z.array(NetworkClusterDto),

@@ -142,7 +142,7 @@ describe('the network of a boundary', () => {
       server.put(BoundaryProjection, FAR, { clusterId: FAR }, boundaryNamespace(BOUNDARY))
       const { clusters, incompleteReason, defaultDeny } = await get('status')
       expect(clusters[1]).to.include({ clusterId: FAR, clusterName: 'Far', isReachable: false })
-      expect(incompleteReason).to.match(/Cluster "Far" cannot be asked/)
+      expect(incompleteReason).to.match(/Cluster "Far" cannot be queried/)
       expect(defaultDeny).to.equal(false)
     })
 

@@ -15,7 +15,7 @@ export const WindowQuery = {
 export const windowFields = {
   from: DateTime,
   to: DateTime,
-  isComplete: z.boolean().describe('False if something of the time is not known'),
+  isComplete: z.boolean().describe('False if part of the time is not known'),
   incompleteReason: z.string().nullable(),
 }
 

@@ -108,7 +108,7 @@ const buckets = collection(AccountBucket, {
   list: { summary: 'The buckets of an account' },
   get: { summary: 'Read one' },
   create: {
-    summary: 'Make a bucket; the same body again answers 200',
+    summary: 'Create a bucket; the same body again answers 200',
     body: BucketCreateDto,
     turn: ({ namespace, owner }) => ({
       key: `buckets of ${namespace}/${owner.metadata.name}`,
@@ -128,7 +128,7 @@ const buckets = collection(AccountBucket, {
     toSpec: patchedBucket,
   },
   remove: {
-    summary: 'Delete an empty bucket; force=true takes the objects along and may answer 202',
+    summary: 'Delete an empty bucket; force=true deletes its objects too and may answer 202',
     query: z.strictObject({ force: z.enum(['true', 'false']).optional() }),
     before: beforeRemoval,
     waits: true,

@@ -44,7 +44,7 @@ async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
   const { object: account } = await accountOf(context, 'name')
   const { metadata, spec } = account
   if (!spec.auditEnabled) {
-    throw new PlatformError('AUDIT_DISABLED', `Account "${metadata.name}" keeps no audit: set auditEnabled first.`)
+    throw new PlatformError('AUDIT_DISABLED', `Account "${metadata.name}" has no audit: set auditEnabled first.`)
   }
   const store = storeOf(context.services)
   if (!store.info.audits) refuseLacking({ field: 'audit', feature: 'audit' })
@@ -132,13 +132,17 @@ const ObjectUsageDto = z
 /** Buckets that are looked at while the caller waits; the figures of others are those of their last look. */
 const LOOKED_AT_NOW = 20
 
-async function useOf(context: Context, bucket: BucketObject, isNow: boolean) {
+/** What is not counted by then is told as it was last seen: a bucket may take a thousand requests. */
+const LOOK_MILLISECONDS = 2_000
+
+async function useOf(context: Context, bucket: BucketObject, deadline: AbortSignal | undefined) {
   const { spec, status } = bucket
   const { store } = context.services.objectStorage
   const kept = { usedBytes: status?.usedBytes ?? 0, objectCount: status?.objectCount ?? 0 }
   const { bucketName: name, quotaBytes = null } = spec
-  if (!isNow || store === undefined || status?.storeName === undefined) return { name, ...kept, quotaBytes }
-  const { signal } = context
+  if (deadline === undefined || store === undefined || status?.storeName === undefined)
+    return { name, ...kept, quotaBytes }
+  const signal = AbortSignal.any([context.signal, deadline])
   // A store that is away does not hide what was known a moment ago.
   const use = await store.use(storeNameOf(bucket), { signal }).catch(() => kept)
   return { name, usedBytes: use.usedBytes, objectCount: use.objectCount, quotaBytes }
@@ -149,7 +153,9 @@ async function readUsage(context: Context) {
   const { metadata, spec, status } = object
   const found = bucketsOf(context.services, metadata.namespace, metadata.name)
   found.sort((one, other) => (one.spec.bucketName < other.spec.bucketName ? -1 : 1))
-  const buckets = await Promise.all(found.map((bucket, index) => useOf(context, bucket, index < LOOKED_AT_NOW)))
+  const deadline = AbortSignal.timeout(LOOK_MILLISECONDS)
+  const looks = found.map((bucket, index) => useOf(context, bucket, index < LOOKED_AT_NOW ? deadline : undefined))
+  const buckets = await Promise.all(looks)
   const sum = (of: (bucket: (typeof buckets)[number]) => number) => buckets.reduce((all, each) => all + of(each), 0)
   const observedAt = timestamp(context.services.clock.now())
   const usedBytes = sum((bucket) => bucket.usedBytes)

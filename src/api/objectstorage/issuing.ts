@@ -61,9 +61,16 @@ export async function issueKey(
     },
     WAIT_MILLISECONDS,
   )
-  const pair = summarize(object.status, false).status === 'Running' ? await pairOf(context, object) : undefined
+  const takeBack = () => records.remove(ObjectAccessKey, ref, { caller })
+  const isMade = summarize(object.status, false).status === 'Running'
+  const read = isMade ? pairOf(context, object) : Promise.resolve(undefined)
+  const pair = await read.catch(async (error: unknown) => {
+    // The cause is what the caller is told, also where the key cannot be taken back either.
+    await takeBack().catch(() => undefined)
+    throw error
+  })
   if (pair !== undefined) return { object, pair }
-  await records.remove(ObjectAccessKey, ref, { caller })
+  await takeBack()
   throw notIssued(object)
 }
 
@@ -74,11 +81,11 @@ async function pairOf({ services }: Context, { metadata }: KeyObject): Promise<A
 
 function notIssued(object: KeyObject): PlatformError {
   const { status, phase, statusMessage } = summarize(object.status, false)
-  const why = statusMessage ?? 'The store does not say why.'
+  const why = statusMessage ?? 'The store gave no reason.'
   if (phase === 'QuotaExceeded') return new PlatformError('QUOTA_EXCEEDED', why, { quota: 'accessKeys' })
   if (phase === 'ReferenceMissing') return new PlatformError('INVALID_STATE', why, { phase })
   // What a person must change first does not come about by asking again.
   if (status === 'Failed') return new PlatformError('UPSTREAM_FAILED', `The key could not be made: ${why}`, { phase })
-  const message = `The key was not made within ${WAIT_MILLISECONDS / 1000} s and was taken back: ${why} Try again later.`
+  const message = `The key was not made within ${WAIT_MILLISECONDS / 1000} s and was withdrawn: ${why} Try again later.`
   return new PlatformError('SERVICE_UNAVAILABLE', message, { phase, retryAfterSeconds: RETRY_SECONDS })
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { keyState, SESSIONS_OF_ACCOUNT } from '../../contracts/objectstorage.ts'
+import type { ActionName } from '../../core/actions.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { BucketName, KEY_PERMISSIONS, type KeyPermission, ObjectAccessKey } from '../../crds/objectstorage.ts'
@@ -44,6 +45,14 @@ const StsSessionDto = z
   })
   .meta({ id: 'StsSessionDto' })
 
+const [READ, WRITE] = ['objectbuckets/read', 'objectbuckets/write'] as const
+const NEEDED: Readonly<Record<KeyPermission, readonly ActionName[]>> = {
+  Read: [READ],
+  Write: [WRITE],
+  ReadWrite: [WRITE, READ],
+  Admin: [WRITE, READ],
+}
+
 /**
  * A session is never wider than what its caller may do to the account.
  *
@@ -53,16 +62,17 @@ async function refuseWider(context: Context, permission: KeyPermission): Promise
   const { services, caller, parameters } = context
   const { boundaryId, resourceGroupName, name } = parameters
   const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroupName}/resources/${COLLECTION}/${name}`
-  const needed = permission === 'Read' ? 'objectbuckets/read' : 'objectbuckets/write'
-  if (await isAllowedNow(services, caller.principalId, needed, scope)) return
-  throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })
+  for (const needed of NEEDED[permission]) {
+    if (await isAllowedNow(services, caller.principalId, needed, scope)) continue
+    throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })
+  }
 }
 
 /** @throws PlatformError BAD_REQUEST, REFERENCE_NOT_FOUND */
 function checkRequest(context: Context, body: IssueStsRequest, account: AccountObject): void {
   const bucket = body.bucket ?? undefined
   if (bucket === undefined && (body.prefix ?? undefined) !== undefined) {
-    throw refusedFields([{ field: 'prefix', message: 'needs a bucket to be in: name it with bucket' }])
+    throw refusedFields([{ field: 'prefix', message: 'needs a bucket: name it in the field bucket' }])
   }
   if (bucket !== undefined) refuseUnknownBuckets(context, account, { field: 'bucket', buckets: [bucket] })
 }
@@ -124,7 +134,7 @@ export const sessionRoutes: readonly RouteDraft[] = [
     '{RG}/objectstorageaccounts/{name}/sts/sessions',
     {
       auth: action('objectsts/issue'),
-      summary: 'Credentials for a short time, held to a permission, a bucket, a prefix',
+      summary: 'Short-lived credentials, limited to a permission, a bucket, a prefix',
       body: IssueStsRequest,
       isBodyOptional: false,
       reply: StsSessionDto,

@@ -34,7 +34,7 @@ async function changePassword(context: Context<string, unknown, z.output<typeof 
   if (isPerson && user === undefined)
     throw new PlatformError('unknown_user', 'The access token names no user of this platform.', {}, { status: 401 })
   if (user === undefined || user.isExternal || !(await users.hasLocalPassword(user.id))) {
-    const message = 'The account does not sign in with a password of this platform: change it where it is kept.'
+    const message = 'The password of the account is kept elsewhere: change it there.'
     throw new PlatformError('not_locally_authenticated', message)
   }
   const now = services.clock.now()
@@ -57,7 +57,7 @@ async function setPassword(services: Changing, user: UserRecord, password: strin
 export function onAccountPage(services: Changing) {
   return async ({ id }: { id: string }, password: string, keepSession: string | undefined) => {
     const user = await services.accounts.users.find(id)
-    if (user === undefined) return 'The account is no longer there.'
+    if (user === undefined) return 'The account no longer exists.'
     try {
       await setPassword(services, user, password, keepSession)
       return undefined
@@ -72,7 +72,7 @@ export const passwordRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '/identity/password-policy',
-    { auth: anonymous, summary: 'What a password must be', reply: PasswordPolicyDto },
+    { auth: anonymous, summary: 'The rules for a password', reply: PasswordPolicyDto },
     async ({ services }) => ok(passwordPolicyDto(await services.accounts.passwordRules())),
   ),
   route(
@@ -97,7 +97,7 @@ export const passwordRoutes: readonly RouteDraft[] = [
     '/identity/password-reset/{token}',
     {
       auth: anonymous,
-      summary: 'Choose a new password by the link of a reset',
+      summary: 'Set a new password with the link of a reset',
       body: PasswordResetConfirmRequest,
       reply: PasswordResetResult,
     },

@@ -14,7 +14,7 @@ export const resetPages: LinkPages = {
     const rules = policySentences(await services.accounts.passwordRules())
     return page(
       'Choose a new password',
-      `<p>For the account of ${escapeHtml(body?.email ?? '')}. Everything that is signed in to it ends.</p>
+      `<p>For the account of ${escapeHtml(body?.email ?? '')}. All its sign-ins end.</p>
 ${rulesList(rules)}
 ${formOf([newPassword], 'Set the password')}`,
     )

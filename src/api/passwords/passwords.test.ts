@@ -127,6 +127,14 @@ describe('password resets over REST', () => {
     expect((await codeOf(confirm(link))).code).to.equal('not_found')
   })
 
+  it('are nothing any more for an account that signs in elsewhere by now', async () => {
+    const { token, confirm, users } = open()
+    const link = await token()
+    const user = await users.findByEmail(EMAIL)
+    if (user !== undefined) users.put({ ...user, isExternal: true })
+    expect((await codeOf(confirm(link))).code).to.equal('not_found')
+  })
+
   it('are not sent to disabled or external accounts', async () => {
     const { ask, users, accounts, mailer } = open()
     users.put({ userName: 'd', email: 'd@example.com', isEnabled: false })

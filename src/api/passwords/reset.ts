@@ -30,7 +30,7 @@ export function requestReset(context: Context<string, unknown, z.output<typeof P
   const { accounts } = services
   const retryAfterSeconds = accounts.resetsPerClient.take(addressKey(address))
   if (retryAfterSeconds !== undefined) {
-    const message = 'Too many password resets were asked for from this address.'
+    const message = 'Too many password resets were requested from this address.'
     throw new PlatformError('REQUEST_FAILED', message, { retryAfterSeconds })
   }
   const email = body.email.trim()
@@ -111,7 +111,7 @@ export async function confirmReset(context: Context<'token', unknown, z.output<t
   const user = await users.find(userId)
   // The address may meanwhile belong to somebody else, and the id to a recreated account.
   const isTheirs = user?.email?.toLowerCase() === email.toLowerCase() && !isYounger(user, found)
-  if (user === undefined || !user.isEnabled || !isTheirs) throw unknown()
+  if (user === undefined || !user.isEnabled || user.isExternal || !isTheirs) throw unknown()
   await requireGoodPassword(services.accounts, body.password, user.email)
   await services.records.update(
     PasswordReset,

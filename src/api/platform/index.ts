@@ -17,7 +17,7 @@ export type Platform = {
   readonly builtAt: string
   /** Of the API server; empty while it has not answered yet. */
   readonly kubernetesVersion: string
-  /** Drivers that are played instead of run. */
+  /** Drivers that are simulated. */
   readonly simulated: readonly string[]
   readonly readiness: readonly ReadinessCheck[]
 }
@@ -41,7 +41,7 @@ export const VersionDto = z
     commit: z.string(),
     builtAt: DateTime,
     kubernetesVersion: z.string(),
-    simulated: z.array(z.string()).describe('Drivers that are played instead of run'),
+    simulated: z.array(z.string()).describe('Drivers that are simulated'),
   })
   .meta({ id: 'VersionDto' })
 

@@ -131,6 +131,16 @@ describe('the routes of archives', () => {
       expect((await stored()).spec.suspendedArchives).to.deep.equal([])
     })
 
+    it('is not that of a former database of the name', async () => {
+      database()
+      const spec = { suspendedArchives: [{ ...place, suspendedAt: hoursAgo(9) }] }
+      const ref = { namespace: SYSTEM_NAMESPACE, name: 'default' }
+      await facade.client.mergePatch(PlatformBackupSettings.resource, ref, { spec })
+      expect((await valve('resume')).code).to.equal('archiving-not-suspended')
+      expect((await valve('suspend')).body).to.include({ archiving: 'Suspended' })
+      expect((await stored()).spec.suspendedArchives).to.have.length(1)
+    })
+
     it('can be resumed again while it is pending', async () => {
       database('False', { 'freehold.dev/archiving-resumed': hoursAgo(1) })
       expect((await valve('resume')).body).to.include({ archiving: 'ResumePending' })

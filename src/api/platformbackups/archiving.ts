@@ -1,5 +1,10 @@
 import type { z } from 'zod'
-import { type DatabaseCluster, isArchiving, isUnderPressure } from '../../contracts/platformbackups/archives.ts'
+import {
+  type DatabaseCluster,
+  isArchiving,
+  isUnderPressure,
+  suspensionIn,
+} from '../../contracts/platformbackups/archives.ts'
 import { backupConditions, overallOf } from '../../contracts/platformbackups/conditions.ts'
 import { relationalNames } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
@@ -38,7 +43,7 @@ async function find(context: Request): Promise<SeenDatabase> {
   const { cluster } = services.platformBackups
   const found = isName(namespace) && isName(name) ? await cluster.database({ namespace, name }) : undefined
   if (found === undefined) {
-    const message = `There is no database "${name.slice(0, 64)}" of CloudNativePG in namespace "${namespace.slice(0, 64)}".`
+    const message = `There is no CloudNativePG database "${name.slice(0, 64)}" in namespace "${namespace.slice(0, 64)}".`
     throw new PlatformError('cluster-not-found', message)
   }
   const [seen] = await seenDatabases(context, [found], await storedSettings(context))
@@ -57,15 +62,11 @@ async function seenDatabases(
       .peekAll(RelationalCluster)
       .map((owner) => [`${owner.metadata.namespace}/${relationalNames(owner.metadata.name).cluster}`, owner]),
   )
-  return clusters.map((each) => ({
-    cluster: each,
-    marked: owners.get(keyOf(each)) ?? each,
-    wanted: settings?.spec.suspendedArchives.find(
-      ({ namespace, name }) => namespace === each.metadata.namespace && name === each.metadata.name,
-    ),
-    figures: figures.get(keyOf(each)),
-    stores,
-  }))
+  return clusters.map((each) => {
+    const marked = owners.get(keyOf(each)) ?? each
+    const wanted = suspensionIn(settings?.spec.suspendedArchives ?? [], each, marked)
+    return { cluster: each, marked, wanted, figures: figures.get(keyOf(each)), stores }
+  })
 }
 
 /** @throws PlatformError archiving-not-configured, archiving-healthy */
@@ -79,9 +80,9 @@ async function suspend(context: Request) {
       `Database "${name}" archives nothing: there is nothing to suspend.`,
     )
   if (archiveIn(seen).state === 'Suspended')
-    throw new PlatformError('archiving-healthy', `The archive of database "${name}" is suspended already.`)
+    throw new PlatformError('archiving-healthy', `The archive of database "${name}" is already suspended.`)
   if (!isUnderPressure(seen.cluster, seen.figures)) {
-    const message = `The log of database "${name}" does not fill its disk: suspending it would leave a gap for nothing.`
+    const message = `The log of database "${name}" does not fill its disk: suspending it would leave a gap without need.`
     throw new PlatformError('archiving-healthy', message)
   }
   const wanted = {
@@ -163,7 +164,7 @@ const valve = (verb: 'suspend' | 'resume', summary: string, handler: typeof susp
 
 export const archivingRoutes: readonly RouteDraft[] = [
   valve('suspend', 'Stops the archive of a database whose log fills its disk', suspend),
-  valve('resume', 'Lets a suspended archive go on', resume),
+  valve('resume', 'Resumes a suspended archive', resume),
   route(
     'GET',
     '/lifecycle/backups/conditions',

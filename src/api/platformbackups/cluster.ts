@@ -54,7 +54,7 @@ export interface BackupCluster {
   databaseBackups(): Promise<DatabaseBackup[]>
   /** Has Velero take a backup. */
   take(backup: KubeObject): Promise<PlatformBackup>
-  /** Has Velero delete a backup, with what is in the bucket. */
+  /** Deletes a backup and its data in the bucket. */
   remove(backup: PlatformBackup): Promise<void>
 }
 

@@ -110,7 +110,7 @@ export const additionalBackupRoutes: readonly RouteDraft[] = [
     `${PATH}/{name}`,
     {
       auth: action('lifecycle/backupsManage'),
-      summary: 'Has Velero delete a backup, with what is in the bucket',
+      summary: 'Deletes a backup and its data in the bucket',
       answers: [202],
       errors,
     },

@@ -163,7 +163,7 @@ describe('the routes of the backups of the platform', () => {
     it('is told with its defaults, and that it is missing', async () => {
       const { body } = await call('get', '/schedule', undefined, reader)
       expect(body).to.include({ cron: '0 1 * * *', ttlHours: 720, isPaused: false, nextRunAt: null })
-      expect(body.validationErrors[0]).to.match(/There is no Schedule/)
+      expect(body.validationErrors[0]).to.match(/There is no Velero Schedule/)
     })
 
     it('is missing before its body is looked at', async () => {

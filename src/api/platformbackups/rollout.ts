@@ -10,5 +10,7 @@ export async function refuseInRollout({ services }: Context): Promise<void> {
   const running = rollouts.find(({ status }) => isRolloutActive(status?.state))
   if (running === undefined) return
   const executionId = running.metadata.name
-  throw new PlatformError('rollout-in-flight', 'A rollout runs: set the target when it has ended.', { executionId })
+  throw new PlatformError('rollout-in-flight', 'A rollout is running: set the target when it has ended.', {
+    executionId,
+  })
 }

@@ -42,7 +42,7 @@ const Read = z.strictObject({ cron: z.string().nullish(), ttlHours: z.int().null
 export async function requireSchedule({ services }: Context): Promise<Schedule> {
   const schedule = await services.platformBackups.cluster.schedule()
   if (schedule !== undefined) return schedule
-  const message = `Velero has no schedule "${PLATFORM_SCHEDULE}": it begins once Velero is installed and has a target.`
+  const message = `Velero has no schedule "${PLATFORM_SCHEDULE}": it appears once Velero is installed and has a target.`
   throw new PlatformError('schedule-missing', message)
 }
 
@@ -50,7 +50,7 @@ async function shown(context: Context, set: BackupSchedule, schedule: Schedule |
   const backups = await context.services.platformBackups.cluster.backups()
   const [last] = newestFirst(backups)
   const good = lastSuccess(backups)
-  const missing = `There is no Schedule "${PLATFORM_SCHEDULE}" of Velero.`
+  const missing = `There is no Velero Schedule "${PLATFORM_SCHEDULE}".`
   const said = schedule === undefined ? [missing] : (schedule.status?.validationErrors ?? [])
   const runs = schedule !== undefined && !set.paused
   return {

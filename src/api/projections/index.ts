@@ -69,7 +69,7 @@ async function checkCluster({ services }: Context, clusterId: string): Promise<v
   const { displayName, isPlatform } = cluster.spec
   const state = clusterStateOf(cluster, services.clock.now())
   const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: state, phase: null })
-  if (isPlatform) throw refuse(`Every boundary is on "${displayName}" already: the platform itself runs there.`)
+  if (isPlatform) throw refuse(`Every boundary is already on "${displayName}": the platform itself runs there.`)
   if (state === 'Revoked') throw refuse(`The agent of cluster "${displayName}" was revoked. Let it join again first.`)
 }
 
@@ -154,7 +154,7 @@ const projections = collection(BoundaryProjection, {
     },
   },
   remove: {
-    summary: 'Take the boundary off a cluster where it has no resources',
+    summary: 'Remove the boundary from a cluster where it has no resources',
     before: refuseInUse,
     waits: true,
   },

@@ -156,7 +156,7 @@ async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRe
   const principalId = body.principalId ?? caller.principalId
   const readsMembers = () => isAllowedNow(services, caller.principalId, 'rbac/members/read', boundaryScope(boundaryId))
   if (principalId !== caller.principalId && !(await readsMembers())) {
-    const message = 'What others may do is shown to holders of rbac/members/read at the boundary only.'
+    const message = 'Only holders of rbac/members/read at the boundary may see what others may do.'
     throw new PlatformError('FORBIDDEN', message, { action: 'rbac/members/read', scope: boundaryScope(boundaryId) })
   }
   const checks = readChecks(body, boundaryId)

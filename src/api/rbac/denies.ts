@@ -69,7 +69,7 @@ export const denies = collection(DenyAssignment, {
   },
   get: { summary: 'Read a deny' },
   create: {
-    summary: 'Take actions away from somebody, or from everyone',
+    summary: 'Deny actions to somebody, or to everyone',
     body: CreateDenyAssignmentRequest,
     turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     toSpec: async ({ services, caller, body }, { boundaryId }) => {

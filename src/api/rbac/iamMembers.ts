@@ -172,7 +172,7 @@ export const iamMemberRoutes: readonly RouteDraft[] = [
   route(
     'DELETE',
     '{B}/iam/members/{userId}',
-    { auth: action('rbac/members/write'), summary: 'Take everything in the boundary from a person' },
+    { auth: action('rbac/members/write'), summary: 'Remove all access of a person to the boundary' },
     removePerson,
   ),
 ]

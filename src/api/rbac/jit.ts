@@ -164,12 +164,12 @@ async function approve(context: Decide) {
   const scope = parseScope(text)
   const incarnation = scopeIncarnationOf(request)
   if (scope === undefined || incarnation === undefined || incarnationAt(services, scope) !== incarnation) {
-    const message = `What was at ${text} when this was asked for is not there any more.`
+    const message = `What was at ${text} at the time of the request no longer exists.`
     throw new PlatformError('invalid_state', message, { scope: text }, { status: 409 })
   }
   if (!meansPresent(principalLookup(services), request, principalId)) throw principalNotFound(principalId)
   if (!meansPresentRole(services.records.peekAll(RoleDefinition), request)) {
-    const message = `The role "${request.spec.roleDefinitionName}" is another one than was asked for.`
+    const message = `The role "${request.spec.roleDefinitionName}" is not the one that was requested.`
     throw new PlatformError('invalid_state', message, { scope: text }, { status: 409 })
   }
   const decided = await decide(context, request, 'Approved')
@@ -253,11 +253,11 @@ const jitRequests = collection(JitRequest, {
   sort: '-requestedAt',
   name: 'displayName',
   list: {
-    summary: 'Requests for a role for a while: all of them for callers who may read members, else their own',
+    summary: 'Requests for a role for a limited time: all of them for callers who may read members, else their own',
   },
   get: { summary: 'Read a request for a role' },
   create: {
-    summary: 'Ask for a role for a while',
+    summary: 'Request a role for a limited time',
     body: CreateJitRequest,
     // What is open is read from the API server.
     turn: ({ boundaryId }, { caller }) => ({
@@ -286,13 +286,13 @@ const decision = (word: 'approve' | 'deny', summary: string, handle: (context: D
 
 export const jitRoutes: readonly RouteDraft[] = [
   ...jitRequests.routes(),
-  decision('approve', 'Give the role that is asked for, for as long as is asked', approve),
-  decision('deny', 'Refuse a request for a role', deny),
+  decision('approve', 'Approve a request: give the role for the requested time', approve),
+  decision('deny', 'Reject a request for a role', deny),
   // A request stays when it is ended, so that one can read what became of it: no removal of the object.
   route(
     'DELETE',
     jitRequests.itemPath,
-    { auth: authenticated, summary: 'Take a request back, or end the role at once', answers: [204] },
+    { auth: authenticated, summary: 'Withdraw a request, or end the role at once', answers: [204] },
     endRequest,
   ),
 ]

@@ -130,7 +130,7 @@ export const roleAssignments = collection(RoleAssignment, {
     make: makeAssignment,
   },
   remove: {
-    summary: 'Take a role away',
+    summary: 'Remove a role from somebody',
     turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     before: ({ services }, assignment, { boundaryId }) => {
       const assignmentId = assignmentIdOf(assignment)

@@ -5,7 +5,7 @@ import { objectAt } from '../rules/grants.ts'
 
 const refused = (message: string) => refusedFields([{ field: 'scope', message }])
 
-export const nothingAtScope = () => refused('there is nothing at this scope')
+export const nothingAtScope = () => refused('nothing exists at this scope')
 
 /** @throws PlatformError BAD_REQUEST for an invalid scope, one outside the boundary, or one at which nothing exists */
 export function readScope(services: Services, text: string, boundaryId: string): Scope {

@@ -30,7 +30,7 @@ class FakeEngine implements SqlEngine {
   async run(target: SqlTarget, batch: BatchRequest) {
     if (this.fault !== undefined) throw this.fault
     if (!this.isThere)
-      throw new SqlFault('Unreachable', 'Engines are only played here, so there is no database to connect to.')
+      throw new SqlFault('Unreachable', 'Engines are only simulated here, so there is no database to connect to.')
     this.runs.push({ target, request: batch })
     const results = batch.statements.map(({ index }) => ({
       statementIndex: index,
@@ -43,7 +43,7 @@ class FakeEngine implements SqlEngine {
   }
   async catalogue(target: SqlTarget) {
     if (!this.isThere)
-      throw new SqlFault('Unreachable', 'Engines are only played here, so there is no database to connect to.')
+      throw new SqlFault('Unreachable', 'Engines are only simulated here, so there is no database to connect to.')
     return { database: target.database, schemas: [] }
   }
   describe(): never {
@@ -194,7 +194,7 @@ describe('the editor of relational databases over REST', () => {
     expect(await codes('orders')).to.equal('502 DATABASE_UNREACHABLE')
     expect(await codes('nobody')).to.equal('404 NOT_FOUND')
     const { body } = await call('get', '/orders/editor/schemas')
-    expect(body.error).to.contain('played')
+    expect(body.error).to.contain('simulated')
   })
 
   const faults: [sentence: string, named: string | undefined, fault: SqlFault, due: string, field?: string][] = [

@@ -89,7 +89,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/health`,
-    { auth: read, summary: 'What the engine says of itself', reply: RelationalHealthDto },
+    { auth: read, summary: 'Health, as the engine reports it', reply: RelationalHealthDto },
     async (context) => ok(await relationalHealth((await findResource(RelationalCluster, context)).object, context)),
   ),
   historyRoute({
@@ -103,7 +103,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/snapshots/pitr-window`,
-    { auth: read, summary: 'From when to when it can be restored', reply: PitrWindowDto },
+    { auth: read, summary: 'The time range to which it can be restored', reply: PitrWindowDto },
     (context) => readWindow(context),
   ),
   route(
@@ -111,7 +111,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
     `${BASE}/snapshots/{snapshotId}/restore`,
     {
       auth: action('relationalcluster/restoreSnapshot'),
-      summary: 'Make a new database from a snapshot, to its end or to a later moment',
+      summary: 'Create a new database from a snapshot, as of its end or a later moment',
       body: RestoreSnapshotRequest,
       reply: RestoreResultDto,
     },

@@ -30,7 +30,10 @@ export const RestoreSnapshotRequest = z
     resourceGroup: Name.nullish().describe('Where the new one is made; the same group when absent'),
     computePlan: Name.nullish(),
     storageSize: Bytes.nullish().describe('At least that of the source'),
-    takeOverName: z.boolean().nullish().describe('Lead the connections of the old name to the new one, once ready'),
+    takeOverName: z
+      .boolean()
+      .nullish()
+      .describe('Redirect connections from the old name to the new database, once ready'),
   })
   .meta({ id: 'RestoreSnapshotRequest' })
 type Request = z.output<typeof RestoreSnapshotRequest>
@@ -91,7 +94,7 @@ function badTakeOver(): PlatformError {
   return refusedFields([
     {
       field: 'takeOverName',
-      message: 'cannot be combined with another resourceGroup: a name is taken over in its group',
+      message: 'cannot be combined with another resourceGroup: a name is taken over only in its group',
     },
   ])
 }

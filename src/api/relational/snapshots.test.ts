@@ -3,7 +3,9 @@ import { expect } from 'chai'
 import { until } from '../../../test/make/until.ts'
 import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { objectKey } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { NEWEST_RELATIONAL_VERSION, RelationalCluster } from '../../crds/relational.ts'
@@ -131,5 +133,44 @@ describe('snapshots of relational databases over REST', () => {
     const cache = server.caches.get<RelationalSnapshot>(RelationalSnapshot.resource)
     await until('the cache has the status', () => cache.get(NAMESPACE, id)?.status?.completedAt)
     expect(await atOnce([{ name: 'same' }])).to.deep.equal(['409 ALREADY_EXISTS'])
+  })
+
+  describe('that databases of other groups name', () => {
+    const id = '44444444-4444-4444-8444-444444444444'
+    const restoreFrom = { clusterName: 'orders', resourceGroup: 'shop', snapshotId: id }
+    const approved = { [RESTORE_ANNOTATION]: objectKey(NAMESPACE, id) }
+    const other = groupNamespace(B, 'other')
+    const restore = (namespace: string, annotations: Record<string, string>) => {
+      const object = server.put(RelationalCluster, 'copy', { restoreFrom }, namespace)
+      server.client.edit(RelationalCluster.resource, { namespace, name: 'copy' }, ({ metadata }) => {
+        Object.assign(metadata.annotations ?? {}, annotations)
+      })
+      return until('the cache has it', () => {
+        const seen = server.caches.get(RelationalCluster.resource).get(namespace, object.metadata.name)
+        return Object.keys(annotations).every((name) => seen?.metadata.annotations?.[name] !== undefined) || undefined
+      })
+    }
+    const remove = (as?: string) => server.ask('delete', `${PATH}/${id}`, as)
+    beforeEach(() => {
+      server.group(B, 'other')
+      server.put(RelationalSnapshot, id, { clusterName: 'orders', name: 'kept' }, NAMESPACE)
+      report(RelationalSnapshot, id, { completedAt: '2026-11-01T10:00:00Z' })
+    })
+
+    it('are deleted although a stranger names them', async () => {
+      await restore(groupNamespace('55555555-5555-4555-8555-555555555555', 'theirs'), {})
+      expect((await remove()).status).to.equal(204)
+    })
+
+    it('stay for one that may be made from them, which is named to who may read it', async () => {
+      await restore(other, approved)
+      const { status, body } = await remove()
+      expect([status, body.code]).to.deep.equal([409, 'IN_USE'])
+      expect(body.usedBy).to.deep.equal([{ name: 'copy', collection: COLLECTION, resourceGroup: 'other' }])
+      const who = randomUUID()
+      server.grant(who, 'Contributor', `/boundaries/${B}/resourcegroups/shop`)
+      const hidden = await remove(who)
+      expect([hidden.status, hidden.body.code, hidden.body.usedBy]).to.deep.equal([409, 'IN_USE', []])
+    })
   })
 })

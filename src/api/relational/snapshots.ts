@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endOfArchive, isLastBase } from '../../contracts/relational.ts'
+import { endOfArchive, isBeingRestored, isLastBase } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -9,6 +9,7 @@ import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot, SNAPSHOT_KINDS, SNAPSHOT_METHODS } from '../../crds/relationalSnapshots.ts'
+import { isAllowedNow } from '../callers/visibility.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { action } from '../http/route.ts'
@@ -18,7 +19,7 @@ import type { Home } from '../resources/collection/homes.ts'
 import type { Made } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
-import { findResource, locate } from '../resources/places.ts'
+import { findResource, groupsOfBoundary, locate } from '../resources/places.ts'
 import { COLLECTION, isBackedUp, type RelationalObject } from './record.ts'
 
 export type SnapshotObject = RecordOf<typeof RelationalSnapshot>
@@ -168,7 +169,7 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<t
   if (!isBackedUp(cluster.spec, services.relational.hasBackupTarget) || !services.relational.hasBackupTarget) {
     throw new PlatformError(
       'BACKUP_TARGET_MISSING',
-      `"${clusterName}" is not backed up, so there is no place to put it.`,
+      `"${clusterName}" is not backed up, so the snapshot has nowhere to go.`,
     )
   }
   if (body.method === 'Volume') {
@@ -202,6 +203,21 @@ function snapshotId({ metadata: { uid, annotations } }: RelationalObject, name: 
   return uuidV5(['snapshot', annotations?.[INCARNATION_ANNOTATION] ?? uid, name].join('/'))
 }
 
+/** Databases of any group of the boundary, as far as the caller may read them. */
+async function shownTo({ services, caller, parameters }: Context<string, unknown>, databases: RelationalObject[]) {
+  const { boundaryId = '' } = parameters as Record<string, string>
+  const groups = new Map(groupsOfBoundary(services, boundaryId).map(({ name, namespace }) => [namespace, name]))
+  const shown: { collection: string; resourceGroup: string; name: string }[] = []
+  for (const { metadata } of databases) {
+    const resourceGroup = groups.get(metadata.namespace ?? '')
+    if (resourceGroup === undefined) continue
+    const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/${COLLECTION}/${metadata.name}`
+    if (await isAllowedNow(services, caller.principalId, 'relationalcluster/read', scope))
+      shown.push({ name: metadata.name, collection: COLLECTION, resourceGroup })
+  }
+  return shown
+}
+
 type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
 
 /**
@@ -217,15 +233,14 @@ async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: Sna
   }
   const restoring = context.services.records
     .peekAll(RelationalCluster)
-    .filter(({ spec, status }) => spec.restoreFrom?.snapshotId === snapshot.metadata.name && !status?.firstReadyAt)
+    .filter((database) => isBeingRestored(database, snapshot))
   if (restoring.length > 0) {
-    const users = restoring.map(({ metadata: { name } }) => user(name))
-    throw inUse(`Snapshot "${snapshot.spec.name}" is being restored from.`, users)
+    throw inUse(`A restore from snapshot "${snapshot.spec.name}" is running.`, await shownTo(context, restoring))
   }
   const siblings = await snapshotsOf(context, home, context.fresh)
   if (!isLastBase(snapshot, siblings, home.owner?.status?.serverName)) return false
   if (context.query?.force !== 'true') {
-    const message = `Snapshot "${snapshot.spec.name}" is the last one that the recovery window begins with.`
+    const message = `Snapshot "${snapshot.spec.name}" is the last base of the recovery window.`
     throw new PlatformError('LAST_RECOVERY_BASE', message)
   }
   const { caller, ifMatch, services } = context

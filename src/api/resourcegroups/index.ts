@@ -101,7 +101,7 @@ const groupRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '{B}/resourcegroups/config',
-    { auth: authenticated, summary: 'What the list of groups can be asked for', reply: ListConfigDto },
+    { auth: authenticated, summary: 'How the list of groups can be sorted and filtered', reply: ListConfigDto },
     (context) => boundaryConfig(context, groupShape, 'resourcegroups', ['resourcegroups/']),
   ),
   route(
@@ -158,7 +158,7 @@ const resourceRoutes: readonly RouteDraft[] = [
       auth: action('resourcegroups/read'),
       // The name belongs to no collection yet, so the question is asked at the group: as near as a scope can come.
       scope: 'resource',
-      summary: 'Whether a name may be given to a new resource',
+      summary: 'Whether a name is available for a new resource',
       query: z.object({
         collection: z
           .enum(RESOURCE_KINDS.map(({ segment }) => segment))
@@ -200,7 +200,7 @@ const resourceRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '{B}/resources/config',
-    { auth: authenticated, summary: 'What the list of resources can be asked for', reply: ListConfigDto },
+    { auth: authenticated, summary: 'How the list of resources can be sorted and filtered', reply: ListConfigDto },
     (context) => {
       const prefixes = RESOURCE_KINDS.map(({ actions, plural }) => `${actions ?? plural}/`)
       return boundaryConfig(context, boundaryResourcesShape, 'resources', prefixes)
@@ -213,7 +213,7 @@ const resourceRoutes: readonly RouteDraft[] = [
       auth: action('resourcegroups/read'),
       scope: 'resourceGroup',
       scopeFrom: ({ namespaceName = '' }, services) => ownerOfNamespace(services, namespaceName)?.scope,
-      summary: 'Whose namespace it is',
+      summary: 'The owner of a namespace',
       reply: NamespaceOwnerDto,
     },
     (context) => {

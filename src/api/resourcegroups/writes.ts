@@ -101,7 +101,7 @@ export async function deleteGroup(context: GroupContext): Promise<{ isGone: bool
   const isLeaving = group.metadata.deletionTimestamp !== undefined
   const resources = isLeaving ? [] : await whatHolds(services, boundaryId, group)
   if (resources.length > 0) {
-    const message = `Resource group "${name}" holds what is to be kept: take the protection off, or delete that first.`
+    const message = `Resource group "${name}" holds protected resources: remove the protection, or delete them first.`
     throw new PlatformError('DELETION_PROTECTED', message, { resources })
   }
   const ref = { namespace: boundaryNamespace(boundaryId), name }

@@ -15,8 +15,8 @@ import { isKubeError } from '../../kube/errors.ts'
 import { veleroBackup, veleroLocation, volumeSnapshotClass } from '../../kube/velero.ts'
 
 /**
- * What is known of backups of volumes, in the platform's own cluster or the one that is named. Without Velero there are none, and
- * no place for them.
+ * The backups of volumes, in the platform's own cluster or the named one. Without Velero there are neither backups nor
+ * a target.
  *
  * @throws KubeError if the other cluster does not answer
  */
@@ -35,7 +35,7 @@ declare module '../http/context.ts' {
 
 const BY_INCARNATION = 'incarnation-of-owner'
 
-/** The caches that this looks into. Called once, before the caches are started. */
+/** Declares the caches that `Backups` reads. Called once, before the caches are started. */
 export function declareBackupCaches(caches: CacheSet): void {
   const incarnationOf = ({ metadata }: KubeObject) => metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? []
   caches.addOptional(veleroBackup, { indexes: { [BY_INCARNATION]: (object) => [incarnationOf(object)].flat() } })
@@ -43,7 +43,7 @@ export function declareBackupCaches(caches: CacheSet): void {
   caches.addOptional(volumeSnapshotClass)
 }
 
-/** What the facade may do for it. Of a type that may be missing its one definition tells whether it is there. */
+/** The rights of the facade for this. The definition of an optional type tells whether the type exists. */
 export function backupReads(): { resource: Resource; verbs: readonly string[]; resourceNames?: readonly string[] }[] {
   const verbs = ['get', 'list', 'watch']
   return [veleroBackup, veleroLocation, volumeSnapshotClass].flatMap((resource) => [

@@ -14,7 +14,8 @@ import type { AnyDeclaration } from './types.ts'
 import { checkNewName, refuseWhileDeleting, requireMatch, specForCreate, writablePart } from './writes.ts'
 
 /**
- * Makes a resource of a body, or finds what the body says: only what is not there yet is judged, and takes room and names.
+ * Creates a resource from a body, or finds one that equals the body: only a new one is validated, and takes quota and
+ * names.
  *
  * @throws PlatformError BAD_REQUEST (name), CONFLICT (If-Match), ALREADY_EXISTS, INVALID_STATE, QUOTA_EXCEEDED, those of names
  *   that are taken, and what `toSpec` throws

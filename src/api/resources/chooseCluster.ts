@@ -25,7 +25,7 @@ export function chooseCluster<K extends AnyKind>(
   return wanted
 }
 
-/** Where a new resource of the kind goes that names no cluster. */
+/** The cluster of a new resource of the kind that names none. */
 export function standardClusterOf(kind: AnyKind, services: Services, boundaryId: string): ClusterWords {
   return kind.runsAnywhere === true ? defaultClusterOf(services, boundaryId) : defaultCluster(services)
 }

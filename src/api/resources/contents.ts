@@ -5,7 +5,7 @@ import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { groupsOfBoundary } from './places.ts'
 
-/** A resource of any kind with the group it stands in. */
+/** A resource of any kind with its group. */
 export type GroupResource = {
   readonly kind: AnyKind
   readonly object: RecordOf<AnyKind>

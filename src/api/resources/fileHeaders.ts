@@ -1,8 +1,8 @@
 import type { ByteRange, FileEntry } from '../../contracts/files.ts'
 
 /**
- * What a Range header asks for (RFC 9110 section 14.2). Undefined, and so everything, without one, for several ranges, for
- * one that is not well-formed, and with If-Range: a file has no name for what it holds that could be compared.
+ * The range that a Range header requests (RFC 9110 section 14.2). Undefined, which means the whole file, without the
+ * header, for several ranges, for a malformed one, and with If-Range, because files have no ETag to compare.
  */
 export function byteRange(header: string | undefined, ifRange: string | undefined): ByteRange | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []

@@ -6,33 +6,33 @@ type Refusal = { code: ErrorCode; says: (path: string) => string; status?: numbe
 const REFUSALS: Readonly<Record<FileRefusal, Refusal>> = {
   NotAllowed: {
     code: 'PATH_NOT_ALLOWED',
-    says: (path) => `${path} is not a file or folder that can be reached inside the persistent volumes.`,
+    says: (path) => `${path} is not a file or folder inside the persistent volumes.`,
   },
   NotFound: { code: 'NOT_FOUND', says: (path) => `${path} does not exist.` },
-  AlreadyExists: { code: 'ALREADY_EXISTS', says: (path) => `What ${path} should become already exists.` },
+  AlreadyExists: { code: 'ALREADY_EXISTS', says: (path) => `The new name of ${path} already exists.` },
   IsDirectory: {
     code: 'BAD_REQUEST',
     says: (path) => `${path} is a folder: list it, or download it as an archive.`,
   },
   NotEmpty: {
     code: 'DIRECTORY_NOT_EMPTY',
-    says: (path) => `${path} is not empty: set recursive to remove it with what is in it.`,
+    says: (path) => `${path} is not empty: set recursive to remove it with its content.`,
   },
   Full: { code: 'STORAGE_FULL', says: () => 'The volume is full: remove something, or make it larger.' },
   ReadOnly: { code: 'PATH_NOT_ALLOWED', says: (path) => `The volume of ${path} is mounted read-only.` },
-  Denied: { code: 'PATH_NOT_ALLOWED', says: (path) => `Owner or mode of ${path} do not permit this.` },
+  Denied: { code: 'PATH_NOT_ALLOWED', says: (path) => `The owner or mode of ${path} does not permit this.` },
   OtherVolume: {
     code: 'FEATURE_UNSUPPORTED',
     feature: 'moveBetweenVolumes',
     says: (path) => `${path} cannot be moved into another volume: download and upload it.`,
   },
-  NotSatisfiable: { code: 'BAD_REQUEST', says: (path) => `${path} has no byte in this range.`, status: 416 },
+  NotSatisfiable: { code: 'BAD_REQUEST', says: (path) => `${path} has no bytes in this range.`, status: 416 },
   Incomplete: { code: 'BAD_REQUEST', says: () => 'The body ended too early; nothing was written.' },
 }
 
 type Refused = Extract<FileAnswer, { refused: unknown }>
 
-/** What REST says of a refusal on the side of the volume. */
+/** The error of REST for a refusal by the program beside the volume. */
 export function refusedFile({ refused, sizeBytes }: Refused, path: string) {
   const { code, says, status, feature } = REFUSALS[refused]
   const shown = JSON.stringify(path)

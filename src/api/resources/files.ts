@@ -59,7 +59,7 @@ const MoveRequest = z
   .strictObject({ component: z.string().nullish(), from: Path, to: Path, overwrite: z.boolean().default(false) })
   .meta({ id: 'MoveRequest' })
 
-/** The files of one component of a resource. `hasVolumes` is false before its first volume was made. */
+/** The files of one component of a resource. `hasVolumes` is false until its first volume exists. */
 export type FoundFiles = FilePlace & { component: string; hasVolumes: boolean }
 
 export type FileRoutes = {
@@ -192,7 +192,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
  * The component that a request means.
  *
  * @param components those with a persistent volume
- * @throws PlatformError BAD_REQUEST if it names none of them, or none although there are several
+ * @throws PlatformError BAD_REQUEST if it names an unknown component, or none although there are several
  */
 export function componentWithFiles<Component extends { name: string }>(
   components: readonly Component[],
@@ -223,14 +223,27 @@ export async function filesOf(
   const { name, namespace = '', uid = '' } = metadata
   const place = livePlaceOf(services, object)
   const pods = await services.live.pods(place)
-  const pod = pods.find(({ metadata: { labels } }) => labels?.[COMPONENT_LABEL] === component)
+  const own = pods.filter(({ metadata: { labels } }) => labels?.[COMPONENT_LABEL] === component)
   return {
     ...{ component, namespace, clusterId: place.clusterId, volumes, hasVolumes },
     isStopped: (object.spec as { running?: boolean }).running === false,
     owner: { apiVersion, kind, name, uid },
     identity: { user, fsGroup: user },
-    node: (pod?.spec as { nodeName?: string } | undefined)?.nodeName,
+    node: nodeOf(own),
   }
+}
+
+type Placed = { metadata: { deletionTimestamp?: string | undefined }; spec?: unknown; status?: unknown }
+
+/** Where copies have their volumes mounted: that of one that stays, else of one that ends. */
+function nodeOf(pods: readonly Placed[]): string | undefined {
+  const placed = pods.flatMap(({ metadata, spec, status }) => {
+    const { nodeName } = (spec ?? {}) as { nodeName?: string }
+    const { phase = '' } = (status ?? {}) as { phase?: string }
+    const isOver = phase === 'Failed' || phase === 'Succeeded'
+    return nodeName === undefined || isOver ? [] : [{ nodeName, isEnding: metadata.deletionTimestamp !== undefined }]
+  })
+  return (placed.find(({ isEnding }) => !isEnding) ?? placed[0])?.nodeName
 }
 
 /** Some routes take the component in their query, others in their body. */

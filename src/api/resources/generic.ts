@@ -10,10 +10,10 @@ const BOUNDARY = '{B}/resources/:segment'
 /** The twelve generic routes of section 4.2 of the interface: method, path, permission, summary. */
 const ROUTES = {
   list: ['GET', GROUP, 'read', 'List in a resource group'],
-  config: ['GET', `${GROUP}/config`, 'read', 'What the list can be asked for'],
+  config: ['GET', `${GROUP}/config`, 'read', 'How the list can be sorted and filtered'],
   get: ['GET', ONE, 'read', 'Read one'],
   listAll: ['GET', BOUNDARY, 'read', 'List across the groups of a boundary'],
-  configAll: ['GET', `${BOUNDARY}/config`, 'read', 'What the list across groups can be asked for'],
+  configAll: ['GET', `${BOUNDARY}/config`, 'read', 'How the list across groups can be sorted and filtered'],
   create: ['POST', ONE, 'write', 'Create; the same body again answers 200'],
   update: ['PUT', ONE, 'write', 'Replace the writable fields'],
   patch: ['PATCH', ONE, 'write', 'JSON Merge Patch (RFC 7396) of the record'],

@@ -25,7 +25,7 @@ type Hosted = {
 export const certificateStatusOf = ({ object: { spec, status } }: Hosted): CertificateState | null =>
   status?.certificateStatus ?? ((spec.isPublic ?? spec.enableIngress) ? 'NotRequested' : null)
 
-/** What records of all such kinds show of their hosts. */
+/** The fields about hosts in the records of all kinds with public hosts. */
 export const hostFields = {
   publicUrl: [
     z.string().nullable().describe('Where it answers from outside, once it does'),
@@ -52,7 +52,7 @@ type Hosting = {
 }
 
 /**
- * Hosts below the domain of any cluster are the platform's to give.
+ * Refuses custom domains below the domain of a cluster: the platform assigns those hosts.
  *
  * @returns the domain of the resource's own cluster
  * @throws PlatformError BAD_REQUEST
@@ -66,7 +66,7 @@ export function refuseOwnDomain(
   const isOfPlatform = (one: string) => platformDomainOf(one, [domain, ...domains])
   const host = customDomains.find((one) => isOfPlatform(one) !== undefined)
   if (host === undefined) return domain
-  const message = `"${host}" must not lie below "${isOfPlatform(host)}", whose hosts the platform gives`
+  const message = `"${host}" must not lie below "${isOfPlatform(host)}", whose hosts the platform assigns`
   throw refusedFields([{ field: 'customDomains', message }])
 }
 
@@ -102,7 +102,7 @@ type Own = {
   readonly held: string | undefined
 }
 
-/** The host of its own that a resource has or will have; undefined if it has none. */
+/** The platform host that a resource has or will have; undefined if it has none. */
 export function ownHost(
   { kind, enabled, chosen, held }: Own,
   { object: { metadata }, cluster }: Pick<ResourceView, 'cluster'> & { object: { metadata: ObjectMeta } },
@@ -112,7 +112,7 @@ export function ownHost(
 }
 
 /**
- * A host that the caller chooses; undefined for the one that would be made up anyway.
+ * The host that the caller chose; undefined for the default one.
  *
  * @throws PlatformError BAD_REQUEST, HOST_TAKEN
  */

@@ -28,7 +28,7 @@ export type ListConfigParts = {
   actionPrefix: string
 }
 
-/** The answer of a `config` route: what a client needs to draw the list (records: config answer). */
+/** The answer of a `config` route: what a client needs to show the list (records: config answer). */
 export function listConfig<Row>(shape: ListShape<Row>, parts: ListConfigParts): ListConfigDto {
   const fields = Object.entries(shape.fields) as [string, ListField<Row>][]
   const enumerations: Record<string, readonly string[]> = { ...parts.enumerations }

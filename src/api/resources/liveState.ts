@@ -25,8 +25,8 @@ export type PodEvent = {
 export type PodUsage = { cpu: string; memory: string }
 
 /**
- * What is seen of a resource beside its object. Pods of the platform's own cluster come from a cache, everything else is asked
- * for when it is needed.
+ * The live state of a resource beside its object. Pods of the platform's own cluster come from a cache, everything else
+ * is read on demand.
  *
  * @throws KubeError if the other cluster does not answer
  */

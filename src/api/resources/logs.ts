@@ -23,7 +23,7 @@ export const LogQuery = z.strictObject({
   tail: Whole(0, 10_000).default(500).describe('Lines from the end'),
   sinceSeconds: Whole(1, 604_800).optional(),
   timestamps: Flag.default(false).describe('Each line begins with its time'),
-  follow: Flag.default(false).describe('Goes on with new lines until the client or the pod goes'),
+  follow: Flag.default(false).describe('Continues with new lines until the client or the pod ends'),
   previous: Flag.default(false).describe("The log of the container's run before this one"),
   process: z.string().max(63).optional().describe('The container; all of them if absent'),
 })
@@ -38,10 +38,10 @@ const LogPageDto = z
   })
   .meta({ id: 'LogPage' })
 
-/** A container, and what its lines are said to come from. */
+/** A container, and the name that its lines have as their source. */
 export type NamedLogSource = LogSource & { name: string }
 
-/** Where the log of a resource is: in containers, or kept of those that are gone. */
+/** The log of a resource: containers, or stored logs of deleted ones. */
 export type FoundLog = {
   sources: readonly NamedLogSource[]
   /** Nothing more will be written: to follow it is to read it. */

@@ -42,7 +42,7 @@ export const windowFields = {
   isComplete: z
     .boolean()
     .describe(
-      'True if all calls or requests of the time that is asked for were counted. What the cluster measures, such as CpuUsage, is known of now at most, whatever this says',
+      'True if all calls or requests of the requested time were counted. What the cluster measures, such as CpuUsage, is known only for now, whatever this says',
     ),
 }
 const MetricsDto = z.object({ ...windowFields, series: z.array(SeriesDto) }).meta({ id: 'MetricsDto' })
@@ -50,10 +50,10 @@ const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 const MOST_SECONDS = 31 * 86_400
 const MOST_POINTS = 1500
 
-/** What part of time is asked for. @throws PlatformError BAD_REQUEST */
+/** The requested time span and step. @throws PlatformError BAD_REQUEST */
 export function windowOf({ from, to, stepSeconds, step }: z.output<typeof MetricsQuery>, now: number) {
   if (stepSeconds !== undefined && step !== undefined)
-    throw badParameter('step', 'step and stepSeconds say the same: send one of them.')
+    throw badParameter('step', 'step and stepSeconds mean the same: send one of them.')
   const end = to ?? Math.floor(now / 1000)
   const begin = from ?? end - 3600
   if (begin >= end) throw badParameter('from', 'from must be before to.')
@@ -63,14 +63,14 @@ export function windowOf({ from, to, stepSeconds, step }: z.output<typeof Metric
   const seconds = given ?? Math.max(15, Math.ceil((end - begin) / 120))
   if (seconds < 15 || seconds > 86_400) throw refusedFields([{ field: 'step', message: 'must be from 15s to 1d' }])
   if ((end - begin) / seconds > MOST_POINTS)
-    throw badParameter('step', `That would be more than ${MOST_POINTS} points: take a longer step.`)
+    throw badParameter('step', `That would be more than ${MOST_POINTS} points: use a longer step.`)
   return { from: at(begin), to: at(end), stepSeconds: seconds, holdsNow: end * 1000 > now - seconds * 1000 }
 }
 
 const at = (seconds: number) => timestamp(seconds * 1000)
 
 type Find = (context: Context) => Promise<LivePlace>
-/** The part of time that is asked for, in seconds since the epoch. */
+/** The requested time span, in seconds since the epoch. */
 export type Span = { from: number; to: number; stepSeconds: number }
 /** What was counted, by the name of the series; `isComplete` if all of the span was. */
 export type Counted = { isComplete: boolean; points: Readonly<Record<string, Points>> }
@@ -83,7 +83,7 @@ type MetricsOptions = {
 
 const nothingCounted = async (): Promise<Counted> => ({ isComplete: false, points: {} })
 
-/** `<base>/metrics`. The cluster tells what is used now, and keeps nothing. */
+/** `<base>/metrics`. The cluster reports only current usage, without history. */
 export function metricsRoute(
   base: string,
   auth: Authorization,
@@ -131,7 +131,7 @@ const OF_PODS: Measures = [
   ['Restarts', 'count'],
   ['Replicas', 'count'],
 ]
-/** Of what runs while it is called. */
+/** The series of functions, with their units. */
 export const OF_CALLS: Measures = [
   ['Invocations', '1/s'],
   ['Errors', '1/s'],

@@ -45,12 +45,12 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>, leas
     violations.push({ code: 'BadCharacter', message })
   }
   if (reserved.has(name)) {
-    violations.push({ code: 'Reserved', message: 'a route of the interface stands in the place of this name' })
+    violations.push({ code: 'Reserved', message: 'the name is reserved for a route of the interface' })
   }
   return violations
 }
 
-/** What is known of a name apart from its characters. */
+/** Who uses a name already. */
 export type NameUse = {
   /** Fewest characters that a name has in some collection that is asked about. */
   least: number
@@ -62,7 +62,7 @@ export type NameUse = {
   takenElsewhere: readonly string[]
 }
 
-/** A name that somebody else on the platform has is well formed but not free; who has it is not said. */
+/** A name that is taken elsewhere on the platform is valid but not available; the answer does not say who has it. */
 export function validateName(
   resourceName: string,
   reserved: ReadonlySet<string>,

@@ -25,7 +25,7 @@ export type ListField<Row> = {
   readonly isOfObject?: boolean
 }
 
-/** What a list can be asked for; the parser, the list and its `config` route all follow it. */
+/** The sort and filter options of a list; the parser, the list and its `config` route all use them. */
 export type ListShape<Row> = {
   readonly fields: Readonly<Record<string, ListField<Row>>>
   /** A field, with `-` in front for the largest first. */
@@ -106,8 +106,8 @@ export function operatorsOf(type: FieldType): readonly Operator[] {
 type Query = Readonly<Record<string, readonly string[]>>
 
 /**
- * Reads the list part of a query (records: lists). Names that the route declares itself are ignored. What is wrong goes to
- * `faults`.
+ * Reads the list part of a query (records: lists). Names that the route declares itself are ignored. Faults are added
+ * to `faults`.
  */
 export function parseListRequest<Row>(query: Query, shape: ListShape<Row>, faults: QueryFaults): ListRequest {
   const { limitName, limitMax = PAGE_SIZE_MAX, pageSizeDefault: sizeDefault = PAGE_SIZE_DEFAULT } = shape
@@ -126,7 +126,7 @@ export function parseListRequest<Row>(query: Query, shape: ListShape<Row>, fault
 function single(query: Query, name: string): string | undefined {
   const values = query[name]
   if (values !== undefined && values.length > 1)
-    throw badParameter(name, `The query parameter ${name} may be given once.`)
+    throw badParameter(name, `The query parameter ${name} may be given only once.`)
   return values?.[0]
 }
 
@@ -150,8 +150,8 @@ function parseSort<Row>(text: string | undefined, shape: ListShape<Row>): string
   const field = sortField(text, shape)
   if (field === undefined || field.isSorted === false) {
     const known = sortsOf(shape)
-    const wrong = `"${text.slice(0, SHOWN)}" is nothing that this list sorts on`
-    throw badParameter('sort', `${wrong}; it takes one of ${known.join(', ')}, with a - in front to reverse it.`)
+    const wrong = `This list cannot be sorted by "${text.slice(0, SHOWN)}"`
+    throw badParameter('sort', `${wrong}; use one of ${known.join(', ')}, with a leading - to reverse the order.`)
   }
   return text
 }
@@ -188,11 +188,11 @@ function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
   if (match === null) throw badParameter('filter', `A filter has the form field:operator:value.`)
   const operator = OPERATORS.find((name) => name === word)
   if (operator === undefined)
-    throw badParameter('filter', `"${word}" is not an operator; there are ${OPERATORS.join(', ')}.`)
+    throw badParameter('filter', `"${word}" is not an operator; use one of ${OPERATORS.join(', ')}.`)
   const type = typeOfField(field, shape)
   if (type === undefined) {
-    const wrong = `"${field.slice(0, SHOWN)}" is nothing that this list filters on`
-    throw badParameter('filter', `${wrong}; it takes ${filtersOf(shape).join(', ')}.`)
+    const wrong = `This list cannot be filtered by "${field.slice(0, SHOWN)}"`
+    throw badParameter('filter', `${wrong}; use one of ${filtersOf(shape).join(', ')}.`)
   }
   if (!OPERATORS_OF[type].includes(operator)) {
     throw badParameter('filter', `${field} takes the operators ${OPERATORS_OF[type].join(', ')}.`)

@@ -48,7 +48,7 @@ export async function findGroup(
 export const groupMissing = (boundaryId: string, name: string) =>
   notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
 
-/** Where a resource stands, from the path. */
+/** The place of a resource, from the path. */
 export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
 
 export function placeOf(context: Context, parameter: string): Place {
@@ -112,7 +112,10 @@ export function defaultCluster(services: Services): ClusterWords {
   return ownCluster(services.records)
 }
 
-/** Where a new resource of the boundary goes that may run anywhere: where it was projected first, else the platform's own. */
+/**
+ * The default cluster for new resources of the boundary that may run anywhere: its first projection, or else the
+ * platform's own.
+ */
 export function defaultClusterOf(services: Services, boundaryId: string): ClusterWords {
   const [oldest] = services.records
     .peekAll(BoundaryProjection, { namespace: boundaryNamespace(boundaryId) })

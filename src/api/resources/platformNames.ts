@@ -12,7 +12,7 @@ import type { RecordOf } from '../records/records.ts'
 
 type Holder = NameClaim['spec']['holder']
 
-/** Who has a name that is unique on the platform, as the cache knows it. */
+/** The holder of a name that is unique on the platform, from the cache. */
 export function holderOf({ records }: Pick<Services, 'records'>, type: ClaimType, value: string): Holder | undefined {
   return records.peek(NameClaim, { name: claimName(type, value) })?.spec.holder
 }
@@ -100,8 +100,8 @@ export async function underNewNames<Result>(
 }
 
 /**
- * Claims the hosts and paths that a change adds, and releases them if it fails. Those that it gives up, the controller lets go of once
- * nothing serves them.
+ * Claims the hosts and paths that a change adds, and releases them if it fails. The controller releases those that it
+ * gives up once nothing serves them.
  *
  * @param change is given what claims them
  * @throws PlatformError HOST_TAKEN, PATH_TAKEN

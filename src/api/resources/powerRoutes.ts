@@ -17,7 +17,7 @@ import type { AnyDeclaration } from './types.ts'
 
 type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string }
 
-/** Actions and scale: changes of intent that are words, not fields of the record. */
+/** The routes of actions and scale: changes of intent that are not fields of the record. */
 export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name', scale = { min: 0, max: 99 } } = declaration
   const reply: z.ZodType = ResourceActionResultDto
@@ -76,7 +76,7 @@ function scaleStatus(
 async function runAction<K extends AnyKind>(kind: K, context: Context, parameter: string): Promise<Answer> {
   const word = ACTIONS.find((name) => name === context.parameters.action)
   if (word === undefined) {
-    throw new PlatformError('INVALID_ACTION', `There is no such action; allowed are ${ACTIONS.join(', ')}.`, {
+    throw new PlatformError('INVALID_ACTION', `There is no such action; use one of ${ACTIONS.join(', ')}.`, {
       allowed: ACTIONS,
     })
   }
@@ -95,7 +95,7 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
   return answer(actionResult(kind, word, { ref, place, object, isChanged, now }), { etag: etagOf(object) })
 }
 
-/** What is answered to an action. */
+/** The answer to an action. */
 export function actionResult<Word extends string>(
   { kind, resource: { group } }: AnyKind,
   action: Word,

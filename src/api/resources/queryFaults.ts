@@ -14,7 +14,7 @@ function refusal(errors: readonly FieldError[]): PlatformError {
   })
 }
 
-/** What is wrong with a query, in the order in which it is found: a caller corrects all of it at once. */
+/** All faults of a query, in the order in which they are found, so that a caller can correct them at once. */
 export class QueryFaults {
   readonly #errors: FieldError[] = []
 

@@ -141,7 +141,7 @@ function refuseBeyond(
   const limits: QuotaLimits = at === 'boundary' ? boundary : (ofGroups.get(resourceGroup) ?? {})
   const limit = limits[quota]
   const [used, requested] = [verdict.used, verdict.requested].map((text) => (isCount(quota) ? Number(text) : text))
-  const message = `The quota ${quota} of ${where} is ${limit}; ${used} is used and ${requested} is asked for.`
+  const message = `The quota ${quota} of ${where} is ${limit}; ${used} is used and ${requested} more was requested.`
   throw new PlatformError('QUOTA_EXCEEDED', message, { quota, limit, used, requested })
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Limits over a boundary or group, and what is used of each; null is unlimited. */
+/** The limits of a boundary or group, and the usage of each; null is unlimited. */
 export const BoundaryQuotaDto = z
   .object({
     cpu: z.string().nullable(),

@@ -53,7 +53,7 @@ export type RecordDifferences<K extends AnyKind> = {
   refine?: (draft: Partial<SpecOf<K>>, view: WriteView<K>, plan: Plan | undefined) => Partial<SpecOf<K>>
 }
 
-/** What the generic routes need of a record (`ResourceDeclaration`). */
+/** What the generic routes need from a record (`ResourceDeclaration`). */
 export type ResourceRecord<K extends AnyKind> = {
   readonly dto: z.ZodObject
   readonly body: z.ZodObject

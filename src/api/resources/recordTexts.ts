@@ -27,7 +27,7 @@ const entries = new LRUCache<string, KeptText>({
   },
 })
 
-/** Lets go of the texts of resources that are gone: they would stay until others need their room. */
+/** Drops the texts of deleted resources, which would otherwise stay until others need their room. */
 export function followRemovals(caches: Pick<CacheSet, 'get'>): void {
   for (const { resource } of RESOURCE_KINDS)
     caches.get(resource).subscribe(({ type, object }) => {

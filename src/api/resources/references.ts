@@ -34,22 +34,22 @@ function requireAll(
   }
 }
 
-/** Who refers to values of a vault may read them. @throws PlatformError FORBIDDEN */
+/** Refuses references to values of a vault that the caller may not read. @throws PlatformError FORBIDDEN */
 export function refuseForeignVaults(vaults: Iterable<string>, asking: Asking): void {
   requireAll(vaultRights(vaults), asking)
 }
 
-/** Who refers to a value may read it. @throws PlatformError FORBIDDEN */
+/** Refuses references to values that the caller may not read. @throws PlatformError FORBIDDEN */
 export function refuseForeignReferences(spec: Referring, asking: Asking): void {
   requireAll(referencedRights(spec), asking)
 }
 
-/** What may stand in a field of a spec for a value. */
+/** A reference in a field of a spec, in place of a value. */
 export type Reference = { readonly secret?: VaultReference | undefined; readonly output?: ResourceOutput | undefined }
 
 /**
- * What a spec newly refers to has to be there, or the resource would be made only to fail. It is asked after the rights, so
- * that nobody learns a name from it.
+ * New references of a spec must exist, or the resource would be created only to fail. This is checked after the rights,
+ * so that it reveals no names.
  *
  * @param next the references, by the field that they stand in
  * @throws PlatformError REFERENCE_NOT_FOUND
@@ -80,7 +80,10 @@ class ReferenceMissing extends PlatformError {
   }
 }
 
-/** What the cache lacked and the API server was asked for, by kind and place; undefined if it has it neither. */
+/**
+ * Objects that the cache lacked and the API server was asked for, by kind and place; undefined if it does not have one
+ * either.
+ */
 export type Unseen = ReadonlyMap<string, KubeObject | undefined>
 
 export const unseenKey = ({ kind }: AnyKind, { namespace, name }: ObjectRef) => `${kind} ${namespace}/${name}`
@@ -90,7 +93,7 @@ function peeked<K extends AnyKind>({ services, unseen }: Referrer, kind: K, ref:
 }
 
 /**
- * Refuses a reference only when the API server does not have it either, or no right to it.
+ * Refuses a reference only if the API server does not have the object, or the right to it, either.
  *
  * @param make is asked again with what the cache lacked
  * @param planned what will be there before the references are followed

@@ -8,7 +8,7 @@ import { readRoutes, writeRoutes } from './genericRoutes.ts'
 import { powerRoutes } from './powerRoutes.ts'
 import type { AnyDeclaration, ResourceDeclaration } from './types.ts'
 
-/** Declares the generic routes of a kind that lives in resource groups: those of the twelve that the interface has. */
+/** Declares the generic routes of a kind in resource groups: of the twelve, those that the interface has for it. */
 export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject>(
   kind: K,
   given: ResourceDeclaration<K, Dto, Body>,

@@ -14,6 +14,7 @@ import { DateTime } from './dto.ts'
 import { shownSchema, shownValue } from './items.ts'
 import { dateTime, enumeration, number } from './paging.ts'
 import { findResource, locate, type Place, viewMaker } from './places.ts'
+import { underNewAddresses } from './platformNames.ts'
 import type { ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
 
@@ -45,7 +46,7 @@ const RevisionDiffDto = z
   })
   .meta({ id: 'RevisionDiffDto' })
 
-/** What of a kind its revisions are about. */
+/** The part of a kind that its revisions contain. */
 export type RevisionRoutes<K extends AnyKind, Content extends object> = {
   read: Authorization
   write: Authorization
@@ -95,7 +96,7 @@ function readingRoutes<K extends AnyKind, Content extends object>(
   const SingleDto = z
     .object({
       ...revisionFields,
-      spec: shownSchema(single.content).describe('What a rollback to it brings back'),
+      spec: shownSchema(single.content).describe('What a rollback to it restores'),
       parameters: z.record(z.string(), z.string()),
     })
     .meta({ id: single.id })
@@ -156,7 +157,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
   path: string,
   { write, dto, toDto, rollback, parameter = 'name' }: RevisionRoutes<K, Content>,
 ): RouteDraft {
-  const summary = 'Brings back the content of a revision, as a new one'
+  const summary = 'Restores the content of a revision as a new revision'
   return route(
     'POST',
     `${path}/{number}/rollback` as string,
@@ -170,12 +171,15 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
         throw new PlatformError('CONFLICT', message, { currentRevision: current })
       }
       const located = await locate(context, parameter)
-      const change = await changeResource(kind, located, context, async (stored, reserve) => {
-        if (wanted === currentOf(stored)) return stored.spec as object
-        const spec = rollback(stored, content, context, place)
-        await reserve(spec)
-        return spec
-      })
+      const change = await underNewAddresses(kind, context, (claimAdded) =>
+        changeResource(kind, located, context, async (stored, reserve) => {
+          if (wanted === currentOf(stored)) return stored.spec as object
+          const spec = rollback(stored, content, context, place)
+          await reserve(spec)
+          await claimAdded(stored, spec)
+          return spec
+        }),
+      )
       let shown = change.object
       const isNumbered = async () => {
         shown = (await context.services.records.get(kind, ref)) ?? shown

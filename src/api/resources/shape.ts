@@ -39,7 +39,10 @@ function ofSpec<K extends AnyKind>([name, field]: [string, ListField<ResourceVie
   return [name, { of, ...field }] as const
 }
 
-/** What lists of a kind's resources can be asked for: only fields that its record has; `isAcross` is the list over all groups of a boundary. */
+/**
+ * The sort and filter options of lists of a kind: only fields that its record has; `isAcross` is the list over all
+ * groups of a boundary.
+ */
 export function resourceShape<K extends AnyKind>(
   declaration: Pick<AnyDeclaration<K>, 'dto' | 'fields' | 'defaultSort'>,
   isAcross: boolean,

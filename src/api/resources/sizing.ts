@@ -77,18 +77,18 @@ export function planOf(services: Services, family: PlanFamily, spec: Pick<SizedS
     : planNamed(services, spec.computePlan)
 }
 
-/** Whether a spec says all that a plan would, save storage and replicas. */
+/** Whether a spec sets everything that a plan would, except storage and replicas. */
 export function isSizedByItself(sizes: Sizes): boolean {
   const needed = [sizes.cpuRequest, sizes.cpuLimit, sizes.memoryRequest, sizes.memoryLimit]
   return needed.every((size) => size !== undefined && size !== null)
 }
 
-/** The plan id that a record shows; null for what is sized by itself. */
+/** The plan id that a record shows; null for a resource with its own sizes. */
 export function shownPlan(spec: SizedSpec, plan: Plan | undefined): string | null {
   return spec.computePlan ?? (isSizedByItself(spec) ? null : (plan?.metadata.name ?? null))
 }
 
-/** What a spec really gets: its own sizes, else the plan's; null if neither says. */
+/** The effective sizes of a spec: its own, or else the plan's; null if neither sets them. */
 export function effectiveSizes(spec: SizedSpec, plan: Plan | undefined): Record<Size, string | null> {
   const of = (size: Size) => spec[size] ?? (plan?.spec[size] || null)
   return Object.fromEntries(SIZES.map((size) => [size, of(size)])) as Record<Size, string | null>
@@ -107,9 +107,7 @@ function planIdOf(body: SizedBody, { form, context }: SizedView): string | undef
   const [namesOne, namesOther] = [Object.hasOwn(named, 'computePlan'), Object.hasOwn(named, 'resourcePlanId')]
   if (form === 'patch' && namesOne !== namesOther) return namesOne ? one : other
   if (one !== undefined && other !== undefined && one !== other) {
-    throw refusedFields([
-      { field: 'resourcePlanId', message: 'differs from computePlan, and the two are the same thing' },
-    ])
+    throw refusedFields([{ field: 'resourcePlanId', message: 'differs from computePlan, although both mean the same' }])
   }
   return one ?? other
 }
@@ -221,7 +219,7 @@ export function refuseRequestOverLimit(next: SizedSpec, plan: Plan | undefined):
   ])
 }
 
-/** The kind's rule judges the spec; this also judges what it gets from its plan. */
+/** The rule of the kind checks the spec; this also checks the sizes from its plan. */
 export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: SizedView, plan: Plan | undefined): void {
   const { previous, services } = view
   if (previous === undefined) return

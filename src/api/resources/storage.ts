@@ -7,7 +7,7 @@ import type { WatchCache } from '../../kube/cache.ts'
 import type { Services } from '../http/context.ts'
 import { otherClusterOf } from './places.ts'
 
-/** What is known of the storage of the platform's own cluster. */
+/** The storage of the platform's own cluster. */
 export interface Storage {
   /** Whether pods on several nodes can mount one volume of this class; of the default one if none is named. */
   isShared(className: string | undefined): boolean
@@ -21,7 +21,7 @@ declare module '../http/context.ts' {
 
 type Caches = { has(resource: Resource): boolean; get(resource: Resource): Pick<WatchCache<KubeObject>, 'list'> }
 
-/** The administrator says it by a label, as Kubernetes does not say it of a class. */
+/** Whether a class is shareable comes from a label of the administrator, because Kubernetes does not tell. */
 export function createStorage(caches: Caches): Storage {
   return {
     isShared(className) {
@@ -32,7 +32,7 @@ export function createStorage(caches: Caches): Storage {
 }
 
 /**
- * Refuses volumes that several pods would mount and only one can.
+ * Refuses volumes that several pods would mount although only one can.
  *
  * @throws PlatformError VOLUME_NOT_SHAREABLE
  */

@@ -7,7 +7,7 @@ import type { RecordOf } from '../records/records.ts'
 import type { ListField } from './paging.ts'
 import type { Unseen } from './references.ts'
 
-/** A resource with the things around it that its record shows. Built for each request, so that names are current. */
+/** A resource with the related objects that its record shows. Built for each request, so that names are current. */
 export type ResourceView<K extends AnyKind = AnyKind> = {
   readonly object: RecordOf<K>
   readonly boundaryId: string

@@ -17,7 +17,7 @@ const UrlPreviewDto = z
   .object({ url: z.string(), host: z.string(), isAvailable: z.boolean(), reason: z.string().nullable() })
   .meta({ id: 'UrlPreviewDto' })
 
-/** Tells where a resource that is not there yet would be served. */
+/** The route for the public URL that a new resource would have. */
 export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName): RouteDraft {
   const request = z
     .strictObject({ name: z.string(), resourceGroup: z.string(), clusterId: Uuid.nullish() })
@@ -46,7 +46,7 @@ export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName):
       const host = defaultHost(kind.segment, namespace, name, domain)
       const isTaken = holderOf(services, 'Host', host) !== undefined
       const exists = services.records.peek(kind, { namespace, name }) !== undefined
-      const reason = exists ? `"${name}" is there already.` : isTaken ? `The host "${host}" is taken.` : null
+      const reason = exists ? `"${name}" already exists.` : isTaken ? `The host "${host}" is taken.` : null
       return ok({ url: publicUrl(host, port), host, isAvailable: reason === null, reason })
     },
   )

@@ -14,7 +14,7 @@ import type { GroupResource } from './contents.ts'
 
 export type Usage = { cpu: string; memory: string; storage: string; pods: number; resources: number }
 
-/** Volumes that former resources of the group left on purpose, as users of its quota. */
+/** Volumes that were kept when resources of the group were deleted, as users of its quota. */
 export function retainedIn({ metadata, status }: RecordOf<typeof ResourceGroup>): QuotaUser[] {
   return retainedUsers(metadata.name, status?.retainedStorage)
 }
@@ -24,12 +24,12 @@ export function quotaKeyOf({ kind, resourceGroup, object }: GroupResource): stri
   return grantKey(kind.plural, resourceGroup, object.metadata.name)
 }
 
-/** What one resource asks for, from its spec; undefined where its plan is not there. */
+/** What one resource requests, from its spec; undefined if its plan does not exist. */
 export function demandIn({ records }: Services, { kind: { sized }, object }: GroupResource): Demand | undefined {
   return demandUnderPlans(sized, object as unknown as Sizable, records.peekAll(ComputePlan))
 }
 
-/** Resources as quotas see them, whoever made them; those without a plan ask for nothing yet. */
+/** Resources as users of quotas, whoever created them; those without a plan request nothing yet. */
 export function quotaUsersOf(services: Services, resources: readonly GroupResource[]): SeenUser[] {
   return resources.flatMap((resource) => {
     const { metadata, status } = resource.object

@@ -55,7 +55,7 @@ export function webMetricsRoute(
   return route(
     'GET',
     `${base}/metrics/web` as string,
-    { auth, summary: 'What it answered to the web', query: MetricsQuery, reply: WebMetricsDto },
+    { auth, summary: 'The web requests that it answered', query: MetricsQuery, reply: WebMetricsDto },
     async (context) => {
       const answering = await find(context as Context)
       const now = context.services.clock.now()
@@ -65,7 +65,7 @@ export function webMetricsRoute(
   )
 }
 
-/** One of the same name that was there before is nobody's business, and the time to come has no figures. */
+/** The requests that were counted, without those of an earlier resource of the same name. */
 export async function countedRequests(
   { services }: Context,
   { object, routed }: Answering,
@@ -93,7 +93,7 @@ const PERCENTILES = [
   ['LatencyP99', 0.99],
 ] as const
 
-/** As it is shown; undefined is what could not be learnt. */
+/** The metrics as shown; undefined for those that are not known. */
 export function webMetrics({ isComplete, steps }: CountedRequests = { isComplete: false, steps: [] }): WebMetrics {
   const whole = together(steps)
   const p95 = percentile(whole.durations, 0.95)

@@ -22,23 +22,23 @@ import type { AnyDeclaration, WriteView } from './types.ts'
 /** What a body is read with: its schema, what it may repeat, and what is stored. */
 type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
 
-/** What a resource of the kind may be named, in words. */
+/** The rule for names of resources of the kind, in words. */
 export const resourceNaming = ({ nameMin, uniqueName }: Pick<AnyKind, 'nameMin' | 'uniqueName'>) =>
-  `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; nobody else on the platform may have it'}`
+  `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; it must be unique on the platform'}`
 
 /** @throws PlatformError BAD_REQUEST for a name that no new resource may have */
 export function checkNewName(name: string, reserved: ReadonlySet<string>, least = 1): void {
   if (!isResourceName(name) || name.length < least) throw invalidName(name, least)
   if (!reserved.has(name)) return
-  throw badRequest(`The name "${name}" is reserved: a route of the interface stands in its place.`, [
+  throw badRequest(`The name "${name}" is reserved for a route of the interface.`, [
     { field: 'name', message: 'is reserved' },
   ])
 }
 
 /**
- * For a creation that names what it makes: If-Match compares what is there, as for every write.
+ * For a creation with a name: If-Match compares with the existing object, as for every write.
  *
- * @throws PlatformError CONFLICT, also where nothing is there
+ * @throws PlatformError CONFLICT, also if the object does not exist
  */
 export async function requireMatch(kind: AnyKind, ref: ObjectRef, context: Context): Promise<void> {
   if (context.header('if-match') === undefined) return
@@ -115,7 +115,7 @@ function withImmutable<K extends AnyKind>(
   return { ...body, ...Object.fromEntries(kept.map((field) => [field, before[field]])) }
 }
 
-/** @param stored what the body may repeat, although it is no longer taken */
+/** @param stored values that the body may repeat although they are no longer accepted */
 export async function specForCreate<K extends AnyKind>(
   kind: K,
   context: Context,

@@ -7,7 +7,8 @@ import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 
 /**
- * The body of a write that takes what a read answered: `body`, and the other fields of the record, which are ignored.
+ * The schema of a write that accepts the answer of a read: `body`, and the other fields of the record, which are
+ * ignored.
  *
  * @param dto the record that answers hold
  */
@@ -27,7 +28,7 @@ function namedLike(body: z.ZodObject, made: z.ZodObject, known: WeakMap<z.ZodObj
   return named
 }
 
-/** A body whose fields mean what those of the kind do, in its words, where it has none of its own. */
+/** A body whose fields take the descriptions of the kind's fields unless they have their own. */
 export function withMeanings<Body extends z.ZodType>(body: Body, kind: AnyKind): Body {
   if (!(body instanceof z.ZodObject)) return body
   const meant = Object.entries(body.shape as Record<string, z.ZodType>).flatMap(([name, schema]) => {
@@ -39,8 +40,8 @@ export function withMeanings<Body extends z.ZodType>(body: Body, kind: AnyKind):
 }
 
 /**
- * What a route declares that writes what may be there already. Unknown names are refused as of every body, before anything is
- * looked up; what the others hold can only be judged over what is stored.
+ * The body schema of a route that may write an existing object. Unknown names are refused as in every body, before
+ * anything is looked up; values can be checked only against the stored object.
  */
 export function bodyOverStored(record: z.ZodObject, documentedBody = record) {
   const names = Object.keys(record.shape).map((name) => [name, z.unknown().optional()])
@@ -51,8 +52,8 @@ export function bodyOverStored(record: z.ZodObject, documentedBody = record) {
 }
 
 /**
- * The handler of such a route. Where what it names is not there, the body is judged alone and before that is told, as every
- * body is.
+ * The handler of such a route. If the named object does not exist, the body is checked on its own first, like every
+ * other body.
  */
 export function judgedFirst<Result>(record: z.ZodType, handle: (context: Context) => Promise<Answer<Result>>) {
   return async (context: Context): Promise<Answer<Result>> => {

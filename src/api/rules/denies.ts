@@ -99,7 +99,7 @@ export function refuseSheddingDenies(
       ({ spec }) => reaches(services, boundaryId, spec, userId) && !reaches(services, boundaryId, spec, userId, after),
     )
   if (!sheds) return
-  const message = 'A deny reaches you through a group: somebody else must take you out of it.'
+  const message = 'A deny applies to you through a group: somebody else must remove you from it.'
   throw new PlatformError('forbidden', message, { userId })
 }
 
@@ -116,7 +116,7 @@ export async function refuseOwnDeny(
 ): Promise<void> {
   if (!reaches(services, boundaryId, deny.spec, caller.principalId)) return
   if ((await actingOwners(services, ROOT_SCOPE)).has(caller.principalId)) return
-  const message = 'This deny holds you back yourself: somebody whom it does not reach must remove it.'
+  const message = 'This deny applies to you: somebody to whom it does not apply must remove it.'
   throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })
 }
 
@@ -142,7 +142,7 @@ async function refuseReachingRootOwner(services: Services, boundaryId: string, b
     reaches(services, boundaryId, body, id),
   )
   if (reached.length === 0) return
-  const message = 'The deny would hold back an Owner of the platform, whom a boundary cannot deny anything.'
+  const message = 'The deny would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
   throw new PlatformError('lockout', message, { boundaryId, principalIds: reached })
 }
 
@@ -167,7 +167,7 @@ export async function refuseDenyingRootOwners(
     )
     if (!comesUnder) continue
     const message =
-      'A deny on the group would hold back an Owner of the platform, whom a boundary cannot deny anything.'
+      'A deny on the group would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
     throw new PlatformError('lockout', message, { boundaryId, principalIds: [id] })
   }
 }

@@ -1,10 +1,11 @@
 import { PlatformError } from '../../core/errors.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { brokenNesting, groupsAround, type Memberships } from '../../iam/groups.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
 import { type Granter, groupsIn, isInForce, knownRole, refuseExceeding } from './grants.ts'
 
 /** @throws PlatformError principal_not_found, group_cycle */
@@ -45,15 +46,44 @@ export function refuseWidening(
   { id, added, groups }: { id: string; added: readonly string[]; groups: Memberships },
   code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
 ): void {
-  if (added.length === 0) return
+  if (added.length > 0) refuseRolesOf(services, caller, boundaryId, { id, gainers: added, groups }, code)
+}
+
+/**
+ * Whoever decides who comes into a group gives what the group holds, wherever it counts: one of the platform in every boundary.
+ *
+ * @throws PlatformError forbidden
+ */
+export function refuseGivingGroup(services: Services, caller: Granter, { metadata }: RecordOf<typeof PrincipalGroup>) {
+  const { name: id, namespace = '' } = metadata
+  const home = boundaryOfNamespace(namespace)
+  const everywhere = () => services.records.peekAll(RoleAssignment).map((one) => one.metadata.namespace ?? '')
+  const boundaryIds = home === undefined ? everywhere().map(boundaryOfNamespace) : [home]
+  for (const boundaryId of new Set(boundaryIds)) {
+    const groups = groupsIn(services, boundaryId)
+    refuseRolesOf(services, caller, boundaryId, { id, gainers: [], groups }, 'forbidden')
+  }
+}
+
+type Gaining = { id: string; gainers: readonly string[]; groups: Memberships }
+
+/** Every role of the group and of the groups around it. @param boundaryId undefined for those given at the root */
+function refuseRolesOf(
+  services: Services,
+  caller: Granter,
+  boundaryId: string | undefined,
+  { id, gainers, groups }: Gaining,
+  code: 'GRANT_EXCEEDS_CALLER' | 'forbidden',
+): void {
   const gaining = groupsAround(id, groups).add(id)
+  const namespace = boundaryId === undefined ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
   const given = services.records
-    .peekAll(RoleAssignment, { namespace: boundaryNamespace(boundaryId) })
+    .peekAll(RoleAssignment, { namespace })
     .filter(({ spec }) => spec.principalType === 'Group' && gaining.has(spec.principalId))
     .filter((assignment) => isInForce(services, assignment))
   for (const { spec } of given) {
     const role = knownRole(services.records, spec.roleDefinitionName)
     if (role === undefined) continue
-    refuseExceeding(services, caller, { role, scope: spec.scope, principalIds: added, boundaryId }, code)
+    refuseExceeding(services, caller, { role, scope: spec.scope, principalIds: gainers, boundaryId }, code)
   }
 }

@@ -1,7 +1,10 @@
-import { type DockerAccounts, dockerConfig, pullSecretContent } from '../../contracts/dockerConfig.ts'
+import { CONFIG_ENTRY, type DockerAccounts, dockerConfig, pullSecretContent } from '../../contracts/dockerConfig.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { isRecord } from '../../core/isRecord.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL, PREFIX } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { parsedObject } from '../../core/parsedJson.ts'
+import { type SecretObject, secretText } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -14,7 +17,7 @@ type PullSecret = {
   name: string
   sourceId: string
   accounts: DockerAccounts
-  /** What it goes with; absent: it stays until somebody deletes it. */
+  /** What it goes with, the last of several; absent: it stays until somebody deletes it. */
   owner?: { apiVersion: string; kind: string; name: string; uid: string } | undefined
 }
 
@@ -22,7 +25,8 @@ type PullSecret = {
 export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>) {
   return {
     /** @throws PlatformError already-exists if a Secret of that name is something else */
-    async write({ namespace, name, sourceId, accounts, owner }: PullSecret): Promise<void> {
+    async write(given: PullSecret): Promise<void> {
+      const { namespace, name, sourceId, accounts, owner } = given
       const content = pullSecretContent(dockerConfig(accounts))
       const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [SOURCE_LABEL]: sourceId }
       const metadata = { namespace, name, labels, ...(owner !== undefined && { ownerReferences: [owner] }) }
@@ -31,14 +35,34 @@ export function kubePullSecrets(client: Pick<KubeClient, 'get' | 'create' | 'mer
         await client.create(secret, object as KubeObject)
       } catch (error) {
         if (!isKubeError(error, 'AlreadyExists')) throw error
-        const { metadata: found } = await client.get(secret, { namespace, name })
-        if (found.labels?.[SOURCE_LABEL] !== sourceId) {
+        const found = await client.get<SecretObject>(secret, { namespace, name })
+        if (found.metadata.labels?.[SOURCE_LABEL] !== sourceId) {
           const message = `There is a Secret "${name}" in this group that was not made of this source.`
           throw new PlatformError('already-exists', message, { secretName: name })
         }
-        const { uid, resourceVersion } = found
-        await client.mergePatch(secret, { namespace, name }, { data: content.data }, { uid, resourceVersion })
+        const { uid, resourceVersion } = found.metadata
+        await client.mergePatch(secret, { namespace, name }, withMore(found, given), { uid, resourceVersion })
       }
     },
   }
+}
+
+/** The Secret for one more: it goes with the last of its resources, and until then each pulls what was asked for it. */
+function withMore({ metadata, data }: SecretObject, { accounts, owner }: PullSecret) {
+  const owners = metadata.ownerReferences ?? []
+  const others = owners.filter(({ uid }) => uid !== owner?.uid)
+  const isForGroup = owner === undefined || owners.length === 0
+  const isAlone = owner === undefined ? owners.length === 0 : owners.length > 0 && others.length === 0
+  const all = isAlone ? accounts : { ...accountsOf(data, accounts), ...accounts }
+  const ownerReferences = isForGroup ? [] : [...others, owner]
+  return { metadata: { ownerReferences }, data: pullSecretContent(dockerConfig(all)).data }
+}
+
+/** What it opens already at the same registry, by the account of now: a password is for one registry only. */
+function accountsOf(data: SecretObject['data'], accounts: DockerAccounts): DockerAccounts {
+  const { auths } = parsedObject(secretText(data, CONFIG_ENTRY) ?? '') ?? {}
+  const [[first = '', account] = []] = Object.entries(accounts)
+  const hostOf = (place: string) => place.split('/')[0]
+  const places = Object.keys(isRecord(auths) ? auths : {}).filter((place) => hostOf(place) === hostOf(first))
+  return account === undefined ? {} : Object.fromEntries(places.map((place) => [place, account]))
 }

@@ -8,11 +8,12 @@ import { LICENSE_STATES, PAID_EDITIONS, SqlInstance } from '../../crds/sql.ts'
 import { notYet } from '../databases/databaseAccess.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, refuseStale } from '../http/etag.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
 import { refuseAway } from '../resources/refuseAway.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { oneAtATime } from '../rules/turns.ts'
 import type { SqlObject } from './record.ts'
 
 export const SetLicenseRequest = z
@@ -36,18 +37,27 @@ export const LicenseDto = z
   })
   .meta({ id: 'LicenseDto' })
 
+type SetLicense = Context<string, unknown, z.output<typeof SetLicenseRequest>>
+
 /**
  * Sets the product key of a paid edition, or another one. The key is stored before the instance is told of it; the
  * controller restarts the engine with it, asks it what edition it runs, and goes back to the key before where it did not
  * take this one.
  */
-export async function setLicense(
-  context: Context<string, unknown, z.output<typeof SetLicenseRequest>>,
-): Promise<Answer<z.output<typeof LicenseDto>>> {
+export async function setLicense(context: SetLicense): Promise<Answer<z.output<typeof LicenseDto>>> {
+  const { ref } = await findResource(SqlInstance, context)
+  const { namespace, name } = ref
+  // Keys are stored by their number: of two requests at once, the one that is refused would leave its key in force.
+  const turn = { key: `product keys of ${namespace}/${name}`, sees: [{ kind: SqlInstance, namespace }] }
+  return oneAtATime(context.services, turn, () => storeLicense(context))
+}
+
+async function storeLicense(context: SetLicense): Promise<Answer<z.output<typeof LicenseDto>>> {
   const { services, caller, body, ifMatch } = context
   const { object: found, ref } = await findResource(SqlInstance, context)
   const edition = body.edition ?? found.spec.edition
   refuseWhileDeleting(found)
+  refuseStale([found], ifMatch)
   refuseFree(found, edition)
   const version = found.spec.licenseVersion + 1
   const setAt = timestamp(services.clock.now())
@@ -72,10 +82,7 @@ export async function setLicense(
       refuseWhileDeleting(stored)
       refuseFree(stored, edition)
       if (stored.spec.licenseVersion !== version - 1)
-        throw new PlatformError(
-          'CONFLICT',
-          'Another product key was set meanwhile; look at the instance and try again.',
-        )
+        throw new PlatformError('CONFLICT', 'Another product key was set meanwhile; check the instance and try again.')
       return { ...stored.spec, licenseVersion: version, ...(edition === undefined ? {} : { edition }) }
     },
   })
@@ -94,6 +101,6 @@ function refuseFree({ spec, metadata }: SqlObject, edition: string | undefined):
   if (spec.engine === 'MsSql' && edition !== undefined && PAID_EDITIONS.includes(edition)) return
   throw new PlatformError(
     'LICENSE_NOT_APPLICABLE',
-    `"${metadata.name}" runs an edition that takes no product key; name edition Standard or Enterprise of MsSql.`,
+    `"${metadata.name}" runs an edition that takes no product key; set edition Standard or Enterprise of MsSql.`,
   )
 }

@@ -19,6 +19,7 @@ import { vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
+import { refuseGivingGroup } from '../rules/groups.ts'
 import { requireTenant, TENANT } from './record.ts'
 
 type BindingRecord = RecordOf<typeof IdpBinding>
@@ -63,8 +64,10 @@ function targetOf({ services, caller, body }: Create): Target {
   }
   if (!isRole) {
     const id = groupId ?? ''
-    const group = services.records.peekAll(PrincipalGroup).find(({ metadata }) => metadata.name === id)
-    if (group === undefined) throw principalNotFound(id)
+    const groups = services.records.peekAll(PrincipalGroup).filter(({ metadata }) => metadata.name === id)
+    if (groups.length === 0) throw principalNotFound(id)
+    // The people whom the issuer names get what the group holds. Of one id the controllers choose.
+    for (const group of groups) refuseGivingGroup(services, caller, group)
     return { groupId: id }
   }
   const place = parseScope(scope)
@@ -120,7 +123,7 @@ export const bindings = collection(IdpBinding, {
     createdAt: dateTime('Created'),
   },
   sort: '-createdAt',
-  list: { summary: 'What people get by what an external issuer says of them' },
+  list: { summary: 'What the claims of an external issuer give to people' },
   create: {
     summary: 'Bind a claim of an external issuer to a group or a role',
     body: CreateBindingRequest,
@@ -136,5 +139,5 @@ export const bindings = collection(IdpBinding, {
       throw new PlatformError('already_exists', 'The tenant already has this binding.', { issuer, claim, claimValue })
     },
   },
-  remove: { summary: 'End a binding' },
+  remove: { summary: 'Delete a binding' },
 })

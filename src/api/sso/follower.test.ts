@@ -64,12 +64,12 @@ describe('what Keycloak is told of connections', () => {
     trustEmail: false,
     enabled: true,
   }
-  async function write(change: object = {}): Promise<void> {
+  async function write(change: object = {}, ...others: object[]): Promise<void> {
     await kube.create(SsoConnection.resource, {
       apiVersion: SsoConnection.apiVersion,
       kind: SsoConnection.kind,
       metadata: { namespace, name: TENANT },
-      spec: { domains: ['acme.example', 'other.example'], identityProviders: [{ ...acme, ...change }] },
+      spec: { domains: ['acme.example', 'other.example'], identityProviders: [{ ...acme, ...change }, ...others] },
     } as KubeObject)
   }
   function verify(): void {
@@ -98,7 +98,23 @@ describe('what Keycloak is told of connections', () => {
   it('is nothing of a provider whose metadata is of another issuer than it names', async () => {
     await write({ issuer: 'https://login.evil.example' })
     await follower.whenIdle()
-    expect(federation.tenants.size).to.equal(0)
+    expect(federation.tenants.get(TENANT)?.providers).to.deep.equal([])
+  })
+
+  it('is all that is known of a tenant also while the metadata of one of its providers cannot be read', async () => {
+    await write({}, { ...acme, alias: 'away', metadataUrl: 'https://away.acme.example/metadata' })
+    await follower.whenIdle()
+    const told = federation.tenants.get(TENANT)
+    expect(told?.providers.map(({ alias }) => alias)).to.deep.equal(['acme'])
+    expect(told?.unread).to.deep.equal([{ alias: 'away', enabled: true }])
+    expect(clock.pending).to.equal(1)
+  })
+
+  it('is that a provider is disabled, also where its metadata cannot be read', async () => {
+    await write({ metadataUrl: 'https://away.acme.example/metadata', enabled: false })
+    await follower.whenIdle()
+    expect(federation.tenants.get(TENANT)?.unread).to.deep.equal([{ alias: 'acme', enabled: false }])
+    expect(clock.pending).to.equal(0)
   })
 
   it('follows what kubectl changes and deletes', async () => {

@@ -41,7 +41,7 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     const object = connections.get(SYSTEM_NAMESPACE, tenantId)
     try {
       if (object === undefined || object.metadata.deletionTimestamp !== undefined) await sso.federation.remove(tenantId)
-      else await sso.federation.apply(await federatedTenant(options, object))
+      else await tell(object)
       waits.delete(tenantId)
     } catch (error) {
       const isKnown = error instanceof IdentityProviderError || error instanceof OutgoingError
@@ -49,6 +49,12 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
       log.warn({ tenantId, error: why }, 'Single sign-on of a tenant could not be made known to the identity provider.')
       later(tenantId)
     }
+  }
+  /** Also of a tenant with a provider that does not answer: the others, and what was disabled or removed. */
+  async function tell(object: SsoConnection & KubeObject): Promise<void> {
+    const { tenant, trouble } = await federatedTenant(options, object)
+    await sso.federation.apply(tenant)
+    if (trouble !== undefined) throw trouble
   }
   function later(tenantId: string): void {
     if (isStopped) return
@@ -90,17 +96,35 @@ function isAlike(one: SsoConnection & KubeObject, other: SsoConnection & KubeObj
   return !isGoing && JSON.stringify(shape(one)) === JSON.stringify(shape(other))
 }
 
-/** With its secrets and with what metadata says. @throws OutgoingError, IdentityProviderError */
+type Told = {
+  tenant: FederatedTenant
+  /** Why an enabled provider could not be told of. */
+  trouble: OutgoingError | undefined
+}
+
+/** With its secrets and with what metadata says. @throws IdentityProviderError */
 async function federatedTenant(
   { tenants, sso }: Pick<FollowerOptions, 'tenants' | 'sso'>,
   object: SsoConnection & KubeObject,
-): Promise<FederatedTenant> {
+): Promise<Told> {
   const tenantId = object.metadata.name
-  const providers = await Promise.all(
-    object.spec.identityProviders.map(completeProvider).map((one) => federatedProvider(sso, one)),
+  const all = await Promise.all(
+    object.spec.identityProviders.map(completeProvider).map((one) =>
+      federatedProvider(sso, one).catch((error: unknown) => {
+        if (error instanceof OutgoingError) return { unread: { alias: one.alias, enabled: one.enabled }, error }
+        throw error
+      }),
+    ),
   )
+  const failed = all.flatMap((one) => ('unread' in one ? [one] : []))
+  const providers = all.flatMap((one) => ('unread' in one ? [] : [one]))
+  const unread = failed.map((one) => one.unread)
   const displayName = tenants.get(undefined, tenantId)?.spec.displayName ?? tenantId
-  return { tenantId, displayName, domains: verifiedDomains(object as ConnectionRecord), providers }
+  const domains = verifiedDomains(object as ConnectionRecord)
+  return {
+    tenant: { tenantId, displayName, domains, providers, unread },
+    trouble: failed.find((one) => one.unread.enabled)?.error,
+  }
 }
 
 async function federatedProvider(

@@ -56,14 +56,14 @@ async function checkProvider(context: Context, given: SsoIdentityProvider): Prom
   if (provider.defaultRoleDefinitionName !== undefined) findRole(services, provider.defaultRoleDefinitionName)
   if (!services.sso.federation.protocols.includes(provider.protocol)) {
     const protocols = services.sso.federation.protocols
-    const message = `The identity provider of this platform does not speak ${provider.protocol} with others, only ${protocols.join(', ')}.`
+    const message = `The identity provider of this platform does not support ${provider.protocol} for single sign-on, only ${protocols.join(', ')}.`
     throw new PlatformError('NOT_IMPLEMENTED', message, { protocol: provider.protocol })
   }
   const { metadataUrl } = provider
   if (metadataUrl === undefined || !provider.enabled) return
   const read = readMetadata(await fetched(services, metadataUrl, signal), { ...provider, metadataUrl })
   if ('why' in read)
-    throw new PlatformError('UPSTREAM_FAILED', `What "metadataUrl" leads to ${read.why}.`, { field: 'metadataUrl' })
+    throw new PlatformError('UPSTREAM_FAILED', `The document at "metadataUrl" ${read.why}.`, { field: 'metadataUrl' })
   const { endpoints } = read
   for (const address of [endpoints?.tokenUrl, endpoints?.jwksUrl, endpoints?.authorizationUrl]) {
     if (address !== undefined) vetUrl(address, 'metadataUrl', services.sso.allowedHosts)

@@ -47,7 +47,7 @@ export const siteRoutes: readonly RouteDraft[] = [
     write: 'staticwebapp/write',
     refuse: ({ spec }) => {
       if ((spec as StaticWebApp['spec']).image === undefined) return
-      const message = 'What this site serves is its field image: change that to deploy another one.'
+      const message = 'This site serves the image in its field image: change that field to deploy another.'
       throw new PlatformError('INVALID_STATE', message)
     },
   }),

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 
 const CALLER = '33333333-3333-4333-8333-333333333333'
@@ -42,5 +44,19 @@ describe('the vaults whose secrets a caller may read or write', () => {
     expect(found.map(([name]) => name)).to.deep.equal(['payments'])
     expect((await get(`${VAULTS}/payments`)).status).to.equal(200)
     expect((await get(`${VAULTS}/orders`)).status).to.equal(403)
+  })
+
+  it('are not listed where a deny hides them, whatever may be done with their secrets', async () => {
+    server.grant(CALLER, 'Owner', AT_BOUNDARY)
+    const deny = {
+      actions: ['secretvault/read'],
+      scope: `${VAULTS}/payments`,
+      principalId: CALLER,
+      principalType: 'User',
+    }
+    server.put(DenyAssignment, randomUUID(), { ...deny, scopeIncarnation: 'life' }, boundaryNamespace(B))
+    expect((await get(`${VAULTS}/payments`)).status).to.equal(403)
+    expect((await listed(`${AT_BOUNDARY}/resources/secretvaults`)).map(([name]) => name)).to.deep.equal(['orders'])
+    expect((await listed()).map(([name]) => name)).to.deep.equal(['orders'])
   })
 })

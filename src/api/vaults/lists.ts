@@ -86,7 +86,8 @@ async function accessibleVaults(context: Context): Promise<z.output<typeof Acces
       const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/secretvaults/${name}`
       const may = (action: string) => services.access.isAllowed(caller.principalId, action, scope)
       const [canRead, canWrite] = [may('secretvault/readSecrets'), may('secretvault/writeSecrets')]
-      if (!canRead && !canWrite) continue
+      // A deny of the vault itself hides that there is one, as in every list.
+      if ((!canRead && !canWrite) || !may('secretvault/read')) continue
       rows.push({
         id: resourceId(viewOf(object, resourceGroup) as never),
         name,

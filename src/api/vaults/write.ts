@@ -19,7 +19,7 @@ import { Turns } from '../../core/turns.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { noContent, ok } from '../http/answer.ts'
-import { etagOf, nothingToMatch } from '../http/etag.ts'
+import { etagOf, isAmong, nothingToMatch, refuseStale } from '../http/etag.ts'
 import { checkSpec } from '../records/specs.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { findEntry, findSecret, findVault, missingSecret, type SecretContext } from './find.ts'
@@ -61,10 +61,11 @@ async function addVersion(
   context: SetSecretContext,
   vault: VaultRecord,
 ): Promise<{ object: EntryRecord; version: number }> {
+  const numbers = { next: 1 }
   for (let attempt = 1; ; attempt += 1) {
     const entry = await entryToWrite(context, vault)
     try {
-      const made = await tryVersion(context, vault, entry)
+      const made = await tryVersion(context, vault, entry, numbers)
       if (made !== undefined) return made
     } catch (error) {
       if (!isKubeError(error, 'Conflict')) throw error
@@ -83,6 +84,7 @@ async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Prom
   const found = await findEntry(context, vault, parameters.secretName)
   if (found !== undefined) {
     refuseWrite(found)
+    await refuseUnmatched(context, vault, found)
     // What the rules refuse is refused before anything is stored.
     checkSpec(VaultEntry, { ...found.spec, ...attributesOf(body), tags: body.tags ?? {} }, undefined)
     return found
@@ -108,6 +110,19 @@ async function entryToWrite(context: SetSecretContext, vault: VaultRecord): Prom
   return object
 }
 
+/**
+ * Before anything is stored: each refused request would leave a value that no list names, and take a number.
+ *
+ * @throws PlatformError CONFLICT
+ */
+async function refuseUnmatched(context: SetSecretContext, vault: VaultRecord, known: EntryRecord): Promise<void> {
+  const { ifMatch, services, parameters } = context
+  if (ifMatch === undefined || isAmong(ifMatch, known)) return
+  const newest = await findEntry({ services, fresh: true }, vault, parameters.secretName)
+  if (newest === undefined) throw nothingToMatch()
+  refuseStale([newest], ifMatch)
+}
+
 function refuseWrite(entry: EntryRecord): void {
   refuseWhileDeleting(entry)
   const { spec } = entry
@@ -120,18 +135,27 @@ function managed({ spec }: EntryRecord): PlatformError {
   return new PlatformError('MANAGED_SECRET', `Secret "${spec.secretName}" is written by the platform only.`)
 }
 
-/** Undefined if the number was taken, or the secret was purged meanwhile: look again. */
-async function tryVersion(context: SetSecretContext, vault: VaultRecord, entry: EntryRecord) {
+/**
+ * Undefined if the number was taken, or the secret was purged meanwhile: look again.
+ *
+ * @param numbers which is the next to try: of those that are known to be taken, none is tried twice
+ */
+async function tryVersion(
+  context: SetSecretContext,
+  vault: VaultRecord,
+  entry: EntryRecord,
+  numbers: { next: number },
+) {
   const { services, caller, body, ifMatch } = context
   const life = lifeOfNextValue(entry.spec)
   const dataKey = await dataKeyOf(services.vaults, entry, life)
-  let version = (entry.spec.history?.lastVersion ?? 0) + 1
-  let sealed = await storeValue(services.vaults, entry, { life, version, value: body.value, dataKey })
-  for (let taken = 0; sealed === undefined; ) {
-    taken += 1
+  let version = 0
+  let sealed: string | undefined
+  for (let taken = 0; sealed === undefined; taken += 1) {
     if (taken > ATTEMPTS) return undefined
-    version += 1
+    version = Math.max(numbers.next, (entry.spec.history?.lastVersion ?? 0) + 1)
     sealed = await storeValue(services.vaults, entry, { life, version, value: body.value, dataKey })
+    numbers.next = version + 1
   }
   const deed = { at: timestamp(services.clock.now()), by: caller.principalId }
   let isStale = false

@@ -115,7 +115,7 @@ async function askReadiness(engine: QdrantPort, peer: PeerAddress, signal: Abort
     const isReady = await engine.ready(peer, { signal })
     return isReady
       ? { state: 'Healthy', message: null }
-      : { state: 'Unknown', message: 'The first peer did not say that it is ready.' }
+      : { state: 'Unknown', message: 'The first peer did not report that it is ready.' }
   } catch (error) {
     return unreachable(error)
   }

@@ -90,7 +90,7 @@ describe('vector databases over REST', () => {
       runs('1.16.3')
       expect(await change({ vectorVersion: '1.18.2' })).to.deep.include({
         ...{ code: 'INVALID_STATE', status: 'Updating', phase: 'RollingOut' },
-        error: '"orders" is going over from 1.16.3 to 1.17.1; change vectorVersion once it has.',
+        error: '"orders" is being upgraded from 1.16.3 to 1.17.1; change vectorVersion after that.',
       })
       const others = [{ vectorVersion: '1.17.1' }, { tags: { team: 'books' } }]
       for (const body of others) expect(await change(body)).to.include({ vectorVersion: '1.17.1' })

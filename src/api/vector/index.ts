@@ -136,7 +136,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     `${BASE}/health`,
-    { auth: action('vectorcluster/read'), summary: 'What the engine says of itself', reply: HealthDto },
+    { auth: action('vectorcluster/read'), summary: 'Health, as the engine reports it', reply: HealthDto },
     async (context) => ok(await vectorHealth((await viewOf(context)).object, context.services, context.signal)),
   ),
 ]

@@ -46,6 +46,6 @@ function refuseHastyUpgrade(
   if (version === undefined || spec === undefined || version === spec.vectorVersion) return
   const running = status?.vectorVersion
   if (running === undefined || running === spec.vectorVersion) return
-  const message = `"${name}" is going over from ${running} to ${spec.vectorVersion}; change vectorVersion once it has.`
+  const message = `"${name}" is being upgraded from ${running} to ${spec.vectorVersion}; change vectorVersion after that.`
   throw new PlatformError('INVALID_STATE', message, { status: 'Updating', phase: 'RollingOut' })
 }

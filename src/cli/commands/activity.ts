@@ -6,7 +6,7 @@ import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHER
 import { OUTPUT, show } from '../session.ts'
 import { storyFor } from '../story.ts'
 
-const LIMIT: Option = { long: 'limit', value: 'N', summary: 'At most N, the newest first; 20 where absent' }
+const LIMIT: Option = { long: 'limit', value: 'N', summary: 'At most N, the newest first; default 20' }
 const SHOWN = 20
 
 /** What was done to a resource, by whom and how it ended: the interface calls it activity. */
@@ -15,10 +15,10 @@ export const events: Command = {
   summary: 'Show what was done to a resource: by whom, how, and how it ended',
   positionals: ONE,
   options: [...WHERE, LIMIT, OUTPUT],
-  details: `${PLACES}\nOf what is no resource of a group (groups, boundaries), the events of Kubernetes of the last hour.\nWhat the platform did for it, and what went wrong on the way, is in \`freehold describe\`.`,
+  details: `${PLACES}\nFor groups and boundaries, it shows the Kubernetes events of the last hour.\nWhat the platform did for it, and what went wrong, is in \`freehold describe\`.`,
   async run(input, context) {
     const limit = Number(input.text('limit') ?? SHOWN)
-    if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit is a number from 1 to 500.')
+    if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500.')
     const prepared = await prepareItem(input, context)
     const items = await activityOf(prepared, limit)
     if (items === undefined) return show(await eventsFor(prepared, limit, input, context), input, context)
@@ -46,10 +46,10 @@ async function eventsFor(
   const { noun } = prepared.collection
   if (story === undefined)
     context.terminal.err(
-      `Of ${noun} there is no record of what was done, and no events of Kubernetes that you may read: \`freehold events\` of the resource or the group that holds it tells more.\n`,
+      `${noun} have no record of what was done, and no Kubernetes events that you may read: see \`freehold events\` of the resource or group that holds it.\n`,
     )
   else if (story.events.length === 0)
-    context.terminal.err(`Kubernetes keeps no events of ${noun} ${input.positionals[1]} now.\n`)
+    context.terminal.err(`Kubernetes has no events of ${noun} ${input.positionals[1]} now.\n`)
   return (story?.events ?? []).slice(-limit).reverse()
 }
 
@@ -63,7 +63,7 @@ export const rotate: Command = {
   summary: 'Replace the key or the secret of something',
   positionals: [...ONE, { name: 'WHAT', isOptional: true }],
   options: [...WHERE, OUTPUT],
-  details: `${PLACES}\nWHAT is only needed where there are several. The former one may work for a while: docs/areas says how long.`,
+  details: `${PLACES}\nWHAT is needed only if there are several. The old one may work for a while: docs/areas says how long.`,
   async run(input, context) {
     const [, , what] = input.positionals
     const prepared = await prepare('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)

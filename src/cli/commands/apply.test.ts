@@ -132,7 +132,7 @@ describe('apply', () => {
     expect(await run('apply', [vector('second')])).to.be.oneOf([1, 2])
     expect(commands.said).to.include('There is no such plan').and.not.to.include('What came before')
     expect(await run('apply', [vector('first'), vector('second')])).to.be.oneOf([1, 2])
-    expect(commands.said).to.include('There is no such plan').and.to.include('What came before it stands.')
+    expect(commands.said).to.include('There is no such plan').and.to.include('What came before it was applied.')
   })
 
   it('places what is of no kind of ours where the options say', async () => {
@@ -145,7 +145,7 @@ describe('apply', () => {
   it('says what it does not wait for', async () => {
     expect(await run('apply', [FUNCTION, CONFIG], '--wait'), commands.said).to.equal(0)
     expect(commands.said).to.match(
-      /ServerlessFunction "hook" is not waited for: `kubectl wait .*serverlessfunction\/hook -n shop-/,
+      /ServerlessFunction "hook" is not waited for; use `kubectl wait .*serverlessfunction\/hook -n shop-/,
     )
     expect(commands.said).not.to.include('"settings" is not waited for')
   })

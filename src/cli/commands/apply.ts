@@ -15,7 +15,7 @@ import { readingOf, WAITING, waitFor } from '../waiting.ts'
 
 export const apply: Command = {
   name: 'apply',
-  summary: 'Create or change what manifests say, as kubectl accepts them',
+  summary: 'Create or change resources from manifests, in the format of kubectl',
   options: [
     {
       long: 'file',
@@ -29,7 +29,7 @@ export const apply: Command = {
     ...WAITING,
   ],
   details:
-    'The place comes from metadata.namespace where a manifest has one, else from the options. All manifests are read and\nplaced before the first is sent. What REST has no way to write goes to the API server: with --kubeconfig as the user\nof that file, else with your own rights, where `setup` named one. Tenants write no Secrets, choose no ids of\nboundaries and set no quotas: those need the kubeconfig of an administrator.',
+    'The place comes from metadata.namespace if a manifest has one, or else from the options. All manifests are read and\nplaced before the first is sent. What REST cannot write goes to the API server: with --kubeconfig as the user\nof that file, or else with your own rights if `setup` named one. Tenants write no Secrets, choose no ids of\nboundaries and set no quotas: those need the kubeconfig of an administrator.',
   async run(input, context) {
     const session = await openSession(context)
     const kubernetes = await kubernetesFor(input, session, context)
@@ -62,7 +62,7 @@ async function applyAll(steps: readonly Step[], to: Reach, context: Context): Pr
       context.terminal.out(`${await applied(step, to, context)}\n`)
     } catch (error) {
       if (!(error instanceof CommandFailure) || at === 0) throw error
-      throw new CommandFailure(error.exitCode, `${error.message}\nWhat came before it stands.`, { cause: error })
+      throw new CommandFailure(error.exitCode, `${error.message}\nWhat came before it was applied.`, { cause: error })
     }
   }
 }
@@ -73,7 +73,7 @@ const isOurs = ({ kind, apiVersion }: Manifest) =>
 /** REST shows no such thing by what a manifest says. */
 function notWaitedFor({ kind, name = '', namespace }: Manifest): string {
   const where = namespace === undefined ? '' : ` -n ${namespace}`
-  return `${kind} "${printable(name)}" is not waited for: \`kubectl wait --for=condition=Ready ${kind.toLowerCase()}/${printable(name)}${where}\` does.`
+  return `${kind} "${printable(name)}" is not waited for; use \`kubectl wait --for=condition=Ready ${kind.toLowerCase()}/${printable(name)}${where}\`.`
 }
 
 /** What holds others comes before them, as Git tools have it too; else the order of the files stays. */
@@ -134,7 +134,7 @@ async function atRest(
 }
 
 const ONLY_KUBECTL =
-  'REST has no such field. If the kind has it, name a kubeconfig that may write it with --kubeconfig; else mend the name.'
+  'REST has no such field. If the kind has it, name a kubeconfig that may write it with --kubeconfig; else correct the name.'
 
 function hasUnknownFields(error: unknown): boolean {
   return (

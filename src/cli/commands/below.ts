@@ -11,10 +11,10 @@ import { pairsOf } from '../text.ts'
 /** Whatever stands below a thing: its key, its address, its health. */
 export const read: Command = {
   name: 'read',
-  summary: 'Show what stands below a thing: its key, its address, its health',
+  summary: 'Show the details of a resource: its key, its address, its health',
   positionals: [...ONE, { name: 'WHAT', isOptional: true }],
   options: [...WHERE, OUTPUT],
-  details: `${PLACES}\nWithout WHAT: what there is.`,
+  details: `${PLACES}\nWithout WHAT: lists what there is.`,
   async run(input, context) {
     const [, , what] = input.positionals
     const both = { ...input, positionals: input.positionals.slice(0, 2) }
@@ -36,17 +36,17 @@ export const read: Command = {
 }
 
 const LOG_OPTIONS: readonly Option[] = [
-  { long: 'follow', short: 'f', summary: 'Go on with new lines until interrupted' },
-  { long: 'tail', value: 'N', summary: 'Lines from the end; 500 where absent' },
+  { long: 'follow', short: 'f', summary: 'Continue with new lines until interrupted' },
+  { long: 'tail', value: 'N', summary: 'Lines from the end; default 500' },
   { long: 'timestamps', summary: 'Begin each line with its time' },
-  { long: 'previous', summary: 'Of the run before this one' },
+  { long: 'previous', summary: 'Of the previous run' },
   { long: 'process', value: 'NAME', summary: 'Of one container' },
 ]
 
 /** A log stands below the thing, or below a part of it that has a list of its own. */
 export const logs: Command = {
   name: 'logs',
-  summary: 'Show the log of something that runs',
+  summary: 'Show the log of a resource',
   positionals: [...ONE, { name: 'PART', isOptional: true }],
   options: [...WHERE, ...LOG_OPTIONS],
   details: `${PLACES}\nPART is one of several copies, where the log is of a copy: freehold logs containerinstance shop PART`,
@@ -88,6 +88,6 @@ async function whyEmpty({ client }: Prepared): Promise<string> {
     () => false,
   )
   return played
-    ? 'There is no log: pods are played on this platform, so that no program runs (`npm run up -- --node` runs them).'
+    ? 'There is no log: pods are simulated on this platform, so no program runs (`npm run up -- --node` runs them).'
     : 'The log is empty.'
 }

@@ -16,12 +16,13 @@ export const call: Command = {
     OUTPUT,
   ],
   details:
-    'PATH begins with a slash and may hold a query; {boundary} and {group} in it are the defaults of `freehold use`.',
+    'PATH begins with a slash and may contain a query; {boundary} and {group} in it become the defaults of `freehold use`.',
   async run(input, context) {
     const [given = '', path = ''] = input.positionals
     const method = given.toUpperCase()
-    if (!METHODS.includes(method)) throw usage(`METHOD is one of ${METHODS.join(', ')}, not "${given}".`)
-    if (!path.startsWith('/')) throw usage('PATH begins with a slash: it is below the address of the platform.')
+    if (!METHODS.includes(method)) throw usage(`METHOD must be one of ${METHODS.join(', ')}, not "${given}".`)
+    if (!path.startsWith('/'))
+      throw usage('PATH must begin with a slash: it is relative to the address of the platform.')
     const headers = Object.fromEntries(input.all('header').map(headerOf))
     const data = input.text('data')
     if (data !== undefined && method === 'GET') throw usage('GET takes no body: leave --data out.')

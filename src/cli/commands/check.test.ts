@@ -38,7 +38,7 @@ describe('freehold check', () => {
   it('fails where the facade found something', async () => {
     const { said, failure } = await ask('echo fault; echo "command terminated with exit code 1" >&2; exit 1')
     expect(said).to.equal('fault\n')
-    expect(failure).to.contain('not whole')
+    expect(failure).to.contain('incomplete')
   })
 
   const MEMCACHE = 'E1125 17:24:13.010504   19590 memcache.go:265] "Unhandled Error" err="connection refused"'
@@ -79,7 +79,7 @@ describe('freehold check', () => {
     const script = `echo "${MEMCACHE}" >&2; echo "issuer must be set." >&2; echo "command terminated with exit code 1" >&2`
     const { said, failure } = await ask(`${script}; exit 1`)
     expect(said).to.equal('issuer must be set.\n')
-    expect(failure).to.contain('not whole')
+    expect(failure).to.contain('incomplete')
   })
 
   it('is silent about what kubectl logs where all is well', async () => {

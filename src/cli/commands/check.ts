@@ -13,29 +13,29 @@ const PROGRAM = ['/nodejs/bin/node', 'src/main.ts', '--role=facade', '--check']
 
 export const check: Command = {
   name: 'check',
-  summary: 'Look whether an installation is whole: what is missing, and what to do about it',
+  summary: 'Check an installation: what is missing, and what to do about it',
   options: [
     {
       long: 'kubeconfig',
       value: 'FILE',
-      summary: 'Of an administrator of the cluster; what kubectl uses where absent',
+      summary: 'Kubeconfig of a cluster administrator; default: the one of kubectl',
     },
-    { long: 'context', value: 'NAME', summary: 'Context of it' },
+    { long: 'context', value: 'NAME', summary: 'Context in it' },
     {
       long: 'dev',
       value: 'FILE',
       whenAlone: DEV_FILE,
-      summary: `Look at the platform of \`npm run up\` instead, by its dev.json (${DEV_FILE})`,
+      summary: `Check the platform of \`npm run up\` instead, by its dev.json (${DEV_FILE})`,
     },
   ],
   details:
-    'It asks a facade that runs in the cluster, by `kubectl exec`, to look at the API server, the kinds, the webhook, the\nidentity provider, the engines and the systems of its configuration. Nothing is changed.',
+    'It runs a check in a facade in the cluster, by `kubectl exec`: of the API server, the kinds, the webhook, the\nidentity provider, the engines and the systems of its configuration. Nothing is changed.',
   async run(input, context) {
     const dev = input.text('dev')
     const { end, said, shown } = dev === undefined ? await inCluster(input, context) : await here(dev, context)
     if (end === 0) return
     const trouble = troubleOf(said, shown)
-    throw new CommandFailure(EXIT.refused, trouble ?? 'The installation is not whole, or could not be looked at.')
+    throw new CommandFailure(EXIT.refused, trouble ?? 'The installation is incomplete, or could not be checked.')
   },
 }
 

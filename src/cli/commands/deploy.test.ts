@@ -21,7 +21,7 @@ describe('deploy', () => {
 
   for (const [what, folder, exitCode, said] of [
     ['that there is not', 'nowhere', 5, /^There is no folder .*nowhere\.\n$/],
-    ['that is a file', 'a-file', 5, /^.*a-file is no folder/],
+    ['that is a file', 'a-file', 5, /^.*a-file is not a folder/],
     ['with nothing in it', 'empty', 2, /^There is nothing in .*empty to send\.\n$/],
   ] as const) {
     it(`makes nothing for a folder ${what}`, async () => {
@@ -33,8 +33,8 @@ describe('deploy', () => {
   }
 
   for (const [kind, said] of [
-    ['staticwebapp', /None of staticwebapps can be made of a folder: create it of a repository or an image, or deploy/],
-    ['job', /None of jobs can be made of a folder: deploy the folder as an app\./],
+    ['staticwebapp', /staticwebapps cannot be built from a folder: create it from a repository or an image, or deploy/],
+    ['job', /jobs cannot be built from a folder: deploy the folder as an app\./],
   ] as const) {
     it(`says that a ${kind} is not made of a folder`, async () => {
       const words = ['deploy', commands.home, '--name', 'site', '--kind', kind, '-b', 'b', '-g', 'g']

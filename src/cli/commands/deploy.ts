@@ -19,17 +19,17 @@ export const deploy: Command = {
   summary: 'Build and serve a folder, or the code that an app or a site has',
   positionals: [{ name: 'FOLDER', isOptional: true }],
   options: [
-    { long: 'name', value: 'NAME', summary: 'Name of the app; that of the folder where absent' },
+    { long: 'name', value: 'NAME', summary: 'Name of the app; default: the name of the folder' },
     {
       long: 'kind',
       value: 'KIND',
-      summary: 'What it is; app where absent. Of another kind, such as staticwebapp, only one that is there',
+      summary: 'Its kind; default app. Of another kind, such as staticwebapp, it must exist',
     },
     ...WHERE,
     ...TIMEOUTS,
   ],
   details:
-    'An app that is not there yet is made; other kinds take no folder. One of a repository is built from there; FOLDER is not sent then.\nWhat Git ignores is not sent, nor are .git and node_modules.\nThe log goes to stdout, the phases to stderr. Exit code 6: it was not served. Exit code 7: the time is up.',
+    'An app that does not exist is created; other kinds take no folder. An app of a repository is built from there; FOLDER is then not sent.\nWhat Git ignores is not sent, nor are .git and node_modules.\nThe log goes to stdout, the phases to stderr. Exit code 6: it is not served. Exit code 7: the time is up.',
   async run(input, context) {
     const folder = resolve(input.positionals[0] ?? '.')
     const name = input.text('name') ?? nameOf(folder)
@@ -56,7 +56,7 @@ export function nameOf(folder: string): string {
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 40)
   if (/^[a-z]/.test(name)) return name
-  throw usage(`No name can be made of the folder ${printable(folder)}: give one with --name.`)
+  throw usage(`No name can be derived from the folder ${printable(folder)}: give one with --name.`)
 }
 
 type Record = { sourceKind?: string }
@@ -75,14 +75,14 @@ async function findIfMade(reading: Prepared): Promise<Record | undefined> {
 
 function noFolders({ collection, target }: Prepared): string {
   const isDeployed = routesBelow(target, 'POST').some(({ words }) => words === 'deploy')
-  const instead = isDeployed ? 'create it of a repository or an image, or deploy' : 'deploy'
-  return `None of ${collection.noun} can be made of a folder: ${instead} the folder as an app.`
+  const instead = isDeployed ? 'create it from a repository or an image, or deploy' : 'deploy'
+  return `${collection.noun} cannot be built from a folder: ${instead} the folder as an app.`
 }
 
 async function make(input: Input, context: Context): Promise<Record> {
   const creating = await prepare('create', input, context)
   const made = ((await send(creating, { sourceKind: 'Upload' })) ?? {}) as Record
-  context.terminal.err(`${input.positionals[1]}: is made\n`)
+  context.terminal.err(`${input.positionals[1]}: is created\n`)
   return made
 }
 
@@ -94,7 +94,7 @@ const isSent = (reading: Prepared, found: Record | undefined) =>
 async function sourceIn(folder: string): Promise<Awaited<ReturnType<typeof packed>>> {
   const found = await stat(folder).catch(() => undefined)
   if (found === undefined) throw localTrouble(`There is no folder ${printable(folder)}.`)
-  if (!found.isDirectory()) throw localTrouble(`${printable(folder)} is no folder: name the one that it is in.`)
+  if (!found.isDirectory()) throw localTrouble(`${printable(folder)} is not a folder: name the one that it is in.`)
   const source = await packed(folder)
   if (source.files === 0) throw usage(`There is nothing in ${printable(folder)} to send.`)
   return source
@@ -119,7 +119,7 @@ async function build(reading: Prepared, { sourceKind }: Record): Promise<Deploym
   const route = routesBelow(target, 'POST').find(({ words }) => words === 'deploy')
   if (route !== undefined) return (await sendBelow(reading, route, { body: {} })) as Deployment
   const how = sourceKind === 'Image' ? 'change its image instead' : 'push to its repository instead'
-  throw usage(`This one of ${collection.noun} takes no source: ${how}.`)
+  throw usage(`This resource of ${collection.noun} takes no source: ${how}.`)
 }
 
 const ENDS = new Set(['Succeeded', 'Failed', 'Cancelled', 'Superseded'])
@@ -156,7 +156,7 @@ async function follow(
       if (performance.now() + ASK_EVERY > until)
         throw new CommandFailure(
           EXIT.overdue,
-          `${name} is still "${printable(line)}"; it goes on without you.${await stateOf(reading, line)}`,
+          `${name} is still "${printable(line)}"; it continues without you.${await stateOf(reading, line)}`,
         )
       await delay(ASK_EVERY, undefined, { signal: context.signal })
     }

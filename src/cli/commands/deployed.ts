@@ -35,10 +35,10 @@ export const rollback: Command = {
   summary: 'Serve an earlier revision again',
   positionals: [...ONE, { name: 'NUMBER' }],
   options: [...WHERE, ...WAITING, OUTPUT],
-  details: `${PLACES}\nNUMBER is that of a revision in the record: freehold rollback app shop 3 --wait`,
+  details: `${PLACES}\nNUMBER is the number of a revision: freehold rollback app shop 3 --wait`,
   async run(input, context) {
     const number = input.positionals[2] ?? ''
-    if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`NUMBER is the number of a revision, not "${number}".`)
+    if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`NUMBER must be the number of a revision, not "${number}".`)
     const prepared = await prepare('get', onlyOne(input), context)
     const routes = routesBelow(prepared.target, 'POST')
     const byPath = routes.find(({ words }) => words === 'revisions/{number}/rollback')
@@ -58,23 +58,23 @@ const FROM: Option = {
   long: 'from',
   value: 'NAME=KIND/NAME/WHAT',
   many: true,
-  summary: 'With `set`: a secret of a vault, or an output of something else, as its value',
+  summary: 'With `set`: takes the value from a secret of a vault, or from an output of another resource',
 }
 
 /** `env list`, `env set` and `env unset`: the variables that stand in the record. */
 export const env: Command = {
   name: 'env',
-  summary: 'Show or change the environment variables of something that runs',
+  summary: 'Show or change the environment variables of a resource',
   positionals: [
     { name: 'ACTION', offers: ['list', 'set', 'unset'] },
     ...ONE,
     { name: 'NAME=VALUE', isOptional: true, isMany: true },
   ],
   options: [FROM, ...WHERE, ...WAITING, OUTPUT],
-  details: `${PLACES}\nfreehold env set app shop COLOUR=blue SIZE=2\nfreehold env unset app shop SIZE\nfreehold env set app shop --from DATABASE_URL=relationalcluster/orders/connectionString\nfreehold env set app shop --from TOKEN=secretvault/acme-shop/PaymentToken\nValues are in the record: secrets belong into a vault, which a variable refers to.`,
+  details: `${PLACES}\nfreehold env set app shop COLOUR=blue SIZE=2\nfreehold env unset app shop SIZE\nfreehold env set app shop --from DATABASE_URL=relationalcluster/orders/connectionString\nfreehold env set app shop --from TOKEN=secretvault/acme-shop/PaymentToken\nValues are stored in the record: keep secrets in a vault, and refer to them.`,
   async run(input, context) {
     const [action = '', kind = '', name = '', ...words] = input.positionals
-    if (!['list', 'set', 'unset'].includes(action)) throw usage('ACTION is one of list, set, unset.')
+    if (!['list', 'set', 'unset'].includes(action)) throw usage('ACTION must be one of list, set, unset.')
     const from = input.all('from')
     if (from.length > 0 && action !== 'set') throw usage('--from belongs to env set.')
     if ((action === 'list') !== (words.length + from.length === 0))

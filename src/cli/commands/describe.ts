@@ -12,10 +12,10 @@ import { storyFor } from '../story.ts'
 
 export const describe: Command = {
   name: 'describe',
-  summary: 'Show one thing with how it does, how it is reached, and what to do next',
+  summary: 'Show one resource: its state, its addresses, and what to do next',
   positionals: ONE,
   options: WHERE,
-  details: `${PLACES}\nSecrets are not shown: what gives them is named at the end.`,
+  details: `${PLACES}\nSecrets are not shown; the commands that show them are listed at the end.`,
   async run(input, context) {
     const prepared = await prepare('get', input, context)
     const { record, hidden } = await openRecord(prepared, input.positionals[1] ?? '')
@@ -103,7 +103,7 @@ export function nextSteps(
   return [
     ...(outlook === 'underWay' ? [said('wait')] : []),
     ...(outlook === 'failed'
-      ? ['Mend what the message says; docs/reference/troubleshooting.md explains each phase.']
+      ? ['Fix what the message names; docs/reference/troubleshooting.md explains each phase.']
       : []),
     ...again.map(({ operation }) => `freehold call POST ${quoted(pathOf(operation.path, target.values))}`),
     ...(read.some(({ words }) => words === 'logs') ? [said('logs')] : []),

@@ -20,7 +20,7 @@ export const diff: Command = {
     ...PLACE_OPTIONS,
   ],
   details:
-    'Fields of a spec are compared with those of the record that REST shows. Fields that only Kubernetes writes are named\nand not compared: `kubectl diff` does. Kinds that only Kubernetes writes are compared by a dry run at its API server,\nas `apply` would write them. What cannot be read, or would be refused, is said, and the others are compared.\nExit code 1: something would change. Exit code 2 and more: `apply` would be refused.',
+    'Fields of a spec are compared with those of the record that REST shows. Fields that only Kubernetes writes are named\nand not compared: `kubectl diff` does. Kinds that only Kubernetes writes are compared by a dry run at its API server,\nas `apply` would write them. What cannot be read, or would be refused, is reported, and the others are compared.\nExit code 1: something would change. Exit code 2 and more: `apply` would be refused.',
   async run(input, context) {
     const session = await openSession(context)
     const kubernetes = await kubernetesFor(input, session, context)

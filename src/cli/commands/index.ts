@@ -31,7 +31,7 @@ const completion: Command = {
   details:
     'bash: source <(freehold completion bash)\nzsh:  source <(freehold completion zsh)\nfish: freehold completion fish | source',
   async run({ positionals: [shell = ''] }, { collections, terminal }) {
-    if (!(SHELLS as readonly string[]).includes(shell)) throw usage(`SHELL is one of ${SHELLS.join(', ')}.`)
+    if (!(SHELLS as readonly string[]).includes(shell)) throw usage(`SHELL must be one of ${SHELLS.join(', ')}.`)
     terminal.out(completionScript(shell as Shell, COMMANDS, collections))
   },
 }

@@ -50,7 +50,7 @@ describe('freehold init', () => {
   })
 
   it('says what is missing', async () => {
-    expect(await refusalOf()).to.match(/^2 Nothing tells what this is built with/)
+    expect(await refusalOf()).to.match(/^2 The runtime cannot be detected/)
     await write('package.json', '{}')
     expect(await refusalOf()).to.include('set startCommand')
     expect(await refusalOf('--port', 'x')).to.match(/^2 --port/)

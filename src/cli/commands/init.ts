@@ -16,11 +16,11 @@ export const init: Command = {
   options: [
     { long: 'runtime', value: 'NAME', choices: RUNTIMES.map(({ name }) => name), summary: 'Build with this one' },
     { long: 'runtime-version', value: 'VERSION', summary: 'Build with this version' },
-    { long: 'build-command', value: 'COMMAND', summary: 'In the place of what is found' },
-    { long: 'start-command', value: 'COMMAND', summary: 'In the place of what is found' },
+    { long: 'build-command', value: 'COMMAND', summary: 'Instead of the detected one' },
+    { long: 'start-command', value: 'COMMAND', summary: 'Instead of the detected one' },
     { long: 'site', summary: 'Build a site of files, not a process that listens' },
-    { long: 'output-path', value: 'PATH', summary: 'Where the build of a site leaves its files (dist if absent)' },
-    { long: 'port', value: 'PORT', summary: 'Port that the process listens on (8080 if absent)' },
+    { long: 'output-path', value: 'PATH', summary: 'Where the build of a site puts its files (default dist)' },
+    { long: 'port', value: 'PORT', summary: 'Port that the process listens on (default 8080)' },
     { long: 'write', summary: 'Write it as Dockerfile into the folder, if there is none' },
   ],
   async run(input, { terminal }) {
@@ -37,7 +37,7 @@ export const init: Command = {
       return
     }
     if (Object.keys(server).length > 0)
-      throw usage('The Dockerfile of a site takes its web server from the build: it works there only.')
+      throw usage('The Dockerfile of a site takes its web server from the build, so it works only there.')
     const path = join(folder, 'Dockerfile')
     await writeFile(path, dockerfile, { flag: 'wx' }).catch((error: unknown) => {
       throw localTrouble(`${path} was not written.`, error)
@@ -48,7 +48,7 @@ export const init: Command = {
 
 async function planOf(files: SourceFiles, input: Input) {
   const port = Number(input.text('port') ?? 8080)
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw usage('--port is a number from 1 to 65535.')
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw usage('--port must be a number from 1 to 65535.')
   // Only here: it knows every runtime, and no other command asks.
   const { planBuild } = await import('../../contracts/builds/plan.ts')
   try {

@@ -4,9 +4,9 @@ import { usage } from '../failure.ts'
 import { openSession } from '../session.ts'
 import { fetchOf, readSettings } from '../settings.ts'
 
-const FIRST: Option = { long: 'first-name', value: 'NAME', summary: 'For an account that is made' }
-const LAST: Option = { long: 'last-name', value: 'NAME', summary: 'For an account that is made' }
-const PASSWORD = 'The password is asked for, or read from stdin where that is no terminal.'
+const FIRST: Option = { long: 'first-name', value: 'NAME', summary: 'For a new account' }
+const LAST: Option = { long: 'last-name', value: 'NAME', summary: 'For a new account' }
+const PASSWORD = 'You are asked for the password; without a terminal, it is read from stdin.'
 
 /** Takes what the links of mails lead to, by their address or by the token at its end. */
 export const invitation: Command = {
@@ -14,10 +14,10 @@ export const invitation: Command = {
   summary: 'Join a boundary by the link of an invitation',
   positionals: [{ name: 'accept', offers: ['accept'] }, { name: 'LINK' }],
   options: [FIRST, LAST],
-  details: `Without an account, this makes one: sign in with it, and accept again. ${PASSWORD}`,
+  details: `Without an account, this creates one: sign in with it, and accept again. ${PASSWORD}`,
   async run(input, context) {
     const [action, link = ''] = input.positionals
-    if (action !== 'accept') throw usage('`freehold invitation accept LINK` is what there is.')
+    if (action !== 'accept') throw usage('Use `freehold invitation accept LINK`.')
     const token = tokenOf(link)
     const path = `/invitations/${encodeURIComponent(token)}`
     const found = await ask<{ email: string; boundary: string; requiresPassword: boolean }>(context, 'GET', path)
@@ -28,7 +28,9 @@ export const invitation: Command = {
       }
       const password = await context.terminal.readPassword(`New password of ${found.email}: `)
       await ask(context, 'POST', `${path}/set-password`, { password, firstName, lastName })
-      context.terminal.err('The account was made. Sign in with `freehold login`, then accept the invitation again.\n')
+      context.terminal.err(
+        'The account was created. Sign in with `freehold login`, then accept the invitation again.\n',
+      )
       return
     }
     const { client } = await openSession(context)
@@ -45,7 +47,7 @@ export const password: Command = {
     { name: 'change|reset', offers: ['change', 'reset'] },
     { name: 'EMAIL|LINK', isOptional: true },
   ],
-  details: `\`reset EMAIL\` asks for a link, \`reset LINK\` uses it; \`change\` wants a sign-in of the last five minutes. ${PASSWORD}`,
+  details: `\`reset EMAIL\` asks for a link, \`reset LINK\` uses it; \`change\` needs a sign-in within the last five minutes. ${PASSWORD}`,
   async run({ positionals: [action, target = ''] }, context) {
     if (action === 'change') {
       const { client } = await openSession(context)
@@ -54,7 +56,7 @@ export const password: Command = {
       context.terminal.err('The password was changed. Your other logins have ended.\n')
       return
     }
-    if (action !== 'reset') throw usage('`freehold password change`, `reset EMAIL` and `reset LINK` are what there is.')
+    if (action !== 'reset') throw usage('Use `freehold password change`, `reset EMAIL` or `reset LINK`.')
     if (/^[^/\s]+@[^/\s]+$/.test(target)) {
       await ask(context, 'POST', '/identity/password-reset', { email: target })
       context.terminal.err(`If ${target} has an account, a link is on its way: \`freehold password reset LINK\`.\n`)
@@ -73,12 +75,12 @@ function nextStep(scope: string): string {
   const [, boundaryId, group] = /^\/boundaries\/([^/]+)(?:\/resourcegroups\/([^/]+))?/.exec(scope) ?? []
   if (boundaryId === undefined) return ''
   const words = ['freehold use -b', boundaryId, ...(group === undefined ? [] : ['-g', group])]
-  return `Make it the place that commands mean: \`${words.join(' ')}\`.\n`
+  return `Make it the default of commands: \`${words.join(' ')}\`.\n`
 }
 
 function tokenOf(link: string): string {
   const last = (URL.parse(link)?.pathname ?? link).split('/').at(-1) ?? ''
-  if (last === '') throw usage('LINK is the address in the mail, or the token at its end.')
+  if (last === '') throw usage('LINK must be the address in the mail, or the token at its end.')
   return decodeURIComponent(last)
 }
 

@@ -13,10 +13,10 @@ import { KIND } from '../requests.ts'
 
 export const kinds: Command = {
   name: 'kinds',
-  summary: 'List the kinds, where each is, and what can be done with it; of one, also the fields that create it',
+  summary: 'List the kinds, where each is, and what can be done with it; for one kind, also the fields that create it',
   positionals: [{ ...KIND, isOptional: true }],
   details:
-    'KIND, or a name of ALSO, stands for KIND of other commands. IN is what it stands in: a group (-g), a boundary (-b), the\nplatform, or a thing that --param names.',
+    'KIND, or a name under ALSO, is the KIND of other commands. IN is what contains it: a group (-g), a boundary (-b), the\nplatform, or a resource that --param names.',
   async run({ positionals: [word] }, { collections, terminal }) {
     const found = word === undefined ? undefined : findCollection(word, collections)
     const rows = (found === undefined ? collections : [found]).flatMap(placesOf).map(rowOf)

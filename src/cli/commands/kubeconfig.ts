@@ -22,12 +22,12 @@ export const kubeconfig: Command = {
     ...PLACE_OPTIONS,
   ],
   details:
-    'Its namespace is that of the group, or of the boundary. It holds no secret: kubectl runs `freehold token` when it\nneeds a token. It is of the platform that is set up now, and gets no token for another one.',
+    'Its namespace is that of the group, or of the boundary. It contains no secret: kubectl runs `freehold token` when it\nneeds a token. It is for the platform that is set up now, and gets no token for another one.',
   async run(input, { places, program, terminal }) {
     const settings = await readSettings(places.settings)
     const { facadeUrl, kubernetes } = settings
     if (kubernetes === undefined) {
-      throw localTrouble('The API server is not known: say it with `freehold setup --kubernetes-url URL`.')
+      throw localTrouble('The API server is not known: set it with `freehold setup --kubernetes-url URL`.')
     }
     const { boundary, group } = placeOf(input, settings)
     const made = kubeconfigFor({ facadeUrl, kubernetes, program, namespace: namespaceOf(boundary, group) })
@@ -40,7 +40,7 @@ export const kubeconfig: Command = {
     const path = resolve(file)
     const before = await readIfThere(path)
     if (before !== undefined && !isOurs(contentOf(before))) {
-      throw localTrouble(`${path} holds something else: name another file, and both in KUBECONFIG.`)
+      throw localTrouble(`${path} contains something else: write another file, and name both in KUBECONFIG.`)
     }
     await writePrivate(path, text)
     terminal.err(`Use it with \`export KUBECONFIG=${path}\`.\n`)

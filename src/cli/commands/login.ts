@@ -11,7 +11,7 @@ import { loginStore } from '../storedLogin.ts'
 export const login: Command = {
   name: 'login',
   summary: 'Sign in as a person',
-  options: [{ long: 'device', summary: 'With a browser on another machine; the default if there is none here' }],
+  options: [{ long: 'device', summary: 'Use a browser on another machine; the default if there is none here' }],
   async run(input, { places, terminal, now, signal }) {
     const settings = await readSettings(places.settings)
     const provider = { settings, fetch: await fetchOf(settings), now }
@@ -37,7 +37,7 @@ export const logout: Command = {
       try {
         return await store.read()
       } catch (error) {
-        terminal.err(`${messageOf(error)}\nIt is deleted here and was not revoked.\n`)
+        terminal.err(`${messageOf(error)}\nIt was deleted here but not revoked.\n`)
         return undefined
       } finally {
         await store.remove()
@@ -67,7 +67,10 @@ export const token: Command = {
   name: 'token',
   summary: 'Print a valid access token',
   options: [
-    { long: 'exec-credential', summary: 'As kubectl asks for it (client.authentication.k8s.io/v1 ExecCredential)' },
+    {
+      long: 'exec-credential',
+      summary: 'In the form that kubectl needs (client.authentication.k8s.io/v1 ExecCredential)',
+    },
     { long: 'platform', value: 'URL', summary: 'Only if that platform is set up; kubeconfigs name theirs' },
   ],
   details: 'Keep it secret: whoever has it can act as you until it expires.',

@@ -9,7 +9,7 @@ import { PLACE_OPTIONS } from '../session.ts'
 
 export const namespaces: Command = {
   name: 'namespaces',
-  summary: 'Print the namespaces of boundaries and groups, for a tree in Git that is applied at once',
+  summary: 'Print the namespaces of boundaries and groups, for a Git tree that is applied at once',
   options: [
     {
       long: 'file',
@@ -21,14 +21,14 @@ export const namespaces: Command = {
     ...PLACE_OPTIONS,
   ],
   details:
-    'Without --file those of --boundary, and of --group in it. Nothing is asked of the platform: the names follow from\nthe id of the boundary and the name of the group. Whoever applies them is an administrator of the cluster.',
+    'Without --file: those of --boundary, and of --group in it. The platform is not asked: the names follow from\nthe id of the boundary and the name of the group. Whoever applies them is an administrator of the cluster.',
   async run(input, { terminal }) {
     const files = input.all('file')
     const [boundary, group] = [input.text('boundary'), input.text('group')]
     const found: Reservation[] = []
     if (boundary !== undefined) found.push(...reservationsAt(boundary, group))
     for await (const manifest of manifestsIn(files, terminal)) found.push(...reservationsOf([manifest]))
-    if (found.length === 0) throw usage('Name manifests that hold a boundary or a group (--file), or a --boundary.')
+    if (found.length === 0) throw usage('Name manifests with a boundary or a group (--file), or a --boundary.')
     const byName = new Map(found.map((each) => [each.name, each]))
     terminal.out([...byName.values()].map((each) => dump(reservedNamespaceObject(each))).join('---\n'))
   },

@@ -192,7 +192,7 @@ describe('things from the command line', () => {
 
   it('are created with a name of which the help says what it must be', async () => {
     for (const [word, least, more] of [
-      ['osa', 3, '; nobody else on the platform may have it'],
+      ['osa', 3, '; it must be unique on the platform'],
       ['vc', 1, ''],
       ['resourcegroup', 1, ''],
     ] as const) {

@@ -19,8 +19,8 @@ const DATA: Option = { long: 'data', short: 'd', value: 'JSON', summary: 'The bo
 const LIST_OPTIONS: readonly Option[] = [
   ...MORE,
   { long: 'all-groups', short: 'A', summary: 'Across the groups of the boundary, whatever the default group is' },
-  { long: 'filter', short: 'f', value: 'FIELD:OP:VALUE', many: true, summary: 'Only those; several must all hold' },
-  { long: 'search', value: 'TEXT', summary: 'Only those that hold the text' },
+  { long: 'filter', short: 'f', value: 'FIELD:OP:VALUE', many: true, summary: 'Filter; several must all match' },
+  { long: 'search', value: 'TEXT', summary: 'Only those that contain the text' },
   { long: 'sort', value: 'FIELD', summary: 'Prefix with - to reverse: --sort=-name' },
   { long: 'limit', value: 'N', summary: 'At most N items' },
   OUTPUT,
@@ -51,7 +51,7 @@ const isForPeople = (input: Input, { terminal }: Context) =>
 function limitOf(input: Input): number {
   const text = input.text('limit')
   if (text === undefined) return Number.POSITIVE_INFINITY
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw usage(`--limit is a number from 1, not "${text}".`)
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw usage(`--limit must be a number from 1, not "${text}".`)
   return Number(text)
 }
 
@@ -87,7 +87,7 @@ export const create: Command = {
   summary: 'Create something',
   positionals: [KIND, NAME],
   options: [...MORE, DATA, ...WAITING, OUTPUT],
-  details: `${PLACES}\n\`freehold create KIND --help\` names the fields of --data.\nNAME is left out where the platform gives it: freehold create boundary -d '{"displayName":"Acme"}'\nA secret of a vault: freehold create secret PaymentToken --param resourceName=acme-shop -d '{"value":"..."}'`,
+  details: `${PLACES}\n\`freehold create KIND --help\` names the fields of --data.\nLeave NAME out where the platform chooses it: freehold create boundary -d '{"displayName":"Acme"}'\nA secret of a vault: freehold create secret PaymentToken --param resourceName=acme-shop -d '{"value":"..."}'`,
   async helpFor({ positionals: [word], command }, { collections }) {
     if (word === undefined) return undefined
     const collection = findCollection(word, collections)
@@ -117,12 +117,15 @@ export const remove: Command = {
   options: [
     ...MORE,
     { long: 'keep-data', summary: 'Keep the volumes, if the kind supports it' },
-    { long: 'kept-data', summary: 'Delete the volumes that an earlier deletion kept: of what is not there any more' },
-    { ...DATA, summary: 'With --kept-data: the body of a resource that takes the volumes, where {} is none' },
-    { long: 'yes', short: 'y', summary: 'Do not ask, whatever else goes with it or needs it' },
+    {
+      long: 'kept-data',
+      summary: 'Delete the volumes that an earlier deletion kept, of a resource that no longer exists',
+    },
+    { ...DATA, summary: 'With --kept-data: the body of a resource that takes the volumes, if {} is not enough' },
+    { long: 'yes', short: 'y', summary: 'Do not ask, whatever else is deleted with it or needs it' },
     ...WAITING,
   ],
-  details: `${PLACES}\nA boundary is a tenant, a vault may hold secrets, and other things may refer to what goes: these deletions are asked for\nonce more, and need --yes where nobody can be asked.`,
+  details: `${PLACES}\nA boundary is a tenant, a vault may hold secrets, and other resources may refer to what is deleted: confirm these\ndeletions, or add --yes where there is no terminal.`,
   async run(input, context) {
     const prepared = await prepare('delete', input, context)
     // Only where it is needed: some of what is deleted cannot be read.
@@ -149,7 +152,7 @@ async function takeBackKept(
   input: Input,
   context: Context,
 ): Promise<void> {
-  if (input.has('keep-data')) throw usage('--keep-data and --kept-data say opposite things.')
+  if (input.has('keep-data')) throw usage('--keep-data and --kept-data cannot be combined.')
   const name = input.positionals[1] ?? ''
   const create = creationOf(prepared, name)
   const body = await dataOf(input.text('data') ?? '{}', context.terminal)
@@ -160,7 +163,7 @@ async function takeBackKept(
 async function confirm(prepared: Prepared, reading: () => Prepared, context: Context): Promise<void> {
   const { ask } = context.terminal
   if (prepared.target.route.nameParameter === 'boundaryId') {
-    if (ask === undefined) throw usage('Deleting a boundary needs --yes where nobody can be asked.')
+    if (ask === undefined) throw usage('Deleting a boundary without a terminal needs --yes.')
     const { displayName = '', id = '' } = ((await send(reading())) ?? {}) as { displayName?: string; id?: string }
     const tenant = displayName === '' ? id : displayName
     return askFor(tenant, `This deletes the tenant "${printable(tenant)}".`, ask)
@@ -170,7 +173,7 @@ async function confirm(prepared: Prepared, reading: () => Prepared, context: Con
   const name = prepared.target.values[prepared.target.route.nameParameter ?? ''] ?? ''
   const title = `${prepared.collection.singular} "${name}"`
   const said = printable(losses.join(' '))
-  if (ask === undefined) throw usage(`Deleting ${title} needs --yes where nobody can be asked. ${said}`)
+  if (ask === undefined) throw usage(`Deleting ${title} without a terminal needs --yes. ${said}`)
   await askFor(name, `This deletes ${title}. ${said}`, ask)
 }
 
@@ -186,6 +189,6 @@ async function lossesOf(prepared: Prepared, reading: () => Prepared, { collectio
 }
 
 async function askFor(wanted: string, said: string, ask: NonNullable<Context['terminal']['ask']>): Promise<void> {
-  const answer = await ask(`${said} Type its name to go on: `)
+  const answer = await ask(`${said} Type its name to continue: `)
   if (answer.trim() !== wanted) throw new CommandFailure(EXIT.usage, 'Nothing was deleted.')
 }

@@ -24,20 +24,20 @@ export const setup: Command = {
     { long: 'issuer', value: 'URL', summary: 'The full issuer URL, instead of the next two' },
     { long: 'identity-url', value: 'URL', summary: 'Address of the identity provider' },
     { long: 'realm', value: 'NAME', summary: 'Its realm' },
-    { long: 'client-id', value: 'ID', summary: `The public client for logins; ${DEFAULT_CLIENT_ID} if absent` },
+    { long: 'client-id', value: 'ID', summary: `The public client for logins; default ${DEFAULT_CLIENT_ID}` },
     { long: 'certificate-authority', value: 'FILE', summary: "PEM file of the servers' CA" },
     { long: 'boundary', short: 'b', value: 'ID', summary: 'Default boundary' },
     { long: 'group', short: 'g', value: 'NAME', summary: 'Default resource group' },
     { long: 'kubernetes-url', value: 'URL', summary: 'Address of the API server, for `freehold kubeconfig`' },
-    { long: 'kubernetes-authority', value: 'FILE', summary: 'PEM of its authority' },
+    { long: 'kubernetes-authority', value: 'FILE', summary: 'PEM file of its CA' },
     {
       long: 'dev',
       value: 'FILE',
       whenAlone: DEV_FILE,
-      summary: `Take all of it from the dev.json of a running \`npm run up\` (${DEV_FILE}), and sign in as its first Owner`,
+      summary: `Take all settings from the dev.json of a running \`npm run up\` (${DEV_FILE}), and sign in as its first Owner`,
     },
   ],
-  details: 'What is not named stays as it was set up before. Defaults and the API server are kept for each platform.',
+  details: 'What you do not name stays as it was. Defaults and the API server are kept for each platform.',
   async run(input, context) {
     const path = context.places.settings
     const before = await findSettings(path)
@@ -128,6 +128,6 @@ async function signInFromDevFile(path: string, settings: Settings, { places, now
   terminal.err(
     signedIn
       ? 'Signed in as its first Owner; `freehold login` signs in as a person.\n'
-      : 'Your login there stays; `freehold logout` and this again sign in as its first Owner.\n',
+      : 'Your login there stays; to sign in as its first Owner, run `freehold logout` and then this again.\n',
   )
 }

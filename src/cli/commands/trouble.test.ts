@@ -86,6 +86,6 @@ describe('what cannot start', () => {
     record = { name: 'web', sourceKind: 'Upload', status: 'Failed', statusMessage: QUOTA }
     deployments = [{ id: 'd-1', phase: 'Deploying', lastMessage: 'It is rolled out.' }]
     expect(await commands.freehold('deploy', folder, '--timeout', '1s', ...HERE), commands.said).to.equal(7)
-    expect(commands.said).to.include('Sending 1 file, ').and.to.include(`it goes on without you.\nFailed: ${QUOTA}`)
+    expect(commands.said).to.include('Sending 1 file, ').and.to.include(`it continues without you.\nFailed: ${QUOTA}`)
   })
 })

@@ -11,11 +11,11 @@ export const use: Command = {
   name: 'use',
   summary: 'Set the default boundary and resource group',
   options: [
-    { long: 'boundary', short: 'b', value: 'ID', summary: 'Default boundary; an empty text takes both defaults away' },
-    { long: 'group', short: 'g', value: 'NAME', summary: 'Default resource group; an empty text takes it away' },
+    { long: 'boundary', short: 'b', value: 'ID', summary: 'Default boundary; an empty text clears both defaults' },
+    { long: 'group', short: 'g', value: 'NAME', summary: 'Default resource group; an empty text clears it' },
   ],
   details:
-    'Both have to exist: they are looked up before they are kept. A group that you may not see is kept as you say it.',
+    'Both must exist: they are looked up before they are stored. A group that you may not see is stored unchecked.',
   async run(input, context) {
     const { places, terminal } = context
     const { boundary, group, ...settings } = await readSettings(places.settings)
@@ -59,7 +59,7 @@ async function lookUp(client: Client, boundary: string, group: string): Promise<
     }),
   )
   if (isThere && !isHidden) return undefined
-  if (isThere) return `You may not see whether there is a resource group "${group}": it is kept as you said it.`
+  if (isThere) return `You may not see whether there is a resource group "${group}": it is stored unchecked.`
   const create = `; \`freehold create resourcegroup ${group} --boundary ${boundary}\` creates it.`
   const hint = suggestion(group, names) || existing(names, create)
   throw usage(`There is no resource group "${group}" in boundary ${boundary}${hint}`)

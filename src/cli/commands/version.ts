@@ -16,7 +16,7 @@ export const version: Command = {
   name: 'version',
   summary: 'Show the version of this client, and of the platform that it is set up for',
   options: [OUTPUT],
-  details: 'Without `freehold setup`, and where the platform does not answer, `platform` is null.',
+  details: 'Without `freehold setup`, or if the platform does not answer, `platform` is null.',
   async run(input, context) {
     const settings = await findSettings(context.places.settings)
     const platform = settings === undefined ? null : await versionOf(settings, context.signal)

@@ -13,11 +13,11 @@ import { checkStatus, DELETED, nameIn, TIMEOUTS, WAITING, waitFor } from '../wai
 
 export const wait: Command = {
   name: 'wait',
-  summary: 'Wait until something has come to rest, or is gone',
+  summary: 'Wait until a resource has settled, or is gone',
   positionals: ONE,
   options: [
     ...WHERE,
-    { long: 'for', value: 'STATUS', summary: 'A status such as Stopped, or "deleted"; any rest where absent' },
+    { long: 'for', value: 'STATUS', summary: 'A status such as Stopped, or "deleted"; default: any settled one' },
     ...TIMEOUTS,
     OUTPUT,
   ],
@@ -40,7 +40,7 @@ export const scale: Command = {
   details: `${PLACES}\nfreehold scale vectorcluster products 4 --wait`,
   async run(input, context) {
     const replicas = input.positionals[2] ?? ''
-    if (!/^\d{1,4}$/.test(replicas)) throw usage(`REPLICAS is a whole number from 0 to 9999, not "${replicas}".`)
+    if (!/^\d{1,4}$/.test(replicas)) throw usage(`REPLICAS must be a whole number from 0 to 9999, not "${replicas}".`)
     const prepared = await prepare('get', withoutLast(input), context)
     const route = routesBelow(prepared.target, 'POST').find(({ words }) => words === 'scale')
     const answer =
@@ -82,7 +82,7 @@ const END_OF: Readonly<Record<string, string | undefined>> = { start: 'Running',
 /** `start`, `stop` and `restart`: the same for every kind that has them. */
 export const powers: readonly Command[] = ['start', 'stop', 'restart'].map((action) => ({
   name: action,
-  summary: `${action.slice(0, 1).toUpperCase()}${action.slice(1)} something that runs`,
+  summary: `${action.slice(0, 1).toUpperCase()}${action.slice(1)} a resource`,
   positionals: ONE,
   options: [...WHERE, ...WAITING],
   details: PLACES,

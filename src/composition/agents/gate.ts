@@ -11,6 +11,7 @@ import {
   JOIN_PATH,
   type JoinAnswer,
   RENEW_PATH,
+  whyRefused,
   withoutUsed,
 } from '../../contracts/clusters.ts'
 import { type Clock, timestamp } from '../../core/clock.ts'
@@ -34,7 +35,7 @@ import { type CertificatePair, issueCertificate, signRequest } from '../certific
 import { relayToCopy } from './copies.ts'
 import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
 import { ACTIVATOR_NAME, PEER_NAME } from './peers.ts'
-import { AgentPresence } from './presence.ts'
+import { AgentPresence, judged } from './presence.ts'
 
 /** In whose name the record of a cluster is changed when an agent joins. */
 const AGENTS: Caller = {
@@ -259,15 +260,21 @@ class AgentGate {
     }
   }
 
+  /** @throws Refusal also if it was revoked while its request was on the way, which it may send as slowly as it likes */
   async #renew(request: IncomingMessage): Promise<JoinAnswer> {
-    const { clock, authority } = this.#options
+    const { clock, authority, records } = this.#options
     const identity = identityOf(request.socket as TLSSocket)
-    const why =
-      identity === undefined ? 'Show the certificate that is to be renewed.' : this.#presence.whyRefused(identity)
-    if (identity === undefined || why !== undefined) throw new Refusal(403, why ?? '')
+    if (identity === undefined) throw new Refusal(403, 'Show the certificate that is to be renewed.')
+    refuseFor(this.#presence.whyRefused(identity))
     const { request: certificateRequest } = await readJoinRequest(request)
-    const certificate = await this.#sign(certificateRequest, { ...identity, issuedAt: clock.now() })
-    return { clusterId: identity.clusterId, certificate, authority: authority.certPem }
+    const { clusterId } = identity
+    // Before the look: whatever revokes it later has a later time than its certificate.
+    const at = clock.now()
+    const cluster = await records.get(PlatformCluster, { name: clusterId }, { fresh: true })
+    refuseFor(whyRefused(identity, cluster && judged(cluster)))
+    const issuedAt = issueTime(at, cluster?.spec.revokedAt)
+    const certificate = await this.#sign(certificateRequest, { ...identity, issuedAt })
+    return { clusterId, certificate, authority: authority.certPem }
   }
 
   async #sign(request: string, { clusterId, incarnation, issuedAt }: AgentIdentity): Promise<string> {
@@ -288,6 +295,10 @@ class AgentGate {
       { subresource: 'status' },
     )
   }
+}
+
+function refuseFor(why: string | undefined): void {
+  if (why !== undefined) throw new Refusal(403, why)
 }
 
 /** Certificates know whole seconds: one of the second of a revocation would count as older. */

@@ -7,7 +7,7 @@ import { settle } from '../../../test/make/clock.ts'
 import { until } from '../../../test/make/until.ts'
 import { ControllerBench } from '../../../test/worlds/controllers.ts'
 import type { Records } from '../../api/records/records.ts'
-import { GREETING_PATH, HUB_SERVER_NAME, JOIN_PATH } from '../../contracts/clusters.ts'
+import { GREETING_PATH, HUB_SERVER_NAME, JOIN_PATH, RENEW_PATH } from '../../contracts/clusters.ts'
 import { clusterController } from '../../controllers/clusters.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { silentLog } from '../../core/log.ts'
@@ -15,7 +15,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { dial } from '../../kube/tunnel/agentEnd.ts'
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
-import { type CertificatePair, createAuthority, issueCertificate } from '../certificates.ts'
+import { type CertificatePair, createAuthority, issueCertificate, requestCertificate } from '../certificates.ts'
 import { type Gate, openGate } from './gate.ts'
 
 const AGENTS = 100
@@ -29,7 +29,10 @@ describe('agents that are connected', () => {
   const tunnels = new Tunnels()
   const lookups: string[] = []
   const records = {
-    get: async (_: unknown, { name }: { name: string }) => void lookups.push(name),
+    get: async (_: unknown, { name }: { name: string }) => {
+      lookups.push(name)
+      return bench.find(PlatformCluster.resource, name)
+    },
   } as unknown as Records
   let authority: CertificatePair
   let bench: ControllerBench
@@ -75,13 +78,16 @@ describe('agents that are connected', () => {
     })
   }
 
+  async function credentialsOf(clusterId: string) {
+    const request = { commonName: clusterId, organizations: [INCARNATION], purpose: 'client', days: 1 } as const
+    const { certPem: cert, keyPem: key } = await issueCertificate(authority, request, new Date())
+    return { cert, key, ca: authority.certPem, servername: HUB_SERVER_NAME }
+  }
+
   /** Answers the one question that is asked of every agent. */
   async function play(clusterId: string, version = '1.2.3'): Promise<TLSSocket> {
     const now = new Date()
-    const request = { commonName: clusterId, organizations: [INCARNATION], purpose: 'client', days: 1 } as const
-    const { certPem: cert, keyPem: key } = await issueCertificate(authority, request, now)
-    const credentials = { cert, key, ca: authority.certPem, servername: HUB_SERVER_NAME }
-    const socket = await dial({ host: '127.0.0.1', port: gate.port }, credentials)
+    const socket = await dial({ host: '127.0.0.1', port: gate.port }, await credentialsOf(clusterId))
     performServerHandshake(socket)
       .on('error', () => {})
       .on('stream', (stream, { ':path': path }) => {
@@ -139,6 +145,31 @@ describe('agents that are connected', () => {
     await play(idOf(10), `9.9\u001b[2J\n${'x'.repeat(10_000)}`)
     await until('it is written', async () => (await found(idOf(10))).agent?.version?.startsWith('9.9'))
     expect((await found(idOf(10))).agent?.version).to.match(/^[ -~]{1,64}$/)
+  })
+
+  it('get a new certificate, unless they are revoked while they still ask for it', async () => {
+    const body = JSON.stringify({ request: (await requestCertificate('agent')).requestPem })
+    const ask = async (clusterId: string, meanwhile: () => Promise<void>) => {
+      const options = { host: '127.0.0.1', port: gate.port, path: RENEW_PATH, method: 'POST', agent: false }
+      const headers = { expect: '100-continue', 'content-length': body.length }
+      const request = requestHttps({ ...options, headers, ...(await credentialsOf(clusterId)) })
+      const answered = once(request, 'response')
+      request.flushHeaders()
+      // The gate has read who asks, and waits for what.
+      await once(request, 'continue')
+      await meanwhile()
+      request.end(body)
+      const [answer] = await answered
+      answer.resume()
+      return answer.statusCode as number
+    }
+    expect(await ask(idOf(11), async () => {})).to.equal(200)
+    const revoke = async () => {
+      const spec = { revokedAt: new Date(bench.clock.now()).toISOString() }
+      await bench.client.mergePatch(PlatformCluster.resource, { name: idOf(11) }, { spec })
+      await bench.clock.advance(2_000)
+    }
+    expect(await ask(idOf(11), revoke), 'it would count as issued after the revocation').to.equal(403)
   })
 
   it('are turned away when their certificate ends', async () => {

@@ -175,7 +175,8 @@ export class AgentPresence {
   }
 }
 
-const judged = ({ metadata, spec }: Stored) => ({
+/** What of its record says whether the agent of a cluster may come in. */
+export const judged = ({ metadata, spec }: Pick<PlatformCluster, 'metadata' | 'spec'>) => ({
   spec,
   incarnation: metadata.annotations?.[INCARNATION_ANNOTATION],
   isBeingDeleted: metadata.deletionTimestamp !== undefined,

@@ -53,7 +53,7 @@ export function* readingDocument(content: string): Sliced<TemplateDocument> {
   yield
   const documents = readable(() => constructFromEvents(events, { source: content, maxAliases: ALIASES_MAX }))
   yield
-  if (documents.length !== 1) throw new DocumentError(`must hold one document; it holds ${documents.length}`)
+  if (documents.length !== 1) throw new DocumentError(`must contain one document; it contains ${documents.length}`)
   const value = expanded(documents[0])
   yield
   const root = placesOf(events, content)
@@ -91,7 +91,7 @@ function readable<Result>(read: () => Result): Result {
 /** Where the parser speaks of its own settings and types. */
 const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/maxDepth/, `is nested deeper than ${DEPTH_MAX} levels`],
-  [/complex keys/, 'has a list or a map as a name'],
+  [/complex keys/, 'has a list or a map as a key'],
 ]
 
 const isNode = ({ type }: Event) => type !== EVENT_ID.DOCUMENT && type !== EVENT_ID.POP
@@ -134,7 +134,7 @@ function expanded(root: unknown): unknown {
 function plain(value: unknown): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
-  throw new DocumentError('holds a value that JSON has none for')
+  throw new DocumentError('contains a value that JSON cannot express')
 }
 
 /** Where a value begins, and those in it by name or index. Pointers as keys would be as long as all names above. */

@@ -152,7 +152,7 @@ export function readCondition(text: string): Condition {
     if (token === undefined) throw new ExpressionError('ends where a value is expected')
     if ('value' in token) return { kind: 'value', value: token.value }
     if (token.operator === '!') return { kind: 'not', of: unary(depth + 1) }
-    if (token.operator !== '(') throw new ExpressionError(`"${token.operator}" stands where a value is expected`)
+    if (token.operator !== '(') throw new ExpressionError(`"${token.operator}" appears where a value is expected`)
     const inner = either(depth + 1)
     if (operator() !== ')') throw new ExpressionError('a parenthesis is not closed')
     at += 1

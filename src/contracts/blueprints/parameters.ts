@@ -75,7 +75,7 @@ function readString({ pattern, minLength = 0, maxLength = VALUE_MAX }: Blueprint
   if (given.length > MATCHED_MAX) return { refusal: `must have at most ${MATCHED_MAX} characters` }
   return wholePattern(pattern).test(given)
     ? { value: given }
-    : { refusal: 'is not in the form that the template asks for' }
+    : { refusal: 'does not have the form that the template requires' }
 }
 
 export type ParameterValues = {
@@ -103,7 +103,7 @@ export function readParameters(
     if (!known.has(name))
       errors.push({
         field: `parameters.${name.slice(0, 64)}`,
-        message: `is no parameter of this blueprint${suggestion(name, known)}`,
+        message: `is not a parameter of this blueprint${suggestion(name, known)}`,
       })
   for (const parameter of parameters) {
     const { name, type, length = GENERATED_LENGTH } = parameter

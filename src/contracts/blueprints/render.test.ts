@@ -60,7 +60,7 @@ describe('a template with values', () => {
     const outputs = [{ name: 'host', component: 'db', output: 'host' }]
     const { components, refusals, outputs: told } = rendered([skipped, web], { size: 'small' }, outputs)
     expect(components.map(({ isSkipped }) => isSkipped)).to.deep.equal([true])
-    expect(refusals).to.deep.equal([{ component: 'web', message: 'refers to "db", which is not made' }])
+    expect(refusals).to.deep.equal([{ component: 'web', message: 'refers to "db", which is not created' }])
     expect(told).to.deep.equal([])
   })
 

@@ -156,7 +156,7 @@ class Renderer {
 
   #madeOf(name: string): RenderedComponent {
     const made = this.#made.get(name)
-    if (made === undefined || made.isSkipped) throw new ExpressionError(`refers to "${name}", which is not made`)
+    if (made === undefined || made.isSkipped) throw new ExpressionError(`refers to "${name}", which is not created`)
     return made
   }
 

@@ -24,7 +24,7 @@ export function slugRefusal(slug: string): string | undefined {
   if (!new RegExp(RESOURCE_NAME_PATTERN).test(slug))
     return 'must have 1 to 52 lower-case letters, digits and hyphens and begin and end with a letter or digit'
   if (UUID_LIKE.test(slug)) return 'must not be a uuid'
-  return RESERVED_SLUGS.includes(slug) ? 'is reserved: a route of the interface stands in its place' : undefined
+  return RESERVED_SLUGS.includes(slug) ? 'is reserved for a route of the interface' : undefined
 }
 
 const Slug = z.string().superRefine((slug, context) => {

@@ -46,7 +46,7 @@ describe('the document of a template', () => {
   for (const [why, content, said] of [
     ['nests very deeply', '['.repeat(500), 'is nested deeper than 40 levels'],
     ['nests a level too deep', `${'['.repeat(41)}1${']'.repeat(41)}`, 'is nested deeper than 40 levels'],
-    ['has a list as a name', '? [a]\n: 1', 'has a list or a map as a name'],
+    ['has a list as a name', '? [a]\n: 1', 'has a list or a map as a key'],
   ] as const)
     it(`says what is wrong if it ${why}`, () =>
       expect(() => readDocument(content))

@@ -226,7 +226,7 @@ class Checker {
       this.#add(
         'UnknownCollection',
         `${path}/collection`,
-        `"${collection}" is no collection that a blueprint can make things of${this.#meant(collection, this.#catalogue.keys())}`,
+        `"${collection}" is not a collection that a blueprint can create resources of${this.#meant(collection, this.#catalogue.keys())}`,
       )
     this.#checkText(resourceName, `${path}/resourceName`, { isEarly: true })
     for (const [index, other] of dependsOn.entries())
@@ -289,7 +289,7 @@ class Checker {
     if (reference.root !== 'components') return
     const { component, field } = reference
     if (isEarly === true)
-      this.#add('BadExpression', path, 'must be known before anything is made: it cannot name a component')
+      this.#add('BadExpression', path, 'must be known before anything is created: it cannot name a component')
     else if (this.#isComponent(component, path)) {
       const { collection = '' } = this.#components.get(component) ?? {}
       const fields = this.#catalogue.get(collection)?.fields
@@ -297,7 +297,7 @@ class Checker {
         this.#add(
           'BadExpression',
           path,
-          `"${field}" is no plain field of ${collection}${this.#meant(field, fields) || SECRETS}`,
+          `"${field}" is not a plain field of ${collection}${this.#meant(field, fields) || SECRETS}`,
         )
     }
   }
@@ -338,5 +338,4 @@ class Checker {
 type TextPlace = { isEarly?: boolean; isPlain?: boolean; mayBeSecret?: boolean }
 
 const SECRETS = '; secrets are given by output'
-const SECRET_PLACES =
-  'is a secret: give it to the value of a component of secrets, and let what needs it refer to that secret'
+const SECRET_PLACES = 'is a secret: make it the value of a component of secrets, and refer to that secret'

@@ -50,7 +50,7 @@ export class ArchiveJudge {
     const kind = kindOf(type, shown)
     this.#entries = this.#counted(this.#entries)
     if (segments.length === 0) {
-      if (kind !== 'folder') throw new ArchiveRefused(`${shown} is no name of a file.`)
+      if (kind !== 'folder') throw new ArchiveRefused(`${shown} is not a file name.`)
       return { kind: 'none', path: '' }
     }
     this.#measure(kind, size, shown)
@@ -61,7 +61,7 @@ export class ArchiveJudge {
 
   #counted(before: number): number {
     if (before < this.#limits.files) return before + 1
-    throw new ArchiveRefused(`It holds more than ${this.#limits.files} files and folders.`)
+    throw new ArchiveRefused(`It contains more than ${this.#limits.files} files and folders.`)
   }
 
   #measure(kind: Admitted['kind'], size: number, shown: string): void {
@@ -107,7 +107,7 @@ const key = (name: string) => name.normalize('NFC').toLowerCase()
 function segmentsOf(path: string, shown: string): string[] {
   if (path.length > LONGEST_PATH) throw new ArchiveRefused(`${shown} is a path longer than ${LONGEST_PATH} characters.`)
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) throw new ArchiveRefused(`${shown} is not a relative path.`)
-  if (/[\p{Cc}\\]/u.test(path)) throw new ArchiveRefused(`${shown} holds a control character or a backslash.`)
+  if (/[\p{Cc}\\]/u.test(path)) throw new ArchiveRefused(`${shown} contains a control character or a backslash.`)
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
   if (segments.includes('..')) throw new ArchiveRefused(`${shown} leads out of the archive.`)
   if (segments.some((segment) => Buffer.byteLength(segment) > LONGEST_NAME)) {

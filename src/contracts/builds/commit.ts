@@ -45,15 +45,15 @@ export class CommitJudge {
     this.#entries += 1
     this.#bytes += size === '-' ? 0 : Number(size)
     const { entries, bytes } = this.#limits
-    if (this.#entries > entries) throw refused(`The commit holds more than ${entries} files and folders.`)
+    if (this.#entries > entries) throw refused(`The commit contains more than ${entries} files and folders.`)
     if (this.#bytes > bytes) throw refused(`The files of the commit are longer than ${bytes} bytes.`)
     const segments = path.split('/')
     if (segments.some((segment) => ['', '.', '..'].includes(segment) || segment.toLowerCase() === '.git'))
-      throw refused(`The commit holds ${quotedPath(path)}, a path that leads out of it or is git's own.`)
+      throw refused(`The commit contains ${quotedPath(path)}, a path that leads out of it or belongs to git.`)
     this.#place(segments, type === 'tree')
     const isLong = Buffer.byteLength(path) > LONGEST_PATH || segments.length > DEEPEST
     if (isLong || segments.some((segment) => Buffer.byteLength(segment) > LONGEST_NAME))
-      throw refused(`The commit holds ${quotedPath(path)}, a path that is deeper or longer than one may be.`)
+      throw refused(`The commit contains ${quotedPath(path)}, a path that is too deep or too long.`)
   }
 
   /** A link and a folder of one name would lead what is written into the folder elsewhere. */
@@ -62,7 +62,7 @@ export class CommitJudge {
     const path = segments.join('/')
     while (this.#open.length > 1 && this.#open.at(-1)?.path !== above) this.#open.pop()
     const names = this.#open.at(-1)?.names
-    if (names?.has(name)) throw refused(`The commit holds ${quotedPath(path)} twice.`)
+    if (names?.has(name)) throw refused(`The commit contains ${quotedPath(path)} twice.`)
     names?.add(name)
     if (isTree) this.#open.push({ path, names: new Set() })
   }

@@ -71,6 +71,6 @@ function foundRuntime(files: SourceFiles): { runtime: Runtime; by: string } {
   }
   const known = RUNTIMES.flatMap(({ detects }) => detects).join(', ')
   throw nothingToBuild(
-    `Nothing tells what this is built with: there is none of ${known} in it, nor a Dockerfile. Check the folder, which rootPath of an app names.`,
+    `The runtime cannot be detected: the source has none of ${known}, and no Dockerfile. Check the folder, which rootPath of an app names.`,
   )
 }

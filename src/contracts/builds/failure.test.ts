@@ -5,7 +5,7 @@ describe('why a build failed, told from what was said', () => {
   const cases: [said: string, expected: string][] = [
     [
       'ERROR: failed to build: failed to solve: process "/bin/sh -c npm run \\"build\\"" did not complete successfully: exit code: 2',
-      'CommandFailed: The command "npm run \\"build\\"" ended with exit code 2: the log of the build says more.',
+      'CommandFailed: The command "npm run \\"build\\"" ended with exit code 2: see the log of the build.',
     ],
     [
       'process "/bin/sh -c x" did not complete successfully: exit code: 137',
@@ -26,7 +26,7 @@ describe('why a build failed, told from what was said', () => {
     ],
     [
       'failed to calculate checksum of ref abc::def: "/missing": not found',
-      'CommandFailed: The Dockerfile copies "/missing", which is not there.',
+      'CommandFailed: The Dockerfile copies "/missing", which does not exist.',
     ],
     [
       'failed to resolve source metadata for 10.0.0.1:5000/other/shop:1: 10.0.0.1:5000/other/shop:1: not found',
@@ -38,7 +38,7 @@ describe('why a build failed, told from what was said', () => {
     ['base name ($IMAGE) should not be blank', 'NothingToBuild: The Dockerfile begins with "$IMAGE"'],
     ['failed to parse stage name "a b": invalid reference', 'NothingToBuild: The Dockerfile begins with "a b"'],
     ['dockerfile line greater than max allowed size of 65535', 'NothingToBuild: The Dockerfile cannot be read: a line'],
-    ['circular dependency detected on stage: a', 'NothingToBuild: The stage "a" of the Dockerfile needs itself.'],
+    ['circular dependency detected on stage: a', 'NothingToBuild: The stage "a" of the Dockerfile depends on itself.'],
     ['cannot copy from stage "b", it needs to be defined', 'NothingToBuild: The Dockerfile takes from its stage "b"'],
     ['file with no instructions', 'NothingToBuild: The Dockerfile has nothing to build'],
     [
@@ -50,7 +50,7 @@ describe('why a build failed, told from what was said', () => {
       'NothingToBuild: The Dockerfile cannot be read: there are no mounts of the kind "host".',
     ],
     ['no SSH key "" forwarded from the client', 'CommandFailed: The Dockerfile asks for the SSH key "default"'],
-    ['anything else', 'CommandFailed: The build failed: its log says more.'],
+    ['anything else', 'CommandFailed: The build failed: see its log.'],
   ]
   for (const [said, expected] of cases) {
     it(expected, () => {
@@ -67,16 +67,16 @@ describe('why a build failed, told from what was said', () => {
 
 describe('why a repository was not fetched', () => {
   const cases: [said: string, expected: string][] = [
-    ["fatal: could not read Username for 'https://x': terminal prompts disabled", 'wants other credentials'],
-    ['fatal: Authentication failed for https://x', 'wants other credentials'],
-    ['git@x: Permission denied (publickey).', 'wants other credentials'],
-    ['Host key verification failed.', 'a key that is not among the known ones'],
+    ["fatal: could not read Username for 'https://x': terminal prompts disabled", 'refused the credentials'],
+    ['fatal: Authentication failed for https://x', 'refused the credentials'],
+    ['git@x: Permission denied (publickey).', 'refused the credentials'],
+    ['Host key verification failed.', 'is not one of the known ones'],
     ["fatal: couldn't find remote ref refs/heads/nope", 'no branch "refs/heads/nope"'],
-    ['fatal: remote error: upload-pack: not our ref 123', 'no such commit'],
-    ["fatal: repository 'https://x' not found", 'knows no such repository'],
+    ['fatal: remote error: upload-pack: not our ref 123', 'no longer has this commit'],
+    ["fatal: repository 'https://x' not found", 'does not have this repository'],
     ['fatal: unable to access: Could not resolve host: x', 'cannot be reached'],
     ["fatal: transport 'ext' not allowed", 'not by "ext"'],
-    ["error: invalid path '../a'", 'holds "../a", a path that leads out'],
+    ["error: invalid path '../a'", 'contains "../a", a path that leads out'],
     ['fatal: something else', 'could not be fetched'],
   ]
   for (const [said, expected] of cases) it(expected, () => expect(failureOfGit(said).message).to.include(expected))

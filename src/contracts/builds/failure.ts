@@ -6,16 +6,12 @@ type Told = [pattern: RegExp, failure: BuildFailure, message: (...found: string[
 
 /** What BuildKit says at the end of a build that failed, in the order in which it is believed. */
 const BUILD: readonly Told[] = [
-  [/no space left on device/i, 'OutOfDisk', () => 'The build wrote more than a build may.'],
-  [
-    /exit code: 137\b/,
-    'OutOfMemory',
-    () => 'A command of the build was killed: it took more memory than a build may have.',
-  ],
+  [/no space left on device/i, 'OutOfDisk', () => 'The build wrote more than allowed.'],
+  [/exit code: 137\b/, 'OutOfMemory', () => 'A command of the build was killed: it used more memory than allowed.'],
   [
     /process "(?:\/bin\/)?(?:sh -c )?((?:[^"\\]|\\.)*)" did not complete successfully: exit code: (\d+)/,
     'CommandFailed',
-    (command, code) => `The command "${shown(command)}" ended with exit code ${code}: the log of the build says more.`,
+    (command, code) => `The command "${shown(command)}" ended with exit code ${code}: see the log of the build.`,
   ],
   [
     /failed to read dockerfile: open ([^:\s]+): no such file/,
@@ -40,22 +36,22 @@ const BUILD: readonly Told[] = [
   [
     /base name \(([^)]*)\) should not be blank|failed to parse stage name "([^"]*)"/,
     'NothingToBuild',
-    (blank, wrong) => `The Dockerfile begins with "${shown(wrong ?? blank)}", which is no name of an image.`,
+    (blank, wrong) => `The Dockerfile begins with "${shown(wrong ?? blank)}", which is not an image name.`,
   ],
   [
     /cannot (?:copy|mount) from stage "([^"]*)"/,
     'NothingToBuild',
-    (stage) => `The Dockerfile takes from its stage "${shown(stage)}" before that is there.`,
+    (stage) => `The Dockerfile takes from its stage "${shown(stage)}" before that stage is defined.`,
   ],
   [
     /circular dependency detected on stage: (\S+)/,
     'NothingToBuild',
-    (stage) => `The stage "${shown(stage)}" of the Dockerfile needs itself.`,
+    (stage) => `The stage "${shown(stage)}" of the Dockerfile depends on itself.`,
   ],
   [
     /\b(security\.insecure|network\.host|device) is not allowed/,
     'CommandFailed',
-    (right) => `The Dockerfile asks for "${shown(right)}", a right over its node that no build has.`,
+    (right) => `The Dockerfile asks for "${shown(right)}", a privilege on its node that no build has.`,
   ],
   [
     /\bsecret ([^\s:]+): not found/,
@@ -75,13 +71,13 @@ const BUILD: readonly Told[] = [
   [
     /failed to calculate checksum of ref [^:]+::?\S*: "([^"]+)": not found/,
     'CommandFailed',
-    (path) => `The Dockerfile copies "${shown(path)}", which is not there.`,
+    (path) => `The Dockerfile copies "${shown(path)}", which does not exist.`,
   ],
   [
     /failed to resolve source metadata for (\S+?):\s/,
     'CommandFailed',
     (image) =>
-      `The image ${shown(image)}, which the build begins with, cannot be had here: check its name, and whether builds may reach it.`,
+      `The image ${shown(image)}, which the build starts from, cannot be pulled: check its name, and whether builds can reach it.`,
   ],
   [
     /(?:Get|Head) "(https?:\/\/[^"\s]+)": /,
@@ -99,18 +95,18 @@ const GIT: readonly Told[] = [
   [
     /invalid path '([^\n]*)'/,
     'SourceRefused',
-    (path) => `The commit holds ${quotedPath(path ?? '')}, a path that leads out of it or is git's own.`,
+    (path) => `The commit contains ${quotedPath(path ?? '')}, a path that leads out of it or belongs to git.`,
   ],
   [/no space left on device/i, 'OutOfDisk', () => 'The repository is larger than a build may write.'],
   [
     /Authentication failed|could not read (?:Username|Password)|Permission denied|HTTP (?:code|error:?) 40[13]|returned error: 40[13]/i,
     'SourceUnreachable',
-    () => 'The Git host wants other credentials: check the deployment source of the repository.',
+    () => 'The Git host refused the credentials: check the deployment source of the repository.',
   ],
   [
     /Host key verification failed/i,
     'SourceUnreachable',
-    () => 'The Git host showed a key that is not among the known ones.',
+    () => 'The host key of the Git host is not one of the known ones.',
   ],
   [
     /Remote branch (\S+) not found|couldn't find remote ref (\S+)/i,
@@ -120,12 +116,12 @@ const GIT: readonly Told[] = [
   [
     /not our ref|unadvertised object|did not receive expected object/i,
     'SourceUnreachable',
-    () => 'The repository has no such commit any more.',
+    () => 'The repository no longer has this commit.',
   ],
   [
     /not found|does not appear to be a git repository/i,
     'SourceUnreachable',
-    () => 'The Git host knows no such repository.',
+    () => 'The Git host does not have this repository.',
   ],
   [
     /Could not resolve host|Name or service not known|Connection (?:refused|timed out)|Failed to connect|unreachable/i,
@@ -144,13 +140,13 @@ function toldBy(rules: readonly Told[], said: string): BuildRefusal | undefined 
 
 /** @param said the end of what BuildKit said */
 export function failureOfBuild(said: string): BuildRefusal {
-  return toldBy(BUILD, said) ?? new BuildRefusal('CommandFailed', 'The build failed: its log says more.')
+  return toldBy(BUILD, said) ?? new BuildRefusal('CommandFailed', 'The build failed: see its log.')
 }
 
 /** @param said what git said */
 export function failureOfGit(said: string): BuildRefusal {
   return (
     toldBy(GIT, said) ??
-    new BuildRefusal('SourceUnreachable', 'The repository could not be fetched: the log of the build says more.')
+    new BuildRefusal('SourceUnreachable', 'The repository could not be fetched: see the log of the build.')
   )
 }

@@ -52,7 +52,7 @@ describe('what a source is built with', () => {
     ['a site that is built is built with Node.js', NODE, { purpose: 'Site' }, 'nodejs 24'],
     ['a site of plain files is not', { 'index.html': '' }, { purpose: 'Site' }, 'static 1'],
     ['a site is built even beside a Dockerfile', { 'index.html': '', Dockerfile: '' }, { purpose: 'Site' }, 'static 1'],
-    ['nothing that we know is refused', { 'README.md': '' }, {}, 'refused: Nothing tells what this is built with'],
+    ['nothing that we know is refused', { 'README.md': '' }, {}, 'refused: The runtime cannot be detected'],
     ['an unknown version is refused', { ...NODE, '.nvmrc': '16' }, {}, 'refused: The source needs Node.js 16'],
     ['an unknown runtime is refused', NODE, { runtime: 'cobol' }, 'refused: There is no runtime "cobol"'],
     ['a package.json that is none is refused', { 'package.json': '[' }, {}, 'refused: package.json is not a JSON'],

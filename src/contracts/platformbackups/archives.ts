@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../core/object.ts'
+import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { RESUMED_ANNOTATION, SUSPENDED_ANNOTATION } from './names.ts'
 
 /** The archive of the log of a database, as the platform's administrators see it: whether it fills a disk, and who stopped it. */
@@ -46,6 +46,28 @@ export function archiverOf({ spec }: DatabaseCluster) {
 
 export function isArchiving(cluster: DatabaseCluster): boolean {
   return archiverOf(cluster) !== undefined || cluster.spec?.backup?.barmanObjectStore !== undefined
+}
+
+/**
+ * The suspension of the list that means this very database. One that was made since has no more than its name; one that was
+ * restored since still has its mark.
+ *
+ * @param marked what carries the marks of a suspension of the Cluster
+ */
+export function suspensionIn<Suspension extends { namespace: string; name: string; suspendedAt?: string | undefined }>(
+  list: readonly Suspension[],
+  cluster: Pick<KubeObject, 'metadata'>,
+  marked: Pick<KubeObject, 'metadata'>,
+): Suspension | undefined {
+  const [mark] = marked.metadata.annotations?.[SUSPENDED_ANNOTATION]?.split(' ') ?? []
+  const isOfThisLife = (suspendedAt: string | undefined) =>
+    suspendedAt === undefined ||
+    suspendedAt === mark ||
+    !(Date.parse(createdAtOf(marked.metadata)) > Date.parse(suspendedAt))
+  return list.find(
+    ({ namespace, name, suspendedAt }) =>
+      namespace === cluster.metadata.namespace && name === cluster.metadata.name && isOfThisLife(suspendedAt),
+  )
 }
 
 /**

@@ -90,10 +90,10 @@ function targetAvailable({ location }: BackupsSeen): Said {
   if (location === undefined) return no('NotConfigured', 'No target is set, and Velero has no default location.')
   const { phase, message = '', lastValidationTime: at } = location.status ?? {}
   if (location.spec?.accessMode === 'ReadOnly')
-    return no('ReadOnly', 'The target is read-only: nothing is written to it.')
+    return no('ReadOnly', 'The target is read-only: no backup can be written.')
   if (phase === 'Available') return yes('Available', 'Velero reaches the target.', at)
-  if (phase === undefined) return unknown('NotValidated', 'Velero has not looked at the target yet.')
-  return no('Unavailable', plainLine(message, MESSAGE_MAX) || 'Velero does not reach the target.', at)
+  if (phase === undefined) return unknown('NotValidated', 'Velero has not checked the target yet.')
+  return no('Unavailable', plainLine(message, MESSAGE_MAX) || 'Velero cannot reach the target.', at)
 }
 
 function scheduleActive({ schedule }: BackupsSeen): Said {
@@ -104,8 +104,8 @@ function scheduleActive({ schedule }: BackupsSeen): Said {
   if (phase === 'FailedValidation')
     return no('Refused', plainLine(validationErrors.join('; '), MESSAGE_MAX) || 'Velero refuses the schedule.', since)
   return phase === 'Enabled'
-    ? yes('Enabled', 'Velero takes backups by the clock.', since)
-    : unknown('NotValidated', 'Velero has not looked at the schedule yet.', since)
+    ? yes('Enabled', 'Velero takes backups on schedule.', since)
+    : unknown('NotValidated', 'Velero has not checked the schedule yet.', since)
 }
 
 function lastBackupSucceeded({ backups }: BackupsSeen): Said {
@@ -148,7 +148,7 @@ function crdsMatch({ definitions }: BackupsSeen): Said {
   if (definitions.length === 0) return no('EngineMissing', 'Velero is not installed: the platform is not backed up.')
   const lacking = VELERO_DEFINITIONS.flatMap((name) => lackingOf(name, definitions))
   const since = definitions.map(({ metadata }) => createdAtOf(metadata)).sort()[0]
-  if (lacking.length === 0) return yes('Match', 'The definitions of Velero have what the platform uses.', since)
+  if (lacking.length === 0) return yes('Match', 'The CRDs of Velero have what the platform uses.', since)
   // A field that a definition lacks is dropped without a word, and the backup is another one than was asked for.
   const message = `The definitions of Velero lack ${lacking.join(', ')}: install those of Velero's own release.`
   return no('DefinitionsTooOld', message, since)
@@ -169,7 +169,7 @@ function restoreTested({ restores, backups }: BackupsSeen): Said {
     .filter(({ spec, status }) => ours.has(spec?.backupName ?? '') && status?.completionTimestamp !== undefined)
     .sort((one, other) => timeOf(other).localeCompare(timeOf(one)))
   const [last] = ended
-  if (last === undefined) return unknown('NeverRestored', 'No backup that is kept was ever restored.')
+  if (last === undefined) return unknown('NeverRestored', 'None of the kept backups was ever restored.')
   const phase = last.status?.phase ?? ''
   const message = `Restore "${last.metadata.name}" ended as ${phase}.`
   return phase === 'Completed' ? yes('Restored', message, timeOf(last)) : no('RestoreFailed', message, timeOf(last))

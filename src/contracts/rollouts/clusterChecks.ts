@@ -33,11 +33,11 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     title: 'The cluster answers',
     category: 'Clusters',
     isOverridable: false,
-    remedy: 'See that the API server answers the operator.',
+    remedy: 'Make sure that the operator reaches the API server.',
     decide: ({ cluster }) =>
       Object.values(cluster).some((known) => 'value' in known)
         ? passed('The API server answers.')
-        : failed('The API server answers nothing that it was asked.'),
+        : failed('The API server answers no request.'),
   },
   {
     id: 'nodes-ready',
@@ -57,10 +57,10 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   },
   {
     id: 'api-versions-removed',
-    title: 'Charts use no version of an API that is gone',
+    title: 'Charts use no removed API version',
     category: 'Clusters',
     isOverridable: true,
-    remedy: 'Choose a release that is made for this version of Kubernetes.',
+    remedy: 'Choose a release for this version of Kubernetes.',
     decide: () => skipped('Releases do not say which versions of APIs their charts use.'),
   },
   {
@@ -81,7 +81,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   },
   {
     id: 'capacity-headroom',
-    title: 'There is room for new pods beside the old ones',
+    title: 'New pods have room beside the old ones',
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Add nodes, or stop something.',
@@ -121,7 +121,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     title: 'Databases of the platform archive',
     category: 'Databases',
     isOverridable: true,
-    remedy: 'See why the archive takes nothing.',
+    remedy: 'Find out why the archive accepts nothing.',
     decide: over(
       ({ cluster }) => cluster.databases,
       (found) =>
@@ -190,7 +190,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     title: 'Certificates of the platform are valid for a week',
     category: 'Health',
     isOverridable: true,
-    remedy: 'See why cert-manager does not renew them.',
+    remedy: 'Find out why cert-manager does not renew them.',
     decide: over(
       ({ cluster }) => cluster.certificates,
       (found, { now }) => {
@@ -229,13 +229,13 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         const near = found.filter(({ share }) => share >= NEAR)
         return near.length === 0
           ? passed('No quota is nearly used up.')
-          : warns(`These quotas are used to nine tenths: ${named(near)}.`)
+          : warns(`These quotas are 90 % used: ${named(near)}.`)
       },
     ),
   },
   {
     id: 'pending-restarts',
-    title: 'Nothing of the platform restarts',
+    title: 'No workload of the platform restarts',
     category: 'Health',
     isOverridable: true,
     remedy: 'Wait until it has restarted.',
@@ -244,7 +244,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       (found) => {
         const busy = found.filter(({ isPending }) => isPending)
         return busy.length === 0
-          ? passed('Nothing of the platform restarts.')
+          ? passed('No workload of the platform restarts.')
           : warns(`These workloads restart: ${named(busy)}.`)
       },
     ),

@@ -114,7 +114,7 @@ class Planning {
     }
     for (const component of this.#components.values()) this.#judgeDependencies(component)
     if (this.items.size > 0 || this.problems.length > 0) return
-    this.#refuse('NothingToDo', '', 'Every component that was named has that version already.', {})
+    this.#refuse('NothingToDo', '', 'Every named component already has that version.', {})
   }
 
   #add(component: PlanComponent, toVersion: string, addedBy: PlanItem['addedBy'], note?: string): void {
@@ -133,10 +133,10 @@ class Planning {
   #judgeItem({ component: name, fromVersion, toVersion }: PlanItem, { isManualUpgrade }: PlanComponent): void {
     const versions = { from: fromVersion ?? '', to: toVersion }
     if (isManualUpgrade && fromVersion !== toVersion) {
-      this.#refuse('ManualUpgrade', name, `${name} is upgraded by people only: its chart is marked so.`, versions)
+      this.#refuse('ManualUpgrade', name, `${name} can only be upgraded by hand: its chart is marked so.`, versions)
     }
     if (fromVersion !== undefined && isNewer(fromVersion, toVersion)) {
-      const message = `${name} is at ${fromVersion}; a plan does not take it back to ${toVersion}.`
+      const message = `${name} is at ${fromVersion}; a plan cannot downgrade it to ${toVersion}.`
       this.#refuse('DowngradeRefused', name, message, versions)
     }
   }
@@ -152,11 +152,11 @@ class Planning {
     }
     const { isSchemaBreaking, minimumFromVersion, requiredMinor, crdBundleVersion } = release
     if (isSchemaBreaking && fromVersion !== toVersion) {
-      const message = `${name} ${toVersion} breaks a schema: objects must be changed by hand before it.`
+      const message = `${name} ${toVersion} breaks a schema: change the objects by hand first.`
       this.#refuse('SchemaBreaking', name, message, { version: toVersion })
     }
     if (fromVersion !== undefined && minimumFromVersion !== undefined && isNewer(minimumFromVersion, fromVersion)) {
-      const message = `${name} ${toVersion} can follow ${minimumFromVersion} or later; ${fromVersion} is installed.`
+      const message = `${name} ${toVersion} needs ${minimumFromVersion} or later before it; ${fromVersion} is installed.`
       this.#refuse('FromVersionTooOld', name, message, { from: fromVersion, minimum: minimumFromVersion })
     }
     if (fromVersion !== undefined && requiredMinor !== undefined && isMinorBefore(fromVersion, requiredMinor)) {

@@ -32,7 +32,7 @@ export const CHECKS: readonly Check[] = [
       const needed = releases.flatMap(({ component, version, minimumOperatorVersion: least }) =>
         least !== undefined && isNewer(least, operatorVersion) ? [`${component} ${version} needs ${least}`] : [],
       )
-      if (needed.length === 0) return passed(`The operator is at ${operatorVersion}, which is new enough.`)
+      if (needed.length === 0) return passed(`The operator has version ${operatorVersion}, which is new enough.`)
       return failed(`The operator is at ${operatorVersion}: ${needed.join('; ')}.`, { operatorVersion })
     }),
   },
@@ -41,7 +41,7 @@ export const CHECKS: readonly Check[] = [
     title: 'Values that releases need are there',
     category: 'Plan',
     isOverridable: false,
-    remedy: 'Put the missing entries into the Secret install-configuration in freehold-system.',
+    remedy: 'Add the missing entries to the Secret install-configuration in freehold-system.',
     decide: planned(({ missingValues }) => {
       if ('unknown' in missingValues) return skipped(missingValues.unknown)
       const { value } = missingValues
@@ -57,14 +57,14 @@ export const CHECKS: readonly Check[] = [
     remedy: 'Push the signature of the release to the registry, then read the feed again.',
     decide: planned(({ releases, components }) => {
       const unsigned = releases.filter(({ isSigned }) => !isSigned)
-      if (unsigned.length === 0) return passed('The registry holds a signature for each release.')
+      if (unsigned.length === 0) return passed('The registry has a signature for each release.')
       const kinds = new Map(components.map(({ name, kind }) => [name, kind]))
       const words = unsigned.map(({ component, version }) => `${component} ${version}`).join(', ')
       const isOthers = unsigned.every(({ component }) => kinds.get(component) === 'ThirdPartyChart')
       // Makers of charts do not all sign them; the platform does.
       return isOthers
-        ? warns(`The registry holds no signature for charts of others: ${words}.`)
-        : failed(`The registry holds no signature for ${words}.`)
+        ? warns(`The registry has no signature for third-party charts: ${words}.`)
+        : failed(`The registry has no signature for ${words}.`)
     }),
   },
   {
@@ -80,7 +80,7 @@ export const CHECKS: readonly Check[] = [
     title: 'No minor version is skipped',
     category: 'Plan',
     isOverridable: false,
-    remedy: 'Roll to the minor version between first.',
+    remedy: 'First roll to the minor version in between.',
     decide: ofProblem('MinorSkipped', 'No minor version that must come before is skipped.'),
   },
   ...CLUSTER_CHECKS,
@@ -106,7 +106,7 @@ export const CHECKS: readonly Check[] = [
     title: 'Nothing was changed by hand',
     category: 'Drift',
     isOverridable: true,
-    remedy: 'Adopt the changes or put them back.',
+    remedy: 'Adopt or revert the changes.',
     decide({ lastScan }) {
       if (lastScan === undefined) return skipped('No scan has finished yet.')
       if (lastScan.found === 0) return passed('The last scan found nothing that was changed by hand.')
@@ -133,7 +133,7 @@ export const CHECKS: readonly Check[] = [
     title: 'No alert fires',
     category: 'Health',
     isOverridable: true,
-    remedy: 'Look at what the alerts are about.',
+    remedy: 'Look into the alerts.',
     decide: () => skipped('The platform does not ask for alerts yet.'),
   },
   {

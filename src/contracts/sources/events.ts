@@ -24,6 +24,8 @@ export type SourceEvent =
   | { kind: 'Ping' }
   /** The installation that deliveries came from is gone. */
   | { kind: 'Removed'; installationId: string }
+  /** What the installation may do is another than before: the provider says what. */
+  | { kind: 'Changed'; installationId: string }
   /** Well understood and of no consequence, as a pull request of a fork. */
   | { kind: 'Ignored' }
 
@@ -78,9 +80,12 @@ const gitHubPullRequest: Reader = readAt(
 
 const gitHubInstallation: Reader = z
   .object({ action: Action, installation: z.object({ id: Id }) })
-  .transform(({ action, installation }) =>
-    ['deleted', 'suspend'].includes(action) ? { kind: 'Removed' as const, installationId: installation.id } : ignored,
-  )
+  .transform(({ action, installation: { id: installationId } }) => {
+    if (action === 'deleted') return { kind: 'Removed' as const, installationId }
+    // Whoever suspends it may end that again.
+    const isNews = ['suspend', 'unsuspend', 'new_permissions_accepted'].includes(action)
+    return isNews ? { kind: 'Changed' as const, installationId } : ignored
+  })
 
 const ping: Reader = z.object({}).transform(() => ({ kind: 'Ping' as const }))
 

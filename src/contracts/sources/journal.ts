@@ -5,7 +5,10 @@ export type Journal = {
   heads?: RecordedHead[] | undefined
   deliveries?: string[] | undefined
   lastEventAt?: string | undefined
-  removedAt?: string | undefined
+  /** Null takes it away. */
+  removedAt?: string | null | undefined
+  /** Null: the provider is to be asked anew. */
+  lastCheckedAt?: string | null | undefined
 }
 export type RecordedHead = Head & { deliveryId: string; receivedAt: string }
 
@@ -32,6 +35,8 @@ export function withDelivery(journal: Journal, delivery: Delivery, installationI
     next.heads = [...(journal.heads ?? []).filter((old) => !isReplaced(old)), ...fresh].slice(-HEADS_KEPT)
   }
   if (event.kind === 'Removed' && event.installationId === installationId) next.removedAt = at
+  if (event.kind === 'Changed' && event.installationId === installationId)
+    Object.assign(next, { removedAt: null, lastCheckedAt: null })
   return next
 }
 

@@ -142,6 +142,13 @@ describe('events of deliveries', () => {
       { action: 'deleted', installation: { id: 5 } },
       { kind: 'Removed', installationId: '5' },
     ],
+    ...['suspend', 'unsuspend', 'new_permissions_accepted'].map((action): (typeof cases)[number] => [
+      `an installation that may do less or more: ${action}`,
+      'GitHub',
+      'installation',
+      { action, installation: { id: 5 } },
+      { kind: 'Changed', installationId: '5' },
+    ]),
     ['an event of another kind', 'GitHub', 'star', {}, undefined],
     ['an event that is a name of every object', 'GitHub', 'constructor', {}, undefined],
     ['a ref that would be a command', 'GitHub', 'push', { ...gitHubPush, ref: 'a b' }, undefined],
@@ -284,5 +291,8 @@ describe('the journal of deliveries', () => {
     const gone = { id: 'x', keys: ['x'], event: { kind: 'Removed', installationId: '5' }, at: 'now' } as const
     expect(withDelivery({}, gone, '5')?.removedAt).to.equal('now')
     expect(withDelivery({}, gone, '6')?.removedAt).to.equal(undefined)
+    const changed = { id: 'y', keys: ['y'], event: { kind: 'Changed', installationId: '5' }, at: 'now' } as const
+    expect(withDelivery({ removedAt: 'then' }, changed, '5')).to.include({ removedAt: null, lastCheckedAt: null })
+    expect(withDelivery({}, changed, '6')).to.not.have.any.keys('removedAt', 'lastCheckedAt')
   })
 })

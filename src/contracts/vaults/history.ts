@@ -213,6 +213,13 @@ export function readRefusal(entry: Dated, version: number, now: number): ReadRef
   return undefined
 }
 
+/** The last time at which whether a value may be read changed by itself; undefined before the first. */
+export function lastValidityChange({ spec }: Dated, now: number): string | undefined {
+  const times = [spec, ...versionsOf(spec)].flatMap(({ notBefore, expiresOn }) => [notBefore, expiresOn])
+  const past = times.filter((time): time is string => time !== undefined && Date.parse(time) <= now)
+  return past.sort((one, other) => Date.parse(other) - Date.parse(one))[0]
+}
+
 /** The next time, in milliseconds since the epoch, at which whether the value may be read changes by itself. */
 export function nextValidityChange({ notBefore, expiresOn }: Attributes, now: number): number | undefined {
   const times = [notBefore, expiresOn].flatMap((time) => (time === undefined ? [] : [Date.parse(time)]))

@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { timestamp } from '../../core/clock.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -57,6 +58,19 @@ describe('the controller of apps', () => {
   }
   const probation = async () => (await running())?.template.spec.containers[0].readinessProbe.initialDelaySeconds
 
+  /** Kubernetes waits no longer for the new copies. */
+  const giveUp = async () => {
+    await world.pass(600_000)
+    const [found] = (await world.server.list(deployment)).items
+    if (found === undefined) throw new Error('There is no Deployment.')
+    world.server.edit(deployment, refOf(found), (object) => {
+      const lastUpdateTime = timestamp(world.clock.now())
+      const condition = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', lastUpdateTime }
+      object.status = { ...(object.status as object), conditions: [condition] }
+    })
+    await world.rest()
+  }
+
   it('serves the image of its spec by a deployment of its own', async () => {
     await make()
     expect(await says()).to.equal('Running Available: The copy is ready.')
@@ -82,6 +96,19 @@ describe('the controller of apps', () => {
       '3 Succeeded site:1',
     ])
     expect(await probation()).to.equal(0)
+  })
+
+  it('gives a new image its whole time, also where the one before has used up its own', async () => {
+    await make()
+    await change({ image: 'site:crashing' })
+    await giveUp()
+    expect(await deployments()).to.deep.equal(['1 Succeeded site:1', '2 Failed site:crashing'])
+    await change({ image: 'site:slow' })
+    expect((await deployments()).at(-1)).to.equal('3 Deploying site:slow')
+    await giveUp()
+    expect((await deployments()).at(-1)).to.equal('3 Failed site:slow')
+    await change({ image: 'site:2' })
+    expect((await deployments()).at(-1)).to.equal('4 Succeeded site:2')
   })
 
   it('sends requests to a new image after ten seconds, but for the first one and what has served', async () => {

@@ -1,4 +1,5 @@
 import { COMPONENT_LABEL, namesOf, RELEASE_COMPONENT, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { releasedSince } from '../../contracts/deployments.ts'
 import type { Revision, Wanted } from '../../contracts/revisions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
 import { sha256 } from '../../core/names.ts'
@@ -85,7 +86,7 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
     const outcome = releaseOutcome(made)
     if (outcome === undefined) {
       reportRelease(pass, 'RollingOut')
-      const running = waiting('RollingOut', `The release command of revision ${state.revision} runs.`)
+      const running = waiting('RollingOut', `The release command of revision ${state.revision} is running.`)
       return troubleBefore(pass, revision) ?? running
     }
     if (outcome.ok) {
@@ -113,9 +114,10 @@ function troubleBefore({ object, state, workloads }: AppPass, revision: number):
 }
 
 export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | 'Failed', message?: string): void {
-  const { deployed } = pass.state
-  if (deployed === undefined) return
-  pass.report({ release: { deploymentId: deployed.deploymentId, state, ...(message !== undefined && { message }) } })
+  const { deploymentId } = pass.state.deployed ?? {}
+  if (deploymentId === undefined) return
+  const since = releasedSince(pass.object.status?.release, deploymentId, pass.now)
+  pass.report({ release: { deploymentId, state, ...(message !== undefined && { message }), since } })
 }
 
 /** Follows the load, where the app does. */
@@ -146,8 +148,8 @@ export function reportServing(pass: AppPass): Outcome {
   }
   const before = object.status?.release
   const isOver = before?.deploymentId === deployed.deploymentId && before.state !== 'RollingOut'
-  if (isGivenUp(live))
-    reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; what served before goes on.')
+  if (isGivenUp(live, releasedSince(before, deployed.deploymentId, pass.now)))
+    reportRelease(pass, 'Failed', 'The new copies were not ready in 600 seconds; the previous version keeps serving.')
   else if (!isOver) reportRelease(pass, 'RollingOut')
   return done()
 }

@@ -81,7 +81,7 @@ async function advance(pass: ExecutionPass): Promise<Outcome> {
   const namespace = groupNamespace(pass.place.boundaryId ?? '', spec.resourceGroup)
   const group = pass.records.cache(ResourceGroup.resource).get(object.metadata.namespace, spec.resourceGroup)
   if (group === undefined || group.metadata.deletionTimestamp !== undefined)
-    return fail(pass, progress, `There is no resource group "${spec.resourceGroup}" any more.`)
+    return fail(pass, progress, `Resource group "${spec.resourceGroup}" no longer exists.`)
   const parameters = await secretParameters(pass)
   if (parameters === undefined) return awaitParameters(pass, progress)
   let again = Number.POSITIVE_INFINITY
@@ -168,7 +168,7 @@ async function judge(
   }
   const begun = open.filter(({ status }) => status === 'Creating')
   if (begun.length === 0)
-    return fail(pass, progress, 'Nothing that is left can be begun: it waits for what is never made.')
+    return fail(pass, progress, 'No remaining component can start: each waits for one that is never made.')
   const message = begun
     .map(({ component, message: why = '' }) => `"${component}" is not ready yet. ${why}`.trim())
     .join(' ')

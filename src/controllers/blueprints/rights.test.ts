@@ -110,7 +110,7 @@ describe('a deployment whose giver has lost a right', () => {
     expect(vaults()).to.deep.equal(['one'])
     expect(await status()).to.include({
       state: 'Failed',
-      message: 'Component "two": Whoever deployed it lacks the permission secretvault/write for it by now.',
+      message: 'Component "two": Whoever deployed it no longer has the permission secretvault/write for it.',
     })
   })
 

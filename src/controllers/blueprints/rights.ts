@@ -67,7 +67,7 @@ export async function lackedBy(
   const { object, records } = pass
   const { startedBy } = object.spec
   const { entry, group, references } = written
-  const own = `Whoever deployed it lacks the permission ${entry.action} for it by now.`
+  const own = `Whoever deployed it no longer has the permission ${entry.action} for it.`
   const find: PrincipalLookup = (resource, namespace, name) => records.cache(resource).get(namespace, name)
   if (!meansPresent(find, object, startedBy)) return own
   const may = (question: Asked) => isAccessAllowed(records.client, { user: `p:${startedBy}`, ...question })

@@ -96,7 +96,7 @@ describe('the controller of sources of blueprints', () => {
     expect(broken.invalidTemplates).to.have.nested.property('[0].keeps', 'one')
     const ready = broken.conditions?.find(({ type }) => type === 'Ready')
     expect(ready).to.include({ status: 'False', reason: 'PartiallyAvailable' })
-    expect(ready?.message).to.match(/^"one.yaml" is not valid at line 1: .* Blueprint "one" stays as it was before\.$/)
+    expect(ready?.message).to.match(/^"one.yaml" is not valid at line 1: .* Blueprint "one" stays as it was\.$/)
     await commit('a3', { 'one.yaml': 'format: 3', 'two.yaml': template('two') })
     expect(await slugs()).to.deep.equal(['one', 'two'])
     await commit('a4', { 'two.yaml': template('two') })

@@ -126,7 +126,7 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
   if (due > 0) return standing(pass, due)
   if (status?.state !== 'Syncing') {
     pass.report({ state: 'Syncing' })
-    return waiting('Starting', 'The repository is read.', 1)
+    return waiting('Starting', 'The repository is being read.', 1)
   }
   try {
     pass.report({ heardDelivery: push?.deliveryId, syncedGeneration: pass.object.metadata.generation })
@@ -168,7 +168,7 @@ function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> 
     .filter((other) => ageOf(other) < ageOf(object as unknown as KubeObject))
   const same = older.find(({ spec }) => isSamePlace(spec, object.spec))
   if (same !== undefined)
-    return ['NameOccupied', `Source "${same.metadata.name}" reads this repository, branch and folder already.`]
+    return ['NameOccupied', `Source "${same.metadata.name}" already reads this repository, branch and folder.`]
   if (older.length < SOURCES_MAX) return undefined
   return ['QuotaExceeded', TOO_MANY_SOURCES]
 }

@@ -69,7 +69,7 @@ export const templateController = controller(BlueprintTemplate, {
       const updatedAt = status?.digest === digest ? status.updatedAt : pass.now
       pass.report({ name: head.name, version: head.version, problems, digest, updatedAt })
       if (!isNamed)
-        return stalled('ConfigurationInvalid', `Its content has the slug "${head.slug}", and its spec "${slug}".`)
+        return stalled('ConfigurationInvalid', `Its content has the slug "${head.slug}", but its spec has "${slug}".`)
       if (first === undefined) return done()
       const where = first.line === null ? first.path : `line ${first.line}`
       return stalled('ConfigurationInvalid', sentence(`${where}: ${first.message}`).slice(0, 1024))

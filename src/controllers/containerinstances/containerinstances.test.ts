@@ -3,6 +3,7 @@ import { seedGroup, seedVelero } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { COMPONENT_LABEL, containerNames, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
+import { timestamp } from '../../core/clock.ts'
 import { RETAINED_FOR_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
@@ -96,6 +97,38 @@ describe('the controller of container instances', () => {
     expect(await held()).to.deep.equal(['Key'])
     await change([{ ...web, image: 'site:2' }])
     expect([await copies(), await held()]).to.deep.equal([['web 5'], []])
+  })
+
+  it('leaves no values of a component that is gone, also while something else stops it', async () => {
+    await world.make(SecretVault, 'safe', {})
+    await world.makeSecret('incoming', { value: 'Token' })
+    const secretName = 'Token'
+    const valueFrom = { secretName: 'incoming', key: 'value' }
+    await world.make(VaultEntry, entryName('safe', secretName), { vaultName: 'safe', secretName, valueFrom })
+    await world.rest()
+    const reading = (name: string) => [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName: name } }]
+    const worker = { name: 'worker', image: 'worker:1', env: reading('Token') }
+    await make({ components: [web, worker] })
+    const held = () => world.secret(containerNames(NAME).values('worker'))
+    expect(await held()).to.have.keys('TOKEN')
+    await change([{ ...web, env: reading('Missing') }])
+    expect(await says()).to.include('ReferenceMissing')
+    await change([web])
+    expect(await says()).to.include('Available')
+    expect(await held()).to.equal(undefined)
+  })
+
+  it('starts with a value as soon as it may be read', async () => {
+    await world.make(SecretVault, 'safe', {})
+    await world.makeSecret('incoming', { value: 'Token' })
+    const secretName = 'Token'
+    const valueFrom = { secretName: 'incoming', key: 'value' }
+    const notBefore = timestamp(world.clock.now() + 3_600_000)
+    await world.make(VaultEntry, entryName('safe', secretName), { vaultName: 'safe', secretName, valueFrom, notBefore })
+    await make({ components: [{ ...web, env: [{ name: 'TOKEN', secret: { vaultName: 'safe', secretName } }] }] })
+    expect(await says()).to.include('cannot be read now: NotYetValid')
+    await world.pass(3_601_000)
+    expect(await says()).to.equal('Running Available: The copy is ready.')
   })
 
   it('takes back no kept volume that is larger than asked for, so that it counts with what it takes', async () => {

@@ -37,21 +37,27 @@ const ofComponent = (pods: readonly LivePod[], name: string) =>
 
 /** What runs, said first: a later step may stop the pass, and what runs goes on meanwhile. */
 export function observeInstance(pass: InstancePass): Outcome {
-  const { spec } = pass.object
+  const { spec, status } = pass.object
   const pods = podsOf(pass)
+  const former = (status?.components ?? []).filter(({ name }) => spec.components.every((one) => one.name !== name))
   const containers = pods.flatMap(({ status }) => status?.containerStatuses ?? [])
   pass.report({
     readyReplicas: pods.filter(isReady).length,
     replicas: spec.components.reduce((sum, { replicas }) => sum + replicas, 0),
     restartCount: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
-    components: spec.components.map(({ name }) => {
-      const own = ofComponent(pods, name)
-      const [digest] = own.flatMap(({ status }) => digestOfImage(status?.containerStatuses?.[0]?.imageID) ?? [])
-      return { name, readyReplicas: own.filter(isReady).length, ...(digest !== undefined && { imageDigest: digest }) }
-    }),
+    // What they read is theirs until it was taken away, whichever step stops the pass before that.
+    components: seenComponents(pods, [...spec.components, ...former]),
   })
   pass.serving(pods.some(isReady))
   return done()
+}
+
+export function seenComponents(pods: readonly LivePod[], components: readonly { readonly name: string }[]) {
+  return components.map(({ name }) => {
+    const own = ofComponent(pods, name)
+    const [digest] = own.flatMap(({ status }) => digestOfImage(status?.containerStatuses?.[0]?.imageID) ?? [])
+    return { name, readyReplicas: own.filter(isReady).length, ...(digest !== undefined && { imageDigest: digest }) }
+  })
 }
 
 /** Whether anything was made, so that stopping it frees something. */
@@ -190,7 +196,7 @@ function judgeCertificates(pass: InstancePass): Outcome | undefined {
   if (worst === 'Failed' || worst === 'Expired' || worst === 'Expiring')
     return degraded(
       'CertificateExpiring',
-      `A certificate of a custom domain is ${worst.toLowerCase()}: does its host lead here?`,
+      `A certificate of a custom domain is ${worst.toLowerCase()}: check that its host leads here.`,
     )
   return undefined
 }

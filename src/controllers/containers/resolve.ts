@@ -27,7 +27,7 @@ export function resolveParameters({ object }: InstancePass): Outcome {
   for (const component of components) {
     const [unknown] = unknownParameters(component, parameters)
     if (unknown === undefined) continue
-    const message = `Component "${component.name}" asks for the parameter "${unknown}", which parameters does not hold.`
+    const message = `Component "${component.name}" needs the parameter "${unknown}", which is not in parameters.`
     return stalled('ConfigurationInvalid', message)
   }
   return done()

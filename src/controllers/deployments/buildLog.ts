@@ -8,7 +8,7 @@ import {
   newestFirst,
   OWNER_LOG_BYTES,
 } from '../../contracts/deployments.ts'
-import { messageOf } from '../../core/errors.ts'
+import { messageOf, PlatformError } from '../../core/errors.ts'
 import { done } from '../../core/outcome.ts'
 import { loggedOf } from '../../crds/deployments.ts'
 import { PLAYED_BUILD } from '../../desired/builds/index.ts'
@@ -41,15 +41,21 @@ export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): Recor
         return done()
       }
       const kept = lines ?? ['The log of this build could not be read.']
-      const { lineCount } = await buildLogs.append(loggedOf(object), kept, {
-        offset: 0,
-        isFinal: true,
+      const write = (some: readonly string[], offset?: number) =>
+        buildLogs.append(loggedOf(object), some, { offset, isFinal: true })
+      // One that takes no more is kept as it is: what became of the build does not depend on it.
+      const { lineCount } = await write(kept, 0).catch((error: unknown) => {
+        if (isFull(error)) return write([])
+        throw error
       })
       pass.report({ logLines: lineCount })
       return done()
     })
   }
 }
+
+const isFull = (error: unknown) =>
+  error instanceof PlatformError && (error.code === 'INVALID_STATE' || error.code === 'BODY_TOO_LARGE')
 
 /** Once for each new deployment: makes room for its log. */
 export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): RecordStep {

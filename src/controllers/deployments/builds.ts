@@ -78,8 +78,11 @@ export function beginBuild(options: BuildOptions): RecordStep {
         if (settings !== undefined) await startBuild(workloads.client, request, settings)
       } catch (error) {
         if (!(error instanceof NoBuild)) throw error
-        const waited = clock.now() - Date.parse(object.metadata.creationTimestamp ?? now)
-        if (error.isFinal || waited >= PATIENCE) state.decision = { stage: 'Failed', message: error.message }
+        // Not since it was made: it may have waited for an earlier build.
+        const since = object.status?.triedSince ?? now
+        pass.report({ triedSince: since })
+        if (error.isFinal || clock.now() - Date.parse(since) >= PATIENCE)
+          state.decision = { stage: 'Failed', message: error.message }
         else {
           state.decision = { stage: 'Queued', message: error.message }
           state.after = RETRY

@@ -64,6 +64,6 @@ async function keptArchive(
 ): Promise<string> {
   if (archives === undefined) throw new NoBuild('This platform has no registry to keep sources in.')
   const pieces = await read()
-  if (pieces === undefined) throw new NoBuild('The uploaded files are not there any more: upload them again.')
+  if (pieces === undefined) throw new NoBuild('The uploaded files no longer exist: upload them again.')
   return (await archives.keep(repository, tarOfZip(Buffer.concat(pieces)))).reference
 }

@@ -83,6 +83,7 @@ export const RECORD_OBSERVERS: readonly Observed[] = [
       resource: kind.resource,
       relevant: ({ metadata, status }) => [
         metadata.uid,
+        metadata.annotations?.[INCARNATION_ANNOTATION],
         metadata.deletionTimestamp,
         (status as Owner['status'])?.release,
       ],
@@ -100,6 +101,9 @@ export function ownerOf({ object, records }: Pick<RecordPass, 'object' | 'record
 
 const lifeOf = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION] || (metadata.uid ?? '')
 
+/** Milliseconds within which the owner of a deployment is seen: it was there when the deployment was asked for. */
+const OWNER_DUE = 60_000
+
 /** A deployment belongs to one life of its owner, and goes with it: a namesake made later does not serve its image. */
 export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   const { object, records } = pass
@@ -108,9 +112,17 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   const owner = ownerOf(pass)
   if (owner !== undefined && bound === lifeOf(owner)) return done()
   if (bound !== '') return removeOrphan(pass)
-  if (owner === undefined)
-    return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`)
+  if (owner === undefined) {
+    const left = createdAt(object) + OWNER_DUE - pass.clock.now()
+    if (left <= 0) return removeOrphan(pass)
+    return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`, left)
+  }
   const { apiVersion, kind, metadata } = owner
+  // Asked for at a former one, which went before anybody looked.
+  if (!isOwner(owner, object)) return removeOrphan(pass)
+  // Its controller gives it one in a moment. Bound to anything else, the deployment would then be one of somebody else.
+  if ((metadata.annotations?.[INCARNATION_ANNOTATION] ?? '') === '')
+    return waiting('WaitingForDependency', `"${ownerName}" of ${ownerCollection} is being set up.`)
   const reference = {
     apiVersion,
     kind,
@@ -125,6 +137,14 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   return done()
 }
 
+const createdAt = ({ metadata }: KubeObject) => Date.parse(metadata.creationTimestamp ?? '')
+
+/** Of one that is bound to no life yet, whoever was there when it was asked for. */
+function isOwner(owner: KubeObject, record: KubeObject): boolean {
+  const bound = record.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
+  return bound === '' ? !(createdAt(owner) > createdAt(record)) : bound === lifeOf(owner)
+}
+
 /** The cache may be behind: only the API server knows that the owner is gone. */
 async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   const { object, records } = pass
@@ -132,12 +152,11 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   if (kind === undefined) return done()
   const { namespace } = placeOfPass(pass)
   const left = await records.client.get(kind.resource, { namespace, name: object.spec.ownerName }).catch(absent)
-  const isOurs = left !== undefined && lifeOf(left) === object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION]
-  if (!isOurs) {
+  if (left === undefined || !isOwner(left, object)) {
     await records.client.remove(DeploymentRecord.resource, refOf(object), { uid: object.metadata.uid }).catch(absent)
   }
   return waiting(
     'TearingDown',
-    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment follows.`,
+    `"${object.spec.ownerName}" of ${object.spec.ownerCollection} is gone; its deployment is deleted too.`,
   )
 }

@@ -1,12 +1,13 @@
 import { isOfRepository } from '../../contracts/sources/repositories.ts'
-import { refOf } from '../../core/object.ts'
+import { PREVIEW_LABEL } from '../../core/labels.ts'
+import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 import { isPreviewOf, type Previewed, previewedBranches, previewOf } from '../../desired/previews.ts'
-import { WITH_SOURCES } from '../../desired/sources.ts'
+import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
-import type { Pass, Rights } from '../engine/controller.ts'
-import { followersOf } from './pushes.ts'
+import type { Pass, Rights, Workspace } from '../engine/controller.ts'
+import { followersOf, unlessRefused } from './pushes.ts'
 
 /** Previews are made and deleted, and never changed: from then on they are like any other. */
 export const PREVIEW_RIGHTS: readonly Rights[] = WITH_SOURCES.map(({ resource }) => ({
@@ -21,6 +22,7 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   const { object: source, records, clock } = pass
   const now = clock.now()
   const ends: number[] = []
+  const again: (number | undefined)[] = []
   for (const { resource } of WITH_SOURCES) {
     for (const owner of followersOf<Previewed>(pass, resource)) {
       const { repositoryUrl } = owner.spec
@@ -33,14 +35,54 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
       const there = records
         .cache(resource)
         .list({ namespace })
-        .filter((object) => isPreviewOf(object, owner))
+        .filter((object) => isPreviewOf(object, owner) && sourceOf(object) === source.metadata.name)
       const isIn = (list: typeof there, name: string) => list.some(({ metadata }) => metadata.name === name)
       // One may be there by the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs.
       for (const preview of wanted.filter(({ metadata }) => !isIn(there, metadata.name)))
-        await records.client.create(resource, preview).catch(alreadyThere)
+        again.push(
+          await unlessRefused(pass, preview, () => records.client.create(resource, preview).catch(alreadyThere)),
+        )
       for (const preview of there.filter(({ metadata }) => !isIn(wanted, metadata.name)))
         await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid }).catch(absent)
     }
   }
-  return ends.length === 0 ? done() : done({ after: Math.max(0, Math.min(...ends) - now) })
+  await removePreviews(pass, (owner) => sourceOf(owner) !== source.metadata.name)
+  const times = [...ends.map((end) => Math.max(0, end - now)), ...again.filter((time) => time !== undefined)]
+  return times.length === 0 ? done() : done({ after: Math.min(...times) })
+}
+
+/** Nobody else would end what follows the source. Of those whose owner is gone, Kubernetes does. */
+async function removePreviews(pass: SourcePass, isToGo: (owner: KubeObject) => boolean): Promise<void> {
+  const { records } = pass
+  for (const { resource } of WITH_SOURCES)
+    for (const preview of followersOf<KubeObject>(pass, resource)) {
+      const owner = ownerOfPreview(preview, resource, records)
+      if (owner !== undefined && isToGo(owner))
+        await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid }).catch(absent)
+    }
+}
+
+function ownerOfPreview({ metadata, ...rest }: KubeObject, resource: Resource, records: Workspace) {
+  const name = metadata.labels?.[PREVIEW_LABEL]
+  const owner = name === undefined ? undefined : records.cache(resource).get(metadata.namespace, name)
+  return owner !== undefined && isPreviewOf({ metadata, ...rest }, owner) ? owner : undefined
+}
+
+/** With a source go the previews that follow it: what is pushed would reach them no more, nor would their end. */
+export async function endPreviews(pass: SourcePass): Promise<Outcome> {
+  await removePreviews(pass, () => true)
+  return done()
+}
+
+/** What of the previews of a resource, and of the one that a preview is of, names a source. */
+export function previewSources(object: KubeObject, records: Workspace): (string | undefined)[] {
+  const found = WITH_SOURCES.find(({ kind }) => kind === object.kind)
+  if (found === undefined) return []
+  const { namespace } = object.metadata
+  const previews = records
+    .cache(found.resource)
+    .list({ namespace })
+    .filter((each) => isPreviewOf(each, object))
+  const owner = ownerOfPreview(object, found.resource, records)
+  return [...previews, ...(owner === undefined ? [] : [owner])].map(sourceOf)
 }

@@ -1,5 +1,6 @@
 import { DEPLOYMENTS_KEPT, type DeployedCollection, deploymentIdFor } from '../../contracts/deployments.ts'
 import { isOfRepository, originOf } from '../../contracts/sources/repositories.ts'
+import { messageOf } from '../../core/errors.ts'
 import { BOUNDARY_LABEL, PREVIEW_LABEL } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
@@ -9,9 +10,11 @@ import type { DeploymentSource } from '../../crds/sources.ts'
 import { headToDeploy } from '../../desired/pushes.ts'
 import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
 import { namespace } from '../../kube/builtin.ts'
-import { alreadyThere } from '../../kube/errors.ts'
+import { alreadyThere, isKubeError } from '../../kube/errors.ts'
 import type { Pass, Workspace } from '../engine/controller.ts'
 import { deploymentsOf } from './owners.ts'
+
+type SourcePass = Pass<typeof DeploymentSource>
 
 type Pushed = KubeObject & {
   spec: {
@@ -23,17 +26,39 @@ type Pushed = KubeObject & {
 }
 
 /** Deploys what was pushed: to each app and site of the boundary that follows the branch, once. */
-export async function deployPushed(pass: Pass<typeof DeploymentSource>): Promise<Outcome> {
+export async function deployPushed(pass: SourcePass): Promise<Outcome> {
   if ((pass.object.status?.heads ?? []).length === 0) return done()
-  for (const { resource, segment } of WITH_SOURCES) {
-    for (const owner of followersOf<Pushed>(pass, resource)) await deploy(pass, owner, segment as DeployedCollection)
+  let after: number | undefined
+  for (const { resource, segment } of WITH_SOURCES)
+    for (const owner of followersOf<Pushed>(pass, resource))
+      after = (await unlessRefused(pass, owner, () => deploy(pass, owner, segment as DeployedCollection))) ?? after
+  return done(after === undefined ? {} : { after })
+}
+
+/** Milliseconds until what was refused is asked for again: what was in its way may not be watched here. */
+const REFUSED_AGAIN = 600_000
+
+/** What the API server refuses of one follower is told, and keeps nothing from the others. */
+export async function unlessRefused(
+  { log }: Pick<SourcePass, 'log'>,
+  object: KubeObject,
+  write: () => Promise<unknown>,
+): Promise<number | undefined> {
+  try {
+    await write()
+    return undefined
+  } catch (error) {
+    if (!isKubeError(error, 'Invalid', 'Forbidden', 'NotFound')) throw error
+    const { kind, metadata } = object
+    const about = { kind, namespace: metadata.namespace, name: metadata.name, error: messageOf(error) }
+    log.warn(about, 'What follows from a push was refused.')
+    return REFUSED_AGAIN
   }
-  return done()
 }
 
 /** Whose code comes from the source, of one kind. */
 export function followersOf<Follower extends KubeObject>(
-  { object: source, records }: Pass<typeof DeploymentSource>,
+  { object: source, records }: SourcePass,
   resource: Resource,
 ): Follower[] {
   return records
@@ -50,7 +75,7 @@ function isHere(owner: KubeObject, { metadata }: DeploymentSource, records: Work
 }
 
 async function deploy(
-  { object: source, records }: Pass<typeof DeploymentSource>,
+  { object: source, records }: SourcePass,
   owner: Pushed,
   collection: DeployedCollection,
 ): Promise<void> {

@@ -31,9 +31,9 @@ export async function requestOf(pass: RecordPass, options: BuildOptions): Promis
   const owner = { boundaryId, resourceGroup, ...imageOwnerOf(object.spec) }
   const spec = specOf(pass)
   if (options.settings === undefined)
-    throw new NoBuild('This platform builds nothing: an administrator sets buildImage, and registryUrl.')
+    throw new NoBuild('This platform builds nothing: an administrator must set buildImage and registryUrl.')
   if (options.registry === undefined && !options.isPlayed)
-    throw new NoBuild('This platform has no registry for what it builds: an administrator sets registryUrl.')
+    throw new NoBuild('This platform has no registry for built images: an administrator must set registryUrl.')
   const found = await codeOf(pass, repositoryText(owner), options)
   const seconds = found.code.pipeline.buildTimeoutMinutes * 60
   const request = buildRequestOf({
@@ -58,7 +58,7 @@ async function codeOf(pass: RecordPass, repository: string, options: BuildOption
   const spec = specOf(pass)
   if (spec.pipeline === undefined || (spec.repositoryUrl === undefined && archive === undefined)) throw nothingThere()
   if (archive !== undefined && !archive.startsWith(`${repository}@`))
-    throw new NoBuild('The uploaded source is not one of this resource.')
+    throw new NoBuild('The uploaded source does not belong to this resource.')
   return { code: spec as Code, archive, ...(archive === undefined && (await gitAccess(pass, spec, options))) }
 }
 

@@ -154,7 +154,7 @@ export class PassChildren implements Children {
       )
     }
     if (observed.metadata.deletionTimestamp !== undefined) {
-      throw new WaitingError('WaitingForDependency', `${what} is being deleted; it is made anew once it is gone.`)
+      throw new WaitingError('WaitingForDependency', `${what} is being deleted; it is created again after that.`)
     }
   }
 }

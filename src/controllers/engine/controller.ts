@@ -60,8 +60,8 @@ export type ControllerOptions<K extends AnyKind, State> = {
 }
 
 /**
- * A kind with the code that keeps it as its spec says. Made by `controller`, run by `startControllers`. The types of
- * kind and state tie the options together and end there: a list of controllers has all kinds in it.
+ * A kind with the code that reconciles it. Made by `controller`, run by `startControllers`. The types of kind and state
+ * tie the options together and end there: a list of controllers has all kinds in it.
  */
 export type Controller = Readonly<
   Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf' | 'halt'>> & {
@@ -80,7 +80,9 @@ export type Controller = Readonly<
 
 type Given = 'observes' | 'reads' | 'writes'
 
-/** What a controller reads and writes. The operator's role is made of it, so it is known before there are ports. */
+/**
+ * What a controller reads and writes. The operator's role is generated from it, so it is known before any port exists.
+ */
 export type Declared = Pick<Controller, 'kind' | Given>
 
 const TEN_MINUTES = 600_000
@@ -121,8 +123,8 @@ export function controller<K extends AnyKind, State = undefined>(
 }
 
 /**
- * Declares a controller that works with more than the clusters: what it may do is data, how it does it depends on
- * `options`. It may observe less than declared.
+ * Declares a controller that needs ports beyond the clusters: its rights are data, its steps depend on `options`. It
+ * may observe less than declared.
  */
 export function controllerWith<K extends AnyKind, Options, State = undefined>(
   kind: K,

@@ -3,7 +3,7 @@ import { type Outcome, waiting } from '../../core/outcome.ts'
 
 /**
  * A wait during deletion gets a visible deadline. Before it, the message says until when; after it the phase is
- * DeletionBlocked. The finalizer stays on either way: what it guards is data, and only its teardown may let it go.
+ * DeletionBlocked. The finalizer stays either way: it protects data, and only the teardown may remove it.
  */
 export function withDeadline(outcome: Outcome, deletedAt: string, within: number, now: number): Outcome {
   // What waits for a person has no deadline.

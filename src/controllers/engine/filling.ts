@@ -2,7 +2,7 @@ import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
-/** The field manager for what fills a spec, so that kubectl and Git keep their own fields; it keeps none. */
+/** The field manager for values that fill a spec, so that kubectl and Git keep their own fields; it keeps none. */
 export const FILLING_MANAGER = 'freehold-replicas'
 
 /**

@@ -10,7 +10,7 @@ import { type ClusterConnection, openWorkspace } from './workspace.ts'
 /** A connection through the tunnel of a cluster's agent. */
 export type OpenConnection = ClusterConnection & { close(): Promise<void> }
 
-/** @param observer hears of the end of each watch */
+/** @param observer is called when a watch ends */
 export type ConnectOther = (clusterId: string, observer: WatchObserver) => OpenConnection
 
 type Open = {
@@ -25,9 +25,9 @@ type Open = {
 }
 
 /**
- * Works on each cluster while its record says that it can be reached: the state is the only thing followed here. One that
- * is offline costs nothing: its caches are closed, and filled anew when it is back. That nothing gets through any more is
- * seen from the watches: a timer runs only from the loss of one until any is open again.
+ * Works on each cluster while its record says that it is reachable; only this state is followed here. An offline
+ * cluster costs nothing: its caches are closed, and filled again when it is back. A lost connection is detected by the
+ * watches: a timer runs only from the loss of a watch until one is open again.
  */
 export class FollowedClusters implements OtherClusters {
   readonly #connect: ConnectOther

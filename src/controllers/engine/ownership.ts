@@ -12,7 +12,7 @@ import { childName } from '../../core/names.ts'
 import { type KubeObject, objectKey, ownerReferenceTo, type Resource } from '../../core/object.ts'
 import type { Place } from './pass.ts'
 
-/** Whose children a pass makes. */
+/** The owner of the children of a pass. */
 export type Owner = {
   object: KubeObject
   resource: Resource

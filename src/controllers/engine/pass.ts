@@ -8,7 +8,7 @@ import type { AnyKind, ObjectOf, StatusOf } from '../../crds/define.ts'
 import type { CacheHandler, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 
-/** What a controller reads of a cache. Objects are frozen and without managedFields. */
+/** A controller's view of a cache. Objects are frozen and without managedFields. */
 export type CacheView<T extends KubeObject = KubeObject> = Pick<
   WatchCache<T>,
   'get' | 'list' | 'byIndex' | 'byUid' | 'isAtLeast' | 'subscribe'
@@ -40,10 +40,10 @@ export interface Workspace {
 }
 
 export type CachedCluster = PlatformCluster & { [key: string]: unknown }
-/** Called with a cluster that can be worked on; what it returns is called when that ends. */
+/** Called when a cluster becomes reachable; the returned function is called when it no longer is. */
 export type ClusterListener = (clusterId: string, workspace: Workspace) => () => void
 
-/** Clusters beside the platform's own, which workloads run on and which come and go. */
+/** The other clusters that workloads run on; they come and go. */
 export interface OtherClusters {
   /** One that can be worked on now. */
   find(clusterId: string): Workspace | undefined
@@ -58,7 +58,7 @@ export interface OtherClusters {
 export type LostConnection = { readonly connection: string | undefined; readonly since: number }
 
 /**
- * Where an object stands, from the labels of its namespace. The engine checks it before the first step: a kind of a
+ * The place of an object, from the labels of its namespace. The engine checks it before the first step: a kind of a
  * group has both fields, a kind of a boundary has `boundaryId`.
  */
 export type Place = { readonly boundaryId?: string; readonly resourceGroup?: string }
@@ -99,14 +99,14 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
 export type Step<K extends AnyKind = AnyKind, State = undefined> = (pass: Pass<K, State>) => Outcome | Promise<Outcome>
 
 /**
- * What takes away what runs of an object, and says how far that is; undefined if it is to run, or if the steps of the pass
- * have seen to it. It is given why they ended early.
+ * Stops the workload of an object and returns the progress; undefined if it should run, or if the steps of the pass
+ * already stopped it. It receives the reason why they ended early.
  */
 export type Halt<K extends AnyKind = AnyKind, State = undefined> = (
   pass: Pass<K, State>,
 ) => ((obstacle: Outcome) => Promise<Outcome>) | undefined
 
-/** Kinds of ours stand in `records`, all others in `workloads`, unless a controller says otherwise. */
+/** Our kinds are in `records`, all others in `workloads`, unless a controller says otherwise. */
 export type Side = 'records' | 'workloads'
 
 /** Objects whose changes wake a controller. Children trigger their owner; others name the keys themselves. */

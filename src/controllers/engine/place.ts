@@ -11,7 +11,7 @@ export function dependsOnNamespace(kind: Pick<AnyKind, 'placement'>): boolean {
 }
 
 /**
- * Where the object stands, or the outcome that ends the pass because it cannot stand there. Admission refuses a wrong
+ * The place of the object, or the outcome that ends the pass because it must not be there. Admission refuses a wrong
  * namespace; this also holds if admission was off, or the namespace's labels were removed.
  */
 export function placeOf(

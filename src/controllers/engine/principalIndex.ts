@@ -1,7 +1,10 @@
 import type { KubeObject } from '../../core/object.ts'
 import { incarnationsNamedBy, principalsNamedBy } from '../../crds/principals.ts'
 
-/** Records by the ids of principals that they name without saying which life: those that nobody had when they were written. */
+/**
+ * Records by the ids of principals that they name without an incarnation: the ids that did not exist when they were
+ * written.
+ */
 export const UNBOUND_INDEX = 'unbound'
 
 export function unboundIndexKeys(object: KubeObject): readonly string[] {

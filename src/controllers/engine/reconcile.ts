@@ -195,7 +195,7 @@ export class Reconciler {
     const outcome = await this.#run(pass, this.#controller.abandon)
     if (outcome.kind === 'done') {
       const note =
-        'The agent of its cluster was revoked: what is there is not removed. Whoever has that cluster may do so.'
+        'The agent of its cluster was revoked: what it runs there is not removed. The owner of that cluster can remove it.'
       pass.event('Warning', 'ClusterRevoked', note)
     }
     return outcome
@@ -284,7 +284,7 @@ export class Reconciler {
       if (error instanceof WaitingError) return inTime(pass, waiting(error.reason, error.message))
       const refusal = refusalOf(error, this.#controller.kind)
       if (refusal !== undefined) {
-        pass.log.warn({ err: error, step: currentStep(pass) }, 'Another system refuses what is asked for.')
+        pass.log.warn({ err: error, step: currentStep(pass) }, 'Another system refuses the request.')
         return inTime(pass, refusal)
       }
       return { kind: 'failed', message: this.#sentence(currentStep(pass), error), error }
@@ -383,7 +383,7 @@ function describe(error: unknown): string {
     return fields.length === 0 ? error.message : `${error.message} Fields: ${fields.join(', ')}.`
   }
   if (error instanceof PlatformError) return error.message
-  return `internal error (${error instanceof Error ? error.name : typeof error}); the log of the controllers tells more.`
+  return `internal error (${error instanceof Error ? error.name : typeof error}); see the log of the controllers.`
 }
 
 /** Children that are not stored as they were written are told of, and written again after a while. */

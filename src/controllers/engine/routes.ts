@@ -10,13 +10,13 @@ import { steps } from './steps.ts'
 /** What leads callers from outside to a workload. */
 const ROUTES = [ingress, httpRoute]
 
-/** Those that a controller keeps. */
+/** The routes that a controller keeps. */
 export function routesAmong(observes: readonly Observed[]) {
   const ids = new Set(observes.map((each) => resourceId('resource' in each ? each.resource : each)))
   return ROUTES.filter((route) => ids.has(resourceId(route)))
 }
 
-/** Nobody is led any more to what is being deleted: its pods take their time to end, and answer with errors meanwhile. */
+/** Removes the routes to a resource that is being deleted: its pods end slowly, and answer with errors meanwhile. */
 export function cutRoutes(routes: typeof ROUTES) {
   return async function cutRoutes({ children, workloads }: Pick<Pass, 'children' | 'workloads'>): Promise<Outcome> {
     for (const route of routes) if (workloads.isServed(route)) await children.prune(route, [])

@@ -214,7 +214,7 @@ export class Runner {
   }
 }
 
-/** Whether a controller works on other clusters, or tells what is in them. */
+/** Whether a controller works on other clusters, or reports on them. */
 export function observesOthers({ clusterOf, observesOthers: tells }: Controller): boolean {
   return clusterOf !== undefined || tells
 }

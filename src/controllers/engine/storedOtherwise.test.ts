@@ -87,9 +87,9 @@ describe('a child that the API server stores otherwise than it was written', () 
     expect((await world.stored('orders')).status).to.deep.include({
       phase: 'Available',
       statusMessage:
-        `StatefulSet "${world.space}/vc-orders" is stored otherwise than it was written, first in ` +
+        `StatefulSet "${world.space}/vc-orders" is stored differently from what was written, first in ` +
         'spec.template.spec.containers[main].resources.requests.memory. ' +
-        'What changes objects there (an admission webhook, an older type) must let it be.',
+        'Whatever changes it (an admission webhook, an older type) must leave it alone.',
     })
     await world.bench.clock.advance(1_800_000)
     await world.bench.rest()

@@ -3,15 +3,15 @@ import type { Clock } from '../../core/clock.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
 import { canonicalJson, firstUnlike } from '../../kube/apply.ts'
 
-/** Milliseconds until the same is written again that the API server has stored otherwise. */
+/** Milliseconds until an object that the API server stored differently is written again. */
 export const WRITTEN_AGAIN_AFTER = 600_000
 
 type Standing = { intent: string; path: string; at: number }
 
 /**
- * Children that the API server did not store as they were written: an admission webhook changed a field, or a type there is
- * older and does not have it. Each write may be an event that wakes the owner, so to write the same again at once would
- * never end.
+ * Children that the API server did not store as they were written: an admission webhook changed a field, or a type
+ * there is older and does not have it. Each write may be an event that wakes the owner, so writing the same again at
+ * once would never end.
  */
 export class StoredOtherwise {
   readonly #clock: Clock
@@ -72,5 +72,5 @@ function hashOf(wanted: KubeObject): string {
 }
 
 function sentence(id: string, path: string): string {
-  return `${id} is stored otherwise than it was written, first in ${path}. What changes objects there (an admission webhook, an older type) must let it be.`
+  return `${id} is stored differently from what was written, first in ${path}. Whatever changes it (an admission webhook, an older type) must leave it alone.`
 }

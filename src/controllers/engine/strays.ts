@@ -20,9 +20,10 @@ const ownerOf = ({ metadata }: KubeObject) => metadata.annotations?.[OWNER_INCAR
 const incarnationOf = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
 
 /**
- * Removes what stands in other clusters for objects that are gone or do not run there: somebody took off the finalizer of the
- * object, or of what says where it runs. On the platform's own cluster the garbage collector does that, by owner references.
- * Only what a controller names in `collects`, with its Secrets, and only where the boundary is projected.
+ * Removes leftovers in other clusters of objects that are deleted or do not run there: somebody removed the finalizer
+ * of the object, or of the object that says where it runs. On the platform's own cluster the garbage collector does
+ * that, by owner references. Only what a controller names in `collects`, with its Secrets, and only where the boundary
+ * is projected.
  */
 export class Strays {
   readonly #controller: Controller

@@ -5,7 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { CachedCluster, OtherClusters, Place, Workspace } from './pass.ts'
 
-/** Where the workload of an object is: here, or in another cluster, with what keeps us from it if anything does. */
+/** Where the workload of an object is: here, or in another cluster, with the obstacle to reaching it, if any. */
 export type Whereabouts =
   | { kind: 'here' }
   | { kind: 'there'; workspace: Workspace }
@@ -36,7 +36,9 @@ export function otherClusterOf(object: object, records: Workspace): string | und
   return cluster === undefined || cluster.spec.isPlatform ? undefined : clusterId
 }
 
-/** Where the workload of a resource is worked on, which need not be that of the pass; undefined while it cannot be reached. */
+/**
+ * The workspace of a resource's workload, which may differ from that of the pass; undefined while it cannot be reached.
+ */
 export function workspaceOf(
   object: object,
   { records, others }: { records: Workspace; others: OtherClusters },
@@ -45,12 +47,12 @@ export function workspaceOf(
   return clusterId === undefined ? records : others.find(clusterId)
 }
 
-/** What a controller of a kind with `runsAnywhere` needs to know beside its own objects. */
+/** What a controller of a kind with `runsAnywhere` reads besides its own objects. */
 export const WHEREABOUTS_READS = [PlatformCluster.resource, BoundaryProjection.resource]
 
 /**
- * Whether a cluster can be worked on. What it says of itself comes first: a workspace that was open a moment ago does not
- * make a revoked agent trustworthy.
+ * Whether a cluster can be worked on. Its record is checked first: a workspace that was open a moment ago does not make
+ * a revoked agent trustworthy.
  */
 export function reach(clusterId: string, records: Workspace, others: OtherClusters): Whereabouts {
   const cluster = records.cache<CachedCluster>(PlatformCluster.resource).get(undefined, clusterId)
@@ -67,7 +69,10 @@ export function reach(clusterId: string, records: Workspace, others: OtherCluste
   if (state === 'Offline') {
     const seen = cluster?.status?.agent?.lastSeenAt ?? 'never'
     return away(
-      stalled('ClusterUnreachable', `Cluster "${name}" does not answer; what runs there runs on. Last seen: ${seen}.`),
+      stalled(
+        'ClusterUnreachable',
+        `Cluster "${name}" does not answer; what runs there keeps running. Last seen: ${seen}.`,
+      ),
     )
   }
   const workspace = others.find(clusterId)
@@ -98,7 +103,7 @@ export function projected(clusterId: string, { boundaryId }: Place, namespace: s
   return waiting('WaitingForCluster', `Namespace "${namespace}" is not made on cluster "${clusterId}" yet.`)
 }
 
-/** Where the workload of an object is to be worked on. */
+/** Where the workload of an object must be. */
 export function whereaboutsOf(
   kind: Pick<AnyKind, 'placement'>,
   of: { clusterId: string | undefined; place: Place; namespace: string | undefined; isLeaving: boolean },

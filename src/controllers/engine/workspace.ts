@@ -11,7 +11,7 @@ import { UNBOUND_INDEX, unboundIndexKeys } from './principalIndex.ts'
 /** A client and the caches that observe its writes: create the client with `observer: caches.observer()`. */
 export type ClusterConnection = { client: KubeClient; caches: CacheSet }
 
-/** By which controllers find objects, in every cache that they read. */
+/** The indexes by which controllers find objects, in every cache that they read. */
 export const INDEXES = {
   [OWNER_INDEX]: ownerIndexKeys,
   [PHASE_INDEX]: phaseIndexKeys,
@@ -24,7 +24,10 @@ export function resourceOf(entry: Entry): Resource {
   return 'resource' in entry ? entry.resource : entry
 }
 
-/** Where the objects of an entry stand: as it says, else our kinds in `records` and all others beside the children. */
+/**
+ * The side of an entry's objects: the declared one, or else `records` for our kinds and the side of the children for
+ * all others.
+ */
 export function sideOf(entry: Entry, childrenIn: Side): Side {
   if ('resource' in entry && entry.in !== undefined) return entry.in
   const { group } = resourceOf(entry)

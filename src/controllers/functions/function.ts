@@ -10,6 +10,7 @@ import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, isReady, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, namespace, pod, secret } from '../../kube/builtin.ts'
+import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
@@ -32,7 +33,7 @@ import {
   type FunctionState,
   newFunctionState,
 } from './types.ts'
-import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, type Variables } from './values.ts'
+import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, requireKeys, type Variables } from './values.ts'
 import { clusterOfFunction, elsewhereObservers } from './whereabouts.ts'
 
 const functionsIn = (records: Workspace, home?: string) =>
@@ -97,13 +98,14 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
     reconcile: steps(
       observeCopies,
       withdrawIdentity,
+      keepKeys(options),
       findNamespace,
       findHome,
       resolvePlanOfBoth,
       checkTimers,
       claimPaths,
       keepSource,
-      keepKeys(options),
+      requireKeys,
       valuesStep(options),
       keepDeployments,
       chooseImage,
@@ -113,8 +115,8 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       judge,
     ),
     halt: haltCopies,
-    finalize: steps(removeCopies, releasePaths),
-    abandon: releasePaths,
+    finalize: steps(endBuilds('functions'), removeCopies, releasePaths),
+    abandon: steps(endBuilds('functions'), releasePaths),
   }),
 )
 
@@ -166,7 +168,7 @@ function checkTimers({ object }: FunctionPass): Outcome {
   if (never !== undefined)
     return stalled(
       'ConfigurationInvalid',
-      `The schedule of trigger "${never.name}" never comes: check its ranges and days.`,
+      `The schedule of trigger "${never.name}" never occurs: check its ranges and days.`,
     )
   const unknown = triggers.find(({ timeZone }) => !isTimeZone(timeZone))
   if (unknown === undefined) return done()
@@ -222,7 +224,7 @@ function applyCopies({ registryHost }: FunctionOptions) {
   }
 }
 
-const SWITCHED_OFF = 'It is switched off and answers no call.'
+const SWITCHED_OFF = 'It is disabled and answers no calls.'
 
 /** How its copies go where its own steps cannot be taken to their end. One that is to answer calls, and cannot, is not well. */
 function haltCopies(pass: FunctionPass) {
@@ -246,9 +248,9 @@ function judge(pass: FunctionPass): Outcome {
   const { source } = object.spec
   if (image === undefined) {
     if (object.status?.buildStatus === 'Failed' && source !== undefined)
-      return stalled('BuildFailed', 'Its source could not be built: the log of the deployment says more.')
+      return stalled('BuildFailed', 'Its source could not be built: see the log of the deployment.')
     if (source !== undefined) return waiting('Building', 'Its source waits to be built.')
-    return done({ reason: 'Stopped', message: 'It has no source yet: upload one to have it built.' })
+    return done({ reason: 'Stopped', message: 'It has no source yet: upload one to build it.' })
   }
   if (!object.spec.enabled) return done({ reason: 'Stopped', message: SWITCHED_OFF })
   const wanted = wantedCopies(object)

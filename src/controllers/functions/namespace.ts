@@ -200,5 +200,5 @@ async function removeRoute({ children, workloads, object }: NamespacePass): Prom
   const name = functionRouteName(object.metadata.namespace ?? '', object.metadata.name)
   for (const resource of ROUTES) if (workloads.isServed(resource)) await children.prune(resource, [])
   const gone = await children.remove(ingress, SYSTEM_NAMESPACE, name)
-  return gone ? done() : waiting('TearingDown', 'The way to its host is being deleted.')
+  return gone ? done() : waiting('TearingDown', 'The Ingress of its host is being deleted.')
 }

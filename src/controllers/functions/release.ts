@@ -1,4 +1,10 @@
-import { isBuilding, newestDeployment, type Release, wantedDeployment } from '../../contracts/deployments.ts'
+import {
+  isBuilding,
+  newestDeployment,
+  type Release,
+  releasedSince,
+  wantedDeployment,
+} from '../../contracts/deployments.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord, stageOf } from '../../crds/deployments.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
@@ -16,8 +22,13 @@ export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
   const { source, functionName } = pass.object.spec
   const { namespace, name: ownerName } = placeOfPass(pass)
   const own = ownDeployments(pass)
-  if (source === undefined || own.some(({ metadata }) => metadata.name === source.deploymentId)) return done()
-  if (pass.object.status?.lastDeploymentId === source.deploymentId) return done()
+  if (source === undefined) return done()
+  const { deployedSource, lastDeploymentId } = pass.object.status ?? {}
+  const known = [deployedSource, lastDeploymentId, ...own.map(({ metadata }) => metadata.name)]
+  if (known.includes(source.deploymentId)) {
+    pass.report({ deployedSource: source.deploymentId })
+    return done()
+  }
   await pass.recordChildren.create(
     {
       apiVersion: DeploymentRecord.apiVersion,
@@ -33,7 +44,7 @@ export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
     },
     { resource: DeploymentRecord.resource },
   )
-  pass.report({ lastDeploymentId: source.deploymentId })
+  pass.report({ deployedSource: source.deploymentId, lastDeploymentId: source.deploymentId })
   return done()
 }
 
@@ -75,9 +86,10 @@ export function reportRelease(pass: FunctionPass): Outcome {
     return done()
   }
   const isServing = wantedCopies(object) === 0 || isDeployed(state.deployment)
-  const release: Release = isGivenUp(state.deployment)
-    ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.' }
-    : { deploymentId, state: isServing ? 'Serving' : 'RollingOut' }
+  const since = releasedSince(object.status?.release, deploymentId, pass.now)
+  const release: Release = isGivenUp(state.deployment, since)
+    ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.', since }
+    : { deploymentId, state: isServing ? 'Serving' : 'RollingOut', since }
   pass.report({ release, ...(isServing && { servingDeployment: deploymentId, servingImage: image, commit }) })
   return done()
 }

@@ -16,6 +16,8 @@ export type FunctionOptions = {
 export type FunctionState = WorkloadState & {
   /** findNamespace */
   around: CachedNamespace | undefined
+  /** keepKeys: why a key of a trigger cannot be had. */
+  keyObstacle: Outcome | undefined
   /** findIdentity: the Secret with the credentials of the identity of its namespace, if that has one. */
   identitySecret: string | undefined
   /** keepValues: the version of what its Secret holds, if it has one. */
@@ -29,6 +31,7 @@ export type FunctionState = WorkloadState & {
 export const newFunctionState = (): FunctionState => ({
   ...newWorkloadState(),
   around: undefined,
+  keyObstacle: undefined,
   identitySecret: undefined,
   valuesVersion: undefined,
   chosen: undefined,

@@ -58,28 +58,37 @@ export const DIGEST_RIGHTS: readonly Rights[] = [
   { resource: secret, verbs: ['create'], in: 'system' },
 ]
 
-/** Digests of the keys that callers must show: the activator compares them and never sees the keys of a vault. */
+/**
+ * Digests of the keys that callers must show: the activator compares them and never sees the keys of a vault. Whatever else
+ * stops the function, a key opens nothing any more once its secret may not be read or has another value.
+ */
 export function keepKeys({ keys }: FunctionOptions): FunctionStep {
-  return function keepKeys(pass: FunctionPass): Promise<Outcome> {
+  return async function keepKeys(pass: FunctionPass): Promise<Outcome> {
     const wanted = triggersOf(pass.object.spec).filter(({ keySecret }) => keySecret !== undefined)
     if (wanted.length === 0) {
       pass.report({ keys: undefined })
-      return Promise.resolve(done())
+      return done()
     }
-    return withSecretRights(async () => {
+    const outcome = await withSecretRights(async () => {
       const digestKey = await digestKeyOf(pass)
       const digests = []
+      let obstacle: Outcome | undefined
       for (const { name: trigger, keySecret } of wanted) {
         if (keySecret === undefined) continue
         const value = await vaultValue(pass, keySecret, keys)
-        if (typeof value !== 'string') return value
-        digests.push({ trigger, digest: keyDigest(digestKey, pass.incarnation, trigger, value) })
+        if (typeof value !== 'string') obstacle ??= value
+        else digests.push({ trigger, digest: keyDigest(digestKey, pass.incarnation, trigger, value) })
       }
       pass.report({ keys: digests })
-      return done()
+      return obstacle ?? done()
     })
+    if (outcome.kind !== 'done') pass.state.keyObstacle = outcome
+    return done()
   }
 }
+
+/** Why a key cannot be shown by anybody, told in the place of other values. */
+export const requireKeys: FunctionStep = ({ state }) => state.keyObstacle ?? done()
 
 /** Made once for the platform. */
 async function digestKeyOf(pass: FunctionPass): Promise<string> {

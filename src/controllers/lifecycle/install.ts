@@ -96,10 +96,17 @@ function begin(pass: InstallPass, isResumed: boolean): Outcome {
     message: undefined,
     reason: undefined,
     version,
+    ...(hasFailedBefore(pass, version) && { requestedAt: pass.now }),
     ...(failedSteps !== undefined && { steps: failedSteps }),
     ...(isResumed && { resumedAt: spec.requests.resumeAt }),
   })
   return waiting('Starting', 'It has its turn.', 1)
+}
+
+/** How an earlier install or rollout of the version ended says nothing of this one: Flux is asked anew. */
+function hasFailedBefore({ object, records }: InstallPass, version: string | undefined): boolean {
+  const component = componentOf(records, object.spec.component)
+  return version !== undefined && component !== undefined && rolloutOf(component, { version }).state === 'Failed'
 }
 
 function versionFor({ object: { spec }, records }: InstallPass): string | undefined {
@@ -131,16 +138,17 @@ async function goOn(pass: InstallPass): Promise<Outcome> {
     case 'Paused':
       return stopped(progress)
     default:
-      return waiting('RollingOut', message ?? 'Helm is told.', after)
+      return waiting('RollingOut', message ?? 'The chart is handed to Flux.', after)
   }
 }
 
 const stopped = ({ reason, message }: Pick<NonNullable<ComponentInstall['status']>, 'reason' | 'message'>): Outcome =>
-  stalled(reason ?? 'EngineRefused', message ?? 'It cannot go on.')
+  stalled(reason ?? 'EngineRefused', message ?? 'It cannot continue.')
 
 /** What the component is told: Flux tries again where somebody resumed it, and where the same version is installed again. */
 function wantedOf({ spec, status }: InstallFacts['install']): { version: string; requestedAt?: string } {
-  const requestedAt = status?.resumedAt ?? (spec.kind === 'Repair' ? status?.startedAt : undefined)
+  const asked = status?.resumedAt ?? status?.requestedAt
+  const requestedAt = asked ?? (spec.kind === 'Repair' ? status?.startedAt : undefined)
   return { version: status?.version ?? '', ...(requestedAt !== undefined && { requestedAt }) }
 }
 

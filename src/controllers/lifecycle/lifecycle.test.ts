@@ -184,6 +184,22 @@ describe('components and their installs', () => {
     }
   })
 
+  it('try again what another one could not install: how that ended says nothing of them', async () => {
+    world.component('shop')
+    await world.start()
+    world.install('first', { component: 'shop' })
+    await world.bench.clock.advance(700_000)
+    await world.bench.rest()
+    await world.flux('no such image')
+    expect([(await install()).state, (await component()).state]).to.deep.equal(['Failed', 'Failed'])
+    world.install('second', { component: 'shop' })
+    await world.settle()
+    expect(await install('second')).to.include({ state: 'Running', step: 'Chart' })
+    await world.flux()
+    await world.settle()
+    expect((await install('second')).state).to.equal('Succeeded')
+  })
+
   it('take turns, the oldest first', async () => {
     world.component('shop')
     world.component('other')

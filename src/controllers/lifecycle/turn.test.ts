@@ -69,22 +69,4 @@ describe('the turn of installs and rollouts', () => {
       await world.rest()
       expect(most()).to.equal(1)
     })
-
-  const stateOf = async (name: string) =>
-    ((await world.find(RolloutExecution.resource, name, SYSTEM_NAMESPACE))?.status as RolloutExecution['status'])?.state
-
-  it('is taken by a rollout whose plan comes right after it, as kubectl may make them', async () => {
-    await world.make(RolloutExecution, 'early', { plan: 'late', startedBy: 'me' }, SYSTEM_NAMESPACE)
-    await world.rest()
-    expect(await stateOf('early')).to.equal(undefined)
-    await world.make(RolloutPlan, 'late', { targetVersions: { cnpg: '1.1.0' } }, SYSTEM_NAMESPACE)
-    await world.rest()
-    expect(await stateOf('early')).to.be.oneOf(['Executing', 'Paused'])
-  })
-
-  it('is not waited for by a rollout whose plan never comes', async () => {
-    await world.make(RolloutExecution, 'early', { plan: 'never', startedBy: 'me' }, SYSTEM_NAMESPACE)
-    await world.pass(61_000)
-    expect(await stateOf('early')).to.equal('Failed')
-  })
 })

@@ -22,7 +22,11 @@ import {
 } from './shared.ts'
 
 type BucketPass = Pass<typeof AccountBucket, BucketState>
-type BucketState = { account: ObjectStorageAccount | undefined }
+type BucketState = {
+  account: ObjectStorageAccount | undefined
+  /** Why nothing new could be made now. What was made still has to be closed to the public at once. */
+  obstacle: Outcome | undefined
+}
 
 /** Milliseconds until a bucket that is emptied, or waits for its owner to empty it, is looked at again. */
 const EMPTYING_RETRY = 1_000
@@ -61,8 +65,8 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
   ({ store, usageInterval }) => {
     return {
       childrenIn: 'records',
-      state: () => ({ account: undefined }),
-      reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, checkPublic, lookAtUse),
+      state: () => ({ account: undefined, obstacle: undefined }),
+      reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, tellObstacle, checkPublic, lookAtUse),
       finalize: steps(awaitNote, removeBucket, releaseName),
     }
 
@@ -141,17 +145,25 @@ function requireAccount(pass: BucketPass): Outcome {
   const { namespace } = pass.object.metadata
   const { accountName, bucketName } = pass.object.spec
   const found = findAccount(pass.records, namespace, accountName)
-  if ('obstacle' in found) return found.obstacle
+  if ('obstacle' in found) {
+    pass.state.account = found.account
+    pass.state.obstacle = found.obstacle
+    return found.account === undefined || pass.object.status?.storeName === undefined ? found.obstacle : done()
+  }
   const siblings = bucketsOf(pass.records, namespace, accountName)
   const { maxBuckets } = found.account.spec
   if (pass.object.status?.storeName === undefined && !isWithin(pass.object, siblings, maxBuckets)) {
     return stalled(
       'QuotaExceeded',
-      `Account "${accountName}" has its ${counted(maxBuckets, 'bucket')}; "${bucketName}" is one more.`,
+      `Account "${accountName}" may have ${counted(maxBuckets, 'bucket')}; "${bucketName}" would be one more.`,
     )
   }
   pass.state.account = found.account
   return done()
+}
+
+function tellObstacle({ state: { obstacle } }: BucketPass): Outcome {
+  return obstacle ?? done()
 }
 
 /** Said only after the bucket was closed: an account that takes its permission back means at once. */

@@ -25,7 +25,11 @@ import { holdsName } from '../nameClaims.ts'
 import { removingSecrets, withSecretRights } from '../workload/secrets.ts'
 import { bucketsOf, ENGINE_MISSING, findAccount, keysOfAccount, type StorageOptions, withStore } from './shared.ts'
 
-type KeyPass = Pass<typeof ObjectAccessKey>
+type KeyState = {
+  /** Why nothing new could be made now. What was made still has to lose its rights in time. */
+  obstacle: Outcome | undefined
+}
+type KeyPass = Pass<typeof ObjectAccessKey, KeyState>
 
 /** Milliseconds between two looks at when a key was last used; also the longest that an expiry is slept over. */
 const LAST_USE_INTERVAL = 3_600_000
@@ -59,44 +63,49 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
  * Keeps one user with one key at the store for each access key. The store makes the pair and it is kept in a Secret
  * before anything is granted to it; a pair whose Secret was lost is replaced by another.
  */
-export const accessKeyController = controllerWith(ObjectAccessKey, RIGHTS, ({ store }: StorageOptions) => {
-  return {
-    childrenIn: 'records',
-    reconcile: steps(endSession, followIdentity, requireAccount, requireBuckets, ensureKey, lookAtUse),
-    finalize: steps(removeKey, removeSecret),
-  }
-
-  async function ensureKey(pass: KeyPass): Promise<Outcome> {
-    if (store === undefined) return ENGINE_MISSING
-    return withSecretRights(() => withStore(() => ensureAtStore(pass, store)))
-  }
-
-  async function lookAtUse(pass: KeyPass): Promise<Outcome> {
-    if (store === undefined) return ENGINE_MISSING
-    const { accessKeyId, lastUsedAt } = pass.object.status ?? {}
-    return withStore(async () => {
-      const used = accessKeyId === undefined ? undefined : await store.lastUsed(accessKeyId)
-      // Once an hour is enough to see who is idle: each one is a write.
-      if (used !== undefined && Date.parse(used) - Date.parse(lastUsedAt ?? '1970-01-01') >= LAST_USE_INTERVAL) {
-        pass.report({ lastUsedAt: used })
-      }
-      return done({ after: untilNextLook(pass) })
-    })
-  }
-
-  async function removeKey(pass: KeyPass): Promise<Outcome> {
-    // Without an account name of its own nothing was ever made at the store.
-    if (store === undefined) {
-      return pass.object.status?.accessKeyId === undefined
-        ? done()
-        : waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
+export const accessKeyController = controllerWith<typeof ObjectAccessKey, StorageOptions, KeyState>(
+  ObjectAccessKey,
+  RIGHTS,
+  ({ store }) => {
+    return {
+      childrenIn: 'records',
+      state: () => ({ obstacle: undefined }),
+      reconcile: steps(endSession, followIdentity, requireAccount, requireBuckets, ensureKey, lookAtUse, tellObstacle),
+      finalize: steps(removeKey, removeSecret),
     }
-    return withStore(async () => {
-      await store.removeKey(storeUserName(pass.incarnation), among(pass))
-      return done()
-    })
-  }
-})
+
+    async function ensureKey(pass: KeyPass): Promise<Outcome> {
+      if (store === undefined) return ENGINE_MISSING
+      return withSecretRights(() => withStore(() => ensureAtStore(pass, store)))
+    }
+
+    async function lookAtUse(pass: KeyPass): Promise<Outcome> {
+      if (store === undefined) return ENGINE_MISSING
+      const { accessKeyId, lastUsedAt } = pass.object.status ?? {}
+      return withStore(async () => {
+        const used = accessKeyId === undefined ? undefined : await store.lastUsed(accessKeyId)
+        // Once an hour is enough to see who is idle: each one is a write.
+        if (used !== undefined && Date.parse(used) - Date.parse(lastUsedAt ?? '1970-01-01') >= LAST_USE_INTERVAL) {
+          pass.report({ lastUsedAt: used })
+        }
+        return done({ after: untilNextLook(pass) })
+      })
+    }
+
+    async function removeKey(pass: KeyPass): Promise<Outcome> {
+      // Without an account name of its own nothing was ever made at the store.
+      if (store === undefined) {
+        return pass.object.status?.accessKeyId === undefined
+          ? done()
+          : waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
+      }
+      return withStore(async () => {
+        await store.removeKey(storeUserName(pass.incarnation), among(pass))
+        return done()
+      })
+    }
+  },
+)
 
 async function ensureAtStore(pass: KeyPass, store: ObjectStore): Promise<Outcome> {
   const state = keyState(pass.object, pass.clock.now())
@@ -148,6 +157,12 @@ function untilNextLook(pass: KeyPass): number {
   return left <= 0 ? LAST_USE_INTERVAL : Math.min(left, LAST_USE_INTERVAL)
 }
 
+/** In the end: whatever stands in the way of its account, a key expires and is set inactive. */
+function tellObstacle(pass: KeyPass): Outcome {
+  const { obstacle } = pass.state
+  return obstacle === undefined ? done() : { ...obstacle, after: untilNextLook(pass) }
+}
+
 /** A session that has ended goes: nobody could make it live again. */
 async function endSession(pass: KeyPass): Promise<Outcome> {
   if (!pass.object.spec.isSession || keyState(pass.object, pass.clock.now()) !== 'Expired') return done()
@@ -181,7 +196,11 @@ function requireAccount(pass: KeyPass): Outcome {
   const { namespace } = pass.object.metadata
   const { accountName, managedIdentityId, isSession } = pass.object.spec
   const found = findAccount(pass.records, namespace, accountName)
-  if ('obstacle' in found) return found.obstacle
+  if ('obstacle' in found) {
+    if (pass.object.status?.accessKeyId === undefined) return found.obstacle
+    pass.state.obstacle = found.obstacle
+    return done()
+  }
   if (isConsumersKey(pass.object) || pass.object.status?.accessKeyId !== undefined) return done()
   const keys = keysOfAccount(pass.records, namespace, accountName)
   if (isSession) {

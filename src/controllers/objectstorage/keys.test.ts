@@ -4,7 +4,7 @@ import { StorageBench, storageWords } from '../../../test/worlds/storageWorld.ts
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { accessKeySecretName } from '../../contracts/objectstorage.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
-import { ObjectAccessKey } from '../../crds/objectstorage.ts'
+import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { secret } from '../../kube/builtin.ts'
 
 const IDENTITY = '5d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b05'
@@ -57,6 +57,36 @@ describe('the controllers of access keys', () => {
     expect((await find(ObjectAccessKey, 'short'))?.status?.state).to.equal('Expired')
     expect(await find(ObjectAccessKey, 'session')).to.equal(undefined)
     expect(await pairOf('session')).to.equal(undefined)
+  })
+
+  it('refuse keys that are set inactive or expire also while their account is held in its deletion', async () => {
+    account()
+    bucket()
+    const expiresAt = new Date(bench.clock.now() + 10_000).toISOString()
+    key()
+    key('short', { expiresAt })
+    key('session', { expiresAt, isSession: true })
+    await bench.start()
+    const [short, session] = [await pairOf('short'), await pairOf('session')]
+    await remove(ObjectStorageAccount, 'media')
+    expect(await says(ObjectStorageAccount, 'media')).to.deep.equal(['Deleting', 'DeletionBlocked'])
+    expect([await pairOf(), short, session].map((pair) => write(pair, 'media.one'))).to.deep.equal([200, 200, 200])
+    await patch(ObjectAccessKey, 'uploader', { isActive: false })
+    expect(write(await pairOf(), 'media.one')).to.equal(403)
+    await bench.clock.advance(10_000)
+    await bench.rest()
+    expect([write(short, 'media.one'), write(session, 'media.one')]).to.deep.equal([403, 403])
+    expect(await says(ObjectAccessKey, 'short')).to.deep.equal(['Updating', 'TearingDown'])
+  })
+
+  it('close a bucket to the public also while its account is held in its deletion', async () => {
+    account('media', { enablePublicAccess: true })
+    bucket('one', { publicRead: true })
+    await bench.start()
+    expect(store.attempt(undefined, 'read', 'media.one', 'a')).to.equal(404)
+    await remove(ObjectStorageAccount, 'media')
+    await patch(AccountBucket, 'media.one', { publicRead: false })
+    expect(store.attempt(undefined, 'read', 'media.one', 'a')).to.equal(403)
   })
 
   it('replace a key whose Secret was lost: whoever has the old one has nothing', async () => {

@@ -61,12 +61,12 @@ export function keysOfAccount(records: Workspace, namespace: string | undefined,
   return all.filter(({ spec }) => spec.accountName === account)
 }
 
+type FoundAccount =
+  | { account: Cached<ObjectStorageAccount> }
+  | { account?: Cached<ObjectStorageAccount>; obstacle: Outcome }
+
 /** The account that a bucket or key hangs on, once its name is its own; else why it has to wait. */
-export function findAccount(
-  records: Workspace,
-  namespace: string | undefined,
-  name: string,
-): { account: Cached<ObjectStorageAccount> } | { obstacle: Outcome } {
+export function findAccount(records: Workspace, namespace: string | undefined, name: string): FoundAccount {
   const account = records.cache<Cached<ObjectStorageAccount>>(ObjectStorageAccount.resource).get(namespace, name)
   if (account === undefined) {
     const message = `There is no object storage account "${name}" in the group. Create it, or delete this.`
@@ -74,10 +74,10 @@ export function findAccount(
   }
   if (account.metadata.deletionTimestamp !== undefined) {
     // Its keys go with it; buckets hold it, or go with the group. Nobody has to mend anything here.
-    return { obstacle: waiting('TearingDown', `The object storage account "${name}" is being deleted.`) }
+    return { account, obstacle: waiting('TearingDown', `The object storage account "${name}" is being deleted.`) }
   }
   if (!holdsName(records, account, 'StorageAccount', name)) {
-    return { obstacle: waiting('WaitingForDependency', `The object storage account "${name}" is not ready.`) }
+    return { account, obstacle: waiting('WaitingForDependency', `The object storage account "${name}" is not ready.`) }
   }
   return { account }
 }

@@ -3,6 +3,7 @@ import {
   hasResumed,
   isArchiving,
   SKIP_ARCHIVING_ANNOTATION,
+  suspensionIn,
 } from '../../contracts/platformbackups/archives.ts'
 import { isUnderWay, triggerOf } from '../../contracts/platformbackups/backups.ts'
 import {
@@ -49,9 +50,9 @@ export async function resumeArchives(pass: SettingsPass): Promise<Outcome> {
 
 async function holdThose(pass: SettingsPass, suspended: readonly SuspendedArchive[]): Promise<void> {
   for (const database of databasesOf(pass)) {
-    const { namespace, name } = database.cluster.metadata
-    const wanted = suspended.find((one) => one.namespace === namespace && one.name === name)
-    const { annotations = {} } = (database.owner ?? database.cluster).metadata
+    const marked = database.owner ?? database.cluster
+    const wanted = suspensionIn(suspended, database.cluster, marked)
+    const { annotations = {} } = marked.metadata
     if (wanted !== undefined) {
       if (annotations[SUSPENDED_ANNOTATION] === undefined) await suspend(pass, database, wanted)
     } else if (annotations[SUSPENDED_ANNOTATION] !== undefined) await resume(pass, database)

@@ -157,7 +157,7 @@ function judge(options: PlatformBackupOptions) {
       return stalled('EngineRefused', 'Velero refused the schedule of the platform.')
     if (location?.status?.phase === 'Unavailable') {
       const said = plainLine(location.status.message ?? '', 512)
-      return degraded('BackupFailing', `Velero does not reach the target. ${said}`.trim())
+      return degraded('BackupFailing', `Velero cannot reach the target. ${said}`.trim())
     }
     const failure = last && failureOf(last)
     return failure === undefined ? done() : degraded('BackupFailing', `The last backup failed. ${failure}`)

@@ -47,7 +47,7 @@ export async function applyTarget(pass: SettingsPass, options: PlatformBackupOpt
     return done()
   }
   if (isInRollout(pass))
-    return waiting('WaitingForDependency', 'A rollout runs; the target is applied when it has ended.')
+    return waiting('WaitingForDependency', 'A rollout is running; the target is applied when it has ended.')
   const verdict = await targets.test(accessOf(target, key))
   if (verdict.code !== 'Ok')
     return stalled('ConfigurationInvalid', `The target was refused (${verdict.code}). ${verdict.message}`, TARGET_RETRY)

@@ -20,6 +20,7 @@ import {
   placeOfPass,
   type RelationalOptions,
   type RelationalPass,
+  type RelationalState,
   type RelationalStep,
   type StoredSnapshot,
 } from './types.ts'
@@ -100,6 +101,23 @@ export function passwordOf(data: SecretObject['data']): string | undefined {
   return secretText(data, 'password') || undefined
 }
 
+/**
+ * Credentials of the target that were replaced reach the engine whatever ends the pass: without them its log piles up until
+ * the volume is full.
+ */
+export function followTarget({ backupTarget: target }: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
+  return function followTarget(pass: RelationalPass): Promise<Outcome> {
+    return withSecretRights(async () => {
+      const { namespace, name } = placeOfPass(pass)
+      const held = await pass.children.get(secret, namespace, relationalNames(name).target)
+      const credentials = target === undefined || held === undefined ? undefined : await targetCredentials(pass)
+      if (target === undefined || credentials === undefined) return done()
+      await pass.children.ensure(targetSecret(pass.object, target, credentials), { resource: secret })
+      return done()
+    })
+  }
+}
+
 async function ensureTarget(pass: RelationalPass, { backupTarget: target }: RelationalOptions): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   if (target === undefined || (pass.state.backup === undefined && pass.state.origin === undefined)) {
@@ -115,8 +133,11 @@ async function ensureTarget(pass: RelationalPass, { backupTarget: target }: Rela
   return done()
 }
 
-/** The administrator's Secret is on the platform's own cluster, wherever the database is. */
-async function targetCredentials({ records }: RelationalPass): Promise<Readonly<Record<string, string>> | undefined> {
+/** The administrator's Secret is on the platform's own cluster, wherever the database is. Read once a pass. */
+async function targetCredentials({ records, state }: RelationalPass): Promise<RelationalState['credentials']> {
+  if (state.credentials !== undefined) return state.credentials
   const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, BACKUP_SECRET))?.data
-  return data?.[TARGET_KEYS.id] === undefined || data[TARGET_KEYS.secret] === undefined ? undefined : data
+  const isWhole = data?.[TARGET_KEYS.id] !== undefined && data[TARGET_KEYS.secret] !== undefined
+  state.credentials = isWhole ? data : undefined
+  return state.credentials
 }

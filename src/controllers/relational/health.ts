@@ -57,6 +57,14 @@ export function observeEngine(pass: RelationalPass): Outcome {
   return done()
 }
 
+/** What the engine says of itself, said before a later step may stop the pass: it goes on meanwhile. */
+export function reportEngine(pass: RelationalPass): Outcome {
+  const engine = observedEngine(pass)
+  if (engine === undefined) return done()
+  pass.report({ currentPrimary: engine.status?.currentPrimary, ...recoveryFields(pass, engine) })
+  return done()
+}
+
 /** What is observed goes into the status, whatever the outcome of the pass is. */
 export function reportStatus(pass: RelationalPass): Outcome {
   const { object, state } = pass
@@ -72,7 +80,7 @@ export function reportStatus(pass: RelationalPass): Outcome {
     externalAddresses: addresses,
     publicEndpoint: addresses?.[0] === undefined ? undefined : endpoint(addresses[0]),
     ...(complete ? { engineVersion: object.spec.engineVersion, restartedAt: object.spec.restartedAt } : {}),
-    ...recoveryFields(pass),
+    ...recoveryFields(pass, engine),
   })
   pass.serving(ready > 0)
   return done()
@@ -82,7 +90,7 @@ function endpoint(address: string): string {
   return `${address.includes(':') ? `[${address}]` : address}:${RELATIONAL_PORT}`
 }
 
-function recoveryFields(pass: RelationalPass) {
+function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefined) {
   const { object, state, now } = pass
   const { namespace, name } = placeOfPass(pass)
   const names = relationalNames(name)
@@ -93,13 +101,13 @@ function recoveryFields(pass: RelationalPass) {
   const recovery = recoveryOf({
     isBackedUp: state.backup !== undefined,
     isSuspended,
-    engine: viewOf(state.engine),
+    engine: viewOf(observed),
     previous: object.status ?? {},
     now,
   })
   const firstRecoverableAt =
     state.backup === undefined ? undefined : (window?.firstRecoverabilityPoint ?? times('stoppedAt')[0])
-  const lastBackup = condition(state.engine, 'LastBackupSucceeded')
+  const lastBackup = condition(observed, 'LastBackupSucceeded')
   return {
     archiving: recovery.archiving,
     archivingMessage: recovery.archivingMessage,

@@ -19,10 +19,10 @@ import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, volumeObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
-import { BACKUP_SECRET, ensureSecrets, resolveBackup } from './backup.ts'
+import { BACKUP_SECRET, ensureSecrets, followTarget, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { haltEngine } from './halt.ts'
-import { judgeHealth, observeEngine, reportStatus } from './health.ts'
+import { judgeHealth, observeEngine, reportEngine, reportStatus } from './health.ts'
 import { endLog } from './log.ts'
 import { checkEngine, checkReferences, limitConnections, resolveOrigin } from './resolve.ts'
 import { relationalSnapshotController } from './snapshots.ts'
@@ -132,19 +132,22 @@ const relationalController = controllerWith<
     reconcile: steps(
       observeEngine,
       findCluster,
-      checkImage(given),
       checkEngine,
+      // What goes on while a database cannot be as it is asked for.
+      mirrorBackups,
+      followTarget(given),
+      resolveBackup(given),
+      reportEngine,
+      checkImage(given),
       resolvePlan({ fewest: 1 }),
       limitConnections,
       checkQuota(isMade),
       checkReferences,
-      resolveBackup(given),
       resolveOrigin(given),
       checkStorage,
       ensureSecrets(given),
       endLog(given),
       applyChildren(given),
-      mirrorBackups,
       reportStatus,
       admitEditor(given),
       judgeHealth,

@@ -47,7 +47,7 @@ export function checkReferences({ object, records }: RelationalPass): Outcome {
   for (const [field, name] of Object.entries({ connectTo, takesOver })) {
     const found = name === undefined ? undefined : databases.get(object.metadata.namespace, name)
     if (found === undefined || otherClusterOf(found, records) === here) continue
-    const message = `${field} names the database "${name}" of another cluster, which the Services of this one cannot lead to.`
+    const message = `${field} names the database "${name}" of another cluster, which the Services of this cluster cannot reach.`
     return stalled('ConfigurationInvalid', message)
   }
   return connectTo === undefined || databases.get(object.metadata.namespace, connectTo) !== undefined

@@ -1,4 +1,4 @@
-import { isLastBase, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
+import { isBeingRestored, isLastBase, relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { BACKUP_ANNOTATION } from '../../core/labels.ts'
 import { ageOf, type KubeObject, keyOf, objectKey, refOf } from '../../core/object.ts'
@@ -218,16 +218,9 @@ function storageOf(pass: SnapshotPass): string | undefined {
 }
 
 /** Databases that are made from it and have not got their data yet. */
-export function restoringFrom(records: Workspace, snapshot: KubeObject): StoredCluster[] {
-  return records
-    .cache<StoredCluster>(RelationalCluster.resource)
-    .list()
-    .filter(
-      ({ spec, status, metadata }) =>
-        spec.restoreFrom?.snapshotId === snapshot.metadata.name &&
-        status?.firstReadyAt === undefined &&
-        metadata.deletionTimestamp === undefined,
-    )
+function restoringFrom(records: Workspace, snapshot: SnapshotPass['object']): StoredCluster[] {
+  const databases = records.cache<StoredCluster>(RelationalCluster.resource).list()
+  return databases.filter((database) => isBeingRestored(database, snapshot))
 }
 
 function siblingsOf(records: Workspace, namespace: string | undefined, clusterName: string): StoredSnapshot[] {
@@ -256,10 +249,13 @@ function keepLastBase(pass: SnapshotPass): Outcome {
 }
 
 function waitForRestores(pass: SnapshotPass): Outcome {
-  const users = restoringFrom(pass.records, pass.object as KubeObject)
+  const users = restoringFrom(pass.records, pass.object)
   if (users.length === 0) return done()
-  const names = users.map(({ metadata }) => `relationalclusters/${metadata.name}`).join(', ')
-  return waiting('DeletionBlocked', `It is being restored from by ${names}; the deletion goes on once that is done.`)
+  const here = users.filter(({ metadata }) => metadata.namespace === pass.object.metadata.namespace)
+  // Who reads this may not know what there is in other groups.
+  const named = here.map(({ metadata }) => `relationalclusters/${metadata.name}`)
+  const names = [...named, ...(here.length < users.length ? ['a database of another group'] : [])].join(', ')
+  return waiting('DeletionBlocked', `A restore from it is running: ${names}; the deletion continues after that.`)
 }
 
 /** The Backup goes; what it wrote leaves the backup target with the retention of the store. */

@@ -37,6 +37,8 @@ export type RelationalState = WorkloadState & {
   backup: BackupPlace | undefined
   /** resolveOrigin */
   origin: Origin | undefined
+  /** followTarget, ensureSecrets: of the backup target */
+  credentials: Readonly<Record<string, string>> | undefined
   /** ensureSecrets */
   owner: { username: string; password: string } | undefined
   /** checkStorage: why volumes are not as asked for. */
@@ -54,6 +56,7 @@ export function newRelationalState(): RelationalState {
     walStorageSize: undefined,
     backup: undefined,
     origin: undefined,
+    credentials: undefined,
     owner: undefined,
     volumes: undefined,
     engine: undefined,

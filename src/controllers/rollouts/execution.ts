@@ -8,7 +8,7 @@ import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import { batchesOfPlan, type Execution, next, sentenceOf, toldBy, wakesIn } from '../../desired/rollouts/index.ts'
-import { isKubeError } from '../../kube/errors.ts'
+import { absent, isKubeError } from '../../kube/errors.ts'
 import { veleroBackup, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { CONFIGURATION_RIGHTS } from '../lifecycle/configuration.ts'
@@ -20,9 +20,6 @@ import { makeSnapshot, observed } from './observed.ts'
 import { plannedNow } from './plan.ts'
 import { plansOf, STOCK_READS } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
-
-/** Milliseconds for which a rollout waits for a plan that kubectl or Git makes together with it. */
-const PLAN_WITHIN = 60_000
 
 /**
  * Carries plans out, one at a time. Each pass does what is written down already, looks, and writes down the next state:
@@ -131,13 +128,18 @@ async function carryOut(
   }
 }
 
-/** Takes the turn, or refuses as REST would: nothing begins later by itself, but for one that was made together with its plan. */
-function begin(pass: ExecutionPass): Outcome {
+/** Takes the turn, or refuses as REST would: nothing begins later by itself. */
+async function begin(pass: ExecutionPass): Promise<Outcome> {
   const { object, records } = pass
-  const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
   const refusal = refusalOf(object, records)
-  if (refusal !== undefined) return refuse(pass, refusal)
-  if (plan === undefined) return awaitPlan(pass)
+  const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
+  // Each kind has a watch of its own: a plan that was made right before may not be known here yet, and wakes it.
+  if (refusal === undefined && plan === undefined && (await isStored(pass, object.spec.plan)))
+    return waiting('WaitingForDependency', `Plan "${object.spec.plan}" is about to be known.`)
+  if (refusal !== undefined || plan === undefined) {
+    const message = refusal ?? `PlanNotFound: there is no plan "${object.spec.plan}".`
+    return refuse(pass, message)
+  }
   const other = takeTurn(pass)
   if (other !== undefined) return refuse(pass, busyWords(other))
   const planned = plannedNow(plan, records)
@@ -157,14 +159,14 @@ function refuse(pass: ExecutionPass, message: string): Outcome {
   return ended(message, { after: 1 })
 }
 
-function awaitPlan(pass: ExecutionPass): Outcome {
-  const { spec, metadata } = pass.object
-  const left = Date.parse(metadata.creationTimestamp ?? pass.now) + PLAN_WITHIN - pass.clock.now()
-  if (left > 0) return waiting('WaitingForDependency', `There is no plan "${spec.plan}" yet.`, left)
-  return refuse(pass, `PlanNotFound: there is no plan "${spec.plan}".`)
-}
-
 const busyWords = (name: string) => `RolloutBusy: "${name}" has not ended.`
+
+async function isStored({ records }: ExecutionPass, plan: string): Promise<boolean> {
+  const found = await records.client
+    .get(RolloutPlan.resource, { namespace: SYSTEM_NAMESPACE, name: plan })
+    .catch(absent)
+  return found !== undefined
+}
 
 /** Why it does not begin: the code of REST, and the sentence. */
 function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: Workspace): string | undefined {
@@ -176,7 +178,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
   if (plan === undefined) return undefined
   const former = others.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
-  if (former !== undefined) return `PlanExecuted: rollout "${former.metadata.name}" carried the plan out.`
+  if (former !== undefined) return `PlanExecuted: rollout "${former.metadata.name}" has already carried out the plan.`
   const [problem] = plannedNow(plan, records).problems
   return problem === undefined ? undefined : `PlanNotValidated: ${problem.message}`
 }

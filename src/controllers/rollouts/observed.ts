@@ -97,8 +97,8 @@ async function driftOf({ records }: ExecutionPass, execution: Execution, { look 
   return items.slice(0, DRIFT_MAX).map((item) => ({ ...item, step: `batch ${batch.index}` }))
 }
 
-const NO_VELERO = 'Velero takes snapshots, and is not in the cluster.'
-const NO_SCHEDULE = `The schedule "${PLATFORM_SCHEDULE}" of Velero is missing, which says what a snapshot holds.`
+const NO_VELERO = 'Snapshots are taken by Velero, which is not in the cluster.'
+const NO_SCHEDULE = `The Velero schedule "${PLATFORM_SCHEDULE}", which defines what a snapshot holds, is missing.`
 
 function snapshotSeen(
   { workloads }: ExecutionPass,

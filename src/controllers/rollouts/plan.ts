@@ -80,7 +80,7 @@ export function plannedNow({ spec }: Pick<PlanObject, 'spec'>, records: Workspac
   const of = executionsOf(records).find(({ metadata }) => metadata.name === spec.rollbackOf)
   const back = rollbackOf({ batches: of?.status?.batches ?? [] })
   if (back.items.length > 0) return { ...back, problems: [] }
-  const message = `Nothing of rollout "${spec.rollbackOf}" can be taken back.`
+  const message = `Rollout "${spec.rollbackOf}" cannot be rolled back.`
   return { ...back, problems: [{ code: 'NothingToDo', component: '', message, details: {} }] }
 }
 

@@ -63,7 +63,7 @@ describe('the product key of a SQL instance', () => {
     await make()
     expect(await license()).to.equal('Missing')
     expect(await says()).to.equal(
-      'Failed LicenseInvalid: Edition Standard runs with a product key only, and no product key is set.',
+      'Failed LicenseInvalid: Edition Standard needs a product key, and no product key is set.',
     )
     expect(await world.find(statefulSet, 'sqli-books')).to.equal(undefined)
   })
@@ -93,7 +93,7 @@ describe('the product key of a SQL instance', () => {
     await make()
     await setKey(1)
     expect(await license()).to.equal('Rejected')
-    expect(await says()).to.match(/LicenseInvalid: Edition Standard .* the engine did not take the product key\.$/)
+    expect(await says()).to.match(/LicenseInvalid: Edition Standard .* the engine did not accept the product key\.$/)
     edition = 'Standard Edition (64-bit)'
     await setKey(2)
     expect(await license()).to.equal('Active')
@@ -122,7 +122,7 @@ describe('the product key of a SQL instance', () => {
     await world.change(SqlInstance, 'books', { restartedAt: '2026-01-02T00:00:00Z' })
     expect(await startedWith()).to.equal('product-key.v1')
     expect(await license()).to.equal('Rejected')
-    expect(await says()).to.match(/LicenseInvalid: The product key is of edition "Developer/)
+    expect(await says()).to.match(/LicenseInvalid: The product key is for edition "Developer/)
     world.bench.writes()
     await world.bench.rest()
     expect(world.bench.writes()).to.deep.equal([])

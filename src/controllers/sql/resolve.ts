@@ -77,8 +77,8 @@ export async function chooseLicense(pass: SqlPass): Promise<Outcome> {
   const version = isRejected ? (status?.licenseVersion ?? 0) : spec.licenseVersion
   if (version === 0 || !(await isStored(pass, version))) {
     pass.report({ licenseStatus: isRejected ? 'Rejected' : 'Missing' })
-    const why = isRejected ? 'the engine did not take the product key' : 'no product key is set'
-    return stalled('LicenseInvalid', `Edition ${edition} runs with a product key only, and ${why}.`)
+    const why = isRejected ? 'the engine did not accept the product key' : 'no product key is set'
+    return stalled('LicenseInvalid', `Edition ${edition} needs a product key, and ${why}.`)
   }
   pass.state.productKeyVersion = version
   const works = status?.licenseVersion === version

@@ -104,7 +104,7 @@ function judgeEdition(pass: SqlPass, reported: string | null): Outcome | undefin
   }
   // The newest, also where the one before was not taken either: else the two would take turns for ever.
   pass.report({ rejectedLicenseVersion: spec.licenseVersion, licenseStatus: 'Rejected' })
-  return stalled('LicenseInvalid', `The product key is of edition "${reported.slice(0, 40)}", not ${edition}.`)
+  return stalled('LicenseInvalid', `The product key is for edition "${reported.slice(0, 40)}", not ${edition}.`)
 }
 
 function adminTarget(pass: SqlPass, password: string): SqlTarget {

@@ -199,7 +199,7 @@ for (const [kind, base, plan] of KINDS) {
 
       for (const [stored, remedy] of [
         ['25Gi', 'Set storageSize to 25Gi.'],
-        ['15Gi', 'What changes it there, such as an admission webhook, must let it be.'],
+        ['15Gi', 'Whatever changes it, such as an admission webhook, must leave it alone.'],
       ] as const) {
         it(`is made anew once, and then says so and is left alone: ${stored} for 20Gi`, async () => {
           world.storeTemplatesOf('20Gi', stored)

@@ -218,6 +218,6 @@ function storedOtherwise(pass: StatefulPass, wanted: string): string | undefined
   const remedy =
     compareQuantities(size, wanted) > 0
       ? `Set storageSize to ${size}.`
-      : 'What changes it there, such as an admission webhook, must let it be.'
+      : 'Whatever changes it, such as an admission webhook, must leave it alone.'
   return `storageSize is ${wanted}, which the API server stores as ${size}. ${remedy}`
 }

@@ -1,4 +1,12 @@
-import { currentVersion, forgetTime, isEmptied, purgeTime, withPurge } from '../../contracts/vaults/history.ts'
+import {
+  currentVersion,
+  forgetTime,
+  isEmptied,
+  lastValidityChange,
+  nextValidityChange,
+  purgeTime,
+  withPurge,
+} from '../../contracts/vaults/history.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
@@ -13,13 +21,13 @@ export function findVault(pass: EntryPass): Outcome {
   if (name !== wanted) {
     return stalled(
       'ConfigurationInvalid',
-      `The object of secret "${secretName}" of vault "${vaultName}" is "${wanted}".`,
+      `The object of secret "${secretName}" of vault "${vaultName}" must be named "${wanted}".`,
     )
   }
   const vault = pass.records.cache<CachedVault>(SecretVault.resource).get(namespace, vaultName)
   if (vault === undefined) return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
   if (hasLostName(vault))
-    return stalled('NameOccupied', `Vault "${vaultName}" holds no secrets: ${vault.status?.statusMessage ?? ''}`)
+    return stalled('NameOccupied', `Vault "${vaultName}" cannot hold secrets: ${vault.status?.statusMessage ?? ''}`)
   if (!isUsable(vault)) return waiting('WaitingForDependency', `Vault "${vaultName}" is not ready yet.`)
   pass.state.vault = vault
   return done()
@@ -89,6 +97,17 @@ export async function keepTime(pass: EntryPass): Promise<Outcome> {
   }
   const { uid, resourceVersion } = entryOf(pass).metadata
   await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
+  return done()
+}
+
+/** Whoever reads a value is woken by what is told of the time from which it may be read, or may not any more. */
+export function reportValidity(pass: EntryPass): Outcome {
+  const entry = entryOf(pass)
+  const now = pass.clock.now()
+  if (entry.spec.state === 'Active')
+    for (const each of [entry.spec, ...(entry.spec.history?.versions ?? [])])
+      comeBack(pass, nextValidityChange(each, now))
+  pass.report({ validityChangedAt: lastValidityChange(entry, now) })
   return done()
 }
 

@@ -14,7 +14,16 @@ import { awaitUnseenParts } from '../parts.ts'
 import { quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
-import { findVault, followVault, isUsable, keepTime, removePurged, reportEntry, stampState } from './entry.ts'
+import {
+  findVault,
+  followVault,
+  isUsable,
+  keepTime,
+  removePurged,
+  reportEntry,
+  reportValidity,
+  stampState,
+} from './entry.ts'
 import { removeSecrets } from './secrets.ts'
 import {
   alongside,
@@ -125,6 +134,7 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
       alongside(takeValue({ keys })),
       stampState,
       keepTime,
+      reportValidity,
       removePurged,
       prune,
       alongside(rewrapKey({ keys })),

@@ -38,7 +38,7 @@ export function entryOf(pass: EntryPass): CachedEntry {
 /** The vault of the entry. The first step sees to it that there is one. */
 export function vaultOf(pass: EntryPass): CachedVault {
   const { vault } = pass.state
-  if (vault === undefined) throw new Error(`Entry "${pass.key}" stands in no vault.`)
+  if (vault === undefined) throw new Error(`Entry "${pass.key}" is not in a vault.`)
   return vault
 }
 

@@ -100,7 +100,7 @@ function refusedSource(source: SecretObject, key: string): string | undefined {
   const isOurs =
     Object.keys(labels).some((label) => label.startsWith(PREFIX)) || labels[MANAGED_BY_LABEL] === 'freehold'
   const isOwned = ownerReferences.length > 0 || (source.type !== undefined && source.type !== 'Opaque')
-  if (isOurs || isOwned) return `Secret "${name}" belongs to something else: make an Opaque one of your own.`
+  if (isOurs || isOwned) return `Secret "${name}" belongs to something else: create an Opaque Secret of your own.`
   const value = source.data?.[key]
   if (value === undefined) return `Secret "${name}" has no entry "${key}".`
   const bytes = Buffer.from(value, 'base64').length
@@ -204,7 +204,7 @@ async function rewrap(pass: EntryPass, keys: PlatformKeys, newest: string, life:
   if (stored === undefined || wrapped === undefined) {
     return stalled(
       'ReferenceMissing',
-      `The data key of this secret, the Secret "${ref.name}", is gone, and its values with it: restore it from a backup, or delete and purge the secret and set it anew.`,
+      `The data key of this secret, the Secret "${ref.name}", is gone, and its values with it: restore it from a backup, or delete and purge the secret and set it again.`,
     )
   }
   if (wrappingKeyId(wrapped) !== newest) {
@@ -247,8 +247,16 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
   }
 }
 
+/** Milliseconds until a Secret is made, once it is noted where. */
+const AT_ONCE = 1
+
+/** Noted before it is made: whoever comes after a process that died must find every value that is to be taken away. */
 async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
   const { namespace } = placeOfEntry(pass)
+  if (pass.object.status?.mountedSecret !== wanted.secretName) {
+    pass.report({ mountedSecret: wanted.secretName, mountedVersion: undefined })
+    return waiting('WaitingForDependency', `The Secret "${wanted.secretName}" of mountAs is being made.`, AT_ONCE)
+  }
   const version = currentVersion(entryOf(pass).spec)
   const value = await openVersion(pass.workloads, entryOf(pass), keys)
   if (value === undefined) return stalled('ReferenceMissing', 'The value of the newest version is gone.')

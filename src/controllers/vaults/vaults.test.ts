@@ -95,6 +95,23 @@ describe('the controllers of secret vaults', () => {
   })
   afterEach(() => bench.stop())
 
+  it('note where they mount a value before they do, so that whoever comes after finds it', async () => {
+    await startWithSecret()
+    const apply = bench.client.apply.bind(bench.client)
+    const noted: unknown[] = []
+    bench.client.apply = (async (...given: Parameters<typeof apply>) => {
+      if (given[1].metadata.name.startsWith('mount')) noted.push((await entry())?.status?.mountedSecret)
+      return apply(...given)
+    }) as typeof apply
+    await change({ mountAs: { secretName: 'mounted', key: 'password' } })
+    await change({ mountAs: { secretName: 'mounted-elsewhere', key: 'password' } })
+    expect(noted).to.deep.equal(['mounted', 'mounted-elsewhere'])
+    expect(await secrets())
+      .to.include('mounted-elsewhere')
+      .and.not.include('mounted')
+    expect((await entry())?.status).to.include({ phase: 'Available', mountedSecret: 'mounted-elsewhere' })
+  })
+
   it('claim the name of a vault, and let it go with the vault', async () => {
     seedVault()
     await bench.start()
@@ -122,7 +139,9 @@ describe('the controllers of secret vaults', () => {
     await bench.rest()
     expect((await vault())?.status).to.include({ status: 'Failed', phase: 'NameOccupied' })
     expect((await entry())?.status).to.include({ status: 'Failed', phase: 'NameOccupied' })
-    expect((await entry())?.status?.statusMessage).to.match(/^Vault "safe" holds no secrets: The name "safe" is taken/)
+    expect((await entry())?.status?.statusMessage).to.match(
+      /^Vault "safe" cannot hold secrets: The name "safe" is taken/,
+    )
     expect((await entry())?.status?.version).to.equal(undefined)
     await bench.client.remove(SecretVault.resource, { namespace: other, name: 'safe' })
     await bench.rest()

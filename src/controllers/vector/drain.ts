@@ -138,7 +138,7 @@ async function act(engine: QdrantPort, witness: PeerAddress, action: DrainAction
       return `shard ${action.shard} of collection "${action.collection}" is being moved.`
     case 'drop':
       await engine.dropReplica(witness, action.collection, action)
-      return `a copy of shard ${action.shard} of collection "${action.collection}" was given up; others have it.`
+      return `a copy of shard ${action.shard} of collection "${action.collection}" was given up; other peers have it.`
     case 'wait':
       return `collection "${action.collection}": ${action.why}.`
     case 'removePeer':

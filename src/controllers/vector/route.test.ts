@@ -59,7 +59,7 @@ describe('a vector database behind a Gateway', () => {
     await begin()
     expect(await paths()).to.deep.equal(['route vc-products'])
     expect(await world.says()).to.equal(
-      `Provisioning WaitingForAddress: Gateway "infra/public" has not taken the route of "${host}" yet.`,
+      `Provisioning WaitingForAddress: Gateway "infra/public" has not accepted the route of "${host}" yet.`,
     )
     expect(await endpoint()).to.equal(undefined)
     await judge('True')
@@ -87,7 +87,7 @@ describe('a vector database behind a Gateway', () => {
     await begin()
     await judge('False', 'NotAllowedByListeners')
     expect(await world.says()).to.equal(
-      `Degraded ConfigurationInvalid: Gateway "infra/public" does not take the route of "${host}": NotAllowedByListeners.`,
+      `Degraded ConfigurationInvalid: Gateway "infra/public" does not accept the route of "${host}": NotAllowedByListeners.`,
     )
     expect(await endpoint()).to.equal(undefined)
     await judge('True')

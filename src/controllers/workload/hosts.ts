@@ -78,7 +78,7 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
   const isOfPlatform = (each: string) => platformDomainOf(each, [domain, ...clusters.map(({ spec }) => spec.domain)])
   const foreign = domains.find((each) => isOfPlatform(each) !== undefined)
   if (foreign !== undefined) {
-    const message = `Custom domain "${foreign}" lies below "${isOfPlatform(foreign)}", whose hosts the platform gives.`
+    const message = `Custom domain "${foreign}" is below "${isOfPlatform(foreign)}", whose hosts the platform assigns.`
     return stalled('ConfigurationInvalid', message)
   }
   for (const each of host === undefined ? [] : [host, ...domains]) {
@@ -112,7 +112,7 @@ export function judgeHost(pass: HostedPass): Outcome | undefined {
   if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
   const name = `Gateway "${gateway.namespace}/${gateway.name}"`
   if (route?.kind === 'refused')
-    return stalled('ConfigurationInvalid', `${name} does not take the route of "${host}": ${route.reason}.`)
+    return stalled('ConfigurationInvalid', `${name} does not accept the route of "${host}": ${route.reason}.`)
   if (route?.kind === 'accepted') return undefined
-  return waiting('WaitingForAddress', `${name} has not taken the route of "${host}" yet.`)
+  return waiting('WaitingForAddress', `${name} has not accepted the route of "${host}" yet.`)
 }

@@ -56,7 +56,7 @@ export async function outputValue(
   if (isElsewhere && isLocalOutput(collection))
     return stalled(
       'ConfigurationInvalid',
-      `"${name}" of ${collection} runs on another cluster, and its address leads to it from there only.`,
+      `"${name}" of ${collection} runs on another cluster, and its address works only there.`,
     )
   const value = (await READERS[collection](pass, found))[output]
   return value ?? waiting('WaitingForDependency', `"${name}" of ${collection} has no ${output} yet.`)

@@ -12,7 +12,7 @@ type WorkloadStep = (pass: WorkloadPass) => Outcome | Promise<Outcome>
 export function checkImage({ allowOwnImages }: { allowOwnImages: boolean }): WorkloadStep {
   return function checkImage({ object }: WorkloadPass): Outcome {
     if (object.spec.imageName === undefined || allowOwnImages) return done()
-    return stalled('ConfigurationInvalid', 'imageName is set, but this platform runs only images of its own.')
+    return stalled('ConfigurationInvalid', 'imageName is set, but this platform runs only its own images.')
   }
 }
 

@@ -21,7 +21,7 @@ export type Sizable = {
 /** In thousandths of a core and of a byte; `pods` is a count. */
 export type Demand = { cpu: bigint; memory: bigint; storage: bigint; pods: number }
 
-/** Undefined for one whose plan is not there: it asks for nothing yet. */
+/** Undefined for a resource whose plan does not exist: it requests nothing yet. */
 export function demandUnderPlans(
   family: PlanFamily | undefined,
   object: Sizable,

@@ -58,8 +58,8 @@ function merged(a: Demand, b: Demand, pick: 'most' | 'least'): Demand {
 }
 
 /**
- * What a resource counts for beside others: what it was granted while that is fresh, because the change it was for may
- * not have been seen; later what it asks for, where that is less. Undefined without a grant: it waits for one.
+ * What a resource uses of a quota, as others see it: its grant while that is fresh, because its change may not have
+ * been seen yet; later its request, if that is less. Undefined without a grant, for which it still waits.
  */
 export function heldOf(demand: Demand, grant: Grant | undefined, now: number): Demand | undefined {
   if (grant === undefined) return undefined
@@ -70,7 +70,7 @@ export function heldOf(demand: Demand, grant: Grant | undefined, now: number): D
 /** A resource as quotas see it, with whether it was ever ready. */
 export type SeenUser = QuotaUser & { readonly wasReady: boolean }
 
-/** A user as others have to reckon with it: what it holds, or, where it waits for a grant, what it asks for. */
+/** A user as it counts for others: with what it holds, or with what it requests while it waits for a grant. */
 export function besideOthers(
   user: SeenUser,
   subject: Pick<SeenUser, 'wasReady'>,
@@ -83,7 +83,7 @@ export function besideOthers(
   return { ...user, demand: held ?? user.demand, isGranted: held !== undefined || ranBefore }
 }
 
-/** Grants of resources that nobody has seen yet, as users of the quota; those of resources that never came are left out. */
+/** Grants of resources that are not visible yet, as users of the quota; expired grants are left out. */
 export function unseenUsers(grants: Grants, isSeen: (key: string) => boolean, now: number): QuotaUser[] {
   return Object.entries(grants)
     .filter(([key, grant]) => !isSeen(key) && isInFlight(grant, now))

@@ -86,7 +86,7 @@ export function requestOverLimit(
   return undefined
 }
 
-/** The plan that a spec gets out of those that exist. Deprecated plans still serve the resources that have them. */
+/** The existing plan that a spec uses. Deprecated plans still serve the resources that have them. */
 export function choosePlan(family: PlanFamily, spec: PlanOverrides, plans: readonly SizingPlan[]): PlanChoice {
   const plan = planFor(family, spec, plans)
   if (plan === undefined) {

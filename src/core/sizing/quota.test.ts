@@ -147,7 +147,7 @@ describe('the quota verdict over the resources of a boundary', () => {
       others: [user('a', 1, { memory: '3Gi' })],
     })
     expect(answer.kind === 'exceeded' && quotaSentence(answer)).to.equal(
-      "The boundary's quota of memory is 4Gi; 3Gi of it is taken, 2Gi more was asked for.",
+      "The boundary's quota of memory is 4Gi; 3Gi is used and 2Gi more was requested.",
     )
   })
 

@@ -142,7 +142,7 @@ export function groupCountVerdict(
 /** The sentence of a condition or refusal: which limit, how much of it is taken, and what was asked for. */
 export function quotaSentence({ at, quota, limit, used, requested }: Exceeded): string {
   const whose = at === 'boundary' ? "The boundary's" : "The resource group's"
-  return `${whose} quota of ${quota} is ${limit}; ${used} of it is taken, ${requested} more was asked for.`
+  return `${whose} quota of ${quota} is ${limit}; ${used} is used and ${requested} more was requested.`
 }
 
 function exceeded(

@@ -45,5 +45,5 @@ export function releaseOutcome(job: ReleaseJob | undefined): { ok: true } | { ok
   if (ended === undefined) return undefined
   if (ended.type === 'Complete') return { ok: true }
   const why = ended.reason === 'DeadlineExceeded' ? `took more than ${RELEASE_SECONDS} seconds` : 'failed'
-  return { ok: false, message: `The release command ${why}; what served before goes on. Its log says more.` }
+  return { ok: false, message: `The release command ${why}; the previous version keeps serving. See its log.` }
 }

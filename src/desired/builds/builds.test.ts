@@ -194,7 +194,7 @@ describe('how far a build has come', () => {
     [
       'cannot run its own image',
       observed([{ waiting: { reason: 'ImagePullBackOff' } }]),
-      'none; running; The image of the builder cannot be run (ImagePullBackOff): the setting buildImage names it.',
+      'none; running; The image of the builder cannot be run (ImagePullBackOff): check the setting buildImage.',
     ],
     ['fetches', observed([RUNS]), 'Cloning; running; The source is being fetched.'],
     ['builds', observed([ended(found), RUNS]), 'Building; running; The image is being built.'],
@@ -217,12 +217,12 @@ describe('how far a build has come', () => {
     [
       'has not succeeded without a digest',
       observed([ended(found), ended(), ended()], complete),
-      'Pushing; Failed; BuilderFailed; The builder failed, which the source is not to blame for.',
+      'Pushing; Failed; BuilderFailed; The builder failed; the source is not the cause.',
     ],
     [
       'does not believe a digest of the part that runs commands',
       observed([ended(found), ended({ digest }), ended()], complete),
-      'Pushing; Failed; BuilderFailed; The builder failed, which the source is not to blame for.',
+      'Pushing; Failed; BuilderFailed; The builder failed; the source is not the cause.',
     ],
     [
       'failed by a command, and says which',
@@ -232,27 +232,27 @@ describe('how far a build has come', () => {
     [
       'does not repeat words of more than a line',
       observed([ended(found), ended({ failure: 'CommandFailed', message: 'one\ntwo' }, 1)], failed()),
-      'Building; Failed; CommandFailed; A command of the build failed: its log says more.',
+      'Building; Failed; CommandFailed; A command of the build failed: see its log.',
     ],
     [
       'does not believe a failure that there is not',
       observed([ended({ failure: 'Nonsense' }, 1)], failed()),
-      'Cloning; Failed; BuilderFailed; The builder failed, which the source is not to blame for.',
+      'Cloning; Failed; BuilderFailed; The builder failed; the source is not the cause.',
     ],
     [
       'was killed for its memory',
       observed([ended(found), ended('', 137, 'OOMKilled')], failed()),
-      'Building; Failed; OutOfMemory; The build took more memory than a build may have and was ended.',
+      'Building; Failed; OutOfMemory; The build used more memory than allowed and was stopped.',
     ],
     [
       'wrote too much',
       observed([ended(found), ended('', 137, 'Error')], failed(), { reason: 'Evicted' }),
-      'Building; Failed; OutOfDisk; The build wrote more than a build may and was ended.',
+      'Building; Failed; OutOfDisk; The build wrote more than allowed and was stopped.',
     ],
     [
       'took too long',
       observed([ended(found)], failed('DeadlineExceeded')),
-      'Cloning; TimedOut; TimedOut; The build took longer than it may and was ended.',
+      'Cloning; TimedOut; TimedOut; The build took longer than allowed and was stopped.',
     ],
   ]
   for (const [sentence, words, expected] of cases) it(sentence, () => expect(words).to.equal(expected))

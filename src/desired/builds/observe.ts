@@ -39,12 +39,12 @@ const SENTENCES: Readonly<Record<BuildFailure, string>> = {
   SourceUnreachable: 'The source could not be fetched.',
   SourceRefused: 'The source was refused.',
   NothingToBuild: 'Nothing was found that can be built.',
-  CommandFailed: 'A command of the build failed: its log says more.',
-  OutOfMemory: 'The build took more memory than a build may have and was ended.',
-  OutOfDisk: 'The build wrote more than a build may and was ended.',
-  PushFailed: 'The image could not be put into the registry.',
-  TimedOut: 'The build took longer than it may and was ended.',
-  BuilderFailed: 'The builder failed, which the source is not to blame for.',
+  CommandFailed: 'A command of the build failed: see its log.',
+  OutOfMemory: 'The build used more memory than allowed and was stopped.',
+  OutOfDisk: 'The build wrote more than allowed and was stopped.',
+  PushFailed: 'The image could not be pushed to the registry.',
+  TimedOut: 'The build took longer than allowed and was stopped.',
+  BuilderFailed: 'The builder failed; the source is not the cause.',
 }
 
 /** Whether the Job still waits for what it needs: whoever started it died, and it must be started again. */
@@ -93,7 +93,7 @@ export const isOver = (job: BuildJob) => endOf(job) !== undefined
 
 /** What a played build says of itself, for whom it succeeded with a source that nothing can be built of. */
 export const PLAYED_BUILD =
-  'Pods are played on this platform: nothing was built, and there is no image. The source was not looked at: a real build may refuse it.'
+  'Pods are simulated on this platform: nothing was built, and there is no image. The source was not checked: a real build may refuse it.'
 
 /** The same where pods are played: their program never ran and said nothing, and there is no image of that digest. */
 export function playedBuild(job: BuildJob, seen: BuildProgress, deploymentId: string): BuildProgress {
@@ -113,7 +113,7 @@ function waitingWords(first: Container | undefined, pod: BuildPod | undefined, p
   if (phase === 'Pushing') return 'The image is being pushed.'
   const waiting = first?.state?.waiting?.reason
   if (waiting !== undefined && /Image|Err/.test(waiting)) {
-    return `The image of the builder cannot be run (${waiting}): the setting buildImage names it.`
+    return `The image of the builder cannot be run (${waiting}): check the setting buildImage.`
   }
   const scheduled = pod?.status?.conditions?.find(({ type }) => type === 'PodScheduled')
   return scheduled?.status === 'False' ? 'No node has room for a build now.' : 'The build waits for a node.'

@@ -120,14 +120,14 @@ function check({ install, component, release, missingValues, hasFlux }: InstallF
     return failed('ConfigurationInvalid', 'The component has no chart: the platform only watches it.')
   const installed = component.status?.installedVersion
   if (spec.kind === 'Install' && installed !== undefined)
-    return failed('ConfigurationInvalid', `Version ${installed} is installed already.`)
+    return failed('ConfigurationInvalid', `Version ${installed} is already installed.`)
   if (spec.kind === 'Repair' && installed === undefined)
     return failed('ConfigurationInvalid', 'The component is not installed.')
   if (status?.version === undefined) return paused('ReferenceMissing', 'The release feed has no version of it yet.')
   // What runs without Flux may say a version that its chart never had.
   if (release === undefined && (spec.kind === 'Install' || component.spec.version === undefined))
     return paused('ReferenceMissing', `The release feed has no version ${status.version} of it.`)
-  if (!hasFlux) return paused('EngineMissing', 'Flux installs charts, and is not in the cluster.')
+  if (!hasFlux) return paused('EngineMissing', 'Charts are installed by Flux, which is not in the cluster.')
   if (missingValues.length > 0)
     return paused(
       'ConfigurationInvalid',
@@ -160,6 +160,6 @@ function lookAtRollout(facts: InstallFacts, isDone: (rollout: Rollout) => boolea
   if (isDone(rollout)) return passed
   const begun = install.status?.steps?.find(({ name }) => name === 'Chart')?.startedAt ?? now
   const left = Date.parse(begun) + limitOf(component) - Date.parse(now)
-  if (left <= 0) return failed('EngineRefused', `It was not done within ${limitOf(component) / 60_000} minutes.`)
-  return { kind: 'waiting', message: rollout.message ?? 'Flux has not looked yet.', after: left }
+  if (left <= 0) return failed('EngineRefused', `It did not finish within ${limitOf(component) / 60_000} minutes.`)
+  return { kind: 'waiting', message: rollout.message ?? 'Flux has not processed it yet.', after: left }
 }

@@ -150,7 +150,7 @@ function judgeRollout(
 
 function unreadyOf(seen: Seen): string | undefined {
   const missing = missingOf(seen)
-  if (missing.length > 0) return `Not there: ${missing.join(', ')}.`
+  if (missing.length > 0) return `Missing: ${missing.join(', ')}.`
   const unready = seen.workloads.filter((one) => !isWorkloadReady(one))
   if (unready.length === 0) return undefined
   const words = unready.map(({ kind, name, ready, wanted }) => `${kind} ${name} (${ready} of ${wanted})`)
@@ -164,7 +164,8 @@ function judgeHelm({ helm, source, component }: Seen, version: string, installed
   const status = helm?.status
   const isLooked = status?.observedGeneration === helm?.metadata.generation
   const isHeard = requestedAt === undefined || status?.lastHandledReconcileAt === requestedAt
-  if (helm === undefined || !isLooked || !isHeard) return { state: 'Applying', message: 'Flux has not looked yet.' }
+  if (helm === undefined || !isLooked || !isHeard)
+    return { state: 'Applying', message: 'Flux has not processed it yet.' }
   const ready = conditionOf(helm, 'Ready')
   const isTried = plain(status?.lastAttemptedRevision) === version
   if (ready?.status === 'True' && installed === version) return { state: 'Ready' }

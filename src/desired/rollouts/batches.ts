@@ -34,7 +34,7 @@ export function applying(batch: Batch, { componentOf }: Pick<Observed, 'componen
       return {
         ...one,
         state: 'Failed',
-        message: `There is no component "${one.name}" any more.`,
+        message: `Component "${one.name}" no longer exists.`,
         finishedAt: timestamp(now),
       }
     }

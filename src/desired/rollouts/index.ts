@@ -46,11 +46,11 @@ export function wakesIn(execution: Execution, now: number): number | undefined {
 /** One sentence for the condition of a rollout under way. */
 export function sentenceOf(execution: Execution): string {
   const { pause, step, state } = execution
-  if (state === 'Paused') return `${pause?.code ?? 'Paused'}: ${pause?.message ?? 'it waits for somebody.'}`
+  if (state === 'Paused') return `${pause?.code ?? 'Paused'}: ${pause?.message ?? 'it waits for a decision.'}`
   const batch = batchUnderWay(execution)
   if (step === 'Preflight') return 'The checks before the rollout run.'
   if (step === 'Snapshot') return 'A snapshot is taken before the first batch.'
-  if (batch === undefined) return 'Every batch is done; the components are looked at once more.'
+  if (batch === undefined) return 'Every batch is done; the components are checked once more.'
   const names = batch.components.map(({ name }) => name).join(', ')
   return `Batch ${batch.index + 1} of ${execution.batches.length}: ${names}.`.slice(0, 1024)
 }

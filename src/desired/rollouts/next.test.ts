@@ -287,4 +287,14 @@ describe('a rollout', () => {
     expect(batches.map(({ components }) => components)).to.deep.equal([['facade'], ['cnpg']])
     expect(items.map(({ toVersion }) => toVersion)).to.deep.equal(['1.0.0', '1.0.0'])
   })
+
+  it('asks anew for what an earlier rollout could not roll out, and for nothing else', () => {
+    const told = (state: 'Failed' | 'Applying') => {
+      const world = new World()
+      world.set('cnpg', state).settle()
+      const [component] = world.execution.batches[0]?.components ?? []
+      return component?.requestedAt === undefined ? undefined : component.requestedAt === component.startedAt
+    }
+    expect([told('Failed'), told('Applying')]).to.deep.equal([true, undefined])
+  })
 })

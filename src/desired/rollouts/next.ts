@@ -84,7 +84,7 @@ function fromSnapshot(execution: Execution, seen: Observed, now: number): Execut
   const looked = { ...execution, snapshot: { ...before, phase, ...(completedAt !== undefined && { completedAt }) } }
   if (phase === 'Completed') return toNextBatch(looked)
   const isLate = now >= Date.parse(before.startedAt ?? '') + SNAPSHOT_LIMIT
-  const message = problem ?? (isLate ? `The snapshot "${before.name}" was not complete in 30 minutes.` : undefined)
+  const message = problem ?? (isLate ? `The snapshot "${before.name}" did not complete within 30 minutes.` : undefined)
   if (message === undefined) return looked
   return paused(looked, seen, { code: 'SnapshotFailed', message, canSkipSnapshot: mayGoWithoutSnapshot(execution) })
 }
@@ -130,7 +130,10 @@ function begin(execution: Execution, batch: Batch, seen: Observed, now: number):
   const startedAt = timestamp(now)
   const components = batch.components.map((one) => {
     const isThere = execution.kind !== 'Target' && componentOf(one.name)?.isAt === one.toVersion
-    return { ...one, state: isThere ? ('Unchanged' as const) : ('Applying' as const), startedAt }
+    // How an earlier rollout of the version ended says nothing of this one: Flux is asked anew.
+    const isTriedBefore = !isThere && componentOf(one.name, one)?.state === 'Failed'
+    const state = isThere ? ('Unchanged' as const) : ('Applying' as const)
+    return { ...one, state, startedAt, ...(isTriedBefore && { requestedAt: startedAt }) }
   })
   return withBatch(execution, {
     ...batch,
@@ -159,7 +162,7 @@ function done(execution: Execution, batch: Batch, now: number): Execution {
 function timedOut(execution: Execution, batch: Batch, now: number): Execution {
   const late = batch.components.find(({ state }) => state === 'Applying')
   const ends = withBatch(execution, { ...batch, state: 'Failed', finishedAt: timestamp(now) })
-  const message = `Batch ${batch.index} was not done in ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
+  const message = `Batch ${batch.index} did not finish within ${batch.timeLimitMinutes} minutes; ${late?.name ?? 'a component'} is not ready.`
   return failed(ends, { code: 'BatchTimeout', message, component: late?.name }, now)
 }
 

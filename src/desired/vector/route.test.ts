@@ -72,7 +72,7 @@ describe('the route of a vector database', () => {
     [
       'and says so, with what to do',
       () => routeObstacle(withGateway({ allowedCidrs: '203.0.113.0/24' })),
-      'allowedCidrs is set, and a route of Gateway "infra/public" cannot be bounded by it, so "p.example.org" is not served. Leave allowedCidrs out, or set enableIngress to false.',
+      'allowedCidrs is set, but Gateway "infra/public" cannot restrict a route to it, so "p.example.org" is not served. Leave allowedCidrs out, or set enableIngress to false.',
     ],
     [
       'has no obstacle where all networks may use it',

@@ -105,7 +105,7 @@ export function routeObstacle({
 }: Pick<Hosted, 'host' | 'gateway'> & Pick<WorkloadInput, 'ranges'>): string | undefined {
   if (host === undefined || gateway === undefined || ranges === undefined) return undefined
   const name = `"${gateway.namespace}/${gateway.name}"`
-  return `allowedCidrs is set, and a route of Gateway ${name} cannot be bounded by it, so "${host}" is not served. Leave allowedCidrs out, or set enableIngress to false.`
+  return `allowedCidrs is set, but Gateway ${name} cannot restrict a route to it, so "${host}" is not served. Leave allowedCidrs out, or set enableIngress to false.`
 }
 
 /** The route of the host. The Gateway's listener ends TLS, with a certificate of its own. */

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import {
   type ContainerStatus,
   isDeployed,
+  isGivenUp,
   type LiveDeployment,
   type LivePod,
   troubleOf,
@@ -72,13 +73,13 @@ describe('why a component does not run', () => {
       'the process ends',
       [container({ state: { terminated: { reason: 'Error', exitCode: 3 } } })],
       {},
-      `${crash} ends with exit code 3 again and again: its log says more.`,
+      `${crash} ends with exit code 3 again and again: see its log.`,
     ],
     [
       'the process ended often',
       [waiting('CrashLoopBackOff', { lastState: { terminated: { reason: 'Error', exitCode: 1 } } })],
       {},
-      `${crash} ends with exit code 1 again and again: its log says more.`,
+      `${crash} ends with exit code 1 again and again: see its log.`,
     ],
     [
       'its command is not in the image',
@@ -90,7 +91,7 @@ describe('why a component does not run', () => {
       'its image would run as root',
       [waiting('CreateContainerConfigError', {}, 'container has runAsNonRoot and image will run as root')],
       {},
-      'ConfigurationInvalid: A container of component "web" cannot be made: its image runs as root or names its user: set runAsUser.',
+      'ConfigurationInvalid: A container of component "web" cannot be created: its image runs as root or names its user: set runAsUser.',
     ],
     [
       'no node has memory left',
@@ -120,7 +121,7 @@ describe('why a component does not run', () => {
       'it never gets ready',
       [container({ state: { running: {} }, ready: false, started: true })],
       failing('Progressing', 'False', 'ProgressDeadlineExceeded'),
-      'PartiallyAvailable: A container of component "web" runs, but its readiness probe has not succeeded. What served before goes on.',
+      'PartiallyAvailable: A container of component "web" runs, but its readiness probe has not succeeded. The previous version keeps serving.',
     ],
     [
       'only a pod that leaves is in trouble',
@@ -164,4 +165,25 @@ describe('a Deployment is as it should be', () => {
   ]
   for (const [sentence, workload, expected] of cases)
     it(sentence, () => expect(isDeployed(workload)).to.equal(expected))
+})
+
+describe('Kubernetes has given up a rollout', () => {
+  const at = (lastUpdateTime: string, generation = 1): LiveDeployment => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', generation },
+    spec: {},
+    status: {
+      observedGeneration: 1,
+      conditions: [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', lastUpdateTime }],
+    },
+  })
+  const BEGAN = '2026-01-01T10:00:00.500Z'
+  const cases: [sentence: string, workload: LiveDeployment, expected: boolean][] = [
+    ['if it says so of this one', at('2026-01-01T10:10:00Z'), true],
+    ['but not if it has not seen the last change', at('2026-01-01T10:10:00Z', 2), false],
+    ['but not if it said so before this one began', at('2026-01-01T10:00:00Z'), false],
+  ]
+  for (const [sentence, workload, expected] of cases)
+    it(sentence, () => expect(isGivenUp(workload, BEGAN)).to.equal(expected))
 })

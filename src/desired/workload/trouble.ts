@@ -36,7 +36,7 @@ export type LiveDeployment = KubeObject & {
     readyReplicas?: number
     updatedReplicas?: number
     availableReplicas?: number
-    conditions?: { type: string; status: string; reason?: string; message?: string }[]
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastUpdateTime?: string }[]
   }
 }
 
@@ -45,9 +45,24 @@ export const isReady = ({ metadata, status }: LivePod): boolean =>
   metadata.deletionTimestamp === undefined &&
   status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
 
-/** Whether Kubernetes no longer waits for the new pods of a rollout. */
-export const isGivenUp = (workload: Pick<LiveDeployment, 'status'> | undefined): boolean =>
-  workload?.status?.conditions?.some(({ reason }) => reason === 'ProgressDeadlineExceeded') === true
+/** What of a Deployment tells of a rollout. */
+type Rollout = Pick<LiveDeployment, 'status'> & { metadata?: Pick<LiveDeployment['metadata'], 'generation'> }
+
+/**
+ * Whether Kubernetes no longer waits for the new pods of a rollout. What it says of one before stands there until it has looked
+ * at the next, and goes on to stand there where that goes back to pods of before.
+ *
+ * @param since when the rollout began
+ */
+export function isGivenUp(workload: Rollout | undefined, since?: string): boolean {
+  const { conditions = [], observedGeneration = 0 } = workload?.status ?? {}
+  if (observedGeneration < (workload?.metadata?.generation ?? 0)) return false
+  const isOfBefore = (at: string | undefined) =>
+    at !== undefined && since !== undefined && Date.parse(at) <= Date.parse(since)
+  return conditions.some(
+    ({ reason, lastUpdateTime }) => reason === 'ProgressDeadlineExceeded' && !isOfBefore(lastUpdateTime),
+  )
+}
 
 /** Every wanted pod runs the current template and is ready, and no other one is left. */
 export function isDeployed(workload: LiveDeployment | undefined): boolean {
@@ -81,11 +96,7 @@ const START_TROUBLE = new Set(['RunContainerError', 'StartError', 'ContainerCann
  *
  * @param asked how the thing is called in sentences, and what it asks for
  */
-export function troubleOf(
-  asked: Asked,
-  pods: readonly LivePod[],
-  workload: Pick<LiveDeployment, 'status'> | undefined,
-): Outcome | undefined {
+export function troubleOf(asked: Asked, pods: readonly LivePod[], workload: Rollout | undefined): Outcome | undefined {
   const going = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   const containers = going.flatMap(({ status }) => status?.containerStatuses ?? [])
   const judged = [
@@ -106,7 +117,7 @@ function containerTrouble({ what, image, memoryLimit }: Asked, { state = {}, las
   if (CREATE_TROUBLE.has(word)) {
     const isRoot = waiting?.message?.includes('runAsNonRoot') === true
     const why = isRoot ? 'its image runs as root or names its user: set runAsUser' : `the node answers ${word}`
-    return stalled('ConfigurationInvalid', `A container of ${what} cannot be made: ${why}.`)
+    return stalled('ConfigurationInvalid', `A container of ${what} cannot be created: ${why}.`)
   }
   const ended =
     terminated ?? (word === 'CrashLoopBackOff' || word === 'RunContainerError' ? lastState?.terminated : undefined)
@@ -120,7 +131,7 @@ function containerTrouble({ what, image, memoryLimit }: Asked, { state = {}, las
   if (terminated === undefined && word !== 'CrashLoopBackOff') return undefined
   if (ready === true) return undefined
   const code = ended?.exitCode === undefined ? '' : ` with exit code ${ended.exitCode}`
-  return degraded('CrashLooping', `A container of ${what} ends${code} again and again: its log says more.`)
+  return degraded('CrashLooping', `A container of ${what} ends${code} again and again: see its log.`)
 }
 
 function placementTrouble(asked: Asked, pod: LivePod): Outcome | undefined {
@@ -149,10 +160,10 @@ export function placementWords(
   if (/persistentvolumeclaim|volume/i.test(message) && missingClass !== undefined)
     return `The cluster has no storage class "${missingClass}" for the volumes of ${what}.`
   if (/persistentvolumeclaim|volume/i.test(message)) return `No node can take ${what} together with its volumes yet.`
-  return `No node takes ${what} now.`
+  return `No node can take ${what} now.`
 }
 
-function creationTrouble({ what }: Asked, workload: Pick<LiveDeployment, 'status'> | undefined): Outcome | undefined {
+function creationTrouble({ what }: Asked, workload: Rollout | undefined): Outcome | undefined {
   const failed = workload?.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   )
@@ -169,11 +180,11 @@ function creationTrouble({ what }: Asked, workload: Pick<LiveDeployment, 'status
 function deadlineTrouble(
   { what }: Asked,
   containers: readonly ContainerStatus[],
-  workload: Pick<LiveDeployment, 'status'> | undefined,
+  workload: Rollout | undefined,
 ): Outcome | undefined {
   if (!isGivenUp(workload)) return undefined
-  const why = unreadyWords(what, containers) ?? `The rollout of ${what} does not come further.`
-  return degraded('PartiallyAvailable', `${why} What served before goes on.`)
+  const why = unreadyWords(what, containers) ?? `The rollout of ${what} makes no progress.`
+  return degraded('PartiallyAvailable', `${why} The previous version keeps serving.`)
 }
 
 /**

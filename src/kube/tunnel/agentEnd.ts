@@ -14,7 +14,7 @@ import { relayedHeaders } from './relay.ts'
 import { TUNNEL_PROTOCOL, WINDOWS } from './tunnels.ts'
 import { serveUpgrade } from './upgrades.ts'
 
-/** What an agent shows the hub, and how it knows the hub. PEM. */
+/** The credentials that an agent presents to the hub, and those by which it recognises the hub. PEM. */
 export type TunnelCredentials = { cert: string; key: string; ca: string; servername: string }
 export type HubAddress = { host: string; port: number }
 
@@ -22,7 +22,7 @@ const CONNECT_TIMEOUT = 10_000
 /** Of a request: objects of Kubernetes are smaller. */
 const BODY_MAX = 4 * 1024 * 1024
 
-/** @throws Error if the hub cannot be reached, is another one, or refuses the certificate */
+/** @throws Error if the hub cannot be reached, is a different one, or refuses the certificate */
 export function dial(address: HubAddress, credentials: TunnelCredentials): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connectTls({ ...address, ...credentials, ALPNProtocols: [TUNNEL_PROTOCOL], minVersion: 'TLSv1.3' })

@@ -13,7 +13,7 @@ export type FindPeer = (clusterId: string) => Promise<RequestOptions | undefined
 
 const PATH = /^\/clusters\/([0-9a-f-]{36})(\/.*)$/
 
-/** Which cluster a path leads into, and what is asked there. */
+/** The cluster that a path leads into, and the request to send there. */
 export function readTunnelPath(url: string | undefined): { clusterId: string; path: string } | undefined {
   const found = PATH.exec(url ?? '')
   return found === null ? undefined : { clusterId: found[1] ?? '', path: found[2] ?? '/' }

@@ -79,7 +79,7 @@ export async function relayToPeer(
   await Promise.all([pipeline(request, onward), answered]).catch(() => response.destroy())
 }
 
-/** In the form of the API server, so that its clients understand it: try again, somebody may come back. */
+/** Refuses in the form of the API server, so that its clients understand: try again, the tunnel may come back. */
 export function refuse(response: ServerResponse, message: string, code = 503): void {
   if (response.headersSent) {
     response.destroy()

@@ -1,5 +1,12 @@
 import { once } from 'node:events'
-import { createSecureServer, type Http2SecureServer, performServerHandshake } from 'node:http2'
+import { request as requestHttp } from 'node:http'
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import { createServer as createHttpsServer, type Server as HttpsServer, type RequestOptions } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -277,6 +284,32 @@ describe('a tunnel to the API server of another cluster', () => {
     await other.close()
     for (const socket of sockets) socket.destroy()
   })
+
+  for (const [how, end] of [
+    ['ends the tunnel', (session: ServerHttp2Session) => session.destroy()],
+    ['ends the stream alone', (_: ServerHttp2Session, stream: ServerHttp2Stream) => stream.close()],
+  ] as const)
+    it(`ends what asks for a pod where the agent ${how} and says nothing of it`, async () => {
+      const SILENT = '44444444-4444-4444-8444-444444444444'
+      named = SILENT
+      const socket = await dial(address, credentials)
+      const session = performServerHandshake(socket, { settings: { enableConnectProtocol: true } })
+      session
+        .on('error', () => {})
+        .on('stream', (stream) => {
+          stream.on('error', () => {})
+          end(session, stream)
+        })
+      await until('there is a tunnel', () => tunnels.find(SILENT)?.remoteSettings?.enableConnectProtocol === true)
+      const { server, authorization } = entry.accessOf(SILENT)
+      const { hostname, port, pathname } = new URL(server)
+      const headers = { authorization: (await authorization()) ?? '', connection: 'Upgrade', upgrade: 'websocket' }
+      const asked = requestHttp({ hostname, port, path: `${pathname}/api/v1/x`, headers, agent: false })
+      const ended = once(asked, 'error')
+      asked.end()
+      await ended
+      socket.destroy()
+    })
 
   /** A watch that has told of one object, and how it goes on. */
   async function watch(): Promise<() => Promise<string>> {

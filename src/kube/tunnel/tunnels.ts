@@ -2,7 +2,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import type { TLSSocket } from 'node:tls'
 import { keepAsking, LIVENESS, type Liveness } from '../sessions.ts'
 
-/** What both ends say in the handshake of TLS (RFC 7301): from then on the side that was called asks the questions. */
+/** The protocol in the TLS handshake (RFC 7301): afterwards the called side sends the requests. */
 export const TUNNEL_PROTOCOL = 'freehold-tunnel/1'
 
 /** One open tunnel to the API server of another cluster. */

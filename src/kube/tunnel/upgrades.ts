@@ -31,7 +31,13 @@ export function relayUpgrade(session: ClientHttp2Session, path: string, { reques
   })
   socket.once('close', () => stream.close(NGHTTP2_CANCEL))
   stream.once('error', () => socket.destroy())
+  let isAnswered = false
+  // A tunnel that is ended, or an agent that ends the stream, need not say so.
+  stream.once('close', () => {
+    if (!isAnswered) socket.destroy()
+  })
   stream.once('response', ({ ':status': status = 502, ...headers }) => {
+    isAnswered = true
     if (status === 200) acceptUpgrade({ socket, head }, stream, 'websocket', headers)
     else refuseUpgrade(socket, status)
   })

@@ -39,7 +39,7 @@ function answerToOne(
   const closed = isOfAll ? closedBelow(access.scopesWith(principalId, action).denied, scope) : undefined
   if (closed !== undefined) {
     // A list cannot leave out one object. Denied, or a later authorizer might show it.
-    const sentence = `${action} is denied at ${closed}, so that not all can be asked for: name the object.`
+    const sentence = `${action} is denied at ${closed}, so not all objects may be read at once: name the object.`
     return { allowed: false, denied: true, reason: sentence }
   }
   return { allowed: true, reason: `${decidedBy?.roleDefinitionName ?? reason} at ${decidedBy?.scope ?? scope}` }

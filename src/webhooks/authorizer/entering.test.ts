@@ -106,7 +106,7 @@ describe('entering a pod whose resource refers to no secrets any more', () => {
   })
 
   it('is open to nobody if the pod is not known', async () => {
-    expect(await enter({ name: 'gone' }, ['*'])).to.match(/gives no right to exec/)
+    expect(await enter({ name: 'gone' }, ['*'])).to.match(/gives no access to exec/)
   })
 
   it('is more than its log, which needs what it needed', async () => {

@@ -62,7 +62,7 @@ export type ReviewerOptions = {
 }
 
 const TOO_OLD =
-  'The platform has lost its connection to the API server; what it knows is too old to answer from. Try again in a moment.'
+  'The platform has lost its connection to the API server; its data is too old to answer from. Try again in a moment.'
 
 /** Where another replica may have stored a moment ago what lets the caller in; undefined for what is not ours. */
 function scopeToCatchUp(

@@ -145,7 +145,7 @@ type Grant = {
 }
 
 function grantOf(principalId: string, { roleName, namespace, at }: Grant, placeOf: PlaceOfNamespace): Question {
-  if (roleName === '') return nothing('Name the role that is to be given.')
+  if (roleName === '') return nothing('Name the role to give.')
   const asked = (scope: Scope): Question => ({ asks: 'grant', principalId, roleName, scope: formatScope(scope) })
   if (namespace === SYSTEM_NAMESPACE && at === '') return asked(ROOT_SCOPE)
   const place = placeOf(namespace)
@@ -174,7 +174,7 @@ function insidePod(
   const kind = KINDS.find((one) => one.kind === owner?.kind && one.placement === 'group' && one.partOf === undefined)
   const actions = kind && actionsInsidePod(kind, subresource, verb)
   if (owner === undefined || kind === undefined || actions === undefined)
-    return nothing(`The platform gives no right to ${subresource} of this pod.`)
+    return nothing(`The platform gives no access to ${subresource} of this pod.`)
   const scope = scopeOf(kind, namespace, owner.name, placeOf)
   const [action, ...further] = actions
   if (typeof scope === 'string' || action === undefined || scope.level !== 'resource') return nothing(String(scope))
@@ -246,7 +246,7 @@ function scopeOf(
   if (place === undefined) return `Namespace "${namespace}" belongs to no boundary.`
   const { boundaryId, resourceGroup } = place
   if (!isList && (kind.placement === 'group') !== (resourceGroup !== undefined))
-    return `${kind.kind} objects do not stand in namespace "${namespace}".`
+    return `${kind.kind} objects do not belong in namespace "${namespace}".`
   if (resourceGroup === undefined) {
     if (kind.kind !== ResourceGroup.kind || name === '') return { level: 'boundary', boundaryId }
     return isResourceName(name) ? { level: 'resourceGroup', boundaryId, resourceGroup: name } : NO_NAME

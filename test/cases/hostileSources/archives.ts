@@ -9,7 +9,7 @@ const AFTER_HEADERS = EVERY.filter((spelling) => spelling !== 'header')
 
 const OUT = /leads out of the archive/
 const ABSOLUTE = /is not a relative path/
-const ODD = /holds a control character or a backslash/
+const ODD = /contains a control character or a backslash/
 
 const PATHS: readonly [path: string, says: RegExp, spellings?: readonly Spelling[]][] = [
   ['../canary.txt', OUT],
@@ -77,8 +77,8 @@ const CLASHES: readonly [sentence: string, entries: readonly RawEntry[], says: R
   ['a link whose neighbour differs in letter case', [link('A', 'b'), file('a/c')], BELOW],
   ['folders that differ in letter case', [file('a/b'), file('A/c')], /only in letter case/],
   ['files that differ in Unicode form', [file('é'), file('e\u0301')], TWICE],
-  ['a file in the place of the root', [file('.')], /no name of a file/],
-  ['a link in the place of the root', [link('./.', 'a')], /no name of a file/],
+  ['a file in the place of the root', [file('.')], /not a file name/],
+  ['a link in the place of the root', [link('./.', 'a')], /not a file name/],
   ['a link without a target', [link('a', '')], OUT],
   ['a link through a link', [link('a/b/c', '../..'), link('d', 'a/b/c/../../x')], OUT],
 ]

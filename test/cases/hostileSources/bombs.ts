@@ -56,7 +56,7 @@ export const BOMBS: readonly HostileArchive[] = [
   {
     sentence: 'zeros without end',
     bytes: () => repeated(rawEntry({ name: 'a', type: '0', content: 'x' }), zeros(), 1_000_000),
-    says: /more than 1048576 bytes that are of no entry/,
+    says: /more than 1048576 bytes that belong to no entry/,
   },
   {
     sentence: 'a link with 8 GiB behind it',
@@ -125,6 +125,6 @@ export const BOMBS: readonly HostileArchive[] = [
   {
     sentence: 'a thousand packings of nothing, and no archive',
     bytes: () => repeated(Buffer.alloc(0), Buffer.alloc(0), 1_000),
-    says: /^It holds no file\.$/,
+    says: /^It contains no file\.$/,
   },
 ]

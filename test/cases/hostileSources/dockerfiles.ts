@@ -33,10 +33,10 @@ const connects = (host: string, port: number) =>
   )
 const reads = (path: string) => `${BASE}RUN cat ${path}\n`
 
-const FAILED = /^CommandFailed: The command ".*" ended with exit code \d+: the log of the build says more\.$/
+const FAILED = /^CommandFailed: The command ".*" ended with exit code \d+: see the log of the build\.$/
 const NOT_REACHED = new RegExp(`^CommandFailed: The command .* ended with exit code ${CLOSED}:`)
-const NO_IMAGE = /^CommandFailed: The image \S+, which the build begins with, cannot be had here/
-const NOT_THERE = /^CommandFailed: The Dockerfile copies ".*", which is not there\.$/
+const NO_IMAGE = /^CommandFailed: The image \S+, which the build starts from, cannot be pulled/
+const NOT_THERE = /^CommandFailed: The Dockerfile copies ".*", which does not exist\.$/
 const UNREADABLE = /^NothingToBuild: The Dockerfile cannot be read: /
 
 type Row = readonly [
@@ -70,11 +70,7 @@ const network = ({ apiServer, node, registry }: Surroundings): readonly Row[] =>
     `ARG IMAGE="${registry}/a b"\nFROM $IMAGE\n`,
     /^(NothingToBuild|CommandFailed): /,
   ],
-  [
-    'begins with an argument that nobody gives',
-    'ARG IMAGE\nFROM $IMAGE\n',
-    /^NothingToBuild: .*no name of an image\.$/,
-  ],
+  ['begins with an argument that nobody gives', 'ARG IMAGE\nFROM $IMAGE\n', /^NothingToBuild: .*not an image name\.$/],
 ]
 
 const others = ({ registry, foreign }: Surroundings): readonly Row[] => [
@@ -122,12 +118,12 @@ const rights: readonly Row[] = [
   [
     'wants the rights of the node',
     `${BASE}RUN --security=insecure id\n`,
-    /asks for "security\.insecure", a right over its node/,
+    /asks for "security\.insecure", a privilege on its node/,
   ],
   [
     'wants the network of the node',
     `${BASE}RUN --network=host id\n`,
-    /asks for "network\.host", a right over its node/,
+    /asks for "network\.host", a privilege on its node/,
   ],
   ['makes a device', `${BASE}RUN mknod /disk b 8 0\n`, FAILED],
   ['makes the device of memory', `${BASE}RUN mknod /memory c 1 1\n`, FAILED],

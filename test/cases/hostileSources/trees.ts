@@ -27,7 +27,7 @@ const files =
     )
 const nothing = files({ 'readme.txt': 'words' })
 
-const GITS_OWN = /holds ".*", a path that leads out of it or is git's own\.$/
+const GITS_OWN = /contains ".*", a path that leads out of it or belongs to git\.$/
 const NAMES = [
   '..',
   '.',
@@ -40,7 +40,7 @@ const NAMES = [
   './a',
   'a//b',
 ]
-const LONG = /a path that is deeper or longer than one may be\.$/
+const LONG = /a path that is too deep or too long\.$/
 
 /** A folder in a folder, this deep. */
 function nested(git: GitObjects, depth: number, name: string, times = 1): readonly TreeEntry[] {
@@ -82,7 +82,7 @@ const COMMITS: readonly HostileTree[] = [
       ['tree', 'a', git.tree(['file', 'canary.txt', git.blob('x')])],
     ],
     failure: 'SourceRefused',
-    says: /holds "a" twice/,
+    says: /contains "a" twice/,
   },
   {
     sentence: 'ten folders in each of ten, ten times',
@@ -120,7 +120,7 @@ const COMMITS: readonly HostileTree[] = [
 ]
 
 const NO_DOCKERFILE = /^There is no Dockerfile at ".*": check dockerfilePath\.$/
-const UNTOLD = /^Nothing tells what this is built with/
+const UNTOLD = /^The runtime cannot be detected/
 type Row = readonly [
   sentence: string,
   given: Files | HostileTree['tree'],
@@ -275,28 +275,28 @@ const LOOKED_AT: readonly Row[] = [
     'NothingToBuild',
     /no folder "\/root": check rootPath/,
   ],
-  ['a root that is a file', { root: '' }, { rootPath: '/root' }, 'NothingToBuild', /is no folder: check rootPath/],
+  ['a root that is a file', { root: '' }, { rootPath: '/root' }, 'NothingToBuild', /is not a folder: check rootPath/],
   ['a root of odd characters', { a: '' }, { rootPath: '/a\u0000\u202e' }, 'NothingToBuild', /check rootPath/],
   [
     'a file in the place of ours',
     { 'package.json': '{}', 'ours.mjs': 'x' },
     { files: { 'ours.mjs': 'ours' } },
     'SourceRefused',
-    /"ours\.mjs", which is ours to write/,
+    /"ours\.mjs", which only the platform may write/,
   ],
   [
     'a link out in the place of ours',
     { 'package.json': '{}', 'ours.mjs': `${LINK}../../../canary.txt` },
     { files: { 'ours.mjs': 'ours' } },
     'SourceRefused',
-    /"ours\.mjs", which is ours to write/,
+    /"ours\.mjs", which only the platform may write/,
   ],
   [
     'a link out in the place of a folder of ours',
     { 'package.json': '{}', lib: `${LINK}../../..` },
     { files: { 'lib/new/ours.mjs': 'ours' } },
     'SourceRefused',
-    /"lib\/new\/ours\.mjs", which is ours to write/,
+    /"lib\/new\/ours\.mjs", which the platform writes/,
   ],
   [
     'filters, attributes and repositories of elsewhere',
@@ -322,7 +322,7 @@ const ASKED: readonly (readonly [string, NonNullable<HostileTree['source']>, Reg
   ['a branch above all branches', { branch: '../../HEAD' }, /./],
   ['a branch of two lines', { branch: 'main\nmain' }, /./],
   ['a commit that is an option', { commit: '--upload-pack=id' }, /./],
-  ['a commit that there is not', { commit: 'f'.repeat(40) }, /no such commit/],
+  ['a commit that there is not', { commit: 'f'.repeat(40) }, /no longer has this commit/],
 ]
 
 export const HOSTILE_TREES: readonly HostileTree[] = [

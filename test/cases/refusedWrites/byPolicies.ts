@@ -165,7 +165,7 @@ export const BY_POLICIES: Readonly<Record<string, RefusedWrite>> = {
       return admin.mergePatch(RolloutExecution.resource, { namespace: SYSTEM_NAMESPACE, name }, { spec }, dryRun)
     },
     status: 403,
-    says: 'only a paused rollout is resumed',
+    says: 'only a paused rollout can be resumed',
     rest: {
       NotPaused: (_, name) => ({ method: 'POST', path: rolloutPath(name, 'resume') }),
       AlreadyFinished: (_, name) => ({ method: 'POST', path: rolloutPath(name, 'cancel') }),
@@ -248,7 +248,7 @@ export const BY_POLICIES: Readonly<Record<string, RefusedWrite>> = {
     },
     write: (world, name) => world.owner.remove(BlueprintTemplate.resource, { namespace: home(world), name }, dryRun),
     status: 403,
-    says: 'goes with its file in the repository',
+    says: 'is deleted with its file in the repository',
     rest: {
       // Kept by the platform, as others are by their source.
       NOT_OWNED: (world) => ({

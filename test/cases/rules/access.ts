@@ -111,7 +111,7 @@ export const ACCESS_RULES: readonly RuleCase[] = [
       'refuses to be mounted with a secret that nobody may read',
       { secretVersion: 1 },
       { secretVersion: 1, mounted: true },
-      'mounted needs new credentials, since nobody may read those before: secretVersion must grow with it',
+      'mounted needs new credentials, because nobody may read the old ones: secretVersion must grow with it',
     ],
     ['refuses another resource', {}, { resourceName: 'mail' }, fixed('resourceName')],
     ['refuses another collection', {}, { resourceType: 'jobs' }, fixed('resourceType')],

@@ -17,25 +17,25 @@ const ONE = 'each variable in env must have exactly one of value, secret and out
 const NAMED = `outputs are, of ${Object.entries(OUTPUTS)
   .map(([name, { plain, secret: more }]) => `${name}: ${[...plain, ...more].join(', ')}`)
   .join('; of ')}`
-const SUM = 'values in env have at most 262144 characters in all'
-const REFERENCES = 'env and volumes refer to at most 20 secrets and outputs in all'
+const SUM = 'values in env must have at most 262144 characters together'
+const REFERENCES = 'env and volumes may refer to at most 20 secrets and outputs together'
 const VOLUME =
-  'a Persistent volume has a size, a Secret volume a secret and nothing else, and only Persistent ones a storageClass'
-const STAYS = 'a Persistent volume stays until the resource is deleted: what it holds would be lost'
+  'a Persistent volume must have a size, a Secret volume a secret and nothing else, and only Persistent ones may have a storageClass'
+const STAYS = 'a Persistent volume cannot be removed before the resource is deleted: its data would be lost'
 const CLASS = 'storageClass of a volume cannot be changed after creation'
 const SHRINKS = 'size of a volume may grow but not shrink: volumes cannot give space back'
-const PATHS = 'each volume has a mountPath of its own, other than /var/run/secrets/freehold.dev/identity'
-const SOURCE = 'deploymentSourceId is for a repository: repositoryUrl names it'
-const URL = 'repositoryUrl is needed for sourceKind Repository, and for no other'
-const PICTURE = 'image is needed for sourceKind Image, and for no other'
-const BUILT = 'rollback is for apps whose code is built: name the earlier image in image'
+const PATHS = 'each volume must have its own mountPath, other than /var/run/secrets/freehold.dev/identity'
+const SOURCE = 'deploymentSourceId needs repositoryUrl'
+const URL = 'repositoryUrl is required for sourceKind Repository, and not allowed for others'
+const PICTURE = 'image is required for sourceKind Image, and not allowed for others'
+const BUILT = 'rollback is only for apps whose code is built: set image to the earlier image instead'
 const BACK = { deploymentId: '5b0c1a6e-6c0e-4d49-8a3b-0d9a7cf3b1f2', requestedAt: '2026-01-01T00:00:00Z' }
-const DOCKERFILE = 'runtime is not for what a Dockerfile builds'
-const VERSION = 'runtimeVersion is one of a runtime, which has to be named'
-const BOUNDS = 'minReplicas and maxReplicas are set together, and minReplicas is not the larger one'
+const DOCKERFILE = 'runtime must not be set where a Dockerfile builds'
+const VERSION = 'runtimeVersion needs runtime'
+const BOUNDS = 'minReplicas and maxReplicas must be set together, and minReplicas must not be the larger one'
 const NOTHING = 'backupPolicy needs a Persistent volume to back up'
 const CHOSEN = 'volumes of backupPolicy must name Persistent volumes of the resource'
-const HOOKS = 'hooks of backupPolicy name the component app, the only one'
+const HOOKS = 'hooks of backupPolicy must name the component app, the only one'
 
 const APPS: readonly RuleCase[] = cases(PlatformApp, { sourceKind: 'Image', image: IMAGE }, [
   ['admits an image', undefined, {}],
@@ -88,8 +88,8 @@ const APPS: readonly RuleCase[] = cases(PlatformApp, { sourceKind: 'Image', imag
   ],
 ])
 
-const FORWARD = 'phase must go forward, and a deployment that is over cannot be changed'
-const REPORTED = 'phase is reported of what is built elsewhere only'
+const FORWARD = 'phase must go forward, and a deployment that has ended cannot be changed'
+const REPORTED = 'phase may be set only for what is built elsewhere'
 
 const DEPLOYMENTS: readonly RuleCase[] = cases(
   DeploymentRecord,
@@ -103,7 +103,7 @@ const DEPLOYMENTS: readonly RuleCase[] = cases(
     ['refuses another strategy', {}, { strategy: 'Build' }, fixed('strategy')],
     ['refuses to release no image', undefined, { strategy: 'Image' }, 'strategy Image needs an image'],
     ['refuses a phase of what is built here', undefined, { strategy: 'Build', phase: 'Building' }, REPORTED],
-    ['refuses to deploy nothing', undefined, { phase: 'Succeeded' }, 'image is needed from phase Deploying on'],
+    ['refuses to deploy nothing', undefined, { phase: 'Succeeded' }, 'image is required from phase Deploying on'],
     ['refuses to go back', { phase: 'Building' }, { phase: 'Cloning' }, FORWARD],
     ['refuses to change an end', { phase: 'Failed' }, { phase: 'Superseded' }, FORWARD],
     [

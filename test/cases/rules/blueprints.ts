@@ -18,7 +18,7 @@ const EXECUTION = {
   steps: [{ ...STEP, manifest: '{}' }],
 }
 
-const PLACE = 'either repositoryUrl is needed, or installationId with repositoryId'
+const PLACE = 'either repositoryUrl is required, or installationId with repositoryId'
 const URL = 'https://git.example.com/acme/shop.git'
 const INSTALLED = { installationId: '17', repositoryId: '4' }
 

@@ -14,10 +14,10 @@ export type RuleCase = {
 }
 
 export const TAGS =
-  'a tag key has 1 to 128 letters, digits, spaces or _.:/=+@- and does not begin with freehold.dev/ or kubernetes.io/ nor hold .k8s.io/'
+  'a tag key must have 1 to 128 letters, digits, spaces or _.:/=+@-, and must not begin with freehold.dev/ or kubernetes.io/ nor contain .k8s.io/'
 
 export const CIDRS =
-  'allowedCidrs is a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32'
+  'allowedCidrs must be a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32'
 
 export const SHRINK = 'storageSize may grow but not shrink: volumes cannot give space back'
 

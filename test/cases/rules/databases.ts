@@ -6,16 +6,16 @@ import { CIDRS, cases, fixed, ID, OTHER, type RuleCase, SHRINK, TAGS } from './c
 
 const BACK = 'vectorVersion cannot go back: an older engine does not read the newer storage format'
 
-const STEP = 'vectorVersion goes up one minor version at a time, as the storage format is migrated step by step'
+const STEP = 'vectorVersion must go up one minor version at a time, because the storage format is migrated step by step'
 
 const KEYS = 'apiKeyVersion grows by one at a time: each step makes one new key'
 
 const OWN_USER = "ownerName must not be one of the engine's own: postgres, streaming_replica and what begins with pg_"
 
-const CODE = 'parameters must not hold what runs code or belongs to the platform, such as archive_command or ssl'
+const CODE = 'parameters must not contain what runs code or belongs to the platform, such as archive_command or ssl'
 
 const TAKE_OVER =
-  'takesOver names the database of restoreFrom, in the same group: only what holds the same data can take a name over'
+  'takesOver must name the database of restoreFrom, in the same group: only a database with the same data can take over a name'
 
 const EULA = "acceptEula must be true: SQL Server runs only for those who accept Microsoft's licence terms"
 
@@ -24,8 +24,8 @@ const EDITION =
 
 const ENGINE_VERSION = "engineVersion must be one of the engine's: 2019, 2022 for MsSql, 10.11, 11.4, 11.8 for MariaDb"
 
-const REQUEST = 'memoryRequest must be at least 2Gi for MsSql, which does not start with less'
-const MEMORY = 'memoryLimit must be at least 2Gi for MsSql, which does not start with less'
+const REQUEST = 'memoryRequest must be at least 2Gi for MsSql, which needs that to start'
+const MEMORY = 'memoryLimit must be at least 2Gi for MsSql, which needs that to start'
 
 const ENGINE_MEMORY = 'memoryLimitMb must not be more than memoryLimit: the container would be killed'
 
@@ -35,7 +35,8 @@ const LICENSE = 'licenseVersion grows by one at a time: each step is one product
 
 const BACKUP = 'backupEnabled must be false: SQL instances cannot be backed up yet'
 
-const FREE = 'licenseVersion changes only with edition Standard or Enterprise of MsSql: no other takes a product key'
+const FREE =
+  'licenseVersion changes only with edition Standard or Enterprise of MsSql: no other edition takes a product key'
 const DEVELOPER = { engine: 'MsSql', acceptEula: true, edition: 'Developer' }
 const PAID = { ...DEVELOPER, edition: 'Standard' }
 

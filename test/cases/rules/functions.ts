@@ -8,8 +8,8 @@ const ONE = 'each variable in env must have exactly one of value, secret and out
 const OUTPUT = `outputs are, of ${Object.keys(OUTPUTS)
   .map((name) => `${name}: ${outputsOf(name as OutputCollection).join(', ')}`)
   .join('; of ')}`
-const SUM = 'values in env have at most 262144 characters in all'
-const REFERENCES = 'env refers to at most 20 secrets and outputs'
+const SUM = 'values in env must have at most 262144 characters together'
+const REFERENCES = 'env may refer to at most 20 secrets and outputs'
 const output = (name: string) => ({ collection: 'vectorclusters', name: 'products', output: name })
 const many = (count: number, rest: object) => Array.from({ length: count }, (_, at) => ({ name: `A${at}`, ...rest }))
 const keySecret = { vaultName: 'keys', secretName: 'Token' }

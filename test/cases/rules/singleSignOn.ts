@@ -16,7 +16,7 @@ const OIDC = {
 }
 
 const SSO_ADDRESSES =
-  'an identity provider names metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)'
+  'an identity provider must name metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)'
 
 const SSO_CLIENT = 'an identity provider of the protocol Oidc needs a client id and a client secret'
 

@@ -4,9 +4,9 @@ import { cases, fixed, ID, type RuleCase, TAGS } from './case.ts'
 const IMAGE = 'docker.io/nginxinc/nginx-unprivileged:1.29'
 const REPOSITORY = { image: undefined, repositoryUrl: 'https://git.example.com/team/site' }
 const EITHER = 'either repositoryUrl or image must be set, and not both'
-const PUBLIC = 'proxyUrl must lead to a host that everybody on the Internet can reach'
+const PUBLIC = 'proxyUrl must name a host that is reachable from the Internet'
 const HEADERS =
-  'a header has letters, digits and hyphens in its name, and is none of cache-control, connection, content-encoding, content-length, content-range, content-type, date, etag, keep-alive, last-modified, location, server, trailer, transfer-encoding, upgrade, vary'
+  'the name of a header must be letters, digits and hyphens, and none of cache-control, connection, content-encoding, content-length, content-range, content-type, date, etag, keep-alive, last-modified, location, server, trailer, transfer-encoding, upgrade, vary'
 const now = '2026-11-22T12:00:00Z'
 
 export const SITE_RULES: readonly RuleCase[] = cases(StaticWebApp, { image: IMAGE }, [
@@ -30,13 +30,13 @@ export const SITE_RULES: readonly RuleCase[] = cases(StaticWebApp, { image: IMAG
     'refuses a source without a repository',
     undefined,
     { deploymentSourceId: ID },
-    'deploymentSourceId is for a repository: repositoryUrl names it',
+    'deploymentSourceId needs repositoryUrl',
   ],
   [
     'refuses to build an image',
     undefined,
     { deploy: { requestedAt: now } },
-    'deploy builds what is in a repository: repositoryUrl names it',
+    'deploy needs repositoryUrl: it builds what is in a repository',
   ],
   ['refuses a proxy to the cluster', undefined, { proxyUrl: 'https://kubernetes.default.svc/x' }, PUBLIC],
   ['refuses a proxy to a name of the inside', undefined, { proxyUrl: 'https://db.corp:8443' }, PUBLIC],
@@ -46,6 +46,6 @@ export const SITE_RULES: readonly RuleCase[] = cases(StaticWebApp, { image: IMAG
     'refuses too many characters of headers',
     undefined,
     { headers: Object.fromEntries(Array.from({ length: 6 }, (_, index) => [`X-${index}`, 'x'.repeat(2048)])) },
-    'headers have at most 12000 characters in all',
+    'headers must have at most 12000 characters together',
   ],
 ])

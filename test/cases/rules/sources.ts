@@ -10,7 +10,7 @@ const GIT = {
 const GITHUB = { provider: 'GitHub', credentials: undefined }
 const CIRCUIT = { provider: 'Circuit', credentials: undefined }
 
-const NEEDED = 'credentials are needed for this provider'
+const NEEDED = 'credentials are required for this provider'
 const SSH = 'ssh is for provider Git only'
 const NO_CIRCUIT = 'circuit is for provider Circuit only'
 const OWN_CREDENTIALS = 'the platform makes the credentials of a Circuit'

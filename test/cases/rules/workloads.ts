@@ -20,7 +20,7 @@ const OTHERS = {
   tags: { team: 'search' },
 }
 const NAMES = 'names in env must have at most 128 letters, digits and underscores, and must not begin with a digit'
-const SUM = 'values in env have at most 262144 characters in all'
+const SUM = 'values in env must have at most 262144 characters together'
 const long = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`A${index}`, 'x'.repeat(32_768)]))
 const references = (count: number) =>
@@ -33,12 +33,12 @@ const mounted = { ...web, mounts: [{ volume: 'disk', path: '/srv' }] }
 const policy = { schedule: '0 2 * * *', retentionDays: 7 }
 const secret = { vaultName: 'keys', secretName: 'Token' }
 const only = (change: object) => ({ components: [{ ...web, ...change }] })
-const TARGET = 'isPublic needs a component with a Tcp port; publicComponent and publicPort name one that is there'
+const TARGET = 'isPublic needs a component with a Tcp port; publicComponent and publicPort must name an existing one'
 const BACKED_UP = 'backupPolicy needs a Persistent volume to back up'
 const VOLUME =
-  'a Persistent volume has a size, a Secret volume a secret and nothing else, and only Persistent ones a storageClass'
+  'a Persistent volume must have a size, a Secret volume a secret and nothing else, and only Persistent ones may have a storageClass'
 const PROBED = (probe: string) =>
-  `${probe} has a command if its kind is Exec, and else a port, or its component a Tcp port`
+  `${probe} needs a command if its kind is Exec, and otherwise a port, unless its component has a Tcp port`
 const OUTPUT_WORDS = `outputs are, of ${Object.entries(OUTPUTS)
   .map(([name, { plain, secret: hidden }]) => `${name}: ${[...plain, ...hidden].join(', ')}`)
   .join('; of ')}`
@@ -168,13 +168,13 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     'refuses values that are too long together',
     undefined,
     only({ env: Array.from({ length: 9 }, (_, at) => ({ name: `A${at}`, value: 'x'.repeat(32_000) })) }),
-    'values in env have at most 262144 characters in all',
+    'values in env must have at most 262144 characters together',
   ],
   [
     'refuses twenty-one references',
     undefined,
     only({ env: Array.from({ length: 21 }, (_, at) => ({ name: `A${at}`, secret })) }),
-    'env and volumes refer to at most 20 secrets and outputs in all',
+    'env and volumes may refer to at most 20 secrets and outputs together',
   ],
   ['refuses a Persistent volume without a size', undefined, { volumes: [{ name: 'd', kind: 'Persistent' }] }, VOLUME],
   ['refuses a Secret volume without a secret', undefined, { volumes: [{ name: 'd', kind: 'Secret' }] }, VOLUME],
@@ -182,7 +182,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
     'refuses to take a Persistent volume away',
     { volumes: [disk] },
     {},
-    'a Persistent volume stays until the resource is deleted: what it holds would be lost',
+    'a Persistent volume cannot be removed before the resource is deleted: its data would be lost',
   ],
   [
     'refuses another storage class',
@@ -212,7 +212,7 @@ const CONTAINER_RULES: readonly RuleCase[] = cases(ContainerInstance, { componen
       managedIdentity: true,
       components: [{ ...web, mounts: [{ volume: 'disk', path: IDENTITY_PATH }] }],
     },
-    `no volume is mounted at ${IDENTITY_PATH}, where credentials of the managed identity are`,
+    `no volume may be mounted at ${IDENTITY_PATH}, where the credentials of the managed identity are`,
   ],
   ['refuses a backup of nothing', undefined, { backupPolicy: policy }, BACKED_UP],
   [
@@ -258,6 +258,6 @@ export const WORKLOAD_RULES: readonly RuleCase[] = [
     ['admits eight long values', undefined, { env: long(8) }],
     ['refuses nine', undefined, { env: long(9) }, SUM],
     ['admits twenty vault references', undefined, { env: references(20) }],
-    ['refuses twenty-one', undefined, { env: references(21) }, 'env refers to at most 20 vault secrets'],
+    ['refuses twenty-one', undefined, { env: references(21) }, 'env may refer to at most 20 vault secrets'],
   ]),
 ]

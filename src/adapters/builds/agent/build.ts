@@ -78,7 +78,7 @@ async function startBuildkit(settings: BuildOrder['settings']) {
     if (existsSync(SOCKET_PATH)) return daemon
     if (!hasEnded && Date.now() < deadline) continue
     console.log(said)
-    throw new BuildRefusal('BuilderFailed', 'BuildKit does not start on this node: the log of the build says more.')
+    throw new BuildRefusal('BuilderFailed', 'BuildKit does not start on this node: see the log of the build.')
   }
 }
 

@@ -100,7 +100,7 @@ export async function fetchArchive(reference: string, { settings }: BuildOrder, 
   const { code, output } = await ran('crane', ['manifest', ...flagsOf(settings), named], { environment })
   const digest = code === 0 ? (JSON.parse(output) as Manifest).layers?.[0]?.digest : undefined
   if (digest === undefined)
-    throw new BuildRefusal('SourceUnreachable', 'The uploaded source is not in the registry any more.')
+    throw new BuildRefusal('SourceUnreachable', 'The uploaded source is no longer in the registry.')
   const args = ['blob', ...flagsOf(settings), `${named.slice(0, named.indexOf('@'))}@${digest}`]
   const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', ...environment }
   const child = spawn('crane', args, { env, stdio: ['ignore', 'pipe', 'inherit'] })

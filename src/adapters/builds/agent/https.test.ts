@@ -41,7 +41,7 @@ describe('a build fetches a repository over https', () => {
   it('not with a password that the host refuses, which nobody tries to forget', async () => {
     const { word, log } = await fetchWith('other')
     expect(word.message, log).to.equal(
-      'The Git host wants other credentials: check the deployment source of the repository.',
+      'The Git host refused the credentials: check the deployment source of the repository.',
     )
     expect(log).to.not.include('credential storage')
   })

@@ -38,7 +38,6 @@ export async function runPart(name: string | undefined, places: Places): Promise
 function refusalOf(error: unknown): BuildRefusal {
   if (error instanceof BuildRefusal) return error
   const { code } = error as { code?: unknown }
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new BuildRefusal('OutOfDisk', 'The build wrote more than a build may.')
+  if (code === 'ENOSPC' || code === 'EDQUOT') return new BuildRefusal('OutOfDisk', 'The build wrote more than allowed.')
   throw error
 }

@@ -13,10 +13,7 @@ export async function pushImage(places: Places): Promise<BuildWord> {
   const pushed = await ran('crane', ['push', ...flags, places.image, image], { environment })
   const digest = /@(sha256:[0-9a-f]{64})\s*$/.exec(pushed.output)?.[1]
   if (pushed.code !== 0 || digest === undefined) {
-    throw new BuildRefusal(
-      'PushFailed',
-      'The image could not be put into the registry: the log of the build says more.',
-    )
+    throw new BuildRefusal('PushFailed', 'The image could not be pushed to the registry: see the log of the build.')
   }
   // The image is there: what only makes the next build faster must not fail this one.
   const kept = await ran('crane', ['push', ...flags, places.cache, cache], { environment })

@@ -37,7 +37,10 @@ async function addFiles(context: string, files: NonNullable<BuildOrder['recipe']
     // From above, so that no folder is made below one that leads elsewhere.
     for (const at of parts.keys()) await addFolder(join(context, ...parts.slice(0, at + 1)), path)
     await writeFile(place, content, { flag: 'wx' }).catch(() => {
-      throw new BuildRefusal('SourceRefused', `The source has a file ${quotedPath(path)}, which is ours to write.`)
+      throw new BuildRefusal(
+        'SourceRefused',
+        `The source has a file ${quotedPath(path)}, which only the platform may write.`,
+      )
     })
   }
 }
@@ -49,7 +52,10 @@ async function addFolder(folder: string, path: string): Promise<void> {
 }
 
 const leadsElsewhere = (path: string) =>
-  new BuildRefusal('SourceRefused', `A folder of ${quotedPath(path)}, which is ours to write, is none in the source.`)
+  new BuildRefusal(
+    'SourceRefused',
+    `A folder of ${quotedPath(path)}, which the platform writes, is not a folder in the source.`,
+  )
 
 async function handOf(plan: BuildPlan, context: string, places: Places): Promise<Hand> {
   const { dockerfilePath, dockerfile, server } = plan

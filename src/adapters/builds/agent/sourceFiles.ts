@@ -22,7 +22,7 @@ export function folderOf(source: string, path: string, by: 'rootPath' | 'dockerf
   const way = relative(realpathSync(source), found)
   if (way === '..' || way.startsWith(`..${sep}`))
     throw new BuildRefusal('SourceRefused', `${by} leads out of the source.`)
-  if (!lstatSync(found).isDirectory()) throw nothingToBuild(`${quotedPath(path)} is no folder: check ${by}.`)
+  if (!lstatSync(found).isDirectory()) throw nothingToBuild(`${quotedPath(path)} is not a folder: check ${by}.`)
   return found
 }
 

@@ -43,7 +43,7 @@ describe('a build fetches a repository of a real sshd', () => {
     for (const lines of ['', `${name} ${other}\n`]) {
       const { word } = await fetchWith({ ...known, 'known-hosts': lines })
       expect(word).to.include({ failure: 'SourceUnreachable' })
-      expect(word.message).to.equal('The Git host showed a key that is not among the known ones.')
+      expect(word.message).to.equal('The host key of the Git host is not one of the known ones.')
     }
   })
 
@@ -51,7 +51,7 @@ describe('a build fetches a repository of a real sshd', () => {
     const stranger = await readFile(makeKey(server.folder, 'stranger'), 'utf8')
     const { word } = await fetchWith({ ...(await good()), 'private-key': stranger })
     expect(word.message).to.equal(
-      'The Git host wants other credentials: check the deployment source of the repository.',
+      'The Git host refused the credentials: check the deployment source of the repository.',
     )
   })
 })

@@ -25,6 +25,7 @@ describe('what the editor answers to a fault of the engine', () => {
     ['ConstraintViolation', 'CONSTRAINT_VIOLATION', 422],
     ['Deadlock', 'DEADLOCK', 409],
     ['Timeout', 'QUERY_TIMEOUT', 503],
+    ['TooLarge', 'BAD_REQUEST', 400],
     ['Failed', 'UPSTREAM_FAILED', 502],
   ]
   for (const [reason, code, status] of cases) {

@@ -61,8 +61,8 @@ function nothingRun(asked: Asked, never: string | undefined) {
 function neverRun({ statements }: Classification, level: SqlLevel | undefined): string | undefined {
   const refused = statements.find(({ refusal }) => refusal !== undefined)
   if (level !== undefined && refused === undefined) return undefined
-  const why = refused?.refusal ?? 'Statements of its kind are not run.'
-  return `Statement ${(refused?.index ?? 0) + 1} is not run: ${why}`
+  const why = refused?.refusal ?? 'Statements of this kind are not allowed.'
+  return `Statement ${(refused?.index ?? 0) + 1} was not run: ${why}`
 }
 
 function durationOf({ context, began }: Asked): number {
@@ -146,7 +146,7 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
 
 /** Whoever names another database than the one of the path names one that there is. */
 function unknownDatabase(name: string, login: string): PlatformError {
-  const message = `must name a database that the login "${login}" may open; "${name}" is none`
+  const message = `must name a database that the login "${login}" may open; "${name}" is not one`
   return refusedFields([{ field: 'database', message }])
 }
 

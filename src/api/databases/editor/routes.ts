@@ -86,7 +86,7 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
       `${base}/editor/query` as string,
       {
         auth: action(actions.read),
-        summary: 'Say what a batch of SQL does, and run it where asked to',
+        summary: 'Show what a batch of SQL does, and run it if asked to',
         body: EditorQueryRequest,
         reply: EditorQueryResultDto,
       },

@@ -72,7 +72,7 @@ function filterOf(table: Table, text: string): RowFilter {
     const values = texts.map((each) => (isText ? each : bindKeyText(column, each)))
     return { column, operator: operator as FilterOperator, values }
   } catch {
-    throw badParameter('filter', `The filter's value is not of the form of "${column.name}".`)
+    throw badParameter('filter', `The value of the filter does not fit the type of "${column.name}".`)
   }
 }
 

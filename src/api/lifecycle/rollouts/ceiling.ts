@@ -43,7 +43,7 @@ async function applyCeiling(context: Context<string, z.output<typeof CeilingQuer
   const { release, dryRun } = query
   const { version, ceiling } = services.rollouts
   if (!isSameVersion(release, version)) {
-    const message = `Release "${release}" was not found: the roles of ${version}, which runs, are the only ones known here.`
+    const message = `Release "${release}" was not found: only the roles of the running version ${version} are known.`
     throw new PlatformError('ReleaseNotFound', message, { release })
   }
   const changes = await ceiling.changes()
@@ -62,7 +62,7 @@ async function applyCeiling(context: Context<string, z.output<typeof CeilingQuer
 
 function notYours(changes: readonly RoleChange[]): PlatformError {
   const roles = changes.map(({ name }) => name)
-  const message = `The API server does not let you change ${roles.join(', ')}: an administrator of the cluster applies the manifests of the release, or binds you to a ClusterRole that may update these and holds what they give.`
+  const message = `The API server does not let you change ${roles.join(', ')}: a cluster administrator must apply the manifests of the release, or bind you to a ClusterRole that may update these and has their permissions.`
   return new PlatformError('forbidden', message, { roles })
 }
 
@@ -72,7 +72,7 @@ export const ceilingRoutes: readonly RouteDraft[] = [
     '/lifecycle/preflight/projector-ceiling/apply',
     {
       auth: action('rbac/projector/apply'),
-      summary: 'Give the roles that assignments become what this release wants',
+      summary: 'Update the ClusterRoles behind role assignments to this release',
       query: CeilingQuery,
       reply: ProjectorCeilingDto,
       answers: [404],

@@ -98,7 +98,7 @@ async function adopt(context: Context<string, unknown, Adopt>) {
   const { services, body } = context
   const { configKey } = body
   if (body.acknowledge !== true) {
-    throw new PlatformError('AcknowledgementRequired', 'Send acknowledge: true to have the value taken over.')
+    throw new PlatformError('AcknowledgementRequired', 'Send acknowledge: true to take over the value.')
   }
   if (configKey === undefined || configKey === null)
     throw refusedFields([{ field: 'configKey', message: 'is required (a string)' }])
@@ -108,7 +108,8 @@ async function adopt(context: Context<string, unknown, Adopt>) {
     if (item?.adoption === undefined) throw refused('NotAdoptable', `The last scan offers no value for "${configKey}".`)
     await refuseInRollout(context)
     const { liveValue, isSecret } = item.adoption
-    if (body.liveValue !== liveValue) throw refused('DriftChanged', 'The value is another than the last scan found.')
+    if (body.liveValue !== liveValue)
+      throw refused('DriftChanged', 'The value differs from the one that the last scan found.')
     const value = isSecret ? await secretOf(context, item, liveValue) : liveValue
     const { configuration } = services.lifecycle
     const stored = await configuration.read()
@@ -127,7 +128,7 @@ async function adopt(context: Context<string, unknown, Adopt>) {
 async function latest(context: Context, { scanId }: Adopt): Promise<ScanRecord> {
   const scans = await all(context, PlatformDriftScan, true)
   const running = scans.find((scan) => isRunning(scan, context.services.clock.now()))
-  if (running !== undefined) throw refused('ScanStale', 'A scan is under way: look at what it finds.')
+  if (running !== undefined) throw refused('ScanStale', 'A scan is under way: wait for its result.')
   const found = latestScan(scans)
   if (found === undefined) throw refused('ScanStale', 'No scan has finished yet.')
   if (scanId === idIn(PlatformDriftScan, found.metadata)) return found
@@ -160,7 +161,7 @@ export const driftRoutes: readonly RouteDraft[] = [
     '/lifecycle/platform-drift/scan',
     {
       auth: action('lifecycle/plan'),
-      summary: 'Look for changes by hand',
+      summary: 'Scan for manual changes',
       reply: PlatformDriftScanDto,
       answers: [202, 409],
     },
@@ -171,7 +172,7 @@ export const driftRoutes: readonly RouteDraft[] = [
     '/lifecycle/platform-drift/adopt',
     {
       auth: action('lifecycle/execute'),
-      summary: 'Make a value that was changed by hand part of the configuration',
+      summary: 'Take over a manually changed value into the configuration',
       body: AdoptPlatformDriftRequest,
       reply: PlatformDriftAdoptionDto,
       answers: [200, 404, 409],

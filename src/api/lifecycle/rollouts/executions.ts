@@ -46,7 +46,7 @@ async function requireValidated(context: Context, plan: PlanRecord) {
   const isOf = ({ spec, status }: ExecutionRecord) =>
     spec.plan === plan.metadata.name && (status?.startedAt !== undefined || !isRolloutOver(status?.state))
   if (plan.status?.state === 'Executed' || executions.some((one) => isOf(one) && one.status?.startedAt !== undefined)) {
-    throw new PlatformError('PlanExecuted', 'The plan was carried out already: make a new one.')
+    throw new PlatformError('PlanExecuted', 'The plan was already carried out: make a new one.')
   }
   const stock = await stockOf(context)
   const seen = lookedAt(plan, stock)
@@ -56,7 +56,7 @@ async function requireValidated(context: Context, plan: PlanRecord) {
   const message =
     seen.state === 'Superseded'
       ? 'Another rollout has begun since the plan was made: validate it again.'
-      : `The plan has problems: ${problems[0]?.message ?? 'it was not looked at yet.'}`
+      : `The plan has problems: ${problems[0]?.message ?? 'it was not validated yet.'}`
   throw new PlatformError('PlanNotValidated', message, { problems })
 }
 
@@ -98,7 +98,7 @@ export const executions = collection(RolloutExecution, {
   list: { summary: 'Rollouts, newest first' },
   get: { summary: 'One rollout' },
   create: {
-    summary: 'Carry a plan out',
+    summary: 'Carry out a plan',
     body: CreateExecutionRequest,
     status: 202,
     answers: [404, 409],

@@ -99,7 +99,7 @@ async function validate(context: Context<'planId'>) {
     caller,
     change({ spec, status }) {
       if (status?.state !== 'Executed') return { ...spec, validateRequestedAt: at }
-      throw new PlatformError('PlanExecuted', 'The plan was carried out already: make a new one.')
+      throw new PlatformError('PlanExecuted', 'The plan was already carried out: make a new one.')
     },
   })
   const { body } = await plans.show(context, object, atPlatform())
@@ -111,7 +111,7 @@ export const planRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     '/lifecycle/rollouts/plans/{planId}/validate',
-    { auth: action('lifecycle/plan'), summary: 'Work a plan out again', reply: RolloutPlanDto, answers: [404, 409] },
+    { auth: action('lifecycle/plan'), summary: 'Validate a plan again', reply: RolloutPlanDto, answers: [404, 409] },
     validate,
   ),
 ]

@@ -68,10 +68,7 @@ async function cancel(context: Context<'executionId'>) {
 
 const ResumeExecutionRequest = z
   .strictObject({
-    skipSnapshot: z
-      .boolean()
-      .default(false)
-      .describe('Goes on without the snapshot that failed, where that is offered'),
+    skipSnapshot: z.boolean().default(false).describe('Continues without the failed snapshot, where that is offered'),
     comment: z.string().max(512).nullish(),
   })
   .meta({ id: 'ResumeExecutionRequest' })
@@ -84,10 +81,10 @@ async function resume(context: Context<'executionId', unknown, Resume>) {
   const check = ({ state = 'Executing', pause }: Status) => {
     if (state !== 'Paused') refuse('NotPaused', `The rollout is not paused; it is ${state}.`)
     if (pause?.code === 'PlatformDrift') {
-      refuse('PlatformDriftPending', 'Put back what was changed by hand first: revert-platform-drift.')
+      refuse('PlatformDriftPending', 'First revert what was changed by hand: revert-platform-drift.')
     }
     if (skipSnapshot && pause?.canSkipSnapshot !== true) {
-      refuse('SnapshotRequired', 'This rollout does not go on without a snapshot.')
+      refuse('SnapshotRequired', 'This rollout cannot continue without a snapshot.')
     }
   }
   check(found.status ?? {})
@@ -110,7 +107,7 @@ async function refuseWhileFailing(context: Context, { metadata, status }: Execut
     pause.code === 'SnapshotFailed'
       ? checks.filter(({ id, result }) => id === 'snapshot-possible' && result === 'Failed').map(({ id }) => id)
       : worsenedChecks((preflight?.checks ?? []) as Checked[], checks)
-  if (worse.length > 0) refuse('StillFailing', `These checks fail still: ${worse.join(', ')}.`, { checks: worse })
+  if (worse.length > 0) refuse('StillFailing', `These checks still fail: ${worse.join(', ')}.`, { checks: worse })
 }
 
 const RevertPlatformDriftRequest = z
@@ -123,22 +120,22 @@ const RevertPlatformDriftRequest = z
 /** @throws PlatformError AcknowledgementRequired, NOT_FOUND, NotPausedOnPlatformDrift, OperatorCapabilityMissing, PlatformDriftChanged */
 async function revert(context: Context<'executionId', unknown, z.output<typeof RevertPlatformDriftRequest>>) {
   const { acknowledge, fields } = context.body
-  if (acknowledge !== true) refuse('AcknowledgementRequired', 'Send acknowledge: true to have the changes put back.')
+  if (acknowledge !== true) refuse('AcknowledgementRequired', 'Send acknowledge: true to revert the changes.')
   const { object: found } = await executions.find(context)
   const components = new Map((await all(context, PlatformComponent)).map((one) => [one.metadata.name, one]))
   const check = ({ state, pause }: Status) => {
     if (state !== 'Paused' || pause?.code !== 'PlatformDrift') {
-      throw new PlatformError('NotPausedOnPlatformDrift', 'The rollout is not paused on changes by hand.')
+      throw new PlatformError('NotPausedOnPlatformDrift', 'The rollout is not paused because of manual changes.')
     }
     const { platformDrift } = pause
     const foreign = platformDrift.find(({ component }) => components.get(component)?.status?.isManaged !== true)
     if (foreign !== undefined) {
-      const message = `Flux did not install "${foreign.component}", so nothing puts its objects back.`
+      const message = `Flux did not install "${foreign.component}", so nothing can revert its objects.`
       refuse('OperatorCapabilityMissing', message, { component: foreign.component })
     }
     if (fields === undefined || fields === null || isSameDrift(fields, platformDrift)) return
     const extras = { platformDrift: platformDrift.map(driftDto) }
-    refuse('PlatformDriftChanged', 'The changes are others than those that were reviewed.', extras)
+    refuse('PlatformDriftChanged', 'The changes differ from those that were reviewed.', extras)
   }
   const object = await ask(context, found, (revertDriftAt) => ({ revertDriftAt }), check)
   return ok(...(await shown(context, object)))
@@ -159,7 +156,7 @@ async function rollback(context: Context<'executionId'>) {
       found,
       (rollbackAt) => ({ rollbackAt }),
       ({ canRollback }) => {
-        if (canRollback !== true || isTaken) refuse('NothingToRollBack', 'Nothing of this rollout can be taken back.')
+        if (canRollback !== true || isTaken) refuse('NothingToRollBack', 'This rollout cannot be rolled back.')
       },
     )
     const names = rollbackNames(asked.metadata.name, asked.spec.requests.rollbackAt ?? '')
@@ -178,13 +175,13 @@ const path = '/lifecycle/rollouts/executions/{executionId}' as const
 const execute = { auth: action('lifecycle/execute'), reply: RolloutExecutionDto }
 
 export const requestRoutes: readonly RouteDraft[] = [
-  route('POST', `${path}/cancel`, { ...execute, summary: 'End a rollout', answers: [202, 404, 409] }, cancel),
+  route('POST', `${path}/cancel`, { ...execute, summary: 'Cancel a rollout', answers: [202, 404, 409] }, cancel),
   route(
     'POST',
     `${path}/resume`,
     {
       ...execute,
-      summary: 'Go on with a paused rollout',
+      summary: 'Resume a paused rollout',
       body: ResumeExecutionRequest,
       isBodyOptional: true,
       answers: [202, 404, 409],
@@ -196,7 +193,7 @@ export const requestRoutes: readonly RouteDraft[] = [
     `${path}/revert-platform-drift`,
     {
       ...execute,
-      summary: 'Put back what was changed by hand, and go on',
+      summary: 'Revert what was changed by hand, and resume',
       body: RevertPlatformDriftRequest,
       answers: [200, 404, 409],
     },
@@ -208,7 +205,7 @@ export const requestRoutes: readonly RouteDraft[] = [
     {
       auth: action('lifecycle/rollback'),
       reply: RolloutExecutionDto,
-      summary: 'Take a rollout back with another one',
+      summary: 'Roll a rollout back with another one',
       answers: [202, 404, 409],
     },
     rollback,

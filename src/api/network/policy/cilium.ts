@@ -78,7 +78,7 @@ function judge(rule: CiliumRule, direction: Direction, home: string | undefined,
   const { covers, doubt } = peersCover(rule, direction === 'ingress' ? 'from' : 'to', home, other)
   if (ports !== true) return { covers: [], doubt: covers.length > 0 ? ports.doubt : doubt }
   const note = rule.toPorts?.some(({ rules }) => rules !== undefined)
-    ? 'A rule looks into requests as well: which of them pass is not judged.'
+    ? 'A rule also inspects requests; which of them pass is not evaluated.'
     : undefined
   return { covers, doubt: covers.length > 0 ? undefined : doubt, note }
 }
@@ -126,9 +126,9 @@ function peersCover(
   if (typeof name === 'string') doubts.push(name)
   else covers.push(name)
   const unknown = NOT_LOOKED_UP.map((field) => `${way}${field}`).find((field) => rule[field] !== undefined)
-  if (unknown !== undefined) doubts.push(`It names others by ${unknown}, which is not looked up.`)
+  if (unknown !== undefined) doubts.push(`It selects others by ${unknown}, which is not resolved.`)
   const grouped = list<CidrSet>('CIDRSet')?.some(({ cidr }) => cidr === undefined)
-  if (grouped === true && other.kind !== 'pod') doubts.push('It names a group of addresses, which is not looked up.')
+  if (grouped === true && other.kind !== 'pod') doubts.push('It names a group of addresses, which is not resolved.')
   return { covers: union(covers.flat()), doubt: doubts[0] }
 }
 

@@ -58,7 +58,7 @@ export function readNetworkPolicy(
 }
 
 const LABELS_ALONE = { blocksTakePods: false }
-const BY_ADDRESS = 'A block of addresses takes these pods by where they are, which not every network plugin does.'
+const BY_ADDRESS = 'An address block selects these pods by their addresses, which not every network plugin supports.'
 
 /** Whom it closes: what comes in always if it names no types, what goes out if it has rules for that. */
 export function directionsOf({ spec = {} }: Pick<NetworkPolicy, 'spec'>): Direction[] {

@@ -384,10 +384,10 @@ describe('what policies say of a connection', () => {
     expect(judged([kubernetes(ALL)], { to: internet })).to.include({ verdict: 'Allowed', isolated: false })
   })
 
-  it('a rule that looks into requests is told of', () => {
+  it('a rule that inspects requests is told of', () => {
     const side = judged([admits({ toPorts: [{ ports: [{ port: '8080' }], rules: { http: [{ method: 'GET' }] } }] })])
     expect(side.verdict).to.equal('Allowed')
-    expect(side.warnings.join()).to.match(/looks into requests/)
+    expect(side.warnings.join()).to.match(/inspects requests/)
   })
 
   it('a rule by labels is named before one by addresses', () => {

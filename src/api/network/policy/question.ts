@@ -80,7 +80,7 @@ export type Fit = true | false | { readonly doubt: string }
 /** A port by its name is one of the pod that is reached. */
 export function namedPortFits(name: string, { to, port, protocol }: Question): Fit {
   if (to.kind !== 'pod') return false
-  if (to.ports === undefined) return { doubt: `It names the port "${name}", and no such pod runs.` }
+  if (to.ports === undefined) return { doubt: `It names the port "${name}", and no such pod is running.` }
   return to.ports.some((one) => one.name === name && one.port === port && one.protocol === protocol)
 }
 

@@ -28,7 +28,7 @@ export type Policies = { readonly kubernetes: readonly NetworkPolicy[]; readonly
 export function judgeSide(direction: Direction, question: Question, policies: Policies): Side {
   const subject = direction === 'ingress' ? question.to : question.from
   const other = direction === 'ingress' ? question.from : question.to
-  if (subject.kind !== 'pod') return open('It is outside of the cluster, where no policy of the cluster holds.')
+  if (subject.kind !== 'pod') return open('It is outside the cluster, where the policies of the cluster do not apply.')
   const readings = [
     ...policies.kubernetes.flatMap((policy) => readNetworkPolicy(policy, subject, direction, question) ?? []),
     ...policies.cilium.flatMap((policy) => readCilium(policy, subject, direction, question)),
@@ -54,7 +54,7 @@ function weigh(direction: Direction, other: End, readings: readonly Reading[]): 
   const doubtful = denies.find(({ doubt }) => doubt !== undefined)
   if (doubtful !== undefined)
     return side('Unknown', doubtful.rule, `A rule of ${named(doubtful.rule)} may deny it: ${doubtful.doubt}`)
-  if (closing === undefined) return side('Allowed', null, `No policy closes what ${WAYS[direction]}.`)
+  if (closing === undefined) return side('Allowed', null, `No policy restricts what ${WAYS[direction]}.`)
   return allowance(rules, other, closing, side)
 }
 
@@ -72,7 +72,7 @@ function allowance(
   if (allow !== undefined && left.length === 0)
     return side('Allowed', allow.rule, `A rule of ${named(allow.rule)} allows it.`, allow.note)
   if (allow !== undefined && other.kind === 'host') {
-    const message = `No rule speaks of the name "${other.host}", and its addresses are not known here.`
+    const message = `No rule mentions the name "${other.host}", and its addresses are not known here.`
     return side('Unknown', allow.rule, message)
   }
   if (allow !== undefined) return side('Unknown', allow.rule, `A rule of ${named(allow.rule)} allows part of it.`)
@@ -80,12 +80,12 @@ function allowance(
   if (doubtful !== undefined)
     return side('Unknown', doubtful.rule, `A rule of ${named(doubtful.rule)} may allow it: ${doubtful.doubt}`)
   if (other.kind === 'host') {
-    const message = `No rule speaks of the name "${other.host}", and none of addresses allows anything on this port.`
+    const message = `No rule mentions the name "${other.host}", and no rule for addresses allows this port.`
     return side('Unknown', null, message)
   }
   const { namespace, name } = closing.policy
   const nothing = { kind: 'PlatformDefault', ruleIndex: null, effect: 'Deny', text: NO_RULE, namespace, name } as const
-  return side('Denied', nothing, `No rule allows it, and ${named(closing.policy)} closes what no rule allows.`)
+  return side('Denied', nothing, `No rule allows it, and ${named(closing.policy)} denies what no rule allows.`)
 }
 
 const NO_RULE = 'no rule allows it'

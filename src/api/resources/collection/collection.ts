@@ -35,9 +35,9 @@ type Entry = RecordOf<AnyKind>
 
 /**
  * Declares the objects of a kind that live at the platform, in a boundary, in a group or in another resource, and are
- * not resources themselves: their routes, how to find one, and its record. Everything that such routes have in
- * common is decided here: the order of look-ups, the answer for an absent one, what is shown and how a list is
- * asked, ETag and If-Match, 201 against 200, 202 against 204.
+ * not resources themselves: their routes, how to find one, and its record. Everything that such routes have in common
+ * is here: the order of look-ups, the answer for an absent object, the record and the options of lists, ETag and
+ * If-Match, 201 or 200, 202 or 204.
  *
  * An error of the declaration's functions is the answer; they run in this order: `home`, the refusal to create in
  * what is being deleted, then of a creation `toSpec` or `make`, of a patch `before` and `toSpec`, of a removal `before`.
@@ -109,7 +109,7 @@ class Parts {
     if (found !== undefined) return found
     if (missing !== undefined) throw missing(key, home)
     const isById = keyOf === undefined || (keyOf === 'name' && this.kind.name === 'uuid')
-    const hint = isById && !isUuid(key) ? 'Its id is asked for, not its name.' : undefined
+    const hint = isById && !isUuid(key) ? 'Use its id, not its name.' : undefined
     throw notFound(`${noun} "${key.slice(0, 128)}"${home.words}`, hint)
   }
 

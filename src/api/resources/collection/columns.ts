@@ -9,7 +9,7 @@ import { listConfig } from '../listConfig.ts'
 import { pagedParts } from '../pages.ts'
 import type { FieldValue, ListField, ListShape } from '../paging.ts'
 
-/** How a list over records is asked: each column is the field of that name, as the record shows it. */
+/** The options of a list over records: each column is the field of that name, as the record shows it. */
 export type Columns<Dto extends object> = {
   readonly columns: { readonly [Name in keyof Dto & string]?: ListField<Dto> }
   /** The default order: a column, with `-` in front for the largest first. */
@@ -86,7 +86,7 @@ type ConfigDeclaration = {
   before?: (context: Context) => unknown
 }
 
-/** The same, and below it a route that says what the list can be asked for. */
+/** The same, and a route below it that describes how the list can be sorted and filtered. */
 export function listWithConfig<Dto extends z.ZodObject, Query extends z.ZodObject = z.ZodObject>(
   path: string,
   declaration: ListDeclaration<Dto, Query> & ConfigDeclaration,

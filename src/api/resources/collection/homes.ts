@@ -5,7 +5,7 @@ import type { Context } from '../../http/context.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { findBoundary, findGroup, findResource } from '../places.ts'
 
-/** Where the objects of a collection lie, as a path names it. */
+/** The place of the objects of a collection, as a path names it. */
 export type Home = {
   /** Absent for cluster-scoped kinds. */
   readonly namespace?: string
@@ -57,7 +57,7 @@ export async function inGroup(context: Context): Promise<GroupHome> {
 
 export type ParentHome<K extends AnyKind> = Home & { readonly namespace: string; readonly owner: RecordOf<K> }
 
-/** In what another resource of the group holds. @throws PlatformError NOT_FOUND */
+/** In another resource of the group. @throws PlatformError NOT_FOUND */
 export function inParent<K extends AnyKind>(kind: K, parameter: string, noun: string) {
   return async (context: Context): Promise<ParentHome<K>> => {
     const { object, ref } = await findResource(kind, context, parameter)

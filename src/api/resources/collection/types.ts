@@ -9,7 +9,7 @@ import type { Turn } from '../../rules/turns.ts'
 import type { Columns } from './columns.ts'
 import type { Home } from './homes.ts'
 
-/** What a record is made of beside its object. */
+/** The data for a record in addition to its object. */
 export type View<H extends Home, Around> = {
   readonly services: Services
   readonly context: Context

@@ -19,9 +19,9 @@ describe('the address of code', () => {
       'git.example.com:/srv/shop.git',
       'write ssh://git.example.com/srv/shop.git.',
     ],
-    ['of another protocol is refused', 'file://git.example.com/shop', 'only https is called'],
+    ['of another protocol is refused', 'file://git.example.com/shop', 'it is not https'],
     ['that is no address is refused', 'shop', 'it is not a URL'],
-    ['of the inside is refused', 'ssh://git@10.0.0.1/shop.git', 'its address is not a public one'],
+    ['of the inside is refused', 'ssh://git@10.0.0.1/shop.git', 'its address is not public'],
   ] as const) {
     it(sentence, () => {
       let message: string | undefined

@@ -19,6 +19,6 @@ export function vetSourceUrl(services: Services, address: string, field: string)
 export function vetUrl(address: string, field: string, allowedHosts: readonly string[] = []): void {
   const verdict = vetOutgoingUrl(address, allowedHosts)
   if (verdict.isAllowed) return
-  const message = `The address in "${field}" is not one that the platform calls: ${verdict.why}.`
+  const message = `The address in "${field}" is not allowed: ${verdict.why}.`
   throw new PlatformError('URL_NOT_ALLOWED', message, { field })
 }

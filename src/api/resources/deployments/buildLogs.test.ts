@@ -40,6 +40,16 @@ describe('the log of a build over REST', () => {
     }
   })
 
+  it('takes no line for a build of the platform, which keeps its own', async () => {
+    const spec = { ownerCollection: 'apps', ownerName: 'web', strategy: 'Build' }
+    const id = randomUUID()
+    server.put(DeploymentRecord, id, spec, groupNamespace(B, 'shop'))
+    const { status, body } = await server
+      .ask('post', `${PATH.replace(ID, id)}/logs`)
+      .send({ lines: ['all is well'], isFinal: true })
+    expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
+  })
+
   it('takes the query of every log: lines from the end, as text and as JSON', async () => {
     await add({ lines: ['a', 'b', 'c'], isFinal: true })
     const ask = (query: object, accept = 'text/plain') =>

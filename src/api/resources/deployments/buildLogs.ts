@@ -40,7 +40,7 @@ const BuildLogStateDto = z
 const BuildLogQuery = LogQuery.extend({
   offset: Whole(0).default(0).describe('Lines to leave out at the beginning'),
   tail: LogQuery.shape.tail.unwrap().optional().describe('Lines from the end; the whole log if absent'),
-  follow: Flag.default(false).describe('Goes on with new lines until the last one'),
+  follow: Flag.default(false).describe('Continues with new lines until the last one'),
   timestamps: Flag.default(false).describe('Without effect: lines of a build have no times'),
   sinceSeconds: LogQuery.shape.sinceSeconds.describe('Without effect: lines of a build have no times'),
   previous: Flag.default(false).describe('A build runs once: there is no earlier run, 404'),
@@ -50,12 +50,12 @@ const BuildLogQuery = LogQuery.extend({
 const BuildLogPageDto = z
   .object({
     lines: z.array(z.object({ timestamp: z.null(), source: z.string(), text: z.string() })),
-    truncated: z.boolean().describe('Whether there are more lines: offset goes on'),
+    truncated: z.boolean().describe('Whether there are more lines: continue with offset'),
     isFinal: z.boolean().describe('Whether nothing follows these lines'),
   })
   .meta({ id: 'BuildLogPage' })
 
-/** What is uploaded of a build that runs elsewhere, and what was kept of any. */
+/** The routes of build logs: upload for external builds, and the stored log of any build. */
 export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: DeploymentRoutes): RouteDraft[] {
   const { collection, parameter, readLogs } = given
   return [
@@ -73,6 +73,7 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
       async (context) => {
         const found = await findReported(kind, context, given)
         const record = await findOwnDeployment(context, found, collection)
+        refuseOwnBuild(record)
         const all = deploymentsOf(context as Context, { ...found.ref, collection })
         return ok(await upload(context, record, all))
       },
@@ -94,6 +95,13 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
       },
     ),
   ]
+}
+
+/** @throws PlatformError INVALID_STATE */
+function refuseOwnBuild(record: StoredDeployment): void {
+  if (record.spec.strategy !== 'Build') return
+  const [status, message] = [stageOf(record), 'The platform itself keeps the log of a build of its own.']
+  throw new PlatformError('INVALID_STATE', message, { status, phase: status })
 }
 
 async function upload(

@@ -25,7 +25,7 @@ export function deployRoute(
 ): RouteDraft {
   const request = z
     .strictObject({
-      branch: branch.unwrap().nullish().describe('In the place of its branch'),
+      branch: branch.unwrap().nullish().describe('Instead of its branch'),
       commit: commitSha.unwrap().nullish().describe('The newest of the branch if absent'),
     })
     .meta({ id: `${kind.kind}DeployRequest` })
@@ -47,7 +47,7 @@ export function deployRoute(
       refuseWhileDeleting(object)
       const { repositoryUrl, branch: own, deploymentSourceId } = object.spec as Code
       if (repositoryUrl === undefined) {
-        const message = 'It serves an image, and has no repository to build: set repositoryUrl, or another image.'
+        const message = 'It serves an image and has no repository to build: set repositoryUrl, or another image.'
         throw new PlatformError('NOTHING_TO_BUILD', message)
       }
       const wanted = { branch: context.body?.branch ?? own, commit: context.body?.commit ?? undefined }

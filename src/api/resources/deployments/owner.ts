@@ -7,7 +7,10 @@ import { unprocessable } from '../sizing.ts'
 import { vetSourceUrl } from './address.ts'
 import { BUILD } from './reporters.ts'
 
-/** What credentials of deployment sources open is shown by what is made of it. @throws PlatformError FORBIDDEN */
+/**
+ * The result of a build shows what the credentials of deployment sources open, so using them needs a permission.
+ * @throws PlatformError FORBIDDEN
+ */
 export function requireUseOfSources({ services, caller }: Context, boundaryId: string): void {
   const scope = boundaryScope(boundaryId)
   if (!services.access.isAllowed(caller.principalId, BUILD, scope)) throw permissionMissing(BUILD, scope)
@@ -23,8 +26,8 @@ type Asking = {
 type Code = { deploymentSourceId?: string | undefined; repositoryUrl?: string | undefined }
 
 /**
- * The repository is where the platform may call, and who builds with the credentials of a source may have a token of it:
- * what is built shows what they open.
+ * The platform must be allowed to call the repository, and building with the credentials of a source needs the right to
+ * a token of it: the result shows what they open.
  *
  * @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND
  */

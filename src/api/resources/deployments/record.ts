@@ -50,7 +50,7 @@ export const DeploymentLogEntryDto = z
     branch: z.string().nullable(),
     commitSha: z.string().nullable(),
     containerImage: z.string().nullable().describe('Null until it is built'),
-    phase: z.enum(DEPLOYMENT_PHASES).describe('Only forward; one that is over never changes'),
+    phase: z.enum(DEPLOYMENT_PHASES).describe('Only forward; one that has ended never changes'),
     lastMessage: z.string(),
     provider: z.string().nullable(),
     repositoryName: z.string().nullable(),

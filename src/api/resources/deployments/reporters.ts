@@ -10,7 +10,7 @@ import type { RecordOf } from '../../records/records.ts'
 import { findResource, type Place, placeOf } from '../places.ts'
 import { type DeployedObject, type DeploymentBody, findDeployment, type StoredDeployment } from './record.ts'
 
-/** Whoever builds for a boundary, also with the credentials of its sources. */
+/** The permission of builders for a boundary, also for the credentials of its sources. */
 export const BUILD: ActionName = 'kernel/deployments/token'
 
 export type DeploymentRoutes = {
@@ -31,7 +31,10 @@ export type DeploymentRoutes = {
   refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void | Promise<void>
 }
 
-/** Who tells of deployments: who may write the resource tells of all, who builds for it of those that it began. */
+/**
+ * The caller of a report: one who may write the resource reports on all deployments, a builder on those that it
+ * started.
+ */
 export type Reporter = 'Writer' | 'Builder'
 
 export type Reported<K extends AnyKind> = {
@@ -45,9 +48,9 @@ const unseen = ({ name, resourceGroup }: Place, segment: string) =>
   notFound(`"${name}" of ${segment} in group "${resourceGroup}"`)
 
 /**
- * The resource of a route that asks for nothing but a sign-in.
+ * The resource of a route that needs only a sign-in.
  *
- * @throws PlatformError NOT_FOUND, in the same words for what is missing and what the caller may not tell of
+ * @throws PlatformError NOT_FOUND, in the same words for a missing resource and one that the caller may not report on
  */
 export async function findReported<K extends AnyKind>(
   kind: K,
@@ -72,7 +75,7 @@ function reporterAt({ services, caller }: Context, scope: string, write: ActionN
   return writing.reason !== 'DeniedByAssignment' && decide(BUILD).allowed ? 'Builder' : undefined
 }
 
-/** @throws PlatformError NOT_FOUND, also for one that somebody else began */
+/** @throws PlatformError NOT_FOUND, also for one that somebody else started */
 export async function findOwnDeployment<K extends AnyKind>(
   context: Context,
   { ref, reporter }: Reported<K>,

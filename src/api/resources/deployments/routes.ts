@@ -33,7 +33,7 @@ const columns = {
   timestamp: dateTime('Asked for'),
 } as const
 
-/** The routes of the deployments of a resource, `<base>/deployments...`: list, what it can be asked, report, logs. */
+/** The routes of the deployments of a resource, `<base>/deployments...`: list, its config, reports, logs. */
 export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given: DeploymentRoutes): RouteDraft[] {
   const path: string = `${base}/deployments`
   const { collection, parameter, read, actionPrefix } = given
@@ -47,7 +47,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         const found = deploymentsOf(context, { ...ref, collection })
         return found.map((record) => entryOf(record, object as DeployedObject, place))
       },
-      configSummary: 'What the list of deployments can be asked for',
+      configSummary: 'How the list of deployments can be sorted and filtered',
       collection: 'deployments',
       actionPrefix,
       before: (context) => findResource(kind, context, parameter),
@@ -57,7 +57,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       path,
       {
         auth: authenticated,
-        summary: 'Tells of a deployment that is built elsewhere',
+        summary: 'Reports a deployment that is built elsewhere',
         body: DeploymentBody,
         reply: DeploymentLogEntryDto,
         example: {
@@ -74,7 +74,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       `${path}/{deploymentId}` as string,
       {
         auth: authenticated,
-        summary: 'Tells how far it has come',
+        summary: 'Reports its progress',
         body: DeploymentBody,
         reply: DeploymentLogEntryDto,
         example: { phase: 'Pushing' },
@@ -169,7 +169,7 @@ async function begin<K extends AnyKind>(
 function refuseTooMany(deployments: readonly StoredDeployment[]): void {
   const open = deployments.filter((one) => !isEnd(stageOf(one)))
   if (open.length < MOST_OPEN) return
-  const message = `${MOST_OPEN} deployments are not over yet: tell of their end first.`
+  const message = `${MOST_OPEN} deployments have not ended yet: report their end first.`
   throw new PlatformError('INVALID_STATE', message, { status: 'Queued', phase: 'Queued' })
 }
 
@@ -203,6 +203,7 @@ async function report<K extends AnyKind>(
 function refuseChange(stored: StoredDeployment, { phase }: DeploymentBody): void {
   const stage = stageOf(stored)
   const refuse = (message: string) => new PlatformError('INVALID_STATE', message, { status: stage, phase: stage })
-  if (stored.spec.strategy !== 'Reported') throw refuse('The platform itself says how far this deployment has come.')
-  if (isEnd(stage) && phase !== stage) throw refuse(`The deployment is over: ${stage}. It does not change any more.`)
+  if (stored.spec.strategy !== 'Reported')
+    throw refuse('Only the platform itself reports the progress of this deployment.')
+  if (isEnd(stage) && phase !== stage) throw refuse(`The deployment has ended (${stage}) and cannot be changed.`)
 }

@@ -2,7 +2,7 @@ import { statusOf } from '../../../contracts/builds/runtimes.ts'
 import { AppRuntime } from '../../../crds/appruntimes.ts'
 import type { Services } from '../../http/context.ts'
 
-/** What an administrator says of a version; else what its day tells. */
+/** The status of a version: the administrator's setting, or else by its date. */
 export function runtimeStatusOf(
   { status, endsAt }: AppRuntime['spec']['versions'][number],
   { clock }: Pick<Services, 'clock'>,

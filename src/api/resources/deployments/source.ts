@@ -25,7 +25,7 @@ export type SourceRoute = {
   refuse: (object: DeployedObject, context: Context, place: Place) => void
 }
 
-/** `PUT <base>/source`: keeps a source, and builds and serves it. The same again, while it is the newest, is the same. */
+/** `PUT <base>/source`: stores a source, builds and serves it. Repeating the newest one returns the same deployment. */
 export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): RouteDraft {
   const { collection, parameter, auth, refuse } = given
   return route(
@@ -69,7 +69,7 @@ async function keep({ services, rawBody, caller }: Context, { boundaryId, resour
   } catch (error) {
     if (error instanceof ArchiveRefused) throw badRequest(`The source is refused: ${error.message}`, [])
     if (error instanceof ReaderGone) {
-      const message = 'What reads uploaded sources has ended: send this one again.'
+      const message = 'The reader of uploaded sources stopped: send this one again.'
       throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 }, { cause: error })
     }
     if (!isRegistryError(error)) throw error
@@ -81,6 +81,6 @@ type Kept = Place & { collection: DeployedCollection }
 
 function archivesOf({ deployments: { archives } }: Services) {
   if (archives !== undefined) return archives
-  const message = 'This platform has no registry to keep a source in: an administrator sets registryUrl.'
+  const message = 'This platform has no registry to keep a source in: an administrator must set registryUrl.'
   throw new PlatformError('ENGINE_MISSING', message, { engine: 'registry' })
 }

@@ -7,7 +7,7 @@ import { etagOf } from '../../http/etag.ts'
 import type { Place } from '../places.ts'
 import { type DeployedObject, entryOf, type StoredDeployment } from './record.ts'
 
-/** What is deployed, with all its deployments of before. */
+/** A resource with all its earlier deployments. */
 export type Deployed = {
   readonly object: DeployedObject
   readonly place: Place
@@ -24,8 +24,7 @@ export function answerWith({ object, place }: Pick<Deployed, 'object' | 'place'>
 const OTHER_IDS = 10
 
 /**
- * Has the platform build and serve what `spec` says. Whoever asks for the same at once, on the same history, makes the same
- * deployment.
+ * Has the platform build and serve `spec`. Concurrent equal requests, on the same history, create the same deployment.
  *
  * @throws PlatformError ALREADY_EXISTS
  */

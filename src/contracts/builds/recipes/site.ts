@@ -15,7 +15,7 @@ export function siteDockerfile(input: RecipeInput, outputPath: string | undefine
   const isBuilt = files.paths.has('package.json') || buildCommand !== undefined
   if (!isBuilt && !files.paths.has('index.html') && outputPath === undefined) {
     throw nothingToBuild(
-      'There is neither a package.json to build a site with, nor an index.html. Check the folder, which rootPath of an app names.',
+      'There is neither a package.json to build a site from, nor an index.html. Check the folder, which rootPath of an app names.',
     )
   }
   const folder = (outputPath ?? (isBuilt ? 'dist' : '.')).replace(/^\/+|\/+$/g, '') || '.'

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { KEY_PERMISSIONS, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
+
+const ACCOUNT = `/boundaries/${B}/resourcegroups/shop/resources/objectstorageaccounts/media`
+
+describe('sessions of an account', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop()
+    server.put(ObjectStorageAccount, 'media', {}, groupNamespace(B, 'shop'))
+  })
+  afterEach(() => server.stop())
+
+  /** What is asked for is refused for the caller's rights, or else for the bucket, which is not there. */
+  const allowed = async (denied: string) => {
+    const who = randomUUID()
+    server.grant(who, 'Contributor', `/boundaries/${B}`)
+    const deny = {
+      actions: [denied],
+      scope: ACCOUNT,
+      principalId: who,
+      principalType: 'User',
+      scopeIncarnation: 'life',
+    }
+    server.put(DenyAssignment, randomUUID(), deny, boundaryNamespace(B))
+    const answers = await Promise.all(
+      KEY_PERMISSIONS.map(async (permission) => {
+        const asked = server.ask('post', `${ACCOUNT}/sts/sessions`, who)
+        const { status, body } = await asked.send({ permission, bucket: 'none' })
+        return { permission, status, code: body.code as string }
+      }),
+    )
+    expect(answers.filter(({ code }) => !['FORBIDDEN', 'REFERENCE_NOT_FOUND'].includes(code))).to.deep.equal([])
+    return answers.filter(({ status }) => status !== 403).map(({ permission }) => permission)
+  }
+
+  for (const [denied, left] of [
+    ['objectbuckets/write', ['Read']],
+    ['objectbuckets/read', ['Write']],
+    ['jobs/read', ['Read', 'Write', 'ReadWrite', 'Admin']],
+  ] as const)
+    it(`are never wider than what their caller may do, without ${denied}`, async () => {
+      expect(await allowed(denied)).to.deep.equal(left)
+    })
+})

@@ -1,0 +1,51 @@
+import type { RegistryPort } from '../adapters/registry/port.ts'
+import { INCARNATION_ANNOTATION } from '../core/labels.ts'
+import type { KubeObject } from '../core/object.ts'
+import { done } from '../core/outcome.ts'
+import type { BoundaryProjection } from '../crds/projections.ts'
+import type { Pass } from './engine/controller.ts'
+import { ensurePullSecret } from './registry/index.ts'
+import { RIGHTS_RETRY, withSecretRights } from './workload/secrets.ts'
+
+type Keeping = {
+  registry: Pick<RegistryPort, 'host' | 'keys'> | undefined
+  /** Gets what is thrown for single groups. */
+  failures: unknown[]
+}
+
+/**
+ * What nodes there pull the images of each group with.
+ *
+ * @returns milliseconds until the first is due again; undefined if there is none
+ */
+export async function keepPullSecrets(
+  pass: Pass<typeof BoundaryProjection, unknown>,
+  groups: readonly KubeObject[],
+  { registry, failures }: Keeping,
+): Promise<number | undefined> {
+  const { boundaryId } = pass.place
+  if (registry === undefined || boundaryId === undefined) return undefined
+  const turns: number[] = []
+  for (const { metadata } of groups) {
+    const { name, annotations } = metadata
+    const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
+    const failure = await failureOf(async () => {
+      const kept = await withSecretRights(async () =>
+        done({ after: await ensurePullSecret(pass, registry, { boundaryId, name, incarnation }) }),
+      )
+      turns.push(kept.after ?? RIGHTS_RETRY)
+    })
+    if (failure !== undefined) failures.push(failure.error)
+  }
+  return turns.length === 0 ? undefined : Math.min(...turns)
+}
+
+/** One namespace that cannot be made keeps no other from being made, whatever was thrown. */
+export async function failureOf(work: () => Promise<void>): Promise<{ error: unknown } | undefined> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    return { error }
+  }
+}

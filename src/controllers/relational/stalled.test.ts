@@ -1,0 +1,59 @@
+import { expect } from 'chai'
+import { TARGET } from '../../../test/make/relational.ts'
+import { RelationalWorld } from '../../../test/worlds/relationalWorld.ts'
+import { relationalNames } from '../../contracts/relational.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { type SecretObject, secretText } from '../../core/secretData.ts'
+import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
+import { secret } from '../../kube/builtin.ts'
+import { postgresqlBackup } from '../../kube/postgresql.ts'
+
+describe('a relational database that cannot be as it is asked for', () => {
+  let world: RelationalWorld
+  beforeEach(async () => {
+    world = await new RelationalWorld({ target: TARGET }).start()
+    world.database('orders')
+    await world.bench.rest()
+    await world.play('orders')
+    await world.change('orders', { computePlan: 'gone' })
+    expect((await world.status('orders')).status).to.equal('Degraded')
+  })
+  afterEach(() => world.bench.stop())
+
+  it('goes on with its backups under other credentials of the target', async () => {
+    world.bench.client.edit<SecretObject>(
+      secret,
+      { namespace: SYSTEM_NAMESPACE, name: 'freehold-backup-target' },
+      (object) => {
+        object.data = { 'access-key-id': 'b3RoZXI=', 'secret-access-key': 'a2V5' }
+      },
+    )
+    await world.play('orders', { phaseReason: 'the log cannot be archived' })
+    const copy = await world.bench.find<SecretObject>(secret, relationalNames('orders').target, world.home)
+    expect(secretText(copy?.data, 'access-key-id')).to.equal('other')
+  })
+
+  it('shows the backups that its schedule makes', async () => {
+    world.bench.client.seed(postgresqlBackup, {
+      apiVersion: 'postgresql.cnpg.io/v1',
+      kind: 'Backup',
+      metadata: { name: 'nightly', namespace: world.home, labels: { 'cnpg.io/scheduled-backup': 'relcbackup-orders' } },
+      spec: { cluster: { name: 'relc-orders' } },
+    } as KubeObject)
+    await world.bench.rest()
+    const { items } = await world.bench.client.list(RelationalSnapshot.resource)
+    expect(items.map(({ spec }) => (spec as { kind: string }).kind)).to.deep.equal(['Scheduled'])
+  })
+
+  it('says what its engine says of the archive, and which instance takes writes', async () => {
+    const conditions = [{ type: 'ContinuousArchiving', status: 'False', message: 'the bucket is gone' }]
+    await world.play('orders', { conditions, currentPrimary: 'relc-orders-2' })
+    expect(await world.status('orders')).to.include({
+      status: 'Degraded',
+      archiving: 'Failing',
+      archivingMessage: 'the bucket is gone',
+      currentPrimary: 'relc-orders-2',
+    })
+  })
+})
