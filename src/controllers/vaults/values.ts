@@ -267,21 +267,7 @@ async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: 
     metadata: { name: wanted.secretName, namespace },
     data: secretData({ [wanted.key]: value }),
   }
-  await noteMounted(pass, wanted.secretName)
   await pass.children.ensure(object, { resource: secret })
   pass.report({ mountedSecret: wanted.secretName, mountedVersion: version })
   return done()
-}
-
-/** Known before it is written: else nobody would know of it after a crash, where it is to have another name by then. */
-async function noteMounted(pass: EntryPass, name: string): Promise<void> {
-  const { metadata, status } = pass.object
-  if (status?.mountedSecret === name) return
-  const { namespace } = placeOfEntry(pass)
-  const isOurs = async () => (await pass.children.get(secret, namespace, name)) !== undefined
-  // Somebody else's is none of ours, and is told of where it is written.
-  if ((await readSecret(pass, name)) !== undefined && !(await isOurs())) return
-  const patch = { status: { mountedSecret: name } }
-  const options = { uid: metadata.uid, subresource: 'status' }
-  await pass.records.client.mergePatch(pass.kind.resource, placeOfEntry(pass), patch, options)
 }

@@ -347,29 +347,6 @@ describe('the controllers of secret vaults', () => {
     expect(await secrets()).not.to.include('mounted')
   })
 
-  it('leave no mounted value behind that they died over, where it is to have another name by then', async () => {
-    await startWithSecret()
-    const patch = bench.client.mergePatch.bind(bench.client)
-    const dies = (body: object) => (body as VaultEntry).status?.mountedVersion !== undefined
-    bench.client.mergePatch = (resource, ref, body, options) =>
-      dies(body) ? Promise.reject(new Error('The process dies here.')) : patch(resource, ref, body, options)
-    await change({ mountAs: { secretName: 'mounted', key: 'password' } })
-    expect(await secrets()).to.include('mounted')
-    bench.client.mergePatch = patch
-    await change({ mountAs: { secretName: 'other', key: 'password' } })
-    await pass(60_000)
-    expect(await secrets())
-      .to.include('other')
-      .and.not.include('mounted')
-  })
-
-  it("name no Secret as mounted that is somebody else's", async () => {
-    await startWithSecret()
-    await change({ mountAs: { secretName: 'incoming', key: 'value' } })
-    expect((await entry())?.status).to.include({ phase: 'NameOccupied' })
-    expect((await entry())?.status?.mountedSecret).to.equal(undefined)
-  })
-
   const faults: [sentence: string, fault: () => unknown][] = [
     ['the Secret that its value came from is not to be taken', () => seedSource('x'.repeat(100_000))],
     [
