@@ -190,18 +190,13 @@ export class FakeKubeClient implements KubeClient {
     if (current === undefined) return this.#applyNew(resource, object, options, manager)
     this.#check(resource, current, object.metadata, 'apply')
     const intentKey = `${current.metadata.uid} ${manager}`
-    const last = heldAlone(this.#intents.get(intentKey), this.#othersOf(current, intentKey))
-    const merged = applyMerge(current, last, object) as T
+    const isOthers = (key: string) => key !== intentKey && key.startsWith(`${current.metadata.uid} `)
+    const others = [...this.#intents].flatMap(([key, intent]) => (isOthers(key) ? [intent] : []))
+    const merged = applyMerge(current, heldAlone(this.#intents.get(intentKey), others), object) as T
     const next = writable(current, merged, options.subresource)
     if (options.dryRun === true) return next
     this.#intents.set(intentKey, copyOf(object))
     return this.#written(resource, this.#replace(resource, current, next))
-  }
-
-  /** What other managers of an object applied last. */
-  #othersOf({ metadata }: KubeObject, own: string): KubeObject[] {
-    const ofObject = [...this.#intents].filter(([key]) => key !== own && key.startsWith(`${metadata.uid} `))
-    return ofObject.map(([, intent]) => intent)
   }
 
   #applyNew<T extends KubeObject>(resource: Resource, object: T, options: ApplyOptions, manager: string): T {

@@ -7,7 +7,11 @@ import { ingress, networkPolicy, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Children, Pass } from './pass.ts'
 
-/** The fields of a spec that say who may come in by a way that is open, and under which hosts. */
+/**
+ * The fields of a spec that say who may come in by a way that is open, and under which hosts.
+ *
+ * @internal Tests read it.
+ */
 export const BOUNDING = ['allowedCidrs', 'customDomains'] as const
 type Bounds = {
   readonly allowedCidrs?: string
@@ -15,7 +19,11 @@ type Bounds = {
   readonly enableLoadBalancer?: boolean
 }
 
-/** On a way that was narrowed, until its owner has written the whole of it again. */
+/**
+ * On a way that was narrowed, until its owner has written the whole of it again.
+ *
+ * @internal Tests read it.
+ */
 export const NARROWED_ANNOTATION = `${PREFIX}narrowed`
 /** In the place of the hash of an intent: the next one is written, whatever it says. */
 const NO_INTENT = 'narrowed'
