@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock } from '../../test/make/clock.ts'
 import { silentLog } from '../core/log.ts'
-import { changedTimers, type Due, dueTimers, type Scheduled, Timers } from './timers.ts'
+import { changedTimers, type Due, dueTimers, type Scheduled, ScheduleTimes, Timers } from './timers.ts'
 
 const timer = (schedule: string, timeZone = 'UTC') => ({ name: 'tick', kind: 'Timer' as const, schedule, timeZone })
 const MADE = '2026-01-01T00:00:00Z'
@@ -21,6 +21,23 @@ const scheduled = ({
   lastRuns: {},
   known: triggers[0] === undefined ? {} : knownOf(triggers[0], given.createdAt),
   ...given,
+})
+
+describe('the times of schedules', () => {
+  it('are worked out once until the next one has come, for as long as somebody asks', () => {
+    const times = new ScheduleTimes()
+    const at = (time: string) => times.at('*/10 * * * *', 'UTC', Date.parse(time))
+    const first = at('2026-01-01T00:01:00Z')
+    expect(first).to.deep.include({ last: '2026-01-01T00:00:00.000Z', next: Date.parse('2026-01-01T00:10:00Z') })
+    times.forget()
+    expect(at('2026-01-01T00:09:59Z')).to.equal(first)
+    expect(at('2026-01-01T00:00:30Z'), 'of a clock that was set back').to.not.equal(first)
+    expect(at('2026-01-01T00:10:00Z')).to.deep.include({ last: '2026-01-01T00:10:00.000Z' })
+    const last = at('2026-01-01T00:11:00Z')
+    times.forget()
+    times.forget()
+    expect(at('2026-01-01T00:11:00Z')).to.not.equal(last)
+  })
 })
 
 describe('timers', () => {

@@ -44,21 +44,58 @@ export function changedTimers(
   ])
 }
 
+/** The times of a schedule around now: the last one that has come, and the next one. */
+type Times = { readonly from: number; readonly last: string | null; readonly next: number | undefined }
+
+/**
+ * The times of schedules, each worked out once until its next time comes: functions change far more often than that, and each
+ * change is a look at all of them.
+ */
+export class ScheduleTimes {
+  #known = new Map<string, Times>()
+  #used = new Map<string, Times>()
+
+  at(schedule: string, timeZone: string, now: number): Times {
+    const key = `${schedule} ${timeZone}`
+    const known = this.#known.get(key) ?? this.#used.get(key)
+    const holds = known !== undefined && known.from <= now && now < (known.next ?? Number.POSITIVE_INFINITY)
+    const times = holds ? known : timesOf(schedule, timeZone, now)
+    this.#used.set(key, times)
+    return times
+  }
+
+  /** Forgets those that nobody has asked for since the last call. */
+  forget(): void {
+    this.#known = this.#used
+    this.#used = new Map()
+  }
+}
+
+function timesOf(schedule: string, timeZone: string, now: number): Times {
+  if (!everRuns(schedule) || !isTimeZone(timeZone)) return { from: now, last: null, next: undefined }
+  const following = nextRun(schedule, now, timeZone)
+  const next = following === null ? undefined : Date.parse(following)
+  return { from: now, last: lastRun(schedule, now, timeZone), next }
+}
+
 /** What is due now, of missed times the last one only; and when the next one is. */
-export function dueTimers(functions: readonly Scheduled[], now: number): { due: Due[]; next: number | undefined } {
+export function dueTimers(
+  functions: readonly Scheduled[],
+  now: number,
+  times = new ScheduleTimes(),
+): { due: Due[]; next: number | undefined } {
   const due: Due[] = []
   let next: number | undefined
   for (const { key, enabled, triggers, lastRuns, known } of functions) {
     if (!enabled) continue
     for (const timer of triggers) {
       const { name, kind, schedule, timeZone } = timer
-      if (kind !== 'Timer' || schedule === undefined || !everRuns(schedule) || !isTimeZone(timeZone)) continue
+      if (kind !== 'Timer' || schedule === undefined) continue
       if (known[name]?.schedule !== scheduleOf(timer)) continue
-      const scheduledAt = lastRun(schedule, now, timeZone)
+      const { last: scheduledAt, next: following } = times.at(schedule, timeZone, now)
       const since = Math.max(Date.parse(known[name].since), Date.parse(lastRuns[name] ?? known[name].since))
       if (scheduledAt !== null && Date.parse(scheduledAt) > since) due.push({ key, trigger: name, scheduledAt })
-      const following = nextRun(schedule, now, timeZone)
-      if (following !== null) next = Math.min(next ?? Number.POSITIVE_INFINITY, Date.parse(following))
+      if (following !== undefined) next = Math.min(next ?? Number.POSITIVE_INFINITY, following)
     }
   }
   return { due, next }
@@ -86,6 +123,7 @@ export class Timers {
   readonly #options: TimersOptions
   /** What is being noted: functions may change meanwhile, and it is due still. */
   readonly #underWay = new Set<string>()
+  readonly #times = new ScheduleTimes()
   #timer: Timer | undefined
   #isStopped = false
 
@@ -99,7 +137,8 @@ export class Timers {
     const { clock, functions } = this.#options
     const now = clock.now()
     const all = functions()
-    const { due, next } = dueTimers(all, now)
+    const { due, next } = dueTimers(all, now, this.#times)
+    this.#times.forget()
     this.#lookIn(next === undefined ? undefined : Math.min(next - now, A_DAY))
     for (const each of due) void this.#fire(each)
     for (const each of all) {

@@ -11,7 +11,8 @@ import { RelationalCluster } from '../crds/relational.ts'
 import { SqlInstance } from '../crds/sql.ts'
 import { StaticWebApp } from '../crds/staticwebapps.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import { ingress, service } from '../kube/builtin.ts'
+import { ingress, networkPolicy, service } from '../kube/builtin.ts'
+import { BOUNDING, NARROWED_ANNOTATION } from './engine/narrowing.ts'
 import { OPENING } from './engine/routes.ts'
 
 const PLAN = 'mine'
@@ -34,15 +35,59 @@ const OPEN = RESOURCE_KINDS.flatMap((kind) =>
   OPENING.filter((field) => field in kind.spec.shape).map((field) => [kind, field] as const),
 )
 
+/** A value of each field that lets in, and one that lets in less. */
+const BOUNDS = {
+  allowedCidrs: {
+    wide: '203.0.113.0/24,198.51.100.0/24',
+    narrow: '203.0.113.0/24',
+    shutOut: '198.51.100.0/24',
+    none: null,
+  },
+  customDomains: {
+    wide: ['a.example.net', 'b.example.net'],
+    narrow: ['a.example.net'],
+    shutOut: 'b.example.net',
+    none: [],
+  },
+} as const satisfies Record<(typeof BOUNDING)[number], unknown>
+
+const BOUND = OPEN.flatMap(([kind, way]) =>
+  BOUNDING.filter((field) => field in kind.spec.shape).map((field) => [kind, way, field] as const),
+)
+
+/** With one of the kind that is open by a way, and has a plan of its own. */
+async function opened(kind: AnyKind, way: string, spec: object): Promise<World> {
+  const names = [kind.kind.toLowerCase(), 'deploymentrecord']
+  const world = new World((all) => all.filter(({ name }) => names.includes(name)))
+  seedGroup(world.server)
+  await world.lead()
+  await offerPlan(world, kind)
+  await world.make(kind, NAME, { ...SPECS.get(kind), computePlan: PLAN, [way]: true, ...spec })
+  await world.until('there is a way in', async () => (await ways(world)).length > 0)
+  return world
+}
+
+async function offerPlan(world: World, kind: AnyKind): Promise<void> {
+  const plans = (await world.server.list(ComputePlan.resource)).items as unknown as ComputePlan[]
+  const plan = plans.find(({ spec }) => spec.family === kind.sized && spec.isDefault)
+  await world.make(ComputePlan, PLAN, { ...plan?.spec, isDefault: false })
+}
+
+async function ways({ server }: World): Promise<string[]> {
+  type Service = { spec?: { type?: string } }
+  const services = (await server.list(service)).items.filter((one) => (one as Service).spec?.type === 'LoadBalancer')
+  return [...(await server.list(ingress)).items, ...services].map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+}
+
+/** All that is written of ways in, and of who may connect to pods. */
+async function written({ server }: World): Promise<string> {
+  const lists = await Promise.all([ingress, service, networkPolicy].map((resource) => server.list(resource)))
+  return JSON.stringify(lists.flatMap(({ items }) => items))
+}
+
 describe('what is closed to the outside', () => {
   let world: World | undefined
   afterEach(() => world?.stop())
-
-  async function ways({ server }: World): Promise<string[]> {
-    type Service = { spec?: { type?: string } }
-    const services = (await server.list(service)).items.filter((one) => (one as Service).spec?.type === 'LoadBalancer')
-    return [...(await server.list(ingress)).items, ...services].map(({ kind, metadata }) => `${kind} ${metadata.name}`)
-  }
 
   it('is of every kind that can be opened', () => {
     expect([...new Set(OPEN.map(([kind]) => kind.kind))].sort()).to.deep.equal(
@@ -52,21 +97,51 @@ describe('what is closed to the outside', () => {
 
   for (const [kind, field] of OPEN)
     it(`has no way in any more, also while something keeps it from running: a ${kind.kind} without ${field}`, async () => {
-      const names = [kind.kind.toLowerCase(), 'deploymentrecord']
-      const here = new World((all) => all.filter(({ name }) => names.includes(name)))
+      const here = await opened(kind, field, {})
       world = here
-      seedGroup(here.server)
-      await here.lead()
-      const plans = (await here.server.list(ComputePlan.resource)).items as unknown as ComputePlan[]
-      const plan = plans.find(({ spec }) => spec.family === kind.sized && spec.isDefault)
-      await here.make(ComputePlan, PLAN, { ...plan?.spec, isDefault: false })
-      await here.make(kind, NAME, { ...SPECS.get(kind), computePlan: PLAN, [field]: true })
-      await here.until('there is a way in', async () => (await ways(here)).length > 0)
       await here.remove(ComputePlan, PLAN)
       await here.rest()
       await here.change(kind, NAME, { [field]: false })
       await here.rest()
       expect((await here.find(kind.resource, NAME))?.status).to.include({ phase: 'PlanNotFound' })
       expect(await ways(here)).to.deep.equal([])
+    })
+
+  for (const [kind, way, field] of BOUND)
+    it(`lets in nobody who was shut out while something keeps it from running: ${field} of a ${kind.kind} with ${way}`, async () => {
+      const { wide, narrow, shutOut, none } = BOUNDS[field]
+      const here = await opened(kind, way, { [field]: wide })
+      world = here
+      expect(await written(here)).to.include(shutOut)
+      await here.remove(ComputePlan, PLAN)
+      await here.rest()
+      await here.change(kind, NAME, { [field]: narrow })
+      await here.rest()
+      expect((await here.find(kind.resource, NAME))?.status).to.include({ phase: 'PlanNotFound' })
+      expect(await written(here))
+        .to.include(`${narrow}`)
+        .and.not.include(shutOut)
+
+      await here.change(kind, NAME, { [field]: none })
+      await offerPlan(here, kind)
+      await here.until('it is ready', () => here.isReady(kind, NAME))
+      expect(await written(here), 'all of it is as if nothing had been narrowed')
+        .to.not.include(`${narrow}`)
+        .and.not.include(NARROWED_ANNOTATION)
+    })
+
+  for (const [kind, way, field] of BOUND.filter(([, , field]) => field === 'allowedCidrs'))
+    it(`is bounded where it was not, also while something keeps it from running: a ${kind.kind} with ${way}`, async () => {
+      const { narrow } = BOUNDS[field]
+      const here = await opened(kind, way, {})
+      world = here
+      await here.remove(ComputePlan, PLAN)
+      await here.rest()
+      await here.change(kind, NAME, { [field]: narrow })
+      await here.rest()
+      expect(await written(here))
+        .to.include(`${narrow}`)
+        .and.not.include('0.0.0.0/0')
+      expect(await ways(here)).to.not.be.empty
     })
 })

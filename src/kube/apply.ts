@@ -9,8 +9,6 @@ import { isKubeError } from './errors.ts'
 
 /**
  * On what we apply: the hash of the intent, so that a field we no longer want is noticed.
- *
- * @internal Tests read it.
  */
 export const APPLIED_ANNOTATION = `${PREFIX}applied`
 

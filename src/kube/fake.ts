@@ -26,7 +26,7 @@ import type {
 } from './client.ts'
 import type { KubeError, KubeErrorReason } from './errors.ts'
 import { refused } from './fakeErrors.ts'
-import { applyMerge, copyOf, mergePatch, same, writable } from './fakeMerge.ts'
+import { applyMerge, copyOf, heldAlone, mergePatch, same, writable } from './fakeMerge.ts'
 import { type Change, selects, visible } from './fakeSelect.ts'
 import { INITIAL_EVENTS_END } from './stream.ts'
 
@@ -190,7 +190,9 @@ export class FakeKubeClient implements KubeClient {
     if (current === undefined) return this.#applyNew(resource, object, options, manager)
     this.#check(resource, current, object.metadata, 'apply')
     const intentKey = `${current.metadata.uid} ${manager}`
-    const merged = applyMerge(current, this.#intents.get(intentKey), object) as T
+    const isOthers = (key: string) => key !== intentKey && key.startsWith(`${current.metadata.uid} `)
+    const others = [...this.#intents].flatMap(([key, intent]) => (isOthers(key) ? [intent] : []))
+    const merged = applyMerge(current, heldAlone(this.#intents.get(intentKey), others), object) as T
     const next = writable(current, merged, options.subresource)
     if (options.dryRun === true) return next
     this.#intents.set(intentKey, copyOf(object))

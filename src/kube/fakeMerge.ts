@@ -30,7 +30,25 @@ export function applyMerge(current: unknown, lastIntent: unknown, intent: unknow
   const last = isRecord(lastIntent) ? lastIntent : {}
   const merged = copyWithout(before, { ...last, ...intent })
   for (const [field, value] of Object.entries(intent)) merged[field] = applyMerge(before[field], last[field], value)
+  // Of a record that is wanted no more, what others put into it stays.
+  for (const [field, value] of Object.entries(last)) {
+    if (Object.hasOwn(intent, field) || !isRecord(value) || !isRecord(before[field])) continue
+    const left = applyMerge(before[field], value, {})
+    if (Object.keys(left as object).length > 0) merged[field] = left
+  }
   return merged
+}
+
+/** Of a manager's last intent what no other manager has in its own: only that goes with it. */
+export function heldAlone(intent: unknown, others: readonly unknown[]): unknown {
+  if (!isRecord(intent)) return intent
+  const alone: Record<string, unknown> = {}
+  for (const [field, value] of Object.entries(intent)) {
+    const theirs = others.flatMap((other) => (isRecord(other) && Object.hasOwn(other, field) ? [other[field]] : []))
+    if (theirs.length === 0) alone[field] = value
+    else if (isRecord(value)) alone[field] = heldAlone(value, theirs)
+  }
+  return alone
 }
 
 function applyList(current: unknown, lastIntent: unknown, intent: readonly unknown[]): unknown[] {

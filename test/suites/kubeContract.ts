@@ -102,6 +102,16 @@ export function kubeClientContract(subject: () => Subject): void {
     expect(applied.data).to.deep.equal({ ours: '2', theirs: '1' })
   })
 
+  it('keeps what another manager applied too when one lets go of it', async () => {
+    const { client } = subject()
+    const amend = (content: Record<string, string>) =>
+      client.apply(configMap, make('amended', content), { force: true, fieldManager: 'amending' })
+    await client.apply(configMap, make('amended', { both: '1', one: '1' }), { force: true })
+    await amend({ both: '2', more: '2' })
+    await client.apply(configMap, make('amended', { both: '2', one: '1' }), { force: true })
+    expect((await amend({})).data).to.deep.equal({ both: '2', one: '1' })
+  })
+
   it('makes an object by an apply with the first version only if there is none', async () => {
     const { client } = subject()
     const first = (data: Record<string, string>) => {

@@ -38,43 +38,57 @@ describe('a deployment of a blueprint', () => {
     })
   })
 
-  it('leaves no value behind that was on its way into a vault, whichever component fails', async () => {
-    // Without the controllers of vaults nobody takes the value.
-    world = new World((all) => all.filter(({ name }) => name === 'blueprintexecution'))
-    seedGroup(world.server)
-    await world.lead()
-    const entry = entryName('safe', 'Token')
-    const step = (component: string, collection: string, objectName: string, more: object) => ({
-      ...{ component, collection, resourceName: component, objectName, body: '{}', ...more },
-    })
-    const fed = {
-      vaultName: 'safe',
-      secretName: 'Token',
-      valueFrom: { secretName: valueSecretName(entry), key: 'value' },
-    }
-    const manifest = (spec: object) => ({ manifest: JSON.stringify(spec) })
-    const steps = [
-      step('token', 'secrets', entry, { ...manifest(VaultEntry.spec.parse(fed)), value: '%{k3.parameters.token}' }),
-      step('safe', 'secretvaults', 'safe', manifest(SecretVault.spec.parse({}))),
-    ]
-    const head = {
-      slug: 'one',
-      blueprintName: 'One',
-      version: '1.0.0',
-      name: 'one',
-      resourceGroup: SHOP,
-      lateMark: 'k3',
-    }
-    const parameters = { parameters: { token: '***' }, secretParameters: ['token'] }
-    await world.make(BlueprintExecution, ID, { ...head, ...parameters, clusterId: ID, startedBy: ID, steps }, OUTER)
-    await world.makeSecret(executionSecretName(ID), { token: 'hunter2' }, OUTER)
-    await world.pass(10_000)
-    const space = groupNamespace(BOUNDARY_ID, SHOP)
-    expect(await world.secret(valueSecretName(entry), space)).to.have.keys('value')
+  async function whereOneFails(space: string): Promise<void> {
     await world.server.remove(SecretVault.resource, { namespace: space, name: 'safe' })
     await world.pass(10_000)
     const found = (await world.find(BlueprintExecution.resource, ID, OUTER))?.status
     expect(found).to.include({ state: 'Failed' })
-    expect(await world.secret(valueSecretName(entry), space)).to.equal(undefined)
-  })
+  }
+
+  async function whereItIsDeleted(): Promise<void> {
+    await world.remove(BlueprintExecution, ID, OUTER)
+    await world.rest()
+    expect(await world.isGone(BlueprintExecution, ID, OUTER)).to.equal(true)
+  }
+
+  for (const [sentence, end] of [
+    ['whichever component fails', whereOneFails],
+    ['where it is deleted meanwhile', whereItIsDeleted],
+  ] as const)
+    it(`leaves no value behind that was on its way into a vault, ${sentence}`, async () => {
+      // Without the controllers of vaults nobody takes the value.
+      world = new World((all) => all.filter(({ name }) => name === 'blueprintexecution'))
+      seedGroup(world.server)
+      await world.lead()
+      const entry = entryName('safe', 'Token')
+      const step = (component: string, collection: string, objectName: string, more: object) => ({
+        ...{ component, collection, resourceName: component, objectName, body: '{}', ...more },
+      })
+      const fed = {
+        vaultName: 'safe',
+        secretName: 'Token',
+        valueFrom: { secretName: valueSecretName(entry), key: 'value' },
+      }
+      const manifest = (spec: object) => ({ manifest: JSON.stringify(spec) })
+      const steps = [
+        step('token', 'secrets', entry, { ...manifest(VaultEntry.spec.parse(fed)), value: '%{k3.parameters.token}' }),
+        step('safe', 'secretvaults', 'safe', manifest(SecretVault.spec.parse({}))),
+      ]
+      const head = {
+        slug: 'one',
+        blueprintName: 'One',
+        version: '1.0.0',
+        name: 'one',
+        resourceGroup: SHOP,
+        lateMark: 'k3',
+      }
+      const parameters = { parameters: { token: '***' }, secretParameters: ['token'] }
+      await world.make(BlueprintExecution, ID, { ...head, ...parameters, clusterId: ID, startedBy: ID, steps }, OUTER)
+      await world.makeSecret(executionSecretName(ID), { token: 'hunter2' }, OUTER)
+      await world.pass(10_000)
+      const space = groupNamespace(BOUNDARY_ID, SHOP)
+      expect(await world.secret(valueSecretName(entry), space)).to.have.keys('value')
+      await end(space)
+      expect(await world.secret(valueSecretName(entry), space)).to.equal(undefined)
+    })
 })

@@ -45,7 +45,24 @@ export const executionController = controller(BlueprintExecution, {
   reconcile: steps(function deploy(pass: ExecutionPass): Outcome | Promise<Outcome> {
     return isExecutionOver(pass.object.status?.state) ? tidy(pass) : withSecretRights(() => advance(pass))
   }),
+  // Its values stand in the group, where nothing that goes with it takes them along.
+  isHeld: ({ spec, status }) => !isExecutionOver(status?.state) && spec.steps.some(({ value }) => value !== undefined),
+  finalize: steps(takeValuesAway),
 })
+
+async function takeValuesAway(pass: ExecutionPass): Promise<Outcome> {
+  const { object, place } = pass
+  const namespace = groupNamespace(place.boundaryId ?? '', object.spec.resourceGroup)
+  // A step that another deployment has begun again is that one's.
+  const isOurs = (step: ExecutionStep) => {
+    const mark = observedOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
+    return mark === undefined || mark === pass.key
+  }
+  await removingSecrets(async () => {
+    for (const step of object.spec.steps.filter(isOurs)) await dropValue(pass, step, namespace)
+  })
+  return done()
+}
 
 /** The execution that wrote an object last, while it is under way. */
 function executionOf({ metadata }: KubeObject, records: Workspace): string[] {

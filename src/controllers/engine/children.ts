@@ -8,6 +8,8 @@ import { belongsTo, OWNER_INDEX, type Owner, withOwner } from './ownership.ts'
 import type { CacheView, Children, Ensured, Ensuring, Workspace } from './pass.ts'
 import type { StoredOtherwise } from './storedOtherwise.ts'
 
+const AMENDING_MANAGER = 'freehold-amending'
+
 /** Children of one object during one pass. */
 export class PassChildren implements Children {
   readonly #owner: Owner
@@ -94,6 +96,20 @@ export class PassChildren implements Children {
     if (child === undefined) return true
     if (child.metadata.deletionTimestamp !== undefined) return false
     return this.#delete(resource, child)
+  }
+
+  async amend(resource: Resource, { apiVersion, kind, metadata }: KubeObject, fields: Partial<KubeObject> = {}) {
+    const { namespace, name, uid } = metadata
+    const amended = {
+      ...fields,
+      apiVersion,
+      kind,
+      metadata: { ...fields.metadata, name, ...(namespace !== undefined && { namespace }), uid },
+    } as KubeObject
+    const options = { force: true, fieldManager: AMENDING_MANAGER }
+    const stored = await this.#workspace.client.apply<KubeObject>(resource, amended, options)
+    const view = this.#view(resource, namespace)
+    if (view !== undefined) this.#expectations.written(this.#key, view, stored)
   }
 
   async prune(resource: Resource, keepNames: readonly string[]): Promise<readonly string[]> {

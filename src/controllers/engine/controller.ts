@@ -1,8 +1,8 @@
 import type { Resource } from '../../core/object.ts'
-import { done } from '../../core/outcome.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
 import type { AnyKind, ObjectOf, SpecOf } from '../../crds/define.ts'
 import type { Halt, Observed, Rights, Side, Step, Workspace } from './pass.ts'
-import { closeWays, cutRoutes, opensWays, routesAmong } from './routes.ts'
+import { closing, cutRoutes, opensWays, routesAmong } from './routes.ts'
 import { steps } from './steps.ts'
 import { otherClusterOf, WHEREABOUTS_READS } from './whereabouts.ts'
 
@@ -69,6 +69,8 @@ export type Controller = Readonly<
     /** The kind in lower case; label of metrics, name of the queue. */
     name: string
     finalize: Step<AnyKind, unknown> | undefined
+    /** Runs in the place of `reconcile` for an object whose spec is refused. */
+    refuse: (refusal: Outcome) => Step<AnyKind, unknown>
     /** Undefined if its objects cannot be stopped. */
     halt: Halt<AnyKind, unknown> | undefined
     /** Undefined if every object's workload is on the platform's own cluster. */
@@ -95,6 +97,7 @@ export function controller<K extends AnyKind, State = undefined>(
   options: ControllerOptions<K, State>,
 ): Controller {
   const routes = routesAmong(options.observes)
+  const guarded = (step: Step<K, State>) => (opensWays(kind) ? closing(options.observes, step) : step)
   const whole = {
     kind,
     name: kind.kind.toLowerCase(),
@@ -106,7 +109,8 @@ export function controller<K extends AnyKind, State = undefined>(
     childrenIn: options.childrenIn ?? 'workloads',
     observesOthers: options.observesOthers ?? false,
     fillSpec: options.fillSpec ?? (() => undefined),
-    reconcile: opensWays(kind) ? steps(closeWays(options.observes), options.reconcile) : options.reconcile,
+    reconcile: guarded(options.reconcile),
+    refuse: (refusal: Outcome) => guarded(() => refusal),
     halt: options.halt,
     finalize: routes.length === 0 ? options.finalize : options.finalize && steps(cutRoutes(routes), options.finalize),
     abandon: options.abandon ?? (() => done()),

@@ -172,6 +172,11 @@ export interface Children {
   owned<T extends KubeObject = KubeObject>(resource: Resource): readonly T[]
   /** Deletes a child with preconditions on uid and version. True once it is gone; foreign objects are never touched. */
   remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean>
+  /**
+   * Sets some fields of a child as it was observed, under a field manager of their own, which keeps no others. Without fields it
+   * lets go of them: those that `ensure` has written since stay.
+   */
+  amend(resource: Resource, observed: KubeObject, fields: object | undefined): Promise<void>
   /** Deletes the children of an observed resource whose names are not listed; returns the names that were deleted. */
   prune(resource: Resource, keepNames: readonly string[]): Promise<readonly string[]>
 }

@@ -145,7 +145,8 @@ export class Reconciler {
     const begun = this.#begin(key, object, place, where)
     const { pass, draft, children } = begun
     if (obstacle !== undefined) return this.#conclude(pass, draft, obstacle)
-    const outcome = await this.#run(pass, refusal === undefined ? this.#controller.reconcile : () => refusal)
+    const { reconcile, refuse } = this.#controller
+    const outcome = await this.#run(pass, refusal === undefined ? reconcile : refuse(refusal))
     return this.#conclude(pass, draft, withUnlike(await this.#halted(begun, outcome), children.unlike))
   }
 

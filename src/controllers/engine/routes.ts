@@ -3,7 +3,9 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { ingress, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import type { Observed, Pass } from './pass.ts'
+import { NARROWED, narrowWays } from './narrowing.ts'
+import type { Observed, Pass, Step } from './pass.ts'
+import { steps } from './steps.ts'
 
 /** The objects that route outside callers to a workload. */
 const ROUTES = [ingress, httpRoute]
@@ -31,10 +33,26 @@ export const opensWays = ({ spec }: Pick<AnyKind, 'spec'>): boolean => OPENING.s
 type Exposing = KubeObject & { spec?: { type?: string } }
 
 /**
- * What a spec does not open to the outside any more is closed before anything else: whatever keeps the rest from being carried out
- * must not keep the way in open.
+ * What a spec does not open to the outside any more is closed before anything else, and what stays open is narrowed where the step
+ * ends early: whatever keeps the rest from being carried out must not keep the way in open.
  */
-export function closeWays(observes: readonly Observed[]) {
+export function closing<K extends AnyKind, State>(observes: readonly Observed[], step: Step<K, State>): Step<K, State> {
+  const ids = new Set(observes.map((each) => ('resource' in each ? '' : resourceId(each))))
+  const narrowed = NARROWED.filter((each) => ids.has(resourceId(each)))
+  const whole = steps<K, State>(closeWays(observes), step)
+  return async function closing(pass: Pass<K, State>): Promise<Outcome> {
+    let isWhole = false
+    try {
+      const outcome = await whole(pass)
+      isWhole = outcome.kind === 'done'
+      return outcome
+    } finally {
+      await narrowWays(pass, narrowed, isWhole)
+    }
+  }
+}
+
+function closeWays(observes: readonly Observed[]) {
   const routes = routesAmong(observes)
   const hasServices = observes.some((each) => !('resource' in each) && resourceId(each) === resourceId(service))
   return async function closeWays({ object, children, workloads }: Closing): Promise<Outcome> {

@@ -27,6 +27,7 @@ import {
   installsOf,
   releasesOf,
 } from './stock.ts'
+import { takeTurn } from './turn.ts'
 import type { InstallPass } from './types.ts'
 
 const INSTALLS_KEPT = 50
@@ -40,7 +41,7 @@ function installsAtWork({ metadata }: KubeObject, records: Workspace): string[] 
 
 function waitingInstalls(_changed: KubeObject, records: Workspace): string[] {
   return installsOf(records)
-    .filter(({ status }) => status?.state === 'Queued')
+    .filter(({ status }) => status?.state === undefined || status.state === 'Queued')
     .map(keyOf)
 }
 
@@ -69,7 +70,7 @@ async function advance(pass: InstallPass): Promise<Outcome> {
     status.state !== 'Succeeded'
   if (isInstallOver(status.state) && !isResumed) return tidy(pass)
   if (status.state === 'Paused' && !isResumed) return stopped(status)
-  const before = othersBefore(pass)
+  const before = othersBefore(pass) ?? (!holdsTurn(status) || isResumed ? unseenBefore(pass) : undefined)
   if (before !== undefined) {
     pass.report({ state: 'Queued' })
     return waiting('WaitingForDependency', before)
@@ -188,6 +189,11 @@ function othersBefore({ object, records }: InstallPass): string | undefined {
   return executionsOf(records).some(({ status }) => isRolloutActive(status?.state))
     ? 'A rollout is under way: installs and rollouts take turns.'
     : undefined
+}
+
+function unseenBefore(pass: InstallPass): string | undefined {
+  const other = takeTurn(pass)
+  return other === undefined ? undefined : `"${other}" has its turn: installs and rollouts take turns.`
 }
 
 /** Of those that have ended the newest are kept. */

@@ -244,7 +244,8 @@ function keepLastBase(pass: SnapshotPass): Outcome {
   const siblings = siblingsOf(pass.records, metadata.namespace, spec.clusterName)
   if (!isLastBase(pass.object, siblings, cluster.status?.serverName)) return done()
   const message = `It is the last base of the recovery window of relationalclusters/${spec.clusterName}: take another snapshot first, or set forceDelete.`
-  return waiting('DeletionBlocked', message)
+  const left = Date.parse(status?.expiresAt ?? '') - pass.clock.now()
+  return waiting('DeletionBlocked', message, Number.isNaN(left) ? undefined : Math.min(left, LONGEST_TIMER))
 }
 
 function waitForRestores(pass: SnapshotPass): Outcome {

@@ -14,6 +14,7 @@ import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { CONFIGURATION_RIGHTS } from '../lifecycle/configuration.ts'
 import { setVersion } from '../lifecycle/engine.ts'
 import { componentsOf, type ExecutionObject, executionsOf, installsOf } from '../lifecycle/stock.ts'
+import { takeTurn } from '../lifecycle/turn.ts'
 import { makeOnce, tidied } from '../platformObjects.ts'
 import { makeSnapshot, observed } from './observed.ts'
 import { plannedNow } from './plan.ts'
@@ -137,9 +138,10 @@ async function begin(pass: ExecutionPass): Promise<Outcome> {
     return waiting('WaitingForDependency', `Plan "${object.spec.plan}" is about to be known.`)
   if (refusal !== undefined || plan === undefined) {
     const message = refusal ?? `PlanNotFound: there is no plan "${object.spec.plan}".`
-    pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
-    return ended(message, { after: 1 })
+    return refuse(pass, message)
   }
+  const other = takeTurn(pass)
+  if (other !== undefined) return refuse(pass, busyWords(other))
   const planned = plannedNow(plan, records)
   const isRelease = plan.spec.kind === 'Components' && planned.items.some(({ kind }) => kind === 'PlatformStep')
   report(pass, {
@@ -151,6 +153,13 @@ async function begin(pass: ExecutionPass): Promise<Outcome> {
   })
   return waiting('Starting', 'It begins.', 1)
 }
+
+function refuse(pass: ExecutionPass, message: string): Outcome {
+  pass.report({ state: 'Failed', step: 'Finished', failure: { code: 'Refused', message }, finishedAt: pass.now })
+  return ended(message, { after: 1 })
+}
+
+const busyWords = (name: string) => `RolloutBusy: "${name}" has not ended.`
 
 async function isStored({ records }: ExecutionPass, plan: string): Promise<boolean> {
   const found = await records.client
@@ -165,7 +174,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
   const isBefore = (one: ExecutionObject) =>
     isRolloutActive(one.status?.state) || (one.status?.state === undefined && ageOf(one) < ageOf(object))
   const busy = others.find(isBefore) ?? busyWith([], installsOf(records))
-  if (busy !== undefined) return `RolloutBusy: "${busy.metadata.name}" has not ended.`
+  if (busy !== undefined) return busyWords(busy.metadata.name)
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
   if (plan === undefined) return undefined
   const former = others.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)

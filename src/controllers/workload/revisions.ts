@@ -56,10 +56,12 @@ export async function keepRevision<Content>(
   const revisionHash = sha256(JSON.stringify([wanted.content, wanted.redeployedAt])).slice(0, 16)
   if (status.revisionHash === revisionHash && status.partRevisions !== undefined)
     return { since: status.partRevisions, newest: undefined }
-  const stored = await storedRevisions(pass)
+  const labelled = await labelledRevisions(pass)
+  const stored = labelled.filter(isOfThisLife(pass))
   const known = stored.flatMap((one) => revisionOf<Content>(one) ?? [])
   const next = nextRevision(known, wanted, { at: pass.now, by: actorOf(metadata) })
   if (next !== undefined) {
+    await removeFormer(pass, labelled, nameOf(next.number))
     await write(pass, nameOf(next.number), next)
     await prune(pass, stored, next.number)
   }
@@ -70,11 +72,33 @@ export async function keepRevision<Content>(
   return { since: partRevisions, newest: current }
 }
 
+const isOfThisLife =
+  ({ object }: RevisionPass) =>
+  ({ metadata }: StoredRevision) =>
+    metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true
+
 async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {
-  const { namespace, name } = placeOfPass(pass)
-  const labelSelector = ownerLabelSelector(pass.object.kind, name)
-  const { items } = await pass.records.client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })
-  return items.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === pass.object.metadata.uid))
+  return (await labelledRevisions(pass)).filter(isOfThisLife(pass))
+}
+
+/** Those of former lives too. */
+async function labelledRevisions({ object, records }: RevisionPass): Promise<StoredRevision[]> {
+  const { namespace, name } = placeOfPass({ object })
+  const labelSelector = ownerLabelSelector(object.kind, name)
+  return (await records.client.list<StoredRevision>(controllerRevision, { namespace, labelSelector })).items
+}
+
+/**
+ * One of a former life of the resource, whose deletion was forced, has the name until the garbage collector takes it; nobody is
+ * woken then, since revisions are not watched.
+ */
+async function removeFormer(pass: RevisionPass, labelled: readonly StoredRevision[], name: string): Promise<void> {
+  const former = labelled.find(({ metadata }) => metadata.name === name)
+  if (former === undefined || isOfThisLife(pass)(former)) return
+  const { namespace, uid } = former.metadata
+  // After a restore from a backup it is ours still: it has the same incarnation.
+  if ((await pass.recordChildren.get(controllerRevision, namespace, name)) !== undefined) return
+  await pass.records.client.remove(controllerRevision, refOf(former), { uid })
 }
 
 async function write<Content>(pass: RevisionPass, name: string, { number, ...data }: Revision<Content>): Promise<void> {

@@ -29,6 +29,8 @@ export type Hosted = {
 type Backend = { name: string; service?: string; port: { name: string; number: number } }
 
 const NGINX = 'nginx.ingress.kubernetes.io/'
+/** From which networks ingress-nginx takes requests. */
+export const SOURCE_RANGES_ANNOTATION = `${NGINX}whitelist-source-range`
 
 /** The Ingress standard has no words for these: they are for ingress-nginx. */
 function trafficAnnotations({ httpsOnly, sessionAffinity, requestTimeoutSeconds }: Traffic): Record<string, string> {
@@ -51,7 +53,7 @@ export function ingress(
   const { host, ingressClassName, gateway, ranges, domains = [] } = input
   if (host === undefined || gateway !== undefined) return undefined
   const annotations = {
-    ...(ranges && { [`${NGINX}whitelist-source-range`]: ranges.join(',') }),
+    ...(ranges && { [SOURCE_RANGES_ANNOTATION]: ranges.join(',') }),
     ...(input.traffic && trafficAnnotations(input.traffic)),
   }
   const backend = { service: { name: service, port: { name: port.name } } }
