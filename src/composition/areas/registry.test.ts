@@ -1,7 +1,8 @@
 import { expect } from 'chai'
+import { messageOf } from '../../core/errors.ts'
 import { KINDS } from '../../crds/index.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { usesNow } from './registry.ts'
+import { notifySecretOf, usesNow } from './registry.ts'
 
 const REPOSITORY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01/shop/functionnamespaces/api'
 const IMAGE = `registry.test/${REPOSITORY}:built`
@@ -32,5 +33,16 @@ describe('images in use', () => {
         status: { image: IMAGE },
       })
       expect([...(await usesNow(client))(REPOSITORY).running.tags]).to.deep.equal(['built'])
+    })
+})
+
+describe('the secret of the registry', () => {
+  for (const [title, registryNotifySecretFile] of [
+    ['is not configured', undefined],
+    ['is empty', '/dev/null'],
+  ] as const)
+    it(`keeps the facade from starting where it ${title}`, async () => {
+      const refused = await notifySecretOf({ registryNotifySecretFile }).catch(messageOf)
+      expect(refused).to.include('registryUrl needs registryNotifySecretFile')
     })
 })

@@ -141,11 +141,25 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
 
 type Serving = Omit<Ports, 'registry'> & { registry: RegistryService | undefined }
 
+/**
+ * @internal Its test calls it.
+ * @throws ConfigurationError where nobody could be told from the registry
+ */
+export async function notifySecretOf({
+  registryNotifySecretFile: file,
+}: Pick<Configuration, 'registryNotifySecretFile'>): Promise<string> {
+  const secret = file === undefined ? '' : (await readFile(file, 'utf8')).trim()
+  if (secret !== '') return secret
+  throw new ConfigurationError(
+    'registryUrl needs registryNotifySecretFile, a file that is not empty: anybody could tell what was pushed.',
+  )
+}
+
 export async function registryServices(setup: AreaSetup, parts: SignInParts): Promise<Serving> {
   const { registry: port, archives } = await registryPorts(setup)
   if (port === undefined) return { registry: undefined, archives }
-  const { registryNotifySecretFile: file, registryService: service = port.host } = setup.configuration
-  const notifySecret = file === undefined ? undefined : (await readFile(file, 'utf8')).trim()
+  const { registryService: service = port.host } = setup.configuration
+  const notifySecret = await notifySecretOf(setup.configuration)
   const signIn = await signInWith(setup, parts)
   return { registry: { ...port, uses: remembered(port.uses, USES_KEPT), service, notifySecret, signIn }, archives }
 }
