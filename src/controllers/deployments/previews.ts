@@ -1,3 +1,4 @@
+import { isDisabled } from '../../contracts/sources/providers.ts'
 import { isOfRepository } from '../../contracts/sources/repositories.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
@@ -36,8 +37,8 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
         .filter((object) => isPreviewOf(object, owner))
       const isIn = (list: typeof there, name: string) => list.some(({ metadata }) => metadata.name === name)
       // One may be there by the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs.
-      for (const preview of wanted.filter(({ metadata }) => !isIn(there, metadata.name)))
-        await records.client.create(resource, preview).catch(alreadyThere)
+      const missing = isDisabled(source) ? [] : wanted.filter(({ metadata }) => !isIn(there, metadata.name))
+      for (const preview of missing) await records.client.create(resource, preview).catch(alreadyThere)
       for (const preview of there.filter(({ metadata }) => !isIn(wanted, metadata.name)))
         await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid }).catch(absent)
     }
