@@ -26,6 +26,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { limitSecrets } from '../../identity/guesses.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import type { PortForward } from '../../kube/portForward.ts'
 import { readTunnelPath } from '../../kube/tunnel/entry.ts'
 import { refuse, relay } from '../../kube/tunnel/relay.ts'
@@ -232,7 +233,10 @@ class AgentGate {
     const issuedAt = issueTime(at, cluster.spec.revokedAt)
     const certificate = await this.#sign(certificateRequest, { clusterId, incarnation, issuedAt })
     await this.#useToken(clusterId, read.hash, at, refusal)
-    await this.#patch(clusterId, { joinedAt: timestamp(issuedAt) })
+    await this.#patch(cluster.metadata, { joinedAt: timestamp(issuedAt) }).catch((error: unknown) => {
+      // Another cluster has the id by now.
+      throw isKubeError(error, 'NotFound', 'Conflict') ? refusal : error
+    })
     this.#options.log.info({ clusterId }, 'An agent has joined.')
     return { clusterId, certificate, authority: this.#options.authority.certPem }
   }
@@ -286,14 +290,9 @@ class AgentGate {
     }
   }
 
-  async #patch(clusterId: string, agent: object): Promise<void> {
-    const { client } = this.#options
-    await client.mergePatch(
-      PlatformCluster.resource,
-      { name: clusterId },
-      { status: { agent } },
-      { subresource: 'status' },
-    )
+  async #patch({ name, uid }: { name: string; uid?: string | undefined }, agent: object): Promise<void> {
+    const options = { subresource: 'status', uid } as const
+    await this.#options.client.mergePatch(PlatformCluster.resource, { name }, { status: { agent } }, options)
   }
 }
 
