@@ -191,6 +191,19 @@ describe('agents that are connected', () => {
     await settle()
   })
 
+  it('are shown another certificate of the gate each day, before the one of its start ends', async () => {
+    const shown = async () => {
+      const socket = await dial({ host: '127.0.0.1', port: gate.port }, await credentialsOf(idOf(13)))
+      const { fingerprint256 } = socket.getPeerCertificate()
+      socket.destroy()
+      return fingerprint256
+    }
+    const first = await shown()
+    expect(await shown()).to.equal(first)
+    await bench.clock.advance(24 * HOUR)
+    await until('there is another one', async () => (await shown()) !== first)
+  })
+
   it('join with a token, and whoever has none is asked to wait before anything is looked up', async () => {
     const body = JSON.stringify({ token: 'guessed', request: 'none' })
     const post = async () => {
