@@ -316,6 +316,19 @@ const CILIUM: readonly Case[] = [
   ],
   ['a rule for ICMP is for nothing else', 'Denied', [admits({ fromEntities: ['all'], icmps: [{}] })]],
   ['the cluster is every pod', 'Allowed', [admits({ fromEntities: ['cluster'] })], { from: stranger }],
+  [
+    'the cluster is its nodes as well, whose addresses are not known',
+    'Unknown',
+    [admits({ fromEntities: ['cluster'] })],
+    { from: outside('10.9.0.1') },
+  ],
+  ['no node is on the Internet', 'Denied', [admits({ fromEntities: ['cluster'] })], { from: internet }],
+  [
+    'a deny of the cluster may be one of nodes',
+    'Unknown',
+    [denies({ fromEntities: ['cluster'] }, { fromEntities: ['all'] })],
+    { from: outside('10.9.0.1') },
+  ],
   ['blocks of addresses take no pods', 'Denied', [admits({ fromCIDR: ['0.0.0.0/0'] })]],
   [
     'a deny goes before an allow of Cilium',
