@@ -26,7 +26,13 @@ describe('when somebody was last seen', () => {
           return {} as KubeObject as never
         },
       },
-      find: (_kind, name) => ({ apiVersion: 'v1', kind: 'Principal', metadata: { name, uid: `uid of ${name}` }, status: stored[name] }) as KubeObject,
+      find: (_kind, name) =>
+        ({
+          apiVersion: 'v1',
+          kind: 'Principal',
+          metadata: { name, uid: `uid of ${name}` },
+          status: stored[name],
+        }) as KubeObject,
       clock,
       log: silentLog,
     })
