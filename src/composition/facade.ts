@@ -149,7 +149,7 @@ function accessOver(client: KubeClient, caches: Connection['caches'], log: Log) 
 function doorsOfSecrets(client: KubeClient, caches: Connection['caches'], log: Log) {
   const lastSeen = createLastSeen({
     client,
-    statusOf: (kind, id) => caches.get(kind.resource).get(SYSTEM_NAMESPACE, id)?.status,
+    find: (kind, id) => caches.get(kind.resource).get(SYSTEM_NAMESPACE, id),
     clock: systemClock,
     log,
   })

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
+import type { SecureContextOptions } from 'node:tls'
 import { WorkRefused } from '../adapters/workers/port.ts'
 import type { Standing } from '../api/callers/standing.ts'
 import type { Services } from '../api/http/context.ts'
@@ -33,6 +34,7 @@ import {
   tenantOf,
 } from '../webhooks/authorizer/index.ts'
 import type { PlaceOfNamespace } from '../webhooks/authorizer/question.ts'
+import { daily } from './daily.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
 /** The common name of the API server's client certificate: nobody else may ask who may do what. */
@@ -125,10 +127,9 @@ export async function runWebhooks(
     const server = createServer(await ownTls(own), listener)
     const webhooks = await serve(server, configuration)
     const announced = keepAnnounced(client, own, log)
-    const renewal = setInterval(() => void renew(server, own, log), RENEWAL)
-    renewal.unref()
+    const renewal = renewed(server, () => ownTls(own), options)
     return withEnd(webhooks, () => {
-      clearInterval(renewal)
+      renewal.stop()
       announced.stop()
     })
   }
@@ -170,7 +171,12 @@ export async function runWebhooks(
   server.on('secureConnection', (socket) => {
     if (socket.getPeerCertificate().subject?.CN === CALLER_NAME) callers.add(socket)
   })
-  return withEnd(await serve(server, configuration), () => places.stop())
+  const webhooks = await serve(server, configuration)
+  const renewal = renewed(server, () => configuredTls(configuration), options)
+  return withEnd(webhooks, () => {
+    renewal.stop()
+    places.stop()
+  })
 }
 
 /**
@@ -206,15 +212,10 @@ async function ownTls(own: OwnAuthority) {
   return { ...LIMITS, cert: certPem, key: keyPem }
 }
 
-/** Milliseconds after which the certificate is replaced; each is good for a year. */
-const RENEWAL = 86_400_000
-
-async function renew(server: Server, own: OwnAuthority, log: Log): Promise<void> {
-  try {
-    server.setSecureContext(await ownTls(own))
-  } catch (error) {
-    log.warn({ error: messageOf(error) }, 'The certificate of the webhooks could not be renewed.')
-  }
+/** One of our own is good for a year; one that is configured is replaced in its file by whoever made it. */
+function renewed(server: Server, tlsNow: () => Promise<SecureContextOptions>, { services, log }: WebhookOptions) {
+  const failed = 'The certificate of the webhooks could not be renewed.'
+  return daily(async () => server.setSecureContext(await tlsNow()), { clock: services.clock, log, failed })
 }
 
 async function serve(server: Server, { webhookPort, webhookHost }: Configuration): Promise<Webhooks> {

@@ -19,7 +19,7 @@ export const registrySettings = {
     'Path of its PEM key, which signs the keys that tokens are signed with; keep it as a secret',
   ),
   registryNotifySecretFile: Path.describe(
-    'Path of what notifications must show in x-freehold-registry-secret; any are taken when absent',
+    'Path of what notifications must show in x-freehold-registry-secret; each facade with a registry needs it',
   ),
   registryStorageFolder: Path.describe(
     'rootdirectory of the registry, if it is on this machine: data that nothing needs is removed there',

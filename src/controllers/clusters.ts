@@ -71,7 +71,19 @@ export function tellState(pass: ClusterPass): Outcome {
   const state = clusterStateOf(facts, now)
   pass.report({ state, ...seen, ...(agent !== undefined && { agent }) })
   pass.serving(isReachable(state))
-  return outcomeOf(state, pass, untilOffline(facts, state, now))
+  const after = untilOffline(facts, state, now)
+  return isReachable(state) ? (refusalOf(pass, after) ?? outcomeOf(state, pass, after)) : outcomeOf(state, pass, after)
+}
+
+/** More than these help nobody: they have one cause. */
+const REFUSALS_SHOWN = 3
+
+function refusalOf({ object: { metadata }, others }: ClusterPass, after?: number): Outcome | undefined {
+  const refused = others.refused(metadata.name)
+  if (refused.length === 0) return undefined
+  const shown = [...refused.slice(0, REFUSALS_SHOWN), ...(refused.length > REFUSALS_SHOWN ? ['There is more.'] : [])]
+  const message = `The cluster refuses what the platform must watch, so that work there waits or is late: apply the agent's manifest there again. ${shown.join(' ')}`
+  return degraded('PartiallyAvailable', message, after)
 }
 
 /** As its record says, and that the connection is lost if nothing gets through it. */

@@ -36,6 +36,20 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.deep.include({ state: 'Offline', phase: 'ClusterUnreachable' })
   })
 
+  it('says what it refuses to let us watch, and so does what waits for it', async () => {
+    world.cluster({ connection: 'first' })
+    world.project()
+    world.refuse('Nodes may not be watched.')
+    await world.start()
+    expect(await world.says(PlatformCluster)).to.include({ state: 'Online', phase: 'PartiallyAvailable' })
+    for (const kind of [PlatformCluster, BoundaryProjection])
+      expect((await world.says(kind)).statusMessage).to.include('Nodes may not be watched.')
+    world.refuse()
+    await world.bench.rest()
+    for (const kind of [PlatformCluster, BoundaryProjection])
+      expect(await world.says(kind)).to.include({ status: 'Running' })
+  })
+
   it('is awaited before anybody joined, and refused once revoked', async () => {
     world.cluster({ joinedAt: undefined, lastSeenAt: undefined })
     await world.start()

@@ -248,6 +248,26 @@ describe('the controller of deployment sources', () => {
         expect(items.map(({ spec }) => spec.branch)).to.deep.equal(['main'])
       })
 
+    const deployed = async () => (await bench.client.list(DeploymentRecord.resource)).items.length
+    for (const [title, change, none] of [
+      ['its circuit is disabled', { spec: { circuit: { enabled: false } } }, { spec: { circuit: { enabled: true } } }],
+      ['its installation is gone', { status: { removedAt: '2026-01-01T00:00:00Z' } }, { status: { removedAt: null } }],
+    ] as const)
+      it(`and deploys what was pushed, unless ${title}`, async () => {
+        const ref = { namespace: space, name: ID }
+        const options = 'status' in change ? ({ subresource: 'status' } as const) : {}
+        await tell(push('feature/a'))
+        await bench.client.mergePatch(DeploymentSource.resource, ref, change, options)
+        await bench.rest()
+        await tell(push('feature/a'), push('feature/b'), push('main'))
+        expect(await apps()).to.deep.equal(['feature/a', 'main'])
+        expect(await deployed()).to.equal(0)
+        await bench.client.mergePatch(DeploymentSource.resource, ref, none, options)
+        await bench.rest()
+        expect(await apps()).to.deep.equal(['feature/a', 'feature/b', 'main'])
+        expect(await deployed()).to.equal(1)
+      })
+
     it('until the pattern is taken away, and never of somebody else', async () => {
       const name = `shop-${sha256('feature/a').slice(0, 8)}`
       bench.seed(PlatformApp, name, { ...follow, branch: 'mine' }, { namespace: groupSpace })

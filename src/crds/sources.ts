@@ -37,7 +37,12 @@ const SecretObjectName = z
 export const VISIBILITIES = ['Private', 'Boundary'] as const
 
 export const CircuitSettings = z.strictObject({
-  enabled: z.boolean().default(true).describe('Whether repositories are made in it and tokens given for it'),
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether repositories are made in it, tokens given for it, and what is pushed to it fetched and deployed',
+    ),
   defaultVisibility: z
     .enum(VISIBILITIES)
     .default('Private')
@@ -137,9 +142,16 @@ const rules: Rule<Spec>[] = [
   },
 ]
 
-const head = Head.extend({
+const head = Head.omit({ before: true }).extend({
   deliveryId: z.string().describe('The delivery that reported it'),
   receivedAt: DateTime.describe('When it came'),
+  missing: z
+    .object({
+      from: z.string().optional().describe('Where the ref stood before them; absent if it was not known'),
+      to: z.string().describe('Where the ref stood after them'),
+    })
+    .optional()
+    .describe('Earlier pushes that were not delivered yet: once they are, they move the ref no more'),
 })
 
 const mayGet =

@@ -11,17 +11,28 @@ const HOUR = 3_600_000
 describe('when somebody was last seen', () => {
   const prepare = (stored: Record<string, object> = {}) => {
     const clock = new ManualClock()
-    const writes: { name: string; status: unknown; subresource: string | undefined }[] = []
+    const writes: { name: string; status: unknown; subresource: string | undefined; uid: string | undefined }[] = []
     const state = { fails: false }
     const seen = createLastSeen({
       client: {
         mergePatch: async (_resource, { name }, patch, options) => {
           if (state.fails) throw new Error('no answer')
-          writes.push({ name, status: (patch as { status: unknown }).status, subresource: options?.subresource })
+          writes.push({
+            name,
+            status: (patch as { status: unknown }).status,
+            subresource: options?.subresource,
+            uid: options?.uid,
+          })
           return {} as KubeObject as never
         },
       },
-      statusOf: (_kind, id) => stored[id],
+      find: (_kind, name) =>
+        ({
+          apiVersion: 'v1',
+          kind: 'Principal',
+          metadata: { name, uid: `uid of ${name}` },
+          status: stored[name],
+        }) as KubeObject,
       clock,
       log: silentLog,
     })
@@ -35,8 +46,8 @@ describe('when somebody was last seen', () => {
     await clock.advance(HOUR - 1)
     seen.gotToken(ROBOT)
     expect(writes).to.deep.equal([
-      { name: ROBOT, status: { lastTokenAt: '2026-01-01T00:00:00Z' }, subresource: 'status' },
-      { name: ANNA, status: { lastSignInAt: '2026-01-01T00:00:00Z' }, subresource: 'status' },
+      { name: ROBOT, uid: `uid of ${ROBOT}`, status: { lastTokenAt: '2026-01-01T00:00:00Z' }, subresource: 'status' },
+      { name: ANNA, uid: `uid of ${ANNA}`, status: { lastSignInAt: '2026-01-01T00:00:00Z' }, subresource: 'status' },
     ])
     await clock.advance(1)
     seen.gotToken(ROBOT)

@@ -21,35 +21,31 @@ export interface LastSeen {
 
 export type LastSeenOptions = {
   client: Pick<KubeClient, 'mergePatch'>
-  /** The present status, from a cache: what another replica wrote within the hour is enough. */
-  statusOf(kind: typeof PlatformUser | typeof PlatformClient, id: string): KubeObject['status']
+  /** As it is in a cache: what another replica wrote within the hour is enough. */
+  find(kind: typeof PlatformUser | typeof PlatformClient, id: string): KubeObject | undefined
   clock: Clock
   log: Log
   namespace?: string
 }
 
-export function createLastSeen({
-  client,
-  statusOf,
-  clock,
-  log,
-  namespace = SYSTEM_NAMESPACE,
-}: LastSeenOptions): LastSeen {
+export function createLastSeen({ client, find, clock, log, namespace = SYSTEM_NAMESPACE }: LastSeenOptions): LastSeen {
   const noted = new Map<string, number>()
   function note(kind: typeof PlatformUser | typeof PlatformClient, field: string, id: string): void {
     const now = clock.now()
     // Only a uuid can name a principal or become part of a path.
     if (!isUuid(id) || now - (noted.get(id) ?? Number.NEGATIVE_INFINITY) < HOUR) return
-    const stored = Date.parse(String((statusOf(kind, id) as Record<string, unknown> | undefined)?.[field]))
+    const object = find(kind, id)
+    const stored = Date.parse(String((object?.status as Record<string, unknown> | undefined)?.[field]))
     if (noted.size >= REMEMBERED) noted.clear()
     // Before the write: a hundred tokens at once are one write.
     noted.set(id, Number.isNaN(stored) || now - stored >= HOUR ? now : stored)
     if (noted.get(id) !== now) return
     const patch = { status: { [field]: timestamp(now) } }
-    client.mergePatch(kind.resource, { namespace, name: id }, patch, { subresource: 'status' }).catch((error) => {
+    const options = { subresource: 'status', uid: object?.metadata.uid } as const
+    client.mergePatch(kind.resource, { namespace, name: id }, patch, options).catch((error) => {
       noted.delete(id)
-      // Public clients, such as the command line, have no object.
-      if (!isKubeError(error, 'NotFound'))
+      // Public clients, such as the command line, have no object, and a namesake did not sign in.
+      if (!isKubeError(error, 'NotFound', 'Conflict'))
         log.warn({ id, error: messageOf(error) }, 'The time of a sign-in could not be stored.')
     })
   }

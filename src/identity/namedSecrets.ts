@@ -94,9 +94,11 @@ async function note({ client, objects }: NamedSecretsOptions, key: string): Prom
   if (missing.join() === (object.status?.missingSecrets ?? []).join()) return
   const patch = { status: { missingSecrets: missing.length === 0 ? null : missing } }
   try {
-    await client.mergePatch(kind.resource, { namespace, name }, patch, { subresource: 'status' })
+    const { uid } = object.metadata
+    await client.mergePatch(kind.resource, { namespace, name }, patch, { subresource: 'status', uid })
   } catch (error) {
-    if (!isKubeError(error, 'NotFound')) throw error
+    // Whatever has the name by now is looked at for itself.
+    if (!isKubeError(error, 'NotFound', 'Conflict')) throw error
   }
 }
 

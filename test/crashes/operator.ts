@@ -21,6 +21,7 @@ function oneOther(workspace: Workspace): OtherClusters {
     find: (clusterId) => (clusterId === FAR ? workspace : undefined),
     each: (listener) => listener(FAR, workspace),
     lost: () => undefined,
+    refused: () => [],
     onLost: () => () => {},
   }
 }

@@ -284,7 +284,7 @@ describe('kube room on a real API server', () => {
     second.start()
     await first.stop()
     await until(() => second.isLeader)
-    expect(() => first.fence()).to.throw('does not hold the lease')
+    expect(() => first.fence()).to.throw('no longer holds the lease')
     await second.stop()
   })
 

@@ -41,7 +41,7 @@ export function makeRegistry(change: Partial<RegistryService> = {}) {
     registry,
     keys: testKeys(),
     audit,
-    notifySecret: undefined,
+    notifySecret: 'secret of the registry',
     uses: async () => (repository) => uses.get(repository) ?? UNUSED,
     signIn: {
       byToken: async (token) => (/^[0-9a-f-]{36}$/.test(token) ? caller(token, 'User') : undefined),

@@ -43,6 +43,7 @@ export class TwoClusters {
   readonly #caches: CacheSet
   readonly #losses: ((clusterId: string) => void)[] = []
   #lost: LostConnection | undefined
+  #refused: readonly string[] = []
 
   /** @param others that run beside those of clusters and projections */
   constructor(others: readonly Controller[] = [], options: GroupOptions = {}) {
@@ -66,9 +67,10 @@ export class TwoClusters {
     )
     this.bench = new ControllerBench(controllers, {
       others: {
-        find: (clusterId) => (clusterId === FAR ? workspace : undefined),
+        find: (clusterId) => (clusterId === FAR && this.#refused.length === 0 ? workspace : undefined),
         each: (listener) => listener(FAR, workspace),
         lost: () => this.#lost,
+        refused: () => this.#refused,
         onLost: (listener) => {
           this.#losses.push(listener)
           return () => {}
@@ -101,6 +103,12 @@ export class TwoClusters {
   /** Nothing gets through the connection of that id any more. */
   lose(connection: string): void {
     this.#lost = { connection, since: this.bench.clock.now() }
+    for (const tell of this.#losses) tell(FAR)
+  }
+
+  /** It does not let us watch what we must; nothing ends that. */
+  refuse(...sentences: readonly string[]): void {
+    this.#refused = sentences
     for (const tell of this.#losses) tell(FAR)
   }
 

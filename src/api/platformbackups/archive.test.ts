@@ -141,6 +141,18 @@ describe('the routes of archives', () => {
       expect((await stored()).spec.suspendedArchives).to.have.length(1)
     })
 
+    it('is written down without those of databases that are gone', async () => {
+      database()
+      const [gone, there] = ['gone', 'kept'].map((name) => ({ ...place, name, suspendedAt: hoursAgo(-9) }))
+      seed(postgresqlCluster, 'kept', { spec: {} }, {}, place.namespace)
+      const ref = { namespace: SYSTEM_NAMESPACE, name: 'default' }
+      const spec = { suspendedArchives: [gone, there] }
+      await facade.client.mergePatch(PlatformBackupSettings.resource, ref, { spec })
+      const names = async () => (await stored()).spec.suspendedArchives.map(({ name }) => name)
+      await valve('suspend')
+      expect(await names()).to.deep.equal(['kept', 'orders'])
+    })
+
     it('can be resumed again while it is pending', async () => {
       database('False', { 'freehold.dev/archiving-resumed': hoursAgo(1) })
       expect((await valve('resume')).body).to.include({ archiving: 'ResumePending' })

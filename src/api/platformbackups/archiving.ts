@@ -90,9 +90,12 @@ async function suspend(context: Request) {
     suspendedAt: timestamp(services.clock.now()),
     suspendedBy: caller.principalId,
   }
+  const all = new Set((await services.platformBackups.cluster.databases()).map(keyOf))
+  // The list has an end, and nobody resumes a database that is gone.
+  const isThere = (one: { namespace: string; name: string }) => all.has(placeOf(one))
   await changeSettings(context, ({ spec }) => ({
     ...spec,
-    suspendedArchives: [...without(spec.suspendedArchives, wanted), wanted],
+    suspendedArchives: [...without(spec.suspendedArchives, wanted).filter(isThere), wanted],
   }))
   return ok(archivingDto({ ...seen, wanted }))
 }

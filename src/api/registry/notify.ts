@@ -50,7 +50,6 @@ const ACTIONS = { push: 'Push', pull: 'Pull', delete: 'Delete' } as const
 
 function requireSecret(context: Context): void {
   const { notifySecret } = registryOf(context.services)
-  if (notifySecret === undefined) return
   if (isSameText(sha256(context.header(NOTIFY_HEADER) ?? ''), sha256(notifySecret))) return
   throw new PlatformError('UNAUTHORIZED', `The header ${NOTIFY_HEADER} is missing or wrong.`)
 }

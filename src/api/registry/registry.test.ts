@@ -7,9 +7,10 @@ import { AuditError } from '../../adapters/audit/port.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { BoundaryTrust, DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { RetentionRun } from '../../crds/registry.ts'
+import { RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { askedScopes, isWithin } from './scopes.ts'
@@ -314,6 +315,7 @@ describe('the token endpoint of the registry', () => {
     const tell = () =>
       supertest(facade.app)
         .post('/v1/internal/registries/notify')
+        .set('x-freehold-registry-secret', world.service.notifySecret)
         .send({ events: [{ id: randomUUID(), action: 'push', target }] })
     const append = audit.append
     audit.append = () => Promise.reject(new AuditError('The audit of this day is full.'))
@@ -322,6 +324,19 @@ describe('the token endpoint of the registry', () => {
     audit.append = append
     expect((await tell()).status).to.equal(202)
     expect((await audit.newest(1, () => true))[0]).to.include({ action: 'Push', actor: '', boundary: BOUNDARY })
+  })
+
+  it('believes nobody who does not know the secret of the registry', async () => {
+    const repository = `${BOUNDARY}/shop/containers/made-up`
+    const target = { repository, digest: `sha256:${'a'.repeat(64)}`, mediaType: 'application/manifest' }
+    for (const shown of [undefined, '', 'undefined', 'wrong']) {
+      const request = supertest(facade.app).post('/v1/internal/registries/notify')
+      if (shown !== undefined) request.set('x-freehold-registry-secret', shown)
+      const answer = await request.send({ events: [{ id: randomUUID(), action: 'push', target }] })
+      expect(answer.status, shown).to.equal(401)
+    }
+    const { items: made } = await facade.client.list<RegistryRepository & KubeObject>(RegistryRepository.resource)
+    expect(made.filter(({ spec }) => spec.repository === repository)).to.deep.equal([])
   })
 
   it('answers 503 with what to do where no registry is configured', async () => {

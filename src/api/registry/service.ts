@@ -25,8 +25,8 @@ export type RegistryService = Omit<RegistryPort, 'grace'> & {
   /** What tokens are for, as the registry calls itself. */
   readonly service: string
   readonly signIn: RegistrySignIn
-  /** What notifications must show; undefined takes any. */
-  readonly notifySecret: string | undefined
+  /** What notifications must show: else anybody could tell what was pushed. */
+  readonly notifySecret: string
 }
 
 declare module '../http/context.ts' {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
 import { isBehind } from '../../contracts/blueprints/sources.ts'
 import {
+  isDisabled,
   type Provider,
   providerNamed,
   SOURCE_NAMES,
@@ -84,7 +85,7 @@ export const DeploymentSourceDto = z
 export type DeploymentSourceDto = z.output<typeof DeploymentSourceDto>
 
 export function stateOf({ metadata, spec, status }: SourceRecord): (typeof SOURCE_STATES)[number] {
-  if (spec.circuit?.enabled === false || status?.removedAt !== undefined) return 'Disabled'
+  if (isDisabled({ spec, status })) return 'Disabled'
   if (spec.provider === 'GitHub' && spec.installationId === undefined) return 'AwaitingInstall'
   const { status: state } = summarize(status, metadata.deletionTimestamp !== undefined)
   if (state === 'Running') return 'Ready'

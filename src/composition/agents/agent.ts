@@ -12,12 +12,14 @@ import { untilServed, userAgent } from '../connection.ts'
 import type { Part, Surroundings } from '../part.ts'
 import { HubRefusal, join, renew } from './joining.ts'
 import { type Membership, readMembership, storeMembership } from './membership.ts'
+import { ServedVersion } from './servedVersion.ts'
 
 /** Milliseconds between two attempts to reach the hub. */
 const RETRY = { least: 1_000, most: 30_000 }
-/** Renewed after two thirds of its life, looked at once an hour. */
+/** The certificate is renewed after two thirds of its life. */
 const RENEW_AFTER = (CERTIFICATE_DAYS * 86_400_000 * 2) / 3
-const LOOK_AT_CERTIFICATE = 3_600_000
+/** Milliseconds between two looks at the certificate and at the version of the cluster. */
+const LOOK = 3_600_000
 
 /**
  * The agent in another cluster: calls the hub, keeps a tunnel open, and serves what comes through it with its own rights at
@@ -53,24 +55,30 @@ class ClusterAgent {
   readonly #client: KubeClient
   readonly #log: Log
   readonly #stopped: AbortSignal
-  #kubernetesVersion = 'unknown'
+  readonly #version: ServedVersion
+  /** Ends the tunnel that is open. */
+  #reopen = new AbortController()
   isConnected = false
 
   constructor(configuration: Configuration, hub: string, client: KubeClient, log: Log, stopped: AbortSignal) {
     this.#configuration = configuration
     this.#hub = hub
     this.#client = client
+    this.#version = new ServedVersion(client)
     this.#log = log
     this.#stopped = stopped
   }
 
   async run(access: ReturnType<typeof loadKubeconfig>): Promise<void> {
-    const answer = await this.#client.request({ path: '/version' })
-    this.#kubernetesVersion = (JSON.parse(await answer.text()) as { gitVersion?: string }).gitVersion ?? 'unknown'
-    const looking = setInterval(() => void this.#renewIfDue(), LOOK_AT_CERTIFICATE)
+    const looking = setInterval(() => {
+      void this.#renewIfDue()
+      void this.#reopenIfUpgraded()
+    }, LOOK)
     let failures = 0
     while (!this.#stopped.aborted) {
       try {
+        this.#reopen = new AbortController()
+        await this.#version.look()
         const { certificate, key, authority } = await this.#membership()
         const { hostname, port } = new URL(this.#hub)
         const credentials = { cert: certificate, key, ca: authority, servername: HUB_SERVER_NAME }
@@ -78,7 +86,8 @@ class ClusterAgent {
         const began = performance.now()
         this.isConnected = true
         this.#log.info({ hub: this.#hub }, 'The tunnel to the hub is open.')
-        await serveTunnel(socket, access, (path) => this.#answer(path), { signal: this.#stopped })
+        const signal = AbortSignal.any([this.#stopped, this.#reopen.signal])
+        await serveTunnel(socket, access, (path) => this.#answer(path), { signal })
         // A hub that turns us away does so after the handshake.
         failures = performance.now() - began > RETRY.most ? 0 : failures + 1
       } catch (error) {
@@ -98,7 +107,7 @@ class ClusterAgent {
 
   async #answer(path: string): Promise<AgentGreeting | undefined> {
     if (path !== GREETING_PATH) return undefined
-    return { version: VERSION, kubernetesVersion: this.#kubernetesVersion, time: new Date().toISOString() }
+    return { version: VERSION, kubernetesVersion: this.#version.known, time: new Date().toISOString() }
   }
 
   /** Joins with the token where there is no certificate yet, or a token that was not used yet. */
@@ -119,6 +128,13 @@ class ClusterAgent {
       if (stored !== undefined && error instanceof HubRefusal) return stored.membership
       throw error
     }
+  }
+
+  /** What the agent is, it says once in each tunnel. */
+  async #reopenIfUpgraded(): Promise<void> {
+    if (!(await this.#version.look())) return
+    this.#log.info({ version: this.#version.known }, 'The cluster was upgraded; the next tunnel tells the hub.')
+    this.#reopen.abort()
   }
 
   async #renewIfDue(): Promise<void> {

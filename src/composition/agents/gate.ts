@@ -26,12 +26,14 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { limitSecrets } from '../../identity/guesses.ts'
 import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import type { PortForward } from '../../kube/portForward.ts'
 import { readTunnelPath } from '../../kube/tunnel/entry.ts'
 import { refuse, relay } from '../../kube/tunnel/relay.ts'
 import { TUNNEL_PROTOCOL, type Tunnels } from '../../kube/tunnel/tunnels.ts'
 import { OpenConnections, refuseUpgrade, relayUpgrade, type Upgrade } from '../../kube/tunnel/upgrades.ts'
 import { type CertificatePair, issueCertificate, signRequest } from '../certificates.ts'
+import { daily } from '../daily.ts'
 import { relayToCopy } from './copies.ts'
 import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
 import { ACTIVATOR_NAME, PEER_NAME } from './peers.ts'
@@ -74,23 +76,16 @@ export type Gate = { readonly port: number; stop(): Promise<void> }
  */
 export async function openGate(options: GateOptions, address: { host: string; port: number }): Promise<Gate> {
   const gate = new AgentGate(options)
-  const { authority } = options
-  const request = { commonName: HUB_SERVER_NAME, purpose: 'server', names: [HUB_SERVER_NAME] } as const
-  const { certPem, keyPem } = await issueCertificate(authority, request, new Date())
   const http = createHttpServer(oneByOne((incoming, response) => void gate.answer(incoming, response)))
   http.on('upgrade', (incoming, socket, head) => gate.upgrade({ request: incoming, socket, head }))
   http.requestTimeout = 0
   const connections = new OpenConnections()
   const server = createTlsServer(
     {
-      // With its authority: an agent that joins knows no more than the fingerprint of that.
-      cert: certPem + authority.certPem,
-      key: keyPem,
-      ca: authority.certPem,
+      ...(await ownTls(options.authority)),
       requestCert: true,
       rejectUnauthorized: false,
       ALPNProtocols: [TUNNEL_PROTOCOL, 'http/1.1'],
-      minVersion: 'TLSv1.3',
       handshakeTimeout: 10_000,
     },
     (socket) => {
@@ -111,9 +106,12 @@ export async function openGate(options: GateOptions, address: { host: string; po
   })
   const { port } = server.address() as { port: number }
   gate.start(port)
+  const failed = 'The certificate of the gate of agents could not be renewed.'
+  const renewal = daily(async () => server.setSecureContext(await ownTls(options.authority)), { ...options, failed })
   return {
     port,
     async stop() {
+      renewal.stop()
       await new Promise<void>((resolve) => {
         server.close(() => resolve())
         options.tunnels.stop()
@@ -122,6 +120,14 @@ export async function openGate(options: GateOptions, address: { host: string; po
       await gate.stop()
     },
   }
+}
+
+/** Good for a year; renewed in place, because a process may run for longer than that. */
+async function ownTls(authority: CertificatePair) {
+  const request = { commonName: HUB_SERVER_NAME, purpose: 'server', names: [HUB_SERVER_NAME] } as const
+  const { certPem, keyPem } = await issueCertificate(authority, request, new Date())
+  // With its authority: an agent that joins knows no more than the fingerprint of that.
+  return { cert: certPem + authority.certPem, key: keyPem, ca: authority.certPem, minVersion: 'TLSv1.3' } as const
 }
 
 class AgentGate {
@@ -232,7 +238,10 @@ class AgentGate {
     const issuedAt = issueTime(at, cluster.spec.revokedAt)
     const certificate = await this.#sign(certificateRequest, { clusterId, incarnation, issuedAt })
     await this.#useToken(clusterId, read.hash, at, refusal)
-    await this.#patch(clusterId, { joinedAt: timestamp(issuedAt) })
+    await this.#patch(cluster.metadata, { joinedAt: timestamp(issuedAt) }).catch((error: unknown) => {
+      // Another cluster has the id by now.
+      throw isKubeError(error, 'NotFound', 'Conflict') ? refusal : error
+    })
     this.#options.log.info({ clusterId }, 'An agent has joined.')
     return { clusterId, certificate, authority: this.#options.authority.certPem }
   }
@@ -286,14 +295,9 @@ class AgentGate {
     }
   }
 
-  async #patch(clusterId: string, agent: object): Promise<void> {
-    const { client } = this.#options
-    await client.mergePatch(
-      PlatformCluster.resource,
-      { name: clusterId },
-      { status: { agent } },
-      { subresource: 'status' },
-    )
+  async #patch({ name, uid }: { name: string; uid?: string | undefined }, agent: object): Promise<void> {
+    const options = { subresource: 'status', uid } as const
+    await this.#options.client.mergePatch(PlatformCluster.resource, { name }, { status: { agent } }, options)
   }
 }
 

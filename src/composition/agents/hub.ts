@@ -16,9 +16,10 @@ import { type ForwardedPod, ForwardedPorts } from '../../kube/tunnel/forwardedPo
 import { Tunnels } from '../../kube/tunnel/tunnels.ts'
 import type { WatchObserver } from '../../kube/watch.ts'
 import { userAgent } from '../connection.ts'
+import { daily } from '../daily.ts'
 import { openOwnAuthority } from '../ownAuthority.ts'
 import { openGate } from './gate.ts'
-import { keepPeers, readPeer } from './peers.ts'
+import { currentPeer, keepPeers } from './peers.ts'
 
 const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
 /** Milliseconds of a call through a tunnel: a spoke may be far away. */
@@ -40,7 +41,9 @@ export class AgentHub {
   readonly #log: Log
   #caches: CacheSet | undefined
   #client: KubeClient | undefined
-  #peers: Promise<RequestOptions> | undefined
+  readonly #peer = currentPeer(() => this.#client)
+  /** What one certificate has opened no other uses. */
+  readonly #toPeers = new Agent({ keepAlive: true, maxSockets: 1000 })
 
   constructor(log: Log) {
     this.#log = log
@@ -119,18 +122,10 @@ export class AgentHub {
     const cluster = this.#caches?.find<Stored>(PlatformCluster.resource)?.get(undefined, clusterId)
     const endpoint = cluster?.status?.agent?.endpoint
     if (endpoint === undefined) return undefined
-    this.#peers ??= this.#peerOptions().catch((error: unknown) => {
-      this.#peers = undefined
-      throw error
-    })
     const { hostname: host, port } = new URL(endpoint)
-    return { ...(await this.#peers), host: host.replace(/^\[|\]$/g, ''), port }
-  }
-
-  async #peerOptions(): Promise<RequestOptions> {
-    if (this.#client === undefined) throw new Error('No API server is known yet.')
-    const { certificate: cert, key, authority: ca } = await readPeer(this.#client)
-    return { agent: new Agent({ keepAlive: true, maxSockets: 1000 }), cert, key, ca, servername: HUB_SERVER_NAME }
+    const { certificate: cert, key, authority: ca } = await this.#peer()
+    const shown = { cert, key, ca, servername: HUB_SERVER_NAME, agent: this.#toPeers }
+    return { ...shown, host: host.replace(/^\[|\]$/g, ''), port }
   }
 }
 
@@ -148,9 +143,10 @@ export async function runGate(
   { client, caches, records, log }: { client: KubeClient; caches: CacheSet; records: Records; log: Log },
 ): Promise<OpenGate> {
   const { agentPort = 0, agentHost, agentPeerHost, agentUrl } = configuration
-  const now = new Date(systemClock.now())
-  const authority = await openOwnAuthority(client, now, AUTHORITY)
-  await keepPeers(client, authority, now)
+  const now = () => new Date(systemClock.now())
+  const authority = await openOwnAuthority(client, now(), AUTHORITY)
+  const keep = () => keepPeers(client, authority, now())
+  await keep()
   const gate = await openGate(
     {
       authority,
@@ -165,10 +161,15 @@ export async function runGate(
     },
     { host: agentHost, port: agentPort },
   )
+  const failed = 'The certificates of processes of the platform could not be renewed.'
+  const renewal = daily(keep, { clock: systemClock, log, failed })
   return {
     serverUrl: (agentUrl ?? `https://127.0.0.1:${gate.port}`).replace(/\/+$/, ''),
     caPem: authority.certPem,
     caFingerprint: new X509Certificate(authority.certPem).fingerprint256,
-    stop: gate.stop,
+    async stop() {
+      renewal.stop()
+      await gate.stop()
+    },
   }
 }

@@ -4,6 +4,7 @@ import { ACTIVATOR_TUNNEL_SECRET } from '../../contracts/farCopies.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
 import { type CertificatePair, DAY_MS, issueCertificate } from '../certificates.ts'
+import { remembered } from '../remembered.ts'
 import { readTexts, storeTexts } from '../secretTexts.ts'
 
 /** Common name in the certificate with which replicas of the platform enter each other's tunnels. */
@@ -25,6 +26,27 @@ export type Peer = { certificate: string; key: string; authority: string }
 export async function readPeer(client: Pick<KubeClient, 'get'>, secret: string = AGENT_PEER_SECRET): Promise<Peer> {
   const texts = await readTexts(client, secret)
   return { certificate: texts['tls.crt'] ?? '', key: texts['tls.key'] ?? '', authority: texts['ca.crt'] ?? '' }
+}
+
+/** Milliseconds after which it is read again. */
+const KEPT = 60_000
+
+/**
+ * Its Secret is replaced before the certificate ends, and by hand. While the API server is away, the one before is as good
+ * as ever.
+ */
+export function currentPeer(client: () => Pick<KubeClient, 'get'> | undefined, kept = KEPT): () => Promise<Peer> {
+  let last: Peer | undefined
+  return remembered(async () => {
+    const reader = client()
+    if (reader === undefined) throw new Error('No API server is known yet.')
+    try {
+      last = await readPeer(reader)
+    } catch (error) {
+      if (last === undefined) throw error
+    }
+    return last
+  }, kept)
 }
 
 type Keeping = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>

@@ -64,13 +64,13 @@ describe('agents that are connected', () => {
     await bench.stop()
   })
 
-  function register(name: string): void {
+  function register(name: string, incarnation = INCARNATION): void {
     bench.client.seed(PlatformCluster.resource, {
       apiVersion: PlatformCluster.apiVersion,
       kind: PlatformCluster.kind,
       metadata: {
         name,
-        annotations: { [INCARNATION_ANNOTATION]: INCARNATION },
+        annotations: { [INCARNATION_ANNOTATION]: incarnation },
         finalizers: ['freehold.dev/finalizer'],
       },
       spec: { displayName: name, domain: 'far.example.org', isPlatform: false, region: '', labels: {}, joinTokens: [] },
@@ -172,10 +172,36 @@ describe('agents that are connected', () => {
     expect(await ask(idOf(11), revoke), 'it would count as issued after the revocation').to.equal(403)
   })
 
+  it('leave nothing on another cluster that was given the id meanwhile', async () => {
+    const socket = await play(idOf(12))
+    await until('it is there', async () => (await found(idOf(12))).agent?.version === '1.2.3')
+    register(idOf(12), 'of-another')
+    const before = await found(idOf(12))
+    expect(before.agent).to.not.have.any.keys('connection', 'lostConnection')
+    socket.destroy()
+    await until('its tunnel has ended', () => tunnels.find(idOf(12)) === undefined)
+    await settle()
+    await bench.rest()
+    expect((await found(idOf(12))).agent).to.deep.equal(before.agent)
+  })
+
   it('are turned away when their certificate ends', async () => {
     await bench.clock.advance(24 * HOUR)
     await until('no tunnel is left', () => tunnels.list().length === 0)
     await settle()
+  })
+
+  it('are shown another certificate of the gate each day, before the one of its start ends', async () => {
+    const shown = async () => {
+      const socket = await dial({ host: '127.0.0.1', port: gate.port }, await credentialsOf(idOf(13)))
+      const { fingerprint256 } = socket.getPeerCertificate()
+      socket.destroy()
+      return fingerprint256
+    }
+    const first = await shown()
+    expect(await shown()).to.equal(first)
+    await bench.clock.advance(24 * HOUR)
+    await until('there is another one', async () => (await shown()) !== first)
   })
 
   it('join with a token, and whoever has none is asked to wait before anything is looked up', async () => {

@@ -43,6 +43,8 @@ const Greeting = z
 type Stored = PlatformCluster & { [key: string]: unknown }
 type Present = {
   identity: AgentIdentity
+  /** That of the record of its cluster: another cluster may be given the id. */
+  uid: string | undefined
   expiresAt: number
   /** As the record calls it; undefined until the agent has said something. */
   connection: string | undefined
@@ -75,13 +77,18 @@ export class AgentPresence {
   }
 
   whyRefused(identity: AgentIdentity): string | undefined {
-    const stored = this.#options.caches.get<Stored>(PlatformCluster.resource).get(undefined, identity.clusterId)
+    const stored = this.#stored(identity)
     return whyRefused(identity, stored && judged(stored))
+  }
+
+  #stored({ clusterId }: AgentIdentity): Stored | undefined {
+    return this.#options.caches.get<Stored>(PlatformCluster.resource).get(undefined, clusterId)
   }
 
   begin(identity: AgentIdentity, socket: TLSSocket, expiresAt: number): void {
     const tunnel = this.#options.tunnels.begin(identity.clusterId, socket, () => this.#ended(tunnel))
-    this.#present.set(tunnel, { identity, expiresAt, connection: undefined, timer: undefined })
+    const uid = this.#stored(identity)?.metadata.uid
+    this.#present.set(tunnel, { identity, uid, expiresAt, connection: undefined, timer: undefined })
     this.#endInTime(tunnel)
     void this.#greet(tunnel)
   }
@@ -140,11 +147,13 @@ export class AgentPresence {
   /** Until it is written, or the tunnel has ended. */
   async #tell(tunnel: Tunnel, agent: object): Promise<void> {
     const { clock, log } = this.#options
-    for (let pause = AGAIN.least; this.#present.has(tunnel); pause = Math.min(2 * pause, AGAIN.most)) {
+    for (let pause = AGAIN.least; ; pause = Math.min(2 * pause, AGAIN.most)) {
+      const present = this.#present.get(tunnel)
+      if (present === undefined) return
       try {
-        return await this.#patch(tunnel.clusterId, agent)
+        return await this.#patch(present, agent)
       } catch (error) {
-        if (isKubeError(error, 'NotFound')) return tunnel.session.destroy()
+        if (isKubeError(error, 'NotFound', 'Conflict')) return tunnel.session.destroy()
         log.warn(
           { clusterId: tunnel.clusterId, error: messageOf(error) },
           'The arrival of an agent could not be stored.',
@@ -160,12 +169,12 @@ export class AgentPresence {
     this.#present.delete(tunnel)
     present?.timer?.cancel()
     const lostConnection = present?.connection
-    if (lostConnection === undefined) return
+    if (present === undefined || lostConnection === undefined) return
     // What cannot be written the controllers find out: nothing gets through.
     const lastSeenAt = timestamp(clock.now())
-    const farewell = this.#patch(tunnel.clusterId, { lostConnection, lastSeenAt })
+    const farewell = this.#patch(present, { lostConnection, lastSeenAt })
       .catch((error: unknown) => {
-        if (isKubeError(error, 'NotFound')) return
+        if (isKubeError(error, 'NotFound', 'Conflict')) return
         log.warn(
           { clusterId: tunnel.clusterId, error: messageOf(error) },
           'The departure of an agent could not be stored.',
@@ -175,9 +184,10 @@ export class AgentPresence {
     this.#farewells.add(farewell)
   }
 
-  async #patch(name: string, agent: object): Promise<void> {
-    const { client } = this.#options
-    await client.mergePatch(PlatformCluster.resource, { name }, { status: { agent } }, { subresource: 'status' })
+  async #patch({ identity, uid }: Present, agent: object): Promise<void> {
+    const options = { subresource: 'status', uid } as const
+    const ref = { name: identity.clusterId }
+    await this.#options.client.mergePatch(PlatformCluster.resource, ref, { status: { agent } }, options)
   }
 }
 

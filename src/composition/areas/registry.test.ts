@@ -1,12 +1,17 @@
 import { expect } from 'chai'
+import { messageOf } from '../../core/errors.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
 import { KINDS } from '../../crds/index.ts'
+import { pod } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { usesNow } from './registry.ts'
+import { notifySecretOf, usesNow } from './registry.ts'
 
 const REPOSITORY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01/shop/functionnamespaces/api'
 const IMAGE = `registry.test/${REPOSITORY}:built`
 /** Fields of a spec or a status in which a kind may name what it runs. */
 const NAMING = ['image', 'imageName', 'servingImage', 'components', 'deploy', 'release']
+
+const NO_OTHERS = { clientOf: () => new FakeKubeClient() }
 
 describe('images in use', () => {
   const naming = KINDS.filter(
@@ -31,6 +36,43 @@ describe('images in use', () => {
         metadata: { name: 'one', namespace: 'shop' },
         status: { image: IMAGE },
       })
-      expect([...(await usesNow(client))(REPOSITORY).running.tags]).to.deep.equal(['built'])
+      expect([...(await usesNow(client, NO_OTHERS))(REPOSITORY).running.tags]).to.deep.equal(['built'])
+    })
+})
+
+describe('images in use on another cluster', () => {
+  const FAR = '4a7f8a52-7a4e-4b52-9a55-0d6c8f3f9b77'
+  const tagsOf = async (agent: object, far: Pick<FakeKubeClient, 'list'>) => {
+    const client = new FakeKubeClient()
+    const spec = { displayName: 'Far', isPlatform: false }
+    const { apiVersion, kind, resource } = PlatformCluster
+    client.seed(resource, { apiVersion, kind, metadata: { name: FAR }, spec, status: { agent } })
+    const others = { clientOf: () => far as FakeKubeClient }
+    return [...(await usesNow(client, others))(REPOSITORY).running.tags]
+  }
+  const far = new FakeKubeClient()
+  const metadata = { name: 'one', namespace: 'shop' }
+  const spec = { containers: [{ name: 'main', image: IMAGE }] }
+  far.seed(pod, { apiVersion: 'v1', kind: 'Pod', metadata, spec })
+
+  it('are those of its pods', async () => {
+    expect(await tagsOf({ connection: 'first' }, far)).to.deep.equal(['built'])
+  })
+
+  it('keep no run from the others where it cannot be asked', async () => {
+    const list = () => Promise.reject(new Error('No answer.'))
+    expect(await tagsOf({ connection: 'first' }, { list })).to.deep.equal([])
+    expect(await tagsOf({ connection: 'first', lostConnection: 'first' }, far)).to.deep.equal([])
+  })
+})
+
+describe('the secret of the registry', () => {
+  for (const [title, registryNotifySecretFile] of [
+    ['is not configured', undefined],
+    ['is empty', '/dev/null'],
+  ] as const)
+    it(`keeps the facade from starting where it ${title}`, async () => {
+      const refused = await notifySecretOf({ registryNotifySecretFile }).catch(messageOf)
+      expect(refused).to.include('registryUrl needs registryNotifySecretFile')
     })
 })

@@ -11,12 +11,14 @@ import type { Standing } from '../../api/callers/standing.ts'
 import type { TokenVerifier } from '../../api/callers/tokens.ts'
 import type { RegistryCaller, RegistryService } from '../../api/registry/service.ts'
 import { type Configuration, ConfigurationError } from '../../config.ts'
+import { isConnected } from '../../contracts/clusters.ts'
 import { isEnd } from '../../contracts/deployments.ts'
 import { usesIn } from '../../contracts/registry/images.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { KINDS, RESOURCE_KINDS } from '../../crds/index.ts'
 import { clientSecretCheck, type Guesses, kubeClientStore, type LastSeen } from '../../identity/index.ts'
@@ -55,8 +57,9 @@ const NAMING_KINDS = KINDS.filter((kind) => RESOURCE_KINDS.includes(kind) || kin
  *
  * @internal Its test calls it.
  */
-export async function usesNow(client: Pick<KubeClient, 'list'>) {
+export async function usesNow(client: Pick<KubeClient, 'list'>, others: Pick<AreaSetup['agents'], 'clientOf'>) {
   const running: unknown[] = (await client.list(pod)).items
+  running.push(...(await podsElsewhere(client, others)))
   for (const { resource } of NAMING_KINDS) running.push(...(await client.list(resource)).items)
   const deployments = await client.list<KubeObject & Pick<DeploymentRecord, 'status'>>(DeploymentRecord.resource)
   // An uploaded source until it is built, and an image until its revision is kept.
@@ -64,10 +67,29 @@ export async function usesNow(client: Pick<KubeClient, 'list'>) {
   return usesIn({ running, revisions: (await client.list(controllerRevision)).items })
 }
 
+type OtherCluster = KubeObject & Pick<PlatformCluster, 'spec' | 'status'>
+
+/** Of clusters that can be asked. What runs on the others is named by its resource and its revisions alone. */
+async function podsElsewhere(
+  client: Pick<KubeClient, 'list'>,
+  { clientOf }: Pick<AreaSetup['agents'], 'clientOf'>,
+): Promise<KubeObject[]> {
+  const { items: clusters } = await client.list<OtherCluster>(PlatformCluster.resource)
+  const asked = clusters.filter(({ spec, status }) => !spec.isPlatform && isConnected(status?.agent))
+  const podsOf = ({ metadata: { name } }: OtherCluster) =>
+    clientOf(name)
+      .list(pod)
+      .then(
+        ({ items }) => items,
+        () => [],
+      )
+  return (await Promise.all(asked.map(podsOf))).flat()
+}
+
 type Ports = { registry: RegistryPort | undefined; archives: SourceArchives | undefined }
 
 /** What facade and controllers both work with; undefined where no registry is configured. @throws ConfigurationError */
-export async function registryPorts({ configuration, client }: AreaSetup): Promise<Ports> {
+export async function registryPorts({ configuration, client, agents }: AreaSetup): Promise<Ports> {
   const { registryUrl, registryStorageFolder: storage, registryAuditFolder: folder } = configuration
   if (registryUrl === undefined) return { registry: undefined, archives: undefined }
   const url = registryUrl.replace(/\/+$/, '')
@@ -87,7 +109,7 @@ export async function registryPorts({ configuration, client }: AreaSetup): Promi
     keys,
     registry: createRegistryClient({ url, tokenFor: ownTokens(keys, A_CALL), disk }),
     audit: folder === undefined ? memoryAudit() : fileAudit({ folder, clock: systemClock }),
-    uses: () => usesNow(client),
+    uses: () => usesNow(client, { clientOf: (clusterId) => agents.clientOf(clusterId) }),
     grace: configuration.registryUploadGraceSeconds * 1000,
   }
   return { registry, archives: sourceArchives({ url, tokenFor: ownTokens(keys, AN_UPLOAD) }) }
@@ -141,11 +163,25 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
 
 type Serving = Omit<Ports, 'registry'> & { registry: RegistryService | undefined }
 
+/**
+ * @internal Its test calls it.
+ * @throws ConfigurationError where nobody could be told from the registry
+ */
+export async function notifySecretOf({
+  registryNotifySecretFile: file,
+}: Pick<Configuration, 'registryNotifySecretFile'>): Promise<string> {
+  const secret = file === undefined ? '' : (await readFile(file, 'utf8')).trim()
+  if (secret !== '') return secret
+  throw new ConfigurationError(
+    'registryUrl needs registryNotifySecretFile, a file that is not empty: anybody could tell what was pushed.',
+  )
+}
+
 export async function registryServices(setup: AreaSetup, parts: SignInParts): Promise<Serving> {
   const { registry: port, archives } = await registryPorts(setup)
   if (port === undefined) return { registry: undefined, archives }
-  const { registryNotifySecretFile: file, registryService: service = port.host } = setup.configuration
-  const notifySecret = file === undefined ? undefined : (await readFile(file, 'utf8')).trim()
+  const { registryService: service = port.host } = setup.configuration
+  const notifySecret = await notifySecretOf(setup.configuration)
   const signIn = await signInWith(setup, parts)
   return { registry: { ...port, uses: remembered(port.uses, USES_KEPT), service, notifySecret, signIn }, archives }
 }

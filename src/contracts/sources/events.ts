@@ -12,6 +12,7 @@ export const Head = z.object({
   repositoryName: z.string().describe('Its full name'),
   ref: z.string().describe('Such as refs/heads/main; for a pull request its branch'),
   commit: z.string().describe('The commit that the ref points to'),
+  before: z.string().optional().describe('The commit that the ref pointed to before the push, if the provider says so'),
 })
 export type Head = z.output<typeof Head>
 
@@ -48,13 +49,18 @@ const GITLAB = { repositoryId: 'project.id', repositoryName: 'project.path_with_
 const BITBUCKET = { repositoryId: 'repository.uuid', repositoryName: 'repository.full_name' }
 const OfRepository = z.object({ repositoryId: Id, repositoryName: Name })
 
-const Pushed = OfRepository.extend({ ref: Ref, commit: Commit }).transform(({ commit, ...at }) => {
-  const kind = at.ref.startsWith('refs/tags/') ? 'Tag' : 'Push'
-  if (!GONE.test(commit)) return heads([{ kind, ...at, commit }])
-  return heads([], [{ kind, repositoryId: at.repositoryId, ref: at.ref }])
-})
-const gitHubPush: Reader = readAt({ ...GITHUB, ref: 'ref', commit: 'after' }, Pushed)
-const gitLabPush: Reader = readAt({ ...GITLAB, ref: 'ref', commit: 'after' }, Pushed)
+const Before = Commit.nullish().catch(undefined)
+const sinceBefore = (before: string | null | undefined) => (before == null || GONE.test(before) ? {} : { before })
+
+const Pushed = OfRepository.extend({ ref: Ref, commit: Commit, before: Before }).transform(
+  ({ commit, before, ...at }) => {
+    const kind = at.ref.startsWith('refs/tags/') ? 'Tag' : 'Push'
+    if (!GONE.test(commit)) return heads([{ kind, ...at, commit, ...sinceBefore(before) }])
+    return heads([], [{ kind, repositoryId: at.repositoryId, ref: at.ref }])
+  },
+)
+const gitHubPush: Reader = readAt({ ...GITHUB, ref: 'ref', commit: 'after', before: 'before' }, Pushed)
+const gitLabPush: Reader = readAt({ ...GITLAB, ref: 'ref', commit: 'after', before: 'before' }, Pushed)
 
 const Requested = OfRepository.extend({ ref: Branch, commit: Commit })
 
@@ -113,15 +119,18 @@ const BitbucketRef = z
   )
 const Change = z.object({
   new: BitbucketRef.and(z.object({ target: z.object({ hash: Commit }) })).nullish(),
-  old: BitbucketRef.nullish(),
+  old: BitbucketRef.and(z.object({ target: z.object({ hash: Before }).nullish() })).nullish(),
 })
 const bitbucketPush: Reader = readAt(
   { ...BITBUCKET, changes: 'push.changes' },
   OfRepository.extend({ changes: z.array(Change).max(HEADS_IN_A_PUSH) }).transform(({ changes, ...repository }) =>
     heads(
-      changes.flatMap(({ new: now }) =>
-        now ? [{ kind: now.kind, ...repository, ref: now.ref, commit: now.target.hash }] : [],
-      ),
+      changes.flatMap(({ new: now, old }) => {
+        if (!now) return []
+        return [
+          { kind: now.kind, ...repository, ref: now.ref, commit: now.target.hash, ...sinceBefore(old?.target?.hash) },
+        ]
+      }),
       changes.flatMap(({ new: now, old }) =>
         old && !now ? [{ kind: old.kind, repositoryId: repository.repositoryId, ref: old.ref }] : [],
       ),

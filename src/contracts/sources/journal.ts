@@ -10,7 +10,9 @@ export type Journal = {
   /** Null: the provider is to be asked anew. */
   lastCheckedAt?: string | null | undefined
 }
-export type RecordedHead = Head & { deliveryId: string; receivedAt: string }
+export type RecordedHead = Omit<Head, 'before'> & { deliveryId: string; receivedAt: string; missing?: Gap | undefined }
+/** Pushes of a ref that were not told yet, though a later one was: from where they begin, if that is known, to where they end. */
+export type Gap = { from?: string | undefined; to: string }
 
 /** Refs that are remembered; the one that was quiet for longest goes first. */
 export const HEADS_KEPT = 100
@@ -25,11 +27,14 @@ export type Delivery = { id: string; keys: readonly string[]; event: SourceEvent
  */
 export function withDelivery(journal: Journal, delivery: Delivery, installationId?: string): Journal | undefined {
   const { id: deliveryId, keys, event, at } = delivery
-  const known = journal.deliveries ?? []
-  if (keys.some((key) => known.includes(key))) return undefined
-  const next: Journal = { deliveries: [...known, ...keys].slice(-DELIVERY_KEYS_KEPT), lastEventAt: at }
+  const had = journal.deliveries ?? []
+  if (keys.some((key) => had.includes(key))) return undefined
+  const next: Journal = { deliveries: [...had, ...keys].slice(-DELIVERY_KEYS_KEPT), lastEventAt: at }
   if (event.kind === 'Heads') {
-    const fresh = event.heads.map((head) => ({ ...head, deliveryId: deliveryId.slice(0, 128), receivedAt: at }))
+    const known = new Map((journal.heads ?? []).map((head) => [keyOf(head), head]))
+    const fresh = event.heads.map((head) =>
+      headAfter(known.get(keyOf(head)), { ...head, deliveryId: deliveryId.slice(0, 128), receivedAt: at }),
+    )
     const told = [...fresh, ...(event.gone ?? [])].map(keyOf)
     const isReplaced = (old: Head) => told.includes(keyOf(old))
     next.heads = [...(journal.heads ?? []).filter((old) => !isReplaced(old)), ...fresh].slice(-HEADS_KEPT)
@@ -38,6 +43,22 @@ export function withDelivery(journal: Journal, delivery: Delivery, installationI
   if (event.kind === 'Changed' && event.installationId === installationId)
     Object.assign(next, { removedAt: null, lastCheckedAt: null })
   return next
+}
+
+/**
+ * Where a ref stands after a delivery. Providers may send two pushes in the wrong order: the one that fills a gap before
+ * where the ref stands is older, and moves nothing.
+ */
+function headAfter(known: RecordedHead | undefined, { before, ...told }: Head & RecordedHead): RecordedHead {
+  if (before === undefined || before === told.commit) return told
+  if (known === undefined) return { ...told, missing: { to: before } }
+  const { commit, missing } = known
+  if (before === commit) return missing === undefined ? told : { ...told, missing }
+  if (missing === undefined || (before !== missing.from && told.commit !== missing.to))
+    return { ...told, missing: { from: commit, to: before } }
+  const { missing: _, ...rest } = known
+  const left = before === missing.from ? { from: told.commit, to: missing.to } : { ...missing, to: before }
+  return left.from === left.to ? rest : { ...rest, missing: left }
 }
 
 function keyOf({ kind, repositoryId, ref }: GoneRef): string {

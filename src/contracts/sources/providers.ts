@@ -66,3 +66,13 @@ export function secretNameOf(source: {
 export function hasCredentials(provider: Provider, credentials: Credentials): boolean {
   return NEEDED_CREDENTIALS[provider].some((key) => (credentials[key] ?? '') !== '')
 }
+
+type MayBeDisabled = {
+  readonly spec: { readonly circuit?: { readonly enabled?: boolean | undefined } | undefined }
+  readonly status?: { readonly removedAt?: string | undefined } | undefined
+}
+
+/** Whether nothing is fetched from the source: its settings say so, or its installation is gone. */
+export function isDisabled({ spec, status }: MayBeDisabled): boolean {
+  return spec.circuit?.enabled === false || status?.removedAt !== undefined
+}

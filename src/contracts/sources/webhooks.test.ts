@@ -269,6 +269,69 @@ describe('the journal of deliveries', () => {
     expect(second?.heads?.map(({ commit, deliveryId }) => [commit, deliveryId])).to.deep.equal([[TWO, 'two']])
   })
 
+  describe('finds the newest of pushes that come in another order than they were made', () => {
+    const commits = ['a', 'b', 'c', 'd'].map((digit) => digit.repeat(40))
+    const move = (from: number, to: number) => ({ before: commits[from], after: commits[to] })
+    const inOrder = [move(0, 1), move(1, 2), move(2, 3)]
+    const standsAt = (moves: readonly object[], first: readonly object[]) => {
+      let journal: Journal = {}
+      for (const [index, moved] of [...first, ...moves].entries()) {
+        const event = readEvent('GitHub', 'push', { ...gitHubPush, ...moved })
+        if (event === undefined) throw new Error('not read')
+        const at = '2026-01-01T00:00:00Z'
+        journal = { ...journal, ...withDelivery(journal, { id: String(index), keys: [String(index)], event, at }) }
+      }
+      return journal.heads?.[0]
+    }
+    const created = { before: '0'.repeat(40), after: commits[0] }
+    const orders = inOrder.flatMap((one) =>
+      inOrder
+        .filter((other) => other !== one)
+        .map((other) => [one, other, inOrder.find((last) => last !== one && last !== other) ?? one]),
+    )
+    for (const order of orders)
+      it(order.map((moved) => inOrder.indexOf(moved) + 1).join(', '), () => {
+        const head = standsAt(order, [created])
+        expect([head?.commit, head?.missing]).to.deep.equal([commits[3], undefined])
+      })
+
+    it('where nothing was known of the branch', () => {
+      for (const order of [inOrder.slice(0, 2), inOrder.slice(0, 2).reverse()])
+        expect(standsAt(order, [])?.commit).to.equal(commits[2])
+    })
+
+    it('and goes back where the branch goes back, or a push was never told', () => {
+      expect(standsAt([move(0, 1), move(1, 0)], [created])?.commit).to.equal(commits[0])
+      expect(standsAt([move(0, 1), move(1, 0), move(0, 1)], [created])?.commit).to.equal(commits[1])
+      expect(standsAt([move(1, 2), move(2, 0), move(0, 1)], [created])?.commit).to.equal(commits[1])
+      expect(standsAt([move(1, 2), move(3, 0)], [created])?.commit).to.equal(commits[0])
+    })
+  })
+
+  it('reads where a branch stood before in the words of each provider', () => {
+    const changes = [
+      {
+        new: { type: 'branch', name: 'main', target: { hash: TWO } },
+        old: { type: 'branch', name: 'main', target: { hash: ONE } },
+      },
+    ]
+    const gitLab = {
+      project: { id: 7, path_with_namespace: 'acme/site' },
+      ref: 'refs/heads/main',
+      before: ONE,
+      after: TWO,
+    }
+    const bodies: [Provider, string, unknown][] = [
+      ['GitHub', 'push', { ...gitHubPush, before: ONE, after: TWO }],
+      ['GitLab', 'Push Hook', gitLab],
+      ['Bitbucket', 'repo:push', { push: { changes }, repository: { uuid: '7', full_name: 'acme/site' } }],
+    ]
+    for (const [provider, event, body] of bodies) {
+      const read = readEvent(provider, event, body)
+      expect(read?.kind === 'Heads' && read.heads[0], provider).to.include({ before: ONE, commit: TWO })
+    }
+  })
+
   it('forgets where a branch stood that went', () => {
     const first = withDelivery({}, delivery('one', ['a'], ONE, 'refs/heads/next'))
     const second = withDelivery(first ?? {}, delivery('two', ['b']))

@@ -201,6 +201,13 @@ describe('the controller of sources of blueprints', () => {
     expect((await status()).message).to.equal('The Git host of the deployment source is not the one of this platform.')
   })
 
+  it('reads nothing with a source that is disabled', async () => {
+    connect({ provider: 'Circuit', baseUrl: 'https://git.platform.test', circuit: { enabled: false } })
+    seed({ installationId: HOST, repositoryId: '1' })
+    await run()
+    expect((await status()).message).to.equal('The deployment source is disabled.')
+  })
+
   it('is not counted among the templates that a boundary keeps itself, of which the oldest count', async () => {
     files.commit(ADDRESS, 'main', 'a1', { 'from-git.yaml': template('from-git') })
     seed({ repositoryUrl: ADDRESS })

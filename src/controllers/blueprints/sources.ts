@@ -4,7 +4,7 @@ import { connectionTo, SourceError, type SourcePort } from '../../adapters/sourc
 import { folderOf, isBehind, isSamePlace, SOURCES_MAX, TOO_MANY_SOURCES } from '../../contracts/blueprints/sources.ts'
 import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
 import type { RecordedHead } from '../../contracts/sources/journal.ts'
-import { secretNameOf } from '../../contracts/sources/providers.ts'
+import { isDisabled, secretNameOf } from '../../contracts/sources/providers.ts'
 import { isOfRepository, repositoryNameOf } from '../../contracts/sources/repositories.ts'
 import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -253,6 +253,7 @@ async function placeOf(
   // The token of the platform's own Git host goes nowhere else, whatever kubectl wrote.
   if (spec.provider === 'Circuit' && spec.baseUrl !== circuitUrl)
     throw new GitFilesError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
+  if (isDisabled(connected)) throw new GitFilesError('NotAllowed', 'The deployment source is disabled.')
   const stored = await readSecret({ workloads: pass.records }, metadata.namespace ?? '', secretNameOf(connected))
   const connection = connectionTo(connected, secretTexts(stored?.data))
   const { token, username, cloneUrl } = await sources.token(connection, repositoryId)

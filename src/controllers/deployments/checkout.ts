@@ -1,7 +1,7 @@
 import { type Connection, connectionTo, SourceError } from '../../adapters/sources/port.ts'
 import type { GitCredentials } from '../../contracts/builds/request.ts'
 import { knownHostsOf } from '../../contracts/sources/hostKeys.ts'
-import { CREDENTIAL_KEYS, secretNameOf } from '../../contracts/sources/providers.ts'
+import { CREDENTIAL_KEYS, isDisabled, secretNameOf } from '../../contracts/sources/providers.ts'
 import { isSameRepository } from '../../contracts/sources/repositories.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { secretTexts } from '../../core/secretData.ts'
@@ -35,6 +35,8 @@ export async function checkoutCredentials(
   const source = sourceWithId(pass, deploymentSourceId)
   if (source === undefined)
     throw new SourceError('NotFound', `There is no deployment source "${deploymentSourceId}" in the boundary.`)
+  if (isDisabled(source))
+    throw new SourceError('NotAllowed', 'The deployment source is disabled: it gives no credentials.')
   const { provider, baseUrl } = source.spec
   const { namespace = '' } = source.metadata
   const found = await readSecret({ workloads: pass.records }, namespace, secretNameOf(source))

@@ -1,3 +1,4 @@
+import { isDisabled } from '../../contracts/sources/providers.ts'
 import { isOfRepository } from '../../contracts/sources/repositories.ts'
 import { PREVIEW_LABEL } from '../../core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
@@ -38,7 +39,8 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
         .filter((object) => isPreviewOf(object, owner) && sourceOf(object) === source.metadata.name)
       const isIn = (list: typeof there, name: string) => list.some(({ metadata }) => metadata.name === name)
       // One may be there by the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs.
-      for (const preview of wanted.filter(({ metadata }) => !isIn(there, metadata.name)))
+      const missing = isDisabled(source) ? [] : wanted.filter(({ metadata }) => !isIn(there, metadata.name))
+      for (const preview of missing)
         again.push(
           await unlessRefused(pass, preview, () => records.client.create(resource, preview).catch(alreadyThere)),
         )

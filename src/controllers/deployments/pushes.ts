@@ -1,4 +1,5 @@
 import { DEPLOYMENTS_KEPT, type DeployedCollection, deploymentIdFor } from '../../contracts/deployments.ts'
+import { isDisabled } from '../../contracts/sources/providers.ts'
 import { isOfRepository, originOf } from '../../contracts/sources/repositories.ts'
 import { messageOf } from '../../core/errors.ts'
 import { BOUNDARY_LABEL, PREVIEW_LABEL } from '../../core/labels.ts'
@@ -25,9 +26,12 @@ type Pushed = KubeObject & {
   }
 }
 
-/** Deploys what was pushed: to each app and site of the boundary that follows the branch, once. */
+/**
+ * Deploys what was pushed: to each app and site of the boundary that follows the branch, once. What is pushed to a disabled
+ * source waits until it is enabled.
+ */
 export async function deployPushed(pass: SourcePass): Promise<Outcome> {
-  if ((pass.object.status?.heads ?? []).length === 0) return done()
+  if (isDisabled(pass.object) || (pass.object.status?.heads ?? []).length === 0) return done()
   let after: number | undefined
   for (const { resource, segment } of WITH_SOURCES)
     for (const owner of followersOf<Pushed>(pass, resource))

@@ -94,4 +94,21 @@ describe('a cluster that is worked on', () => {
     expect(told).to.have.length(2)
     expect(followed.lost(FAR)?.connection).to.equal('second')
   })
+
+  it('tells what it refuses to let us watch, once, until it does no more', async () => {
+    const before = told.length
+    const refused = new KubeError('Forbidden', 'Namespaces may not be watched.', { status: 403 })
+    for (const error of [refused, refused, LOST]) observer.ended?.(namespace, error)
+    expect(followed.refused(FAR)).to.deep.equal(['Namespaces may not be watched.'])
+    expect(told.length - before).to.equal(1)
+    observer.opened?.(namespace)
+    expect(followed.refused(FAR)).to.deep.equal([])
+    expect(told.length - before).to.equal(2)
+  })
+
+  it('tells nothing of what an API server says that starts', () => {
+    const busy = new KubeError('Unavailable', 'It starts.', { status: 503 })
+    observer.ended?.(namespace, busy)
+    expect(followed.refused(FAR)).to.deep.equal([])
+  })
 })

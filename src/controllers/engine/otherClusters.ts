@@ -2,7 +2,8 @@ import { isReachable, SILENT_AFTER } from '../../contracts/clusters.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
+import { type KubeObject, type Resource, resourceId } from '../../core/object.ts'
+import type { KubeErrorReason } from '../../kube/errors.ts'
 import type { WatchObserver } from '../../kube/watch.ts'
 import type { CachedCluster, CacheView, ClusterListener, LostConnection, OtherClusters, Workspace } from './pass.ts'
 import { type ClusterConnection, openWorkspace } from './workspace.ts'
@@ -22,7 +23,12 @@ type Open = {
   tunnel: string | undefined
   doubt: Timer | undefined
   lost: LostConnection | undefined
+  /** By type: why it cannot be watched. */
+  refused: Map<string, string>
 }
+
+/** Nothing of these passes by itself, unlike what an API server says that starts or has too much to do. */
+const REFUSALS: ReadonlySet<KubeErrorReason> = new Set(['Forbidden', 'Unauthorized', 'NotFound', 'Unexpected'])
 
 /**
  * Works on each cluster while its record says that it is reachable; only this state is followed here. An offline
@@ -73,6 +79,10 @@ export class FollowedClusters implements OtherClusters {
     return this.#open.get(clusterId)?.lost
   }
 
+  refused(clusterId: string): readonly string[] {
+    return [...(this.#open.get(clusterId)?.refused.values() ?? [])].sort()
+  }
+
   onLost(listener: (clusterId: string) => void): () => void {
     this.#losses.add(listener)
     return () => this.#losses.delete(listener)
@@ -99,7 +109,10 @@ export class FollowedClusters implements OtherClusters {
 
   #begin(clusterId: string, tunnel: string | undefined): void {
     const connection = this.#connect(clusterId, {
-      ended: (_, error) => {
+      opened: (resource) => this.#refusal(clusterId, open, resource, undefined),
+      ended: (resource, error) => {
+        if (error !== undefined && error.status !== 0 && REFUSALS.has(error.reason))
+          this.#refusal(clusterId, open, resource, error.message)
         if (error !== undefined && open.doubt === undefined) this.#doubt(clusterId, open, SILENT_AFTER)
       },
     })
@@ -111,6 +124,7 @@ export class FollowedClusters implements OtherClusters {
       tunnel,
       doubt: undefined,
       lost: undefined,
+      refused: new Map(),
     }
     this.#open.set(clusterId, open)
     this.#doubt(clusterId, open, SILENT_AFTER)
@@ -120,6 +134,15 @@ export class FollowedClusters implements OtherClusters {
       // It was closed before.
       () => {},
     )
+  }
+
+  /** Undefined where there is none any more. */
+  #refusal(clusterId: string, open: Open, resource: Resource, why: string | undefined): void {
+    const id = resourceId(resource)
+    if (this.#open.get(clusterId) !== open || open.refused.get(id) === why) return
+    if (why === undefined) open.refused.delete(id)
+    else open.refused.set(id, why)
+    for (const listener of this.#losses) listener(clusterId)
   }
 
   /** Looks, after a while, whether anything gets through. */

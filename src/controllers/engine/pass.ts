@@ -51,7 +51,9 @@ export interface OtherClusters {
   each(listener: ClusterListener): () => void
   /** The connection to it that nothing gets through, by its id in the record, and since when (milliseconds). */
   lost(clusterId: string): LostConnection | undefined
-  /** Tells of each that is lost. */
+  /** Why it cannot be worked on though its agent is there, or only partly: what it refuses to let us watch, a sentence each. */
+  refused(clusterId: string): readonly string[]
+  /** Tells of each that is lost, and of each that refuses something else than before. */
   onLost(listener: (clusterId: string) => void): () => void
 }
 

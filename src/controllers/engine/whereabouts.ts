@@ -21,6 +21,7 @@ export const NO_OTHER_CLUSTERS: OtherClusters = {
   find: () => undefined,
   each: () => () => {},
   lost: () => undefined,
+  refused: () => [],
   onLost: () => () => {},
 }
 
@@ -77,7 +78,9 @@ export function reach(clusterId: string, records: Workspace, others: OtherCluste
   }
   const workspace = others.find(clusterId)
   if (workspace !== undefined && isReachable(state)) return { kind: 'there', workspace }
-  return away(waiting('WaitingForCluster', `Cluster "${name}" is connecting.`))
+  const [refusal] = others.refused(clusterId)
+  const why = refusal === undefined ? 'is connecting.' : `cannot be worked on. ${refusal}`
+  return away(waiting('WaitingForCluster', `Cluster "${name}" ${why}`))
 }
 
 /** Whether the boundary is projected there with the object's namespace; done if it is. */

@@ -23,17 +23,27 @@ export class ForwardedPorts {
   /** Answers at once: whether the pod is reached shows when something connects. */
   async open(pod: ForwardedPod, port: number): Promise<{ host: string; port: number }> {
     const key = JSON.stringify([pod, port])
-    const opening = this.#open.get(key) ?? this.#listen(key, pod, port)
-    this.#open.set(key, opening)
-    const { server, idle } = await opening
+    const { server, idle } = await (this.#open.get(key) ?? this.#begin(key, pod, port))
     idle.refresh()
     const { address: host, port: local } = server.address() as AddressInfo
     return { host, port: local }
   }
 
   stop(): void {
-    for (const opening of this.#open.values()) void opening.then(({ server }) => server.close())
+    for (const opening of this.#open.values())
+      opening.then(
+        ({ server }) => server.close(),
+        () => {},
+      )
     this.#open.clear()
+  }
+
+  /** What could not be opened is tried again by whoever asks next. */
+  #begin(key: string, pod: ForwardedPod, port: number): Promise<OpenPort> {
+    const opening = this.#listen(key, pod, port)
+    this.#open.set(key, opening)
+    opening.catch(() => this.#open.delete(key))
+    return opening
   }
 
   async #listen(key: string, { clusterId, namespace, pod }: ForwardedPod, port: number): Promise<OpenPort> {
@@ -55,7 +65,10 @@ export class ForwardedPorts {
     }, IDLE)
     idle.unref()
     await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
+      server.once('error', (error) => {
+        clearTimeout(idle)
+        reject(error)
+      })
       server.listen(0, '127.0.0.1', resolve)
     })
     server.unref()

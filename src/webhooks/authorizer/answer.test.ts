@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Evaluator } from '../../iam/evaluate.ts'
 import { answerTo, type Verdict } from './answer.ts'
 import { createReviewer, type ReviewerOptions } from './index.ts'
-import type { Question } from './question.ts'
+import { type Question, questionOf } from './question.ts'
 
 const [ANNA, B] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
 const GROUP = `/boundaries/${B}/resourcegroups/orders`
@@ -11,7 +11,7 @@ const MINE = `${GROUP}/resources/vectorclusters/mine`
 const everyRole = () => undefined
 
 /** An evaluator in which Anna reads the group, perhaps with a deny. */
-function access(denyAt?: string) {
+function access(denyAt?: string, denied = '*') {
   const evaluator = new Evaluator()
   const { policy } = evaluator
   policy.upsertRole({
@@ -30,7 +30,7 @@ function access(denyAt?: string) {
       id: 'd',
       principal: 'everyone',
       excludedPrincipalIds: [],
-      actions: ['*'],
+      actions: [denied],
       dataActions: [],
       scope: denyAt,
     })
@@ -73,6 +73,28 @@ describe('the answer to the API server', () => {
     expect(answerTo(question('vectorcluster/read', GROUP, true), access(neighbour), everyRole)).to.include({
       allowed: true,
     })
+  })
+})
+
+describe('the answer about the pods of a group', () => {
+  const pods = questionOf(
+    { user: `p:${ANNA}`, resourceAttributes: { resource: 'pods', verb: 'list', namespace: 'orders-0123456789' } },
+    () => ({ boundaryId: B, resourceGroup: 'orders' }),
+    () => undefined,
+  )
+
+  it('allows them to who reads the group', () =>
+    expect(answerTo(pods, access(), everyRole)).to.include({ allowed: true }))
+
+  for (const denied of ['*', 'vectorcluster/*', 'vectorcluster/read'])
+    it(`denies them where ${denied} is denied at one of its resources, whose pods are among them`, () => {
+      expect(answerTo(pods, access(MINE, denied), everyRole)).to.include({ allowed: false, denied: true })
+    })
+
+  it('minds no deny of another group, nor of what shows nothing', () => {
+    const neighbour = MINE.replace('orders', 'orders-2')
+    expect(answerTo(pods, access(neighbour, 'vectorcluster/read'), everyRole)).to.include({ allowed: true })
+    expect(answerTo(pods, access(MINE, 'vectorcluster/write'), everyRole)).to.include({ allowed: true })
   })
 })
 

@@ -29,17 +29,18 @@ export function answerTo(
 }
 
 function answerToOne(
-  { principalId, action, scope, isOfAll }: Omit<Extract<Question, { asks: 'evaluator' }>, 'asks' | 'also'>,
+  { principalId, action, scope, isOfAll, shows = [] }: Omit<Extract<Question, { asks: 'evaluator' }>, 'asks' | 'also'>,
   access: Pick<Access, 'explain' | 'scopesWith'>,
 ): Verdict {
   const { allowed, reason, decidedBy } = access.explain(principalId, action, scope)
   if (reason === 'DeniedByAssignment')
     return { allowed: false, denied: true, reason: `${action} is denied at ${decidedBy?.scope ?? scope}.` }
   if (!allowed) return { allowed: false, reason: `The permission ${action} is missing at ${scope}.` }
-  const closed = isOfAll ? closedBelow(access.scopesWith(principalId, action).denied, scope) : undefined
-  if (closed !== undefined) {
+  for (const read of isOfAll ? [action, ...shows] : []) {
+    const closed = closedBelow(access.scopesWith(principalId, read).denied, scope)
+    if (closed === undefined) continue
     // A list cannot leave out one object. Denied, or a later authorizer might show it.
-    const sentence = `${action} is denied at ${closed}, so not all objects may be read at once: name the object.`
+    const sentence = `${read} is denied at ${closed}, so not all objects may be read at once: name the object.`
     return { allowed: false, denied: true, reason: sentence }
   }
   return { allowed: true, reason: `${decidedBy?.roleDefinitionName ?? reason} at ${decidedBy?.scope ?? scope}` }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { actionsInsidePod } from './podAccess.ts'
 import { principalOfUser, type Question, questionOf, tenantOf } from './question.ts'
 
@@ -178,8 +179,12 @@ describe('what a request to the API server asks of authorization', () => {
   for (const [words, action, scope, isOfAll] of ASKED) {
     it(`${words.replaceAll(B, '<id>')}: ${action}`, () => {
       const principalId = PRINCIPAL
-      const { also = [], ...asked } = ask(words) as Extract<Question, { asks: 'evaluator' }>
+      const { also = [], shows = [], ...asked } = ask(words) as Extract<Question, { asks: 'evaluator' }>
       expect(also).to.deep.equal([])
+      const isOfResources =
+        /^(get|list) (pods|events)/.test(words) && action === 'resourcegroups/read' && scope === GROUP
+      const reads = RESOURCE_KINDS.map(({ actions }) => `${actions}/read`)
+      expect(shows).to.deep.equal(isOfResources ? reads : [])
       expect(asked).to.deep.equal({
         asks: 'evaluator',
         principalId,

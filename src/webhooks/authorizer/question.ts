@@ -1,10 +1,10 @@
-import type { ActionName } from '../../core/actions.ts'
+import { type ActionName, isKnownAction } from '../../core/actions.ts'
 import { isResourceName, isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { resourceId } from '../../core/object.ts'
 import { formatScope, parseScope, ROOT_SCOPE, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { KINDS } from '../../crds/index.ts'
+import { KINDS, RESOURCE_KINDS } from '../../crds/index.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { actionsInPlatform, actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
@@ -42,6 +42,8 @@ export type Question =
       readonly scope: string
       /** A list, a watch or a delete of a collection: the action is needed everywhere below the scope too. */
       readonly isOfAll: boolean
+      /** Where one of these is denied below the scope, something is among the objects that the principal may not see. */
+      readonly shows?: readonly ActionName[]
       /** More that must be held, for a request that does what several of REST do. */
       readonly also?: readonly { readonly action: ActionName; readonly scope: string }[]
     }
@@ -55,6 +57,11 @@ const PLATFORM_FORMS = gatherKubernetesForms(actionsInPlatform(KINDS))
 const GRANT = 'grant'
 const KIND_BY_RESOURCE: ReadonlyMap<string, AnyKind> = new Map(
   KINDS.map((kind) => [`${kind.resource.group}/${kind.resource.plural}`, kind]),
+)
+
+/** What Kubernetes' own objects of a group show something of. */
+const READS_OF_RESOURCES: readonly ActionName[] = RESOURCE_KINDS.map(({ actions }) => `${actions}/read`).filter(
+  isKnownAction,
 )
 
 const READS: readonly string[] = ['get', 'list', 'watch']
@@ -219,6 +226,8 @@ function readOfCore(principalId: string, request: CoreRequest, placeOf: PlaceOfN
     action: 'resourcegroups/read',
     scope: formatScope(scope),
     isOfAll: true,
+    // Events of a boundary tell of its groups alone.
+    ...(resourceGroup !== undefined && { shows: READS_OF_RESOURCES }),
   }
 }
 

@@ -147,8 +147,6 @@ function entityCovers(entity: string, other: End): Addresses | string {
   switch (entity) {
     case 'all':
       return other.addresses
-    case 'cluster':
-      return isPod ? other.addresses : []
     case 'world':
       return isPod ? [] : other.addresses
     case 'world-ipv4':
@@ -158,6 +156,8 @@ function entityCovers(entity: string, other: End): Addresses | string {
     case 'none':
       return []
     default: {
+      if (isPod) return entity === 'cluster' ? other.addresses : []
+      // Nodes of the cluster, and what runs on them.
       const mayBe = other.kind === 'host' || (other.kind === 'outside' && !other.isInternet)
       return mayBe ? `It names the entity "${entity}", whose addresses are not known here.` : []
     }

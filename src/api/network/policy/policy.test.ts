@@ -35,6 +35,7 @@ const clusterwide = (spec: Cilium['spec']): Cilium => ({
 
 type Policy = NetworkPolicy | Cilium
 const ALL = { podSelector: {} }
+const [CLUSTER, EVERYBODY] = [{ fromEntities: ['cluster'] }, { fromEntities: ['all'] }]
 const db = pod({ name: 'db-0', labels: { app: 'db' }, addresses: networks('10.0.0.9') })
 const stranger = pod({ name: 'x-0', namespace: 'other', labels: { app: 'web' }, addresses: networks('10.0.7.7') })
 
@@ -315,7 +316,10 @@ const CILIUM: readonly Case[] = [
     [admits({ toPorts: [{ ports: [{ port: '8080', protocol: 'UDP' }] }] })],
   ],
   ['a rule for ICMP is for nothing else', 'Denied', [admits({ fromEntities: ['all'], icmps: [{}] })]],
-  ['the cluster is every pod', 'Allowed', [admits({ fromEntities: ['cluster'] })], { from: stranger }],
+  ['the cluster is every pod', 'Allowed', [admits(CLUSTER)], { from: stranger }],
+  ['and its nodes, whose addresses are not known', 'Unknown', [admits(CLUSTER)], { from: outside('10.9.0.1') }],
+  ['none of which is on the Internet', 'Denied', [admits(CLUSTER)], { from: internet }],
+  ['a deny may be one of nodes', 'Unknown', [denies(CLUSTER, EVERYBODY)], { from: outside('10.9.0.1') }],
   ['blocks of addresses take no pods', 'Denied', [admits({ fromCIDR: ['0.0.0.0/0'] })]],
   [
     'a deny goes before an allow of Cilium',
@@ -326,10 +330,7 @@ const CILIUM: readonly Case[] = [
   [
     'and before one of Kubernetes',
     'Denied',
-    [
-      kubernetes({ ...ALL, ingress: [{}] }),
-      clusterwide({ endpointSelector: {}, ingressDeny: [{ fromEntities: ['cluster'] }] }),
-    ],
+    [kubernetes({ ...ALL, ingress: [{}] }), clusterwide({ endpointSelector: {}, ingressDeny: [CLUSTER] })],
   ],
   [
     'a deny on another port denies nothing',

@@ -1,0 +1,19 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+
+const ROOT = join(import.meta.dirname, '../..')
+const SOURCES = globSync('src/**/*.ts', { cwd: ROOT }).filter((path) => !path.endsWith('.test.ts'))
+/** The options of a call that writes a status. */
+const OPTIONS = /\{[^{}]*subresource: 'status'[^{}]*\}/g
+
+describe('writes of a status', () => {
+  const writes = SOURCES.flatMap((path) =>
+    Array.from(readFileSync(join(ROOT, path), 'utf8').matchAll(OPTIONS), ([options]) => ({ path, options })),
+  )
+
+  it('say of which life of an object they are: another may have its name by the time they arrive', () => {
+    expect(writes.length).to.be.at.least(9)
+    expect(writes.filter(({ options }) => !/\buid\b/.test(options))).to.deep.equal([])
+  })
+})
