@@ -183,7 +183,7 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
   }
 }
 
-/** Who holds an assignment in a boundary whose people this one trusts. */
+/** Who holds an assignment in a boundary whose people this one trusts, by themselves or through a group. */
 function trustedPeople(services: Services, boundaryId: string): Set<string> {
   const trusts = services.records
     .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
@@ -192,10 +192,14 @@ function trustedPeople(services: Services, boundaryId: string): Set<string> {
     if (spec.boundaryId === boundaryId) return [spec.trustedBoundaryId]
     return spec.bidirectional && spec.trustedBoundaryId === boundaryId ? [spec.boundaryId] : []
   })
-  const assignments = trusted.flatMap((id) =>
-    services.records.peekAll(RoleAssignment, { namespace: boundaryNamespace(id) }),
-  )
-  return new Set(assignments.filter((one) => isInForce(services, one)).map(({ spec }) => spec.principalId))
+  const people = trusted.flatMap((id) => {
+    const groups = groupsIn(services, id)
+    const assignments = services.records.peekAll(RoleAssignment, { namespace: boundaryNamespace(id) })
+    return assignments
+      .filter((one) => isInForce(services, one))
+      .flatMap(({ spec }) => [...everyoneIn(spec.principalId, groups)])
+  })
+  return new Set(people)
 }
 
 export const tenantMoveRoutes: readonly RouteDraft[] = [
