@@ -231,6 +231,20 @@ describe('snapshots and restores of relational databases', () => {
     expect((await spec()).running, 'who takes it back is left alone').to.equal(true)
   })
 
+  it('leaves a namesake alone that was made after who is to take the name over', async () => {
+    await withOneBase()
+    world.database('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' })
+    await world.bench.rest()
+    world.bench.client.edit(RelationalCluster.resource, { namespace: world.home, name: 'orders' }, (object) => {
+      object.metadata.creationTimestamp = '2099-01-01T00:00:00Z'
+    })
+    await world.bench.rest()
+    await world.play('heir')
+    const namesake = await world.bench.find(RelationalCluster.resource, 'orders', world.home)
+    expect(namesake?.spec).to.deep.include({ running: true }).and.not.have.property('connectTo')
+    expect((await world.status('heir')).tookOverAt, 'it looks no further').to.be.a('string')
+  })
+
   it('says of a snapshot whose end is not a time what to set', async () => {
     await begin()
     world.database('orders')
