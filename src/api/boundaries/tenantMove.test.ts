@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRecords.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
@@ -55,6 +56,19 @@ describe('moving a boundary to another tenant', () => {
           expect(records.peekAll(PrincipalGroup)[0]?.spec.memberIds).to.deep.equal(given[1] ?? [])
         })
       }
+
+      it('is refused where the tenant is removed while the move is under way', async () => {
+        const { doors, records } = open({ owner: [ANNA, 'User', 'Owner'], bert: [BERT, 'User', 'Reader'] })
+        const remove = records.remove.bind(records)
+        records.remove = (async (kind, ref, options) => {
+          records.remove = remove
+          await remove(PlatformTenant, { name: TENANT }, options)
+          return remove(kind, ref, options)
+        }) as typeof records.remove
+        const answer = await codeOf(doors[code]())
+        expect(answer.code).to.equal(code === 'last_owner' ? 'tenant_not_found' : 'TENANT_NOT_FOUND')
+        expect(records.peek(Boundary, { name: BOUNDARY })?.spec.tenantId).to.not.equal(TENANT)
+      })
 
       it('takes people outside the tenant out of assignments and groups, and nobody else', async () => {
         const { doors, left, records } = open(
