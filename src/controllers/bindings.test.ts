@@ -77,6 +77,38 @@ describe('what bindings give', () => {
     expect(given?.metadata.annotations?.[ROLE_INCARNATION_ANNOTATION]).to.equal('first')
   })
 
+  it('ends when the person signs in for another tenant, which has other bindings', async () => {
+    bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
+    person(ADA, ['staff'])
+    await bench.start()
+    expect(await holders()).to.have.length(1)
+    bench.client.edit<User>(PlatformUser.resource, { namespace, name: ADA }, ({ spec }) => {
+      if (spec.externalIdentity !== undefined) spec.externalIdentity.tenantId = BEN
+    })
+    await bench.rest()
+    expect(await holders()).to.deep.equal([])
+  })
+
+  it('is not looked at anew when a sign-in brings nothing new', async () => {
+    bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })
+    person(ADA, ['staff'])
+    await bench.start()
+    const [given] = (await bench.client.list(RoleAssignment.resource)).items
+    if (given === undefined) throw new Error('nothing was given')
+    await bench.client.remove(RoleAssignment.resource, {
+      namespace: given.metadata.namespace,
+      name: given.metadata.name,
+    })
+    await bench.client.mergePatch(
+      PlatformUser.resource,
+      { namespace, name: ADA },
+      { status: { lastSignInAt: '2026-01-01T00:00:00Z' } },
+      { subresource: 'status' },
+    )
+    await bench.rest()
+    expect(await holders(), 'a pass would have given it again').to.deep.equal([])
+  })
+
   it('goes with the tenant, to which a binding is tied', async () => {
     const tenant = bench.seed(PlatformTenant, TENANT, { displayName: 'Acme' })
     bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` })

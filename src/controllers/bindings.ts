@@ -27,7 +27,17 @@ const tenantOf = ({ spec }: KubeObject) => (spec as IdpBinding['spec']).tenantId
  */
 export const bindingController = controller(IdpBinding, {
   observes: [
-    { resource: UserKind.resource, in: 'records', keysOf: bindingsOf },
+    // Not for each note of a sign-in: every binding of the tenant looks at everybody.
+    {
+      resource: UserKind.resource,
+      in: 'records',
+      keysOf: bindingsOf,
+      relevant: ({ metadata: { uid, deletionTimestamp }, spec }) => [
+        uid,
+        deletionTimestamp,
+        (spec as User['spec']).externalIdentity,
+      ],
+    },
     tenantOfKind(IdpBinding, tenantOf),
     // As it comes and goes: its members are looked at when people change.
     {
@@ -46,11 +56,19 @@ export const bindingController = controller(IdpBinding, {
   finalize: steps(takeEverything),
 })
 
+/** Those of the person's tenant, and those that gave the person something, perhaps as one of another tenant. */
 function bindingsOf(object: KubeObject, records: Workspace): string[] {
-  const { externalIdentity } = (object as User).spec
-  if (externalIdentity === undefined) return []
+  const { metadata, spec } = object as User
+  const given = records
+    .cache<KubeObject & { spec: { principalId: string } }>(RoleAssignment.resource)
+    .list({})
+    .flatMap((one) => (one.spec.principalId === metadata.name ? (one.metadata.labels?.[BINDING_LABEL] ?? []) : []))
   const all = records.cache<IdpBinding & KubeObject>(IdpBinding.resource).list({ namespace: SYSTEM_NAMESPACE })
-  return all.filter(({ spec }) => spec.tenantId === externalIdentity.tenantId).map(keyOf)
+  const concerns = (one: IdpBinding & KubeObject) =>
+    one.spec.tenantId === spec.externalIdentity?.tenantId ||
+    given.includes(one.metadata.name) ||
+    one.status?.memberIds?.includes(metadata.name) === true
+  return all.filter(concerns).map(keyOf)
 }
 
 function bindingsTo({ metadata }: KubeObject, records: Workspace): string[] {

@@ -74,7 +74,11 @@ describe('the controller of managed identities', () => {
     await patchIdentity({ spec: { secretVersion: 2 } })
     await bench.client.remove(ManagedIdentity.resource, { namespace: space, name: ID })
     await bench.rest()
-    const verbs = bench.client.calls.filter(({ resource }) => resource === 'secrets').map(({ verb }) => verb)
+    // In its own group it may: a copy of the credentials stands there.
+    const ofPlatform = bench.client.calls.filter(
+      ({ resource, key }) => resource === 'secrets' && !key.startsWith(space),
+    )
+    const verbs = ofPlatform.map(({ verb }) => verb)
     expect([...new Set(verbs)].sort()).to.deep.equal(['create', 'delete'])
   })
 
@@ -119,6 +123,47 @@ describe('the controller of managed identities', () => {
     expect(failures).to.be.greaterThan(0)
     expect((await secrets()).map(({ data }) => data)).to.deep.equal([first?.data])
     expect(await clients()).to.have.length(1)
+  })
+
+  describe('whose process died when it had made the copy in the group', () => {
+    const inGroup = async () => (await bench.client.list(secret, { namespace: space })).items.length
+    /** From now on nothing comes after the copy. */
+    let isDead: boolean
+    const die = () => {
+      isDead = true
+      bench.client.fail(
+        'apply',
+        PlatformClient.resource,
+        () => {
+          if (isDead) throw new Error('killed')
+        },
+        100,
+      )
+    }
+    const revive = async () => {
+      isDead = false
+      await bench.clock.advance(60_000)
+      await bench.rest()
+    }
+
+    it('leaves none where it is not to be mounted any more', async () => {
+      die()
+      await started({ mounted: true })
+      expect(await inGroup(), 'the copy').to.equal(1)
+      await patchIdentity({ spec: { mounted: false } })
+      await revive()
+      expect([await inGroup(), (await identity())?.status?.mounted]).to.deep.equal([0, false])
+    })
+
+    it('leaves none of one that was not mounted before either', async () => {
+      await started({ mounted: false })
+      die()
+      await patchIdentity({ spec: { mounted: true, secretVersion: 2 } })
+      expect(await inGroup(), 'the copy').to.equal(1)
+      await patchIdentity({ spec: { mounted: false } })
+      await revive()
+      expect([await inGroup(), (await identity())?.status?.mounted]).to.deep.equal([0, false])
+    })
   })
 
   it('goes with its resource: assignments first, then account and secret', async () => {

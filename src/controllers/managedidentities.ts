@@ -168,7 +168,9 @@ async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Ou
   const { mounted, secretVersion: version } = object.spec
   const copyName = identityCopyName(name)
   if (!mounted) {
-    if (object.status?.mounted === true) await children.remove(secret, namespace, copyName)
+    // Also one that was made for a version which the status does not tell of yet: its process may have died before.
+    const { mounted: wasMounted, secretVersion } = object.status ?? {}
+    if (wasMounted !== false || secretVersion !== version) await children.remove(secret, namespace, copyName)
     return undefined
   }
   const principalId = principalOf(object, incarnation)

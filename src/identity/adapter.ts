@@ -5,7 +5,7 @@ import type { ClientStore, IdentityClient } from './clients.ts'
 import type { Guesses } from './guesses.ts'
 import { ACCOUNT_CLIENT, accountClient, PUBLIC_CLIENTS } from './publicClients.ts'
 import type { StateStore } from './state.ts'
-import { stateAdapter } from './stateAdapter.ts'
+import { type RequestSession, stateAdapter } from './stateAdapter.ts'
 
 /**
  * Whether a service account knows its secret, within the limit on guesses.
@@ -41,6 +41,8 @@ export type AdapterOptions = {
   showsSecret: () => boolean
   /** Whether that request revokes one token (RFC 7009), and so leaves its grant to the others. */
   revokesOne: () => boolean
+  /** The session of the browser that asks. */
+  session: () => RequestSession | undefined
 }
 
 /**

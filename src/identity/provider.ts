@@ -28,7 +28,7 @@ import { guardPages } from './shownPages.ts'
 import { returnRouter, signInRouter } from './signIn.ts'
 import type { SigningKeys } from './signingKeys.ts'
 import type { StateStore } from './state.ts'
-import { tokenIdOf } from './stateAdapter.ts'
+import { type RequestSession, tokenIdOf } from './stateAdapter.ts'
 import { userinfo } from './userinfo.ts'
 import type { UserStore } from './users.ts'
 
@@ -243,6 +243,7 @@ function buildProvider(options: BuildOptions, issuer: URL, { secrets, refusals }
       judgeSecret,
       showsSecret: () => SECRET_ROUTES.includes(Provider.ctx?.oidc?.route ?? ''),
       revokesOne: () => Provider.ctx?.oidc?.route === 'revocation',
+      session: () => Provider.ctx?.oidc?.session as RequestSession | undefined,
     }),
   })
   // Addresses in discovery are the issuer's, whatever host a caller claims and whether it came over TLS or loopback.

@@ -109,6 +109,18 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     expect((await world.browser.open(world.authorizationUrl(pkcePair().challenge))).html).to.contain('type="password"')
   })
 
+  it('stays ended although a request of the browser was under way', async () => {
+    await world.signIn()
+    const apply = world.kube.apply.bind(world.kube)
+    world.kube.apply = (async (resource, object, options) => {
+      if (object.metadata.name.startsWith('identity-interaction-')) await secretStateStore(world.kube).removeOf(USER)
+      return apply(resource, object, options)
+    }) as typeof world.kube.apply
+    await world.browser.open(world.authorizationUrl(pkcePair().challenge))
+    const names = (await world.stateSecrets()).map(({ metadata }) => metadata.name.split('-')[1])
+    expect(names).to.deep.equal(['interaction'])
+  })
+
   it('signs out: the session, its tokens, and what is stored of them end', async () => {
     const { answer } = await world.signIn()
     const query = new URLSearchParams({

@@ -4,6 +4,7 @@ import { silentLog } from '../core/log.ts'
 import { secret } from '../kube/builtin.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import { type StateRecord, secretStateStore, sessionIdOf, stateName } from './state.ts'
+import { type RequestSession, stateAdapter } from './stateAdapter.ts'
 import { createSweeper } from './sweeper.ts'
 
 const record = (id: string, expiresAt: number, more: Partial<StateRecord> = {}): StateRecord => ({
@@ -37,6 +38,47 @@ describe('sign-ins in Secrets', () => {
     const add = (key: string) => (found: StateRecord) => ({ ...found, entries: { ...found.entries, [key]: {} } })
     await Promise.all([one.change(name, add('x')), other.change(name, add('y')), one.change(name, add('z'))])
     expect(Object.keys((await one.read(name))?.entries ?? {})).to.have.members(['value', 'x', 'y', 'z'])
+  })
+
+  describe('of a browser', () => {
+    const session = { uid: 'u1', accountId: 'u', loginTs: 1 }
+    let store: ReturnType<typeof secretStateStore>
+    let current: RequestSession | undefined
+    const sessions = () => {
+      const adapter = stateAdapter('Session', { state: store, revokesOne: () => false, session: () => current })
+      if (adapter === undefined) throw new Error('sessions are stored')
+      return adapter
+    }
+    /** What oidc-provider does with a session that a request found, as `after` says to end it meanwhile. */
+    const request = async (after: () => Promise<void>, oldId?: string) => {
+      const adapter = sessions()
+      current = undefined
+      await adapter.upsert('a', session, 600)
+      const found = await adapter.find('a')
+      await after()
+      current = { iat: 1, oldId }
+      if (oldId !== undefined) await adapter.destroy(oldId)
+      await adapter.upsert(oldId === undefined ? 'a' : 'b', { ...found, amr: ['pwd'] }, 600)
+    }
+    beforeEach(() => {
+      store = secretStateStore(kube)
+    })
+
+    for (const oldId of [undefined, 'a']) {
+      const title = oldId === undefined ? 'under its id' : 'under another id'
+      it(`are not written back ${title} by a request that was under way when they ended`, async () => {
+        await request(() => store.removeOf('u'), oldId)
+        expect(await left()).to.deep.equal([])
+      })
+
+      it(`are written ${title} by one that found them`, async () => {
+        await request(async () => {}, oldId)
+        const id = oldId === undefined ? 'a' : 'b'
+        expect(await left()).to.deep.equal([stateName('Session', id)])
+        await sessions().upsert(id, { ...session, amr: ['otp'] }, 600)
+        expect((await sessions().find(id))?.amr, 'once more in the request').to.deep.equal(['otp'])
+      })
+    }
   })
 
   it('are taken by one of two who ask at once', async () => {

@@ -20,10 +20,14 @@ export type StateAdapterOptions = {
   state: StateStore
   /** Whether the request that is being answered revokes one token, and so leaves its grant to the others. */
   revokesOne: () => boolean
+  /** The browser's session in that request; `iat` if it was stored before, `oldId` where it is to have another id. */
+  session: () => RequestSession | undefined
 }
+export type RequestSession = { readonly iat?: unknown; readonly oldId?: unknown }
 
 /** oidc-provider's storage of that model, or undefined for models that are not stored. */
-export function stateAdapter(model: string, { state, revokesOne }: StateAdapterOptions): Adapter | undefined {
+export function stateAdapter(model: string, { state, revokesOne, session }: StateAdapterOptions): Adapter | undefined {
+  if (model === 'Session') return sessionAdapter(state, session)
   if (ALONE.has(model)) return aloneAdapter(model, state)
   return OF_A_GRANT.has(model) ? grantAdapter(model, state, revokesOne) : undefined
 }
@@ -44,6 +48,36 @@ function payloadOf(entry: StateEntry | undefined, id?: string): AdapterPayload |
 function used(entry: StateEntry): StateEntry {
   if (entry.consumed !== undefined) throw new errors.InvalidGrant('it was used before')
   return { ...entry, consumed: now() }
+}
+
+/**
+ * Sessions. One that ended while a request with it was under way stays so: what that request writes goes nowhere, under the
+ * same id or another.
+ */
+function sessionAdapter(store: StateStore, current: StateAdapterOptions['session']): Adapter {
+  const stood = new WeakMap<RequestSession, boolean>()
+  const nameOf = (id: string) => stateName('Session', id)
+  const onlyStored: Pick<StateStore, 'write'> = {
+    write: async (record) => void (await store.change(record.name, () => record)),
+  }
+  const [anyhow, ifStored] = [aloneAdapter('Session', store), aloneAdapter('Session', { ...store, ...onlyStored })]
+  return {
+    ...anyhow,
+    async upsert(id, payload, expiresIn) {
+      const session = current()
+      if (session?.iat === undefined) return anyhow.upsert(id, payload, expiresIn)
+      // Under a new id it is stored for the first time, right after the former was destroyed.
+      const didStand = stood.get(session)
+      if (session.oldId === undefined || didStand === undefined) return ifStored.upsert(id, payload, expiresIn)
+      if (didStand) return anyhow.upsert(id, payload, expiresIn)
+    },
+    async destroy(id) {
+      const session = current()
+      if (session?.oldId !== id) return anyhow.destroy(id)
+      const found = await store.take(nameOf(id))
+      if (!stood.has(session)) stood.set(session, found !== undefined)
+    },
+  }
 }
 
 function aloneAdapter(model: string, store: StateStore): Adapter {

@@ -2,9 +2,10 @@ import { expect } from 'chai'
 import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRecords.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
-import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { IdpBinding } from '../../crds/sso.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { tenantRoutes } from './tenant.ts'
@@ -56,6 +57,19 @@ describe('moving a boundary to another tenant', () => {
         })
       }
 
+      it('is refused where the tenant is removed while the move is under way', async () => {
+        const { doors, records } = open({ owner: [ANNA, 'User', 'Owner'], bert: [BERT, 'User', 'Reader'] })
+        const remove = records.remove.bind(records)
+        records.remove = (async (kind, ref, options) => {
+          records.remove = remove
+          await remove(PlatformTenant, { name: TENANT }, options)
+          return remove(kind, ref, options)
+        }) as typeof records.remove
+        const answer = await codeOf(doors[code]())
+        expect(answer.code).to.equal(code === 'last_owner' ? 'tenant_not_found' : 'TENANT_NOT_FOUND')
+        expect(records.peek(Boundary, { name: BOUNDARY })?.spec.tenantId).to.not.equal(TENANT)
+      })
+
       it('takes people outside the tenant out of assignments and groups, and nobody else', async () => {
         const { doors, left, records } = open(
           {
@@ -106,6 +120,37 @@ describe('moving a boundary to another tenant', () => {
         await doors[code]()
         const left = records.peekAll(MemberInvitation).map(({ metadata }) => metadata.name)
         expect(left).to.have.members(['accepted', 'revoked'])
+      })
+
+      it('leaves whom a trusted boundary has, by their own role or by that of a group', async () => {
+        const carl = '77777777-7777-4777-8777-777777777777'
+        const [trusted, crew] = ['99999999-9999-4999-8999-999999999999', '88888888-8888-4888-8888-888888888888']
+        const { doors, left, records, boundary } = open({
+          owner: [ANNA, 'User', 'Owner'],
+          bert: [BERT, 'User', 'Reader'],
+          carl: [carl, 'User', 'Reader'],
+        })
+        boundary(trusted)
+        const home = boundaryNamespace(trusted)
+        records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: carl }, { userName: 'carl' })
+        records.put(
+          BoundaryTrust,
+          { namespace: SYSTEM_NAMESPACE, name: trusted },
+          { boundaryId: BOUNDARY, trustedBoundaryId: trusted, bidirectional: false, actions: ['boundaries/read'] },
+        )
+        records.put(PrincipalGroup, { namespace: home, name: crew }, { displayName: 'Crew', memberIds: [BERT] })
+        const scope = `/boundaries/${trusted}`
+        for (const [name, principalId, principalType] of [
+          ['one', crew, 'Group'],
+          ['two', carl, 'User'],
+        ] as const)
+          records.put(
+            RoleAssignment,
+            { namespace: home, name },
+            { principalId, principalType, roleDefinitionName: 'Reader', scope },
+          )
+        await doors[code]()
+        expect(left()).to.have.members(['owner', 'bert', 'carl', 'one', 'two'])
       })
 
       it('takes groups of the platform with somebody outside the tenant, and leaves the others', async () => {

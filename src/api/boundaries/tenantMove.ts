@@ -20,7 +20,7 @@ import { Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { assignmentIdOf, groupsIn, isInForce, isOver, refuseLastOwner } from '../rules/grants.ts'
-import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
+import { boundaryTurn, oneAtATime, tenantTurn } from '../rules/turns.ts'
 
 const BoundaryTenantMoveRequest = z
   .strictObject({
@@ -47,7 +47,11 @@ export function checkTenant(
   code: 'TENANT_NOT_FOUND' | 'tenant_not_found',
 ): void {
   if (tenantId === undefined || services.records.peek(PlatformTenant, { name: tenantId }) !== undefined) return
-  throw new PlatformError(code, `Tenant "${tenantId}" was not found.`, { tenantId })
+  throw noTenant(tenantId, code)
+}
+
+function noTenant(tenantId: string | undefined, code: 'TENANT_NOT_FOUND' | 'tenant_not_found'): PlatformError {
+  return new PlatformError(code, `Tenant "${tenantId}" was not found.`, { tenantId })
 }
 
 /**
@@ -85,7 +89,23 @@ export async function moveTenant(
       await services.records.update(PrincipalGroup, { namespace, name }, { caller, change })
     }
     await removeInvitations(services, caller, namespace, tenantId)
-    const { object } = await services.records.update(
+    const object = await handOver(services, caller, { boundaryId, tenantId, ifMatch, lastOwner })
+    const removedAssignments = removed.size
+    return { boundary: object, movedAssignments: found.total - removedAssignments, removedAssignments }
+  })
+}
+
+/** In turn with the removal of the tenant, which must not find it empty a moment before. */
+async function handOver(
+  { records }: Services,
+  caller: Caller,
+  { boundaryId, tenantId, ifMatch, lastOwner }: Move,
+): Promise<BoundaryRecord> {
+  const change = async () => {
+    const there = tenantId === undefined || (await records.get(PlatformTenant, { name: tenantId }, { fresh: true }))
+    if (there === undefined)
+      throw noTenant(tenantId, lastOwner === 'LAST_OWNER' ? 'TENANT_NOT_FOUND' : 'tenant_not_found')
+    const { object } = await records.update(
       Boundary,
       { name: boundaryId },
       {
@@ -98,9 +118,9 @@ export async function moveTenant(
         },
       },
     )
-    const removedAssignments = removed.size
-    return { boundary: object, movedAssignments: found.total - removedAssignments, removedAssignments }
-  })
+    return object
+  }
+  return tenantId === undefined ? change() : oneAtATime({ records }, tenantTurn(tenantId), change)
 }
 
 type Move = {
@@ -183,7 +203,7 @@ async function outsidersOf(services: Services, boundaryId: string, tenantId: str
   }
 }
 
-/** Who holds an assignment in a boundary whose people this one trusts. */
+/** Who holds an assignment in a boundary whose people this one trusts, by themselves or through a group. */
 function trustedPeople(services: Services, boundaryId: string): Set<string> {
   const trusts = services.records
     .peekAll(BoundaryTrust, { namespace: SYSTEM_NAMESPACE })
@@ -192,10 +212,14 @@ function trustedPeople(services: Services, boundaryId: string): Set<string> {
     if (spec.boundaryId === boundaryId) return [spec.trustedBoundaryId]
     return spec.bidirectional && spec.trustedBoundaryId === boundaryId ? [spec.boundaryId] : []
   })
-  const assignments = trusted.flatMap((id) =>
-    services.records.peekAll(RoleAssignment, { namespace: boundaryNamespace(id) }),
-  )
-  return new Set(assignments.filter((one) => isInForce(services, one)).map(({ spec }) => spec.principalId))
+  const people = trusted.flatMap((id) => {
+    const groups = groupsIn(services, id)
+    const assignments = services.records.peekAll(RoleAssignment, { namespace: boundaryNamespace(id) })
+    return assignments
+      .filter((one) => isInForce(services, one))
+      .flatMap(({ spec }) => [...everyoneIn(spec.principalId, groups)])
+  })
+  return new Set(people)
 }
 
 export const tenantMoveRoutes: readonly RouteDraft[] = [

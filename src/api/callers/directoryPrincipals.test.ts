@@ -43,4 +43,36 @@ describe('principals of an identity provider that keeps people itself', () => {
     await clock.advance(10_001)
     expect((await principals.find([id])).get(id)?.isEnabled).to.equal(false)
   })
+
+  it('are asked for few at once, however many there are and whoever asks, and each once', async () => {
+    const clock = new ManualClock()
+    let [asked, now, most] = [0, 0, 0]
+    const find = async () => {
+      asked += 1
+      now += 1
+      most = Math.max(most, now)
+      await new Promise(setImmediate)
+      now -= 1
+      return undefined
+    }
+    const principals = directoryPrincipals({ find: async () => new Map() }, { find }, clock)
+    const ids = Array.from({ length: 100 }, (_, at) => `22222222-2222-4222-8222-${String(at).padStart(12, '0')}`)
+    await Promise.all([principals.find(ids), principals.find(ids), principals.find(ids.slice(50))])
+    expect(asked).to.equal(100)
+    expect(most).to.be.at.most(10)
+  })
+
+  it('are asked for again after a failure, which is told', async () => {
+    const clock = new ManualClock()
+    let fails = true
+    const find = async () => {
+      if (fails) throw new Error('away')
+      return undefined
+    }
+    const principals = directoryPrincipals({ find: async () => new Map() }, { find }, clock)
+    const ids = Array.from({ length: 30 }, (_, at) => `22222222-2222-4222-8222-${String(at).padStart(12, '0')}`)
+    expect(await principals.find(ids).catch(({ message }) => message)).to.equal('away')
+    fails = false
+    expect((await principals.find(ids)).size).to.equal(0)
+  })
 })

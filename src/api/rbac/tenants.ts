@@ -13,6 +13,7 @@ import { collection } from '../resources/collection/collection.ts'
 import { inCluster } from '../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
+import { tenantTurn } from '../rules/turns.ts'
 
 const CreateTenantRequest = z
   .strictObject({ displayName: DisplayName.describe('Unique on the platform') })
@@ -88,6 +89,8 @@ export const tenants = collection(PlatformTenant, {
   },
   remove: {
     summary: 'Remove a tenant that nobody and nothing belongs to',
+    turn: (_home, { parameters }) =>
+      tenantTurn(parameters.tenantId ?? '', [{ kind: Boundary }, { kind: PlatformUser, namespace: SYSTEM_NAMESPACE }]),
     before: ({ services }, { metadata: { name } }) => {
       const counts = countsOf(countsByTenant(services), name)
       if (counts.boundaryCount + counts.userCount === 0) return

@@ -31,6 +31,11 @@ export function boundaryTurn(boundaryId: string): Turn {
   return { key: boundaryScope(boundaryId), sees: [...inside, ...ROOT_TURN.sees] }
 }
 
+/** What belongs to a tenant, and whether it is there. Taken inside that of a boundary, never around it. */
+export function tenantTurn(tenantId: string, sees: Turn['sees'] = []): Turn {
+  return { key: `tenant ${tenantId}`, sees }
+}
+
 /**
  * Runs one change of a key at a time, over all replicas, once the caches have what other replicas wrote before.
  *

@@ -95,6 +95,19 @@ describe('what Keycloak is told of connections', () => {
     })
   })
 
+  it('is the name of the tenant, also once it has another one or comes late', async () => {
+    await write()
+    await follower.whenIdle()
+    const name = () => federation.tenants.get(TENANT)?.displayName
+    const [apiVersion, kind] = [PlatformTenant.apiVersion, PlatformTenant.kind]
+    await kube.create(PlatformTenant.resource, {
+      ...{ apiVersion, kind, metadata: { name: TENANT }, spec: { displayName: 'Acme' } },
+    } as KubeObject)
+    await until('the name is told', async () => name() === 'Acme')
+    await kube.mergePatch(PlatformTenant.resource, { name: TENANT }, { spec: { displayName: 'Acme & co' } })
+    await until('the other name is told', async () => name() === 'Acme & co')
+  })
+
   it('is nothing of a provider whose metadata is of another issuer than it names', async () => {
     await write({ issuer: 'https://login.evil.example' })
     await follower.whenIdle()

@@ -17,7 +17,7 @@ import type { ConnectionRecord, SsoServices } from './record.ts'
 
 export type FollowerOptions = {
   connections: Pick<WatchCache<SsoConnection & KubeObject>, 'get' | 'subscribe'>
-  tenants: Pick<WatchCache<PlatformTenant & KubeObject>, 'get'>
+  tenants: Pick<WatchCache<PlatformTenant & KubeObject>, 'get' | 'subscribe'>
   sso: Pick<SsoServices, 'federation' | 'outgoing' | 'secrets'>
   clock: Clock
   log: Log
@@ -32,7 +32,7 @@ const LONGEST_WAIT = 300_000
  * same, which does no harm: what is applied is the whole of what a tenant has.
  */
 export function followConnections(options: FollowerOptions): { stop(): void; whenIdle(): Promise<void> } {
-  const { connections, clock, log, sso } = options
+  const { connections, tenants, clock, log, sso } = options
   const waits = new Map<string, { timer: Timer; wait: number }>()
   const running = new Map<string, Promise<void>>()
   let isStopped = false
@@ -79,10 +79,17 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     },
     { replay: true },
   )
+  // Its name is told with it.
+  const unsubscribeTenants = tenants.subscribe(({ object, previous }) => {
+    const tenantId = object.metadata.name
+    const isNamedAlike = previous?.spec.displayName === object.spec.displayName
+    if (!isNamedAlike && connections.get(SYSTEM_NAMESPACE, tenantId) !== undefined) begin(tenantId)
+  })
   return {
     stop() {
       isStopped = true
       unsubscribe()
+      unsubscribeTenants()
       for (const { timer } of waits.values()) timer.cancel()
     },
     whenIdle: async () => void (await Promise.all(running.values())),

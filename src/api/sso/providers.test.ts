@@ -49,4 +49,32 @@ describe('an identity provider of a tenant', () => {
     const off = await server.ask('patch', `${path}/acme`).send({ displayName: 'Acme & co' })
     expect([off.status, off.body.issuer]).to.deep.equal([200, null])
   })
+
+  describe('whose addresses are changed', () => {
+    const elsewhere = 'https://login.other.example'
+    const other = `${elsewhere}/.well-known/openid-configuration`
+    const token = 'tokenUrl'
+    const refused: [sentence: string, before: object, patch: object][] = [
+      ['its metadata', {}, { metadataUrl: other }],
+      ['where codes are turned into tokens', {}, { [token]: `${elsewhere}/token` }],
+      ['back to what the metadata says', { [token]: `${ISSUER}/other` }, { [token]: null }],
+    ]
+    for (const [sentence, before, patch] of refused) {
+      it(`does not send the stored secret to another place: ${sentence}`, async () => {
+        expect((await server.ask('post', path).send({ ...acme, ...before })).status).to.equal(201)
+        const answer = await server.ask('patch', `${path}/acme`).send(patch)
+        expect([answer.status, answer.body.code, answer.body.errors?.[0]?.field]).to.deep.equal([
+          ...[400, 'BAD_REQUEST', 'clientSecret'],
+        ])
+        const anew = await server.ask('patch', `${path}/acme`).send({ ...patch, enabled: false, clientSecret: 'y' })
+        expect(anew.status, JSON.stringify(anew.body)).to.equal(200)
+      })
+    }
+
+    it('keeps the secret where nothing is sent', async () => {
+      expect((await server.ask('post', path).send(acme)).status).to.equal(201)
+      const patch = { metadataUrl: METADATA, tokenUrl: null, jwksUrl: `${ISSUER}/other-keys` }
+      expect((await server.ask('patch', `${path}/acme`).send(patch)).status).to.equal(200)
+    })
+  })
 })

@@ -23,6 +23,8 @@ import {
 } from './record.ts'
 
 const ADDRESSES = ['metadataUrl', 'issuer', 'authorizationUrl', 'tokenUrl', 'jwksUrl'] as const
+/** Where the client secret is sent, or what says where. */
+const SENT_TO = ['metadataUrl', 'tokenUrl'] as const
 /** Stands for a secret that is not written yet, while the rest is judged. */
 const UNWRITTEN = 'unwritten'
 /** As many as the kind allows. */
@@ -199,7 +201,14 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
     if (fields[field] === complete[field]) continue
     throw refusedFields([{ field, message: 'cannot be changed after creation' }])
   }
-  return { next: readProvider(services, fields, clientSecretName), clientSecret: clientSecret ?? undefined }
+  const next = readProvider(services, fields, clientSecretName)
+  const moved = SENT_TO.find((field) => next[field] !== provider[field])
+  // Else whoever may change the provider could have a secret that they cannot read sent to a host of theirs.
+  if (moved !== undefined && clientSecretName !== undefined && typeof clientSecret !== 'string') {
+    const message = `must be given again with another ${moved}, because it is sent there`
+    throw refusedFields([{ field: 'clientSecret', message }])
+  }
+  return { next, clientSecret: clientSecret ?? undefined }
 }
 
 /** @throws PlatformError NOT_FOUND, CONFLICT, what patched and judge throw */

@@ -96,6 +96,18 @@ describe('a retention run', () => {
     expect(await run()).to.include({ state: 'Failed', error: 'The registry is away.' })
   })
 
+  it('is scheduled again when somebody deletes the next one', async () => {
+    await run()
+    const scheduled = async () =>
+      (await bench.client.list(RetentionRun.resource)).items
+        .map(({ metadata }) => metadata.name)
+        .filter((name) => name !== 'cleaning')
+    const [name = ''] = await scheduled()
+    await bench.client.remove(RetentionRun.resource, { namespace: SYSTEM_NAMESPACE, name })
+    await bench.rest()
+    expect(await scheduled()).to.deep.equal([name])
+  })
+
   for (const [now, next] of [
     ['2026-05-01T02:59:59Z', '2026-05-01T03:00:00.000Z'],
     ['2026-05-01T03:00:00Z', '2026-05-02T03:00:00.000Z'],

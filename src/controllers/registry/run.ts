@@ -1,7 +1,7 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
-import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
+import { ageOf, byAge, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
@@ -32,7 +32,11 @@ const DAY = 86_400_000
 export const runController = controllerWith(
   RetentionRun,
   {
-    observes: [{ resource: RetentionRun.resource, keysOf: waitingRuns }],
+    observes: [
+      { resource: RetentionRun.resource, keysOf: waitingRuns },
+      // As they come and go: where somebody deleted that of the next morning, the last one makes it again.
+      { resource: RetentionRun.resource, keysOf: endedRuns, relevant: ({ metadata }) => metadata.uid },
+    ],
     reads: [RegistryRepository.resource, RegistryPin.resource, Boundary.resource],
     writes: [
       { resource: RetentionRun.resource, verbs: ['create', 'delete'], in: 'system' },
@@ -163,6 +167,11 @@ function waitingRuns(_changed: KubeObject, records: Workspace): string[] {
   return runsOf(records)
     .filter(({ status }) => status?.phase === 'WaitingForDependency')
     .map(keyOf)
+}
+
+function endedRuns(_changed: KubeObject, records: Workspace): string[] {
+  const ended = runsOf(records).filter(({ status }) => isRunOver(status?.state))
+  return ended.toSorted(byAge).slice(-1).map(keyOf)
 }
 
 /** Of ended runs the newest are kept, and after the last comes that of the next morning. */

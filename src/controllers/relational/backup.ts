@@ -24,6 +24,7 @@ import {
   type RelationalStep,
   type StoredSnapshot,
 } from './types.ts'
+import { isNameTaken } from './workload.ts'
 
 /** The Secret with the credentials of the backup target, in the platform's own namespace. */
 export const BACKUP_SECRET = 'freehold-backup-target'
@@ -93,7 +94,7 @@ async function ensureLogins(pass: RelationalPass, { generatePassword }: Relation
 /** Clients that keep their connection string after a take-over keep their password too. */
 async function inherited(pass: RelationalPass): Promise<string | undefined> {
   const { takesOver } = pass.object.spec
-  if (takesOver === undefined) return undefined
+  if (takesOver === undefined || isNameTaken(pass)) return undefined
   return passwordOf((await readSecret(pass, placeOfPass(pass).namespace, relationalNames(takesOver).owner))?.data)
 }
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { TARGET } from '../../../test/make/relational.ts'
 import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
@@ -41,6 +42,40 @@ describe('snapshots and restores of relational databases', () => {
     await world.completeBackup({ phase: 'failed', error: 'the bucket is gone' })
     const failed = await world.status(SNAPSHOT, RelationalSnapshot)
     expect([failed.phase, failed.statusMessage]).to.deep.equal(['EngineRefused', 'the bucket is gone'])
+  })
+
+  describe('one that is under way when its database goes and a namesake comes', () => {
+    const LATER = '2026-01-01T01:00:00Z'
+    let archive: unknown
+    const replace = async () => {
+      await begin()
+      world.database('orders')
+      await world.bench.rest()
+      await world.play('orders')
+      await world.snapshot('orders')
+      archive = (await world.status(SNAPSHOT, RelationalSnapshot)).serverName
+      world.bench.client.edit(RelationalCluster.resource, { namespace: world.home, name: 'orders' }, (object) => {
+        object.metadata.annotations = { ...object.metadata.annotations, [INCARNATION_ANNOTATION]: 'another-life' }
+        object.metadata.creationTimestamp = LATER
+      })
+      await world.bench.rest()
+      await world.play('orders')
+      expect((await world.status('orders')).serverName).to.not.equal(archive)
+    }
+
+    it('is of the archive of the former one, if it was complete by then', async () => {
+      await replace()
+      await world.completeBackup({ stoppedAt: '2026-01-01T00:01:00Z' })
+      const { serverName, completedAt } = await world.status(SNAPSHOT, RelationalSnapshot)
+      expect([serverName, completedAt]).to.deep.equal([archive, '2026-01-01T00:01:00Z'])
+    })
+
+    it('is none of the namesake, if the engine took it of that', async () => {
+      await replace()
+      await world.completeBackup({ stoppedAt: '2026-01-01T02:00:00Z' })
+      const { serverName, completedAt, phase } = await world.status(SNAPSHOT, RelationalSnapshot)
+      expect([serverName, completedAt, phase]).to.deep.equal([archive, undefined, 'ReferenceMissing'])
+    })
   })
 
   it('makes a snapshot of each Backup of the schedule, which goes with it', async () => {
@@ -194,6 +229,20 @@ describe('snapshots and restores of relational databases', () => {
     expect(found?.spec.selector).to.include({ 'cnpg.io/cluster': 'relc-heir' })
     await world.change('orders', { running: true, connectTo: null })
     expect((await spec()).running, 'who takes it back is left alone').to.equal(true)
+  })
+
+  it('leaves a namesake alone that was made after who is to take the name over', async () => {
+    await withOneBase()
+    world.database('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' })
+    await world.bench.rest()
+    world.bench.client.edit(RelationalCluster.resource, { namespace: world.home, name: 'orders' }, (object) => {
+      object.metadata.creationTimestamp = '2099-01-01T00:00:00Z'
+    })
+    await world.bench.rest()
+    await world.play('heir')
+    const namesake = await world.bench.find(RelationalCluster.resource, 'orders', world.home)
+    expect(namesake?.spec).to.deep.include({ running: true }).and.not.have.property('connectTo')
+    expect((await world.status('heir')).tookOverAt, 'it looks no further').to.be.a('string')
   })
 
   it('says of a snapshot whose end is not a time what to set', async () => {

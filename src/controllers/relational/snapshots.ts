@@ -155,17 +155,12 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   if (backup === undefined) return stalled('ReferenceMissing', 'The Backup of the schedule is gone.')
   const { phase = 'pending', startedAt, stoppedAt, backupId, error } = backup.status ?? {}
   const cluster = clusterOf(pass)
-  pass.report({
-    backupName: backup.metadata.name,
-    clusterId: clusterOfBackup(object, pass.records),
-    startedAt,
-    serverName: cluster?.status?.serverName,
-    destinationPath: cluster?.status?.destinationPath,
-    engineVersion: cluster?.status?.engineVersion,
-    databaseName: cluster?.status?.origin?.databaseName ?? cluster?.spec.databaseName,
-    ownerName: cluster?.status?.origin?.ownerName ?? cluster?.spec.ownerName,
-    storageSize: storageOf(pass),
-  })
+  const other = isOfAnother(object, cluster)
+  if (other && !isBefore(stoppedAt, cluster?.metadata.creationTimestamp)) {
+    const message = `Database "${object.spec.clusterName}" was deleted before its backup was complete, and made anew: delete this snapshot.`
+    return stalled('ReferenceMissing', message)
+  }
+  pass.report({ backupName: backup.metadata.name, startedAt, ...(other ? {} : takenOf(pass, cluster)) })
   // What went wrong before is the engine's word about the store.
   if (phase === 'failed') return stalled('EngineRefused', error ?? 'The engine could not take the backup.')
   if (phase !== 'completed') return waiting('BackingUp', `The backup is ${phase}.`)
@@ -181,6 +176,30 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   if (retentionDays === undefined) return done({ message })
   const left = Date.parse(completedAt) + retentionDays * DAY - pass.clock.now()
   return done({ message, after: Math.min(Math.max(left, 1), LONGEST_TIMER) })
+}
+
+/** What it is taken of, noted while that is there. */
+function takenOf(pass: SnapshotPass, cluster: StoredCluster | undefined) {
+  const { spec, status } = cluster ?? {}
+  return {
+    clusterId: clusterOfBackup(pass.object, pass.records),
+    serverName: status?.serverName,
+    destinationPath: status?.destinationPath,
+    engineVersion: status?.engineVersion,
+    databaseName: status?.origin?.databaseName ?? spec?.databaseName,
+    ownerName: status?.origin?.ownerName ?? spec?.ownerName,
+    storageSize: storageOf(pass),
+  }
+}
+
+/** Whether the database of now has the name of the one that the backup was asked for, and another archive. */
+function isOfAnother({ status }: SnapshotPass['object'], cluster: StoredCluster | undefined): boolean {
+  const [noted, present] = [status?.serverName, cluster?.status?.serverName]
+  return noted !== undefined && present !== undefined && noted !== present
+}
+
+function isBefore(time: string | undefined, other: string | undefined): boolean {
+  return time !== undefined && other !== undefined && Date.parse(time) <= Date.parse(other)
 }
 
 /** One of the schedule lives as long as its Backup, which the retention of the store ends. */

@@ -108,13 +108,21 @@ export function stamp(time: string): string {
   return time.replace(/[^0-9]/g, '').slice(0, 14)
 }
 
+/** Whether what bears the name that is to be taken over was made under it afterwards: that is somebody else's. */
+export function isNameTaken({ object, records, kind }: Pick<RelationalPass, 'object' | 'records' | 'kind'>): boolean {
+  const { namespace, creationTimestamp } = object.metadata
+  const found = records.cache(kind.resource).get(namespace, object.spec.takesOver ?? '')
+  // Only later seconds: of two that were made in one nobody can tell.
+  return (found?.metadata.creationTimestamp ?? '') > (creationTimestamp ?? '')
+}
+
 /** Once it holds the data, the connection Services of the former database lead here, and that one is stopped. */
 export async function takeOver(pass: RelationalPass): Promise<Outcome> {
   const { object, records } = pass
   const { takesOver } = object.spec
   if (takesOver === undefined || object.status?.tookOverAt !== undefined) return done()
   const former = records.cache(pass.kind.resource).get(object.metadata.namespace, takesOver)
-  if (former !== undefined && former.metadata.deletionTimestamp === undefined) {
+  if (former !== undefined && !isNameTaken(pass) && former.metadata.deletionTimestamp === undefined) {
     const patch = { spec: { connectTo: object.metadata.name, running: false } }
     await records.client.mergePatch(pass.kind.resource, refOf(former), patch, { uid: former.metadata.uid })
   }

@@ -3,7 +3,7 @@ import { busyWith, latestScan } from '../../contracts/rollouts/gather.ts'
 import { DRIFT_MAX, SCAN_INTERVAL, SCANS_KEPT } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
 import { agreed, counted } from '../../core/counted.ts'
-import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
+import { ageOf, byAge, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution } from '../../crds/rollouts.ts'
@@ -27,6 +27,8 @@ export const scanController = controllerWith(
   {
     observes: [
       { resource: PlatformDriftScan.resource, keysOf: waitingScans },
+      // As they come and go: where somebody deleted the next one of the clock, the last one makes it again.
+      { resource: PlatformDriftScan.resource, keysOf: endedScans, relevant: ({ metadata }) => metadata.uid },
       { resource: RolloutExecution.resource, keysOf: waitingScans },
     ],
     reads: [PlatformComponent.resource],
@@ -109,6 +111,10 @@ function waitingScans(_changed: KubeObject, records: Workspace): string[] {
   return scansOf(records)
     .filter(({ status }) => status?.phase === 'WaitingForDependency')
     .map(keyOf)
+}
+
+function endedScans(_changed: KubeObject, records: Workspace): string[] {
+  return scansOf(records).filter(isOver).toSorted(byAge).slice(-1).map(keyOf)
 }
 
 async function tidy(pass: ScanPass): Promise<Outcome> {

@@ -8,6 +8,7 @@ import { service } from '../../kube/builtin.ts'
 import { otherClusterOf } from '../engine/whereabouts.ts'
 import { isRolledOut, podTroubleOf, progressWords } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
+import { claimsByName } from '../stateful/volumes.ts'
 import { writeWorkload } from '../stateful/write.ts'
 import { judgeAddress, publicAddresses } from '../workload/addresses.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
@@ -54,7 +55,7 @@ export function reportStatus(pass: SqlPass): Outcome {
 }
 
 /**
- * Makes database and logins in an engine that runs, and asks it what it is. Once for each engine, set of logins and
+ * Makes database and logins in an engine that runs, and asks it what it is. Once for each engine, volume, set of logins and
  * product key: the hash of what was prepared stands in the status.
  */
 export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep {
@@ -65,7 +66,9 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
     if (!spec.running || !isRolledOut(state.workload) || passwords === undefined) return done()
     const target = adminTarget(pass, passwords.admin)
     // Passwords go in by a hash over all of them, which says nothing of one.
-    const about = [passwords, spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, spec.restartedAt]
+    const volume = claimsByName(pass).get(0)?.metadata.uid
+    const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, spec.restartedAt, volume]
+    const about = [passwords, ...server]
     const wanted = sha256(JSON.stringify(about)).slice(0, 16)
     if (status?.preparedFor === wanted) return done()
     const engine = engines[spec.engine]
