@@ -9,7 +9,15 @@ import { Boundary } from '../../src/crds/boundaries.ts'
 import { NameClaim } from '../../src/crds/nameclaims.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { persistentVolumeClaim, pod, secret, service, statefulSet } from '../../src/kube/builtin.ts'
+import {
+  ingress,
+  networkPolicy,
+  persistentVolumeClaim,
+  pod,
+  secret,
+  service,
+  statefulSet,
+} from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
@@ -141,6 +149,29 @@ describe('a vector database with kubectl', () => {
     await patch('empty', { enableIngress: false, enableLoadBalancer: false })
     await until('the host is free', async () => (await held()).length === 0)
     await until('the Service is gone', () => gone(service, { namespace, name: 'vcpublic-empty' }))
+  })
+
+  it('keeps out who was shut out, also while its plan is missing, and is as before once there is one', async () => {
+    const ways = async () => {
+      const lists = await Promise.all([ingress, service, networkPolicy].map((type) => client.list(type, { namespace })))
+      return JSON.stringify(
+        lists.flatMap(({ items }) => items.filter(({ metadata }) => /narrowed$/.test(metadata.name))),
+      )
+    }
+    const allowedCidrs = '203.0.113.0/24,198.51.100.0/24'
+    await apply(cluster('narrowed', { enableIngress: true, enableLoadBalancer: true, allowedCidrs }))
+    await says('narrowed', 'Available')
+    expect(await ways()).to.include('198.51.100.0/24')
+    await patch('narrowed', { computePlan: 'absent', allowedCidrs: '203.0.113.0/24' })
+    await says('narrowed', 'PlanNotFound')
+    expect(await ways())
+      .to.include('203.0.113.0/24')
+      .and.not.include('198.51.100.0/24')
+    await patch('narrowed', { computePlan: 'vector-dev', allowedCidrs: null })
+    await says('narrowed', 'Available')
+    expect(await ways())
+      .to.not.include('203.0.113.0/24')
+      .and.not.include('narrowed":"true"')
   })
 
   it('gives a host to one only; the other goes on when it is free', async () => {
