@@ -3,6 +3,7 @@ import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/name
 import { STORE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, messageColumn, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime, PlainText } from './fields.ts'
+import { secretAdmission } from './referenceAdmission.ts'
 import { CronSchedule } from './schedule.ts'
 
 /** The name of a namespace, or of an object that a label may have to hold. */
@@ -124,6 +125,8 @@ export const PlatformBackupSettings = defineKind({
       cel: `object.metadata.?name.orValue('') == '${SETTINGS_NAME}'`,
       message: `there is one PlatformBackupSettings, named ${SETTINGS_NAME}`,
     },
+    // REST asks for the key each time.
+    secretAdmission('target'),
   ],
   columns: [
     ...statusColumns,

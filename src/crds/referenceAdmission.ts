@@ -125,6 +125,18 @@ export function textAdmission(map: string, isReference: string, vaultOf: string)
   }
 }
 
+/**
+ * A Secret of Kubernetes that the platform reads because an object names it: only who may get it says that, and to where
+ * its content goes. Else it could be sent to a host of the writer's choice.
+ *
+ * @param field holds secretName, and where the content is used
+ */
+export const secretAdmission = (field: string): AdmissionRule => ({
+  on: 'WRITE',
+  cel: `variables.isExempt || !has(object.spec.${field}) || (request.operation == 'UPDATE' && oldObject.spec.?${field} == object.spec.?${field}) || authorizer.group('').resource('secrets').namespace(request.namespace).name(object.spec.${field}.secretName).check('get').allowed()`,
+  message: `${field} names a Secret that you may not get`,
+})
+
 /** Who decides what runs beside the credentials of an identity may read them. @param code what finds them */
 export const identityAdmission = (skipped: string, code: string, object = 'object'): AdmissionRule => ({
   on: 'WRITE',

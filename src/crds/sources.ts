@@ -7,6 +7,7 @@ import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus, st
 import { DateTime, DisplayName, PlainText } from './fields.ts'
 import { BranchName } from './gitFields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
+import { secretAdmission } from './referenceAdmission.ts'
 
 /** https, or ssh for plain Git; what may be called is judged when it is called. */
 export const SourceUrl = z
@@ -154,9 +155,6 @@ const head = Head.omit({ before: true }).extend({
     .describe('Earlier pushes that were not delivered yet: once they are, they move the ref no more'),
 })
 
-const mayGet =
-  "authorizer.group('').resource('secrets').namespace(request.namespace).name(object.spec.credentials.secretName).check('get').allowed()"
-
 /** A connection to where code or images come from. */
 export const DeploymentSource = defineKind({
   group: 'delivery',
@@ -217,12 +215,8 @@ export const DeploymentSource = defineKind({
   rules,
   admission: [
     notWhileHeld,
-    {
-      // Else a source could send a Secret that its writer may not read to a host of the writer's choice.
-      on: 'WRITE',
-      cel: `variables.isExempt || !has(object.spec.credentials) || (request.operation == 'UPDATE' && oldObject.spec.?credentials == object.spec.?credentials) || ${mayGet}`,
-      message: 'credentials names a Secret that you may not get',
-    },
+    // baseUrl, where they are sent, is immutable.
+    secretAdmission('credentials'),
   ],
   columns: [
     ...statusColumns,

@@ -12,6 +12,7 @@ import {
   statusColumns,
 } from './define.ts'
 import { DateTime, mapOf, PlainText, ResourceName, Tags } from './fields.ts'
+import { secretAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 
@@ -245,9 +246,6 @@ const entryRules: Rule<EntrySpec>[] = [
   },
 ]
 
-const mayGet = (field: string) =>
-  `authorizer.group('').resource('secrets').namespace(request.namespace).name(object.spec.${field}.secretName).check('get').allowed()`
-
 /** One secret of a vault: its attributes and versions. Values stand encrypted in Secrets, never here. */
 export const VaultEntry = defineKind({
   group: 'data',
@@ -298,12 +296,8 @@ export const VaultEntry = defineKind({
       cel: "variables.isExempt || request.operation == 'CREATE' || !oldObject.spec.?history.?isManaged.orValue(false) || object.spec == oldObject.spec",
       message: 'the platform itself writes this secret',
     },
-    {
-      // Else a reference would read what the writer may not: the controller has the right to every Secret here.
-      on: 'WRITE',
-      cel: `variables.isExempt || !has(object.spec.valueFrom) || (request.operation == 'UPDATE' && oldObject.spec.?valueFrom == object.spec.?valueFrom) || ${mayGet('valueFrom')}`,
-      message: 'valueFrom names a Secret that you may not get',
-    },
+    // The controller has the right to every Secret here.
+    secretAdmission('valueFrom'),
   ],
   columns: [
     ...statusColumns,
