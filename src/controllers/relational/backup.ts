@@ -17,6 +17,7 @@ import { barmanObjectStore } from '../../kube/postgresql.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import {
   INSTALL_PLUGIN,
+  observedEngine,
   placeOfPass,
   type RelationalOptions,
   type RelationalPass,
@@ -78,7 +79,8 @@ export function ensureSecrets(options: RelationalOptions): RelationalStep {
 async function ensureLogins(pass: RelationalPass, { generatePassword }: RelationalOptions): Promise<void> {
   const { object, state } = pass
   const { name } = object.metadata
-  const users = relationalUsers(state.origin?.ownerName ?? object.spec.ownerName)
+  const origin = state.origin ?? object.status?.origin
+  const users = relationalUsers(origin?.ownerName ?? object.spec.ownerName)
   const keep = (login: Login) =>
     keepSecret(pass, relationalNames(name)[login], {
       decode: passwordOf,
@@ -88,6 +90,19 @@ async function ensureLogins(pass: RelationalPass, { generatePassword }: Relation
   for (const login of LOGINS) {
     const password = await keep(login)
     if (login === 'owner') state.owner = { username: users.owner, password }
+  }
+}
+
+/** A password that leaked is replaced by the deletion of its Secret, whatever ends the pass. */
+export function followLogins(options: RelationalOptions): RelationalStep {
+  return function followLogins(pass: RelationalPass): Outcome | Promise<Outcome> {
+    const { spec, status } = pass.object
+    const isOwnerKnown = spec.restoreFrom === undefined || status?.origin !== undefined
+    if (observedEngine(pass) === undefined || !isOwnerKnown) return done()
+    return withSecretRights(async () => {
+      await ensureLogins(pass, options)
+      return done()
+    })
   }
 }
 
