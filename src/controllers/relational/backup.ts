@@ -106,10 +106,11 @@ export function followLogins(options: RelationalOptions): RelationalStep {
   }
 }
 
-/** Clients that keep their connection string after a take-over keep their password too. */
+/** Clients that keep their connection string after a take-over keep their password too. One that is missing later had leaked. */
 async function inherited(pass: RelationalPass): Promise<string | undefined> {
-  const { takesOver } = pass.object.spec
-  if (takesOver === undefined || isNameTaken(pass)) return undefined
+  const { spec, status } = pass.object
+  const { takesOver } = spec
+  if (takesOver === undefined || status?.tookOverAt !== undefined || isNameTaken(pass)) return undefined
   return passwordOf((await readSecret(pass, placeOfPass(pass).namespace, relationalNames(takesOver).owner))?.data)
 }
 
