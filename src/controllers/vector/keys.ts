@@ -12,6 +12,7 @@ import {
   wantedKeys,
   withKeys,
 } from '../../desired/vector/index.ts'
+import { APPLIED_ANNOTATION } from '../../kube/apply.ts'
 import { secret, statefulSet } from '../../kube/builtin.ts'
 import { isRolledOut } from '../stateful/health.ts'
 import { observedWorkload } from '../stateful/pass.ts'
@@ -132,5 +133,8 @@ async function giveKeys(pass: VectorPass, standing: StatefulSet, version: Vector
   const given = keys && podKeys(keys, version)
   const desired = given === undefined ? standing : withKeys(standing, vectorNames(pass.object.metadata.name), given)
   if (desired === standing) return standing
-  return (await pass.children.ensure(desired, { resource: statefulSet })).object
+  // The hash of what was written before is no part of what is written now.
+  const { [APPLIED_ANNOTATION]: _, ...annotations } = desired.metadata.annotations ?? {}
+  const written = { ...desired, metadata: { ...desired.metadata, annotations } }
+  return (await pass.children.ensure(written, { resource: statefulSet })).object
 }

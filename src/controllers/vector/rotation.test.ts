@@ -119,15 +119,15 @@ describe('the keys of a running vector database', () => {
     ['its volumes cannot be as asked for', { storageSize: '1Gi' }, / StorageCannotShrink: /],
     ['the quota is exceeded', { replicas: 4 }, / QuotaExceeded: /],
   ]
-  const limit = () =>
+  const limit = (quota: object) =>
     world.client.edit(Boundary.resource, { name: BOUNDARY_ID }, (object) => {
-      Object.assign(object.spec as object, { quota: { storage: '1Gi' } })
+      Object.assign(object.spec as object, { quota })
     })
   for (const vectorVersion of ['1.18.2', '1.16.3'] as const)
     for (const [sentence, spec, says] of obstacles) {
       it(`shut out who has the former one although ${sentence}: ${vectorVersion}`, async () => {
         await begin({ vectorVersion })
-        if (spec?.replicas !== undefined) limit()
+        if (spec?.replicas !== undefined) limit({ storage: '1Gi' })
         const before = await world.workload()
         await world.change({ ...spec, apiKeyVersion: 2 })
         await world.converge()
@@ -141,11 +141,17 @@ describe('the keys of a running vector database', () => {
         const atRest = world.writes()
         await world.pass()
         expect(world.writes()).to.equal(atRest)
+        limit({})
+        await world.change({ computePlan: 'vector-medium', imageName: undefined, storageSize: undefined, replicas: 3 })
+        await world.converge()
+        expect(await world.says()).to.match(/^Running /)
+        expect([...world.accepted.values()]).to.deep.equal([['full-2'], ['full-2'], ['full-2']])
+        expect(withoutKeys(await world.workload())).to.deep.equal(withoutKeys(before))
       })
 
       it(`are asked for as soon as they are switched on although ${sentence}: ${vectorVersion}`, async () => {
         await begin({ vectorVersion, apiKeyEnabled: false })
-        if (spec?.replicas !== undefined) limit()
+        if (spec?.replicas !== undefined) limit({ storage: '1Gi' })
         await world.change({ ...spec, apiKeyEnabled: true })
         await world.converge()
         expect(await world.says()).to.match(says)

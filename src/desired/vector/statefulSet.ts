@@ -3,7 +3,6 @@ import { STORAGE_VOLUME } from '../../contracts/workloads.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { APPLIED_ANNOTATION } from '../../kube/apply.ts'
 import type { Child } from '../workload/child.ts'
 import {
   CONFIG_ANNOTATION,
@@ -57,8 +56,7 @@ export function withKeys<T extends Standing>(standing: T, names: Pick<VectorName
   const { template } = standing.spec
   const [container, ...others] = template?.spec?.containers ?? []
   if (container === undefined || template?.metadata?.annotations?.[KEY_ANNOTATION] === keyIds(keys)) return standing
-  const { [APPLIED_ANNOTATION]: _, ...annotations } = standing.metadata.annotations ?? {}
-  const { name, namespace = '', labels } = standing.metadata
+  const { name, namespace = '', labels, annotations } = standing.metadata
   const env = [
     ...(container.env ?? []).filter((one) => !KEY_VARIABLES.includes(one.name)),
     ...keyVariables(names, keys),
