@@ -56,9 +56,10 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
     await attempt(what, () => s3.send(new CreateBucketCommand(input), options), ['BucketAlreadyOwnedByYou'])
   }
   await ensureOwner(clients, settings, options)
+  // First, so that nothing that the store refuses keeps it open to the public.
+  await changePolicy(s3, Bucket, (policy) => withPublic(policy, Bucket, settings.publicRead), call)
   const versioning = await ensureVersioning(clients, settings, options)
   if (objectLock && settings.lockDays !== undefined) await ensureLock(clients, settings, options)
-  await changePolicy(s3, Bucket, (policy) => withPublic(policy, Bucket, settings.publicRead), call)
   await ensureCors(s3, settings, options)
   if (driver.features.lifecycle) await ensureLifecycle(s3, settings, options)
   return { versioning }

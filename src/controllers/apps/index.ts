@@ -9,7 +9,7 @@ import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts
 import { resolveComponents } from '../containers/resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
 import type { ContainerOptions, InstancePass } from '../containers/types.ts'
-import { keepValues } from '../containers/values.ts'
+import { keepValues, withdrawPullSecret } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
 import { applyWorkload } from '../containers/workload.ts'
 import { endBuilds } from '../deployments/builds.ts'
@@ -63,6 +63,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       overApp(observeInstance),
       overApp(withdrawIdentity),
       overApp(withdrawAccessKeys),
+      overApp(withdrawPullSecret),
       keepDeployments,
       buildApp,
       overApp(findCluster),

@@ -14,7 +14,7 @@ import {
   overWhole,
   wholePass,
 } from '../containers/types.ts'
-import { keepValues } from '../containers/values.ts'
+import { keepValues, withdrawPullSecret } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
 import { applyWorkload, keepRevisions } from '../containers/workload.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
@@ -49,6 +49,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         observeInstance,
         withdrawIdentity,
         withdrawAccessKeys,
+        withdrawPullSecret,
         findCluster,
         resolvePlan({ hasVolumes: false }),
         resolveComponents,

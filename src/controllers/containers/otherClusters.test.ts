@@ -146,6 +146,38 @@ describe('what runs containers, on another cluster', () => {
         expect(await namesIn(world.server, ObjectAccessKey.resource)).to.deep.equal([])
       })
 
+  for (const [kind, specOf] of KINDS.slice(0, 2))
+    for (const clusterId of [FAR, undefined])
+      for (const [obstacle, phase, hindered] of [
+        ['its plan is gone', 'PlanNotFound', { computePlan: 'nowhere' }],
+        [
+          'a value is missing',
+          'ReferenceMissing',
+          { env: [{ name: 'TOKEN', secret: { ...SECRET, vaultName: 'none' } }] },
+        ],
+      ] as [string, string, { env?: object[] }][])
+        it(`has no credential of a registry any more that it names no more though ${obstacle}: ${kind.segment}, ${clusterId ? 'there' : 'here'}`, async () => {
+          await world.make(SecretVault, 'safe', {})
+          await world.makeSecret('incoming', { value: '{"auths":{}}' })
+          const valueFrom = { secretName: 'incoming', key: 'value' }
+          await world.make(VaultEntry, entryName('safe', 'Token'), { ...SECRET, valueFrom })
+          const spec = specOf('site:1')
+          await world.make(kind, NAME, { ...spec, registryCredential: SECRET, ...(clusterId && { clusterId }) })
+          await isDone(kind)
+          const credentials = async () =>
+            [...(await namesIn(world.far, secret)), ...(await namesIn(world.server, secret))].filter((one) =>
+              one.endsWith(`pull-${NAME}`),
+            )
+          expect(await credentials()).to.have.length(1)
+          const { env, ...rest } = hindered
+          const change =
+            env && 'components' in spec ? { components: [{ ...web, env }] } : { ...rest, ...(env && { env }) }
+          await world.change(kind, NAME, { ...change, registryCredential: null })
+          await world.until('it stalls', async () => (await says(kind)).startsWith(phase))
+          await world.rest()
+          expect(await credentials()).to.deep.equal([])
+        })
+
   it('refers to databases of its own cluster, and to none of another one', async () => {
     const env = [{ name: 'URL', output: { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' } }]
     await world.make(VectorCluster, 'search', { replicas: 1 })

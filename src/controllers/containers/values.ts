@@ -92,14 +92,19 @@ function deploymentsOf(pass: InstancePass): Promise<(LiveDeployment | undefined)
   return Promise.all([...names].map((name) => pass.children.get<LiveDeployment>(deployment, namespace, nameOf(name))))
 }
 
+/** Takes away what no image is to be pulled with any more, before whatever may stop a pass: it opens a registry. */
+export async function withdrawPullSecret(pass: InstancePass): Promise<Outcome> {
+  if (pass.object.spec.registryCredential !== undefined) return done()
+  return withSecretRights(async () => {
+    await pass.children.remove(secret, placeOfPass(pass).namespace, namesOf(pass.object).pull)
+    return done()
+  })
+}
+
 /** The Secret that images are pulled with. It changes nothing about what runs. */
 async function keepPullSecret(pass: InstancePass, value: string | Outcome | undefined): Promise<Outcome> {
-  const { namespace } = placeOfPass(pass)
   const { pull } = namesOf(pass.object)
-  if (value === undefined) {
-    await pass.children.remove(secret, namespace, pull)
-    return done()
-  }
+  if (value === undefined) return done()
   if (typeof value !== 'string') return value
   if (!isDockerConfig(value) || value.length > MOST_BYTES) {
     return stalled(

@@ -7,7 +7,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { bucketSettings, isWithin } from '../../desired/objectstorage/index.ts'
+import { bucketSettings, isWithin, withoutLacking } from '../../desired/objectstorage/index.ts'
 import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, holdsName, releaseClaims } from '../nameClaims.ts'
@@ -72,9 +72,11 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
 
     function checkWishes(pass: BucketPass): Outcome {
       if (store === undefined) return ENGINE_MISSING
-      const { spec } = pass.object
+      const { spec, status } = pass.object
       const lacking = bucketLacks(spec, store.info.features)
-      if (lacking !== undefined) return unsupported(lacking)
+      if (lacking === undefined) return done()
+      if (status?.storeName === undefined) return unsupported(lacking)
+      pass.state.obstacle ??= unsupported(lacking)
       return done()
     }
 
@@ -83,7 +85,7 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
       if (store === undefined || account === undefined) return ENGINE_MISSING
       return withStore(async () => {
         const settings = bucketSettings(pass.object, account, { name: nameOf(pass), owner: pass.incarnation })
-        const { versioning } = await store.ensureBucket(settings)
+        const { versioning } = await store.ensureBucket(withoutLacking(settings, store.info.features))
         pass.report({ storeName: settings.name, versioning })
         pass.serving(true)
         return done()

@@ -138,6 +138,34 @@ describe('the controllers of access keys', () => {
     expect(await says(ObjectAccessKey, 's100')).to.deep.equal(['Running', 'Available'])
   })
 
+  const held: [sentence: string, hold: () => Promise<unknown>, says: string][] = [
+    ['is held in its deletion', () => remove(ObjectStorageAccount, 'media'), 'DeletionBlocked'],
+    [
+      'asks for what the store lacks',
+      () => patch(ObjectStorageAccount, 'media', { quotaObjects: 5 }),
+      'ConfigurationInvalid',
+    ],
+  ]
+  for (const [sentence, hold, phase] of held)
+    it(`take a key away with its identity, and a session in time, also while their account ${sentence}`, async () => {
+      account()
+      bucket()
+      seed(ManagedIdentity, IDENTITY, { resourceName: 'shop', resourceType: 'apps', resourceUid: 'u' })
+      key('app', { managedIdentityId: IDENTITY })
+      key('session', { expiresAt: new Date(bench.clock.now() + 10_000).toISOString(), isSession: true })
+      await bench.start()
+      const [app, session] = [await pairOf('app'), await pairOf('session')]
+      await hold()
+      expect((await says(ObjectStorageAccount, 'media'))[1]).to.equal(phase)
+      expect([write(app, 'media.one'), write(session, 'media.one')]).to.deep.equal([200, 200])
+      await remove(ManagedIdentity, IDENTITY)
+      await bench.clock.advance(10_000)
+      await bench.rest()
+      expect([write(app, 'media.one'), write(session, 'media.one')]).to.deep.equal([403, 403])
+      expect(await find(ObjectAccessKey, 'app')).to.equal(undefined)
+      expect(await find(ObjectAccessKey, 'session')).to.equal(undefined)
+    })
+
   it('take a key away with its identity', async () => {
     account()
     bucket()

@@ -4,6 +4,7 @@ import { loadAll } from 'js-yaml'
 import { BOUNDARY_ID } from '../../../test/worlds/controllers.ts'
 import { StorageBench } from '../../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
+import type { StoreFeature } from '../../contracts/objectstorage.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -53,6 +54,33 @@ describe('accounts and buckets are held to', () => {
     await world.patch(AccountBucket, 'media.one', { quotaBytes: null })
     expect(await world.says(AccountBucket, 'media.one')).to.deep.equal(['Running', 'Available'])
   })
+
+  for (const [feature, wish] of [
+    ['quota', { quotaBytes: 2_000_000_000 }],
+    ['lifecycle', { lifecycleRules: [{ id: 'old', expireDays: 1 }] }],
+    ['versioning', { versioning: 'Enabled' }],
+    ['objectLock', { objectLock: true, versioning: 'Enabled' }],
+  ] as [StoreFeature, object][]) {
+    it(`what the store can do, but a bucket that is closed to the public is closed beside a wish for ${feature}`, async () => {
+      const store = new FakeObjectStore([feature])
+      world = new StorageBench({ store })
+      world.account('media', { enablePublicAccess: true })
+      world.bucket('one', { publicRead: true })
+      await world.bench.start()
+      const read = () => store.attempt(undefined, 'read', 'media.one', 'a')
+      expect(read(), 'it is open').to.equal(404)
+      const before = store.buckets.get('media.one')?.settings
+      await world.patch(AccountBucket, 'media.one', { publicRead: false, ...wish })
+      expect(read(), 'it is closed').to.equal(403)
+      expect(await world.says(AccountBucket, 'media.one')).to.deep.equal(['Degraded', 'ConfigurationInvalid'])
+      expect(await message(AccountBucket, 'media.one')).to.contain(`needs "${feature}"`)
+      expect(store.buckets.get('media.one')?.settings, 'the store is asked for nothing that it lacks').to.deep.equal({
+        ...before,
+        ...(feature === 'objectLock' ? { versioning: 'Enabled' } : {}),
+        publicRead: false,
+      })
+    })
+  }
 
   describe('the quota of resources:', () => {
     const limit = async (level: 'boundary' | 'group', resources: number) => {

@@ -17,6 +17,7 @@ import { barmanObjectStore } from '../../kube/postgresql.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import {
   INSTALL_PLUGIN,
+  observedEngine,
   placeOfPass,
   type RelationalOptions,
   type RelationalPass,
@@ -78,7 +79,8 @@ export function ensureSecrets(options: RelationalOptions): RelationalStep {
 async function ensureLogins(pass: RelationalPass, { generatePassword }: RelationalOptions): Promise<void> {
   const { object, state } = pass
   const { name } = object.metadata
-  const users = relationalUsers(state.origin?.ownerName ?? object.spec.ownerName)
+  const origin = state.origin ?? object.status?.origin
+  const users = relationalUsers(origin?.ownerName ?? object.spec.ownerName)
   const keep = (login: Login) =>
     keepSecret(pass, relationalNames(name)[login], {
       decode: passwordOf,
@@ -91,10 +93,24 @@ async function ensureLogins(pass: RelationalPass, { generatePassword }: Relation
   }
 }
 
-/** Clients that keep their connection string after a take-over keep their password too. */
+/** A password that leaked is replaced by the deletion of its Secret, whatever ends the pass. */
+export function followLogins(options: RelationalOptions): RelationalStep {
+  return function followLogins(pass: RelationalPass): Outcome | Promise<Outcome> {
+    const { spec, status } = pass.object
+    const isOwnerKnown = spec.restoreFrom === undefined || status?.origin !== undefined
+    if (observedEngine(pass) === undefined || !isOwnerKnown) return done()
+    return withSecretRights(async () => {
+      await ensureLogins(pass, options)
+      return done()
+    })
+  }
+}
+
+/** Clients that keep their connection string after a take-over keep their password too. One that is missing later had leaked. */
 async function inherited(pass: RelationalPass): Promise<string | undefined> {
-  const { takesOver } = pass.object.spec
-  if (takesOver === undefined || isNameTaken(pass)) return undefined
+  const { spec, status } = pass.object
+  const { takesOver } = spec
+  if (takesOver === undefined || status?.tookOverAt !== undefined || isNameTaken(pass)) return undefined
   return passwordOf((await readSecret(pass, placeOfPass(pass).namespace, relationalNames(takesOver).owner))?.data)
 }
 

@@ -19,7 +19,7 @@ import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, volumeObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
-import { BACKUP_SECRET, ensureSecrets, followTarget, resolveBackup } from './backup.ts'
+import { BACKUP_SECRET, ensureSecrets, followLogins, followTarget, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { haltEngine } from './halt.ts'
 import { judgeHealth, observeEngine, reportEngine, reportStatus } from './health.ts'
@@ -135,6 +135,7 @@ const relationalController = controllerWith<
       checkEngine,
       // What goes on while a database cannot be as it is asked for.
       mirrorBackups,
+      followLogins(given),
       followTarget(given),
       resolveBackup(given),
       reportEngine,

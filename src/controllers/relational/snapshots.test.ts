@@ -3,9 +3,10 @@ import { TARGET } from '../../../test/make/relational.ts'
 import { RelationalWorld, SNAPSHOT } from '../../../test/worlds/relationalWorld.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { type SecretObject, secretText } from '../../core/secretData.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import { service } from '../../kube/builtin.ts'
+import { secret, service } from '../../kube/builtin.ts'
 import { postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 
 describe('snapshots and restores of relational databases', () => {
@@ -229,6 +230,23 @@ describe('snapshots and restores of relational databases', () => {
     expect(found?.spec.selector).to.include({ 'cnpg.io/cluster': 'relc-heir' })
     await world.change('orders', { running: true, connectTo: null })
     expect((await spec()).running, 'who takes it back is left alone').to.equal(true)
+  })
+
+  it('inherits a password once: one that is deleted because it leaked does not come back', async () => {
+    await withOneBase()
+    world.database('heir', { restoreFrom: { clusterName: 'orders', snapshotId: SNAPSHOT }, takesOver: 'orders' })
+    await world.bench.rest()
+    await world.play('heir')
+    const passwordOf = async (name: string) =>
+      secretText((await world.bench.find<SecretObject>(secret, `relcowner-${name}`, world.home))?.data, 'password')
+    expect(await passwordOf('heir'))
+      .to.be.a('string')
+      .and.equal(await passwordOf('orders'))
+    await world.bench.client.remove(secret, { namespace: world.home, name: 'relcowner-heir' })
+    await world.bench.rest()
+    expect(await passwordOf('heir'))
+      .to.be.a('string')
+      .and.not.equal(await passwordOf('orders'))
   })
 
   it('leaves a namesake alone that was made after who is to take the name over', async () => {

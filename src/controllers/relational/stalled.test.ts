@@ -6,6 +6,7 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type SecretObject, secretText } from '../../core/secretData.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
+import { LOGINS } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { postgresqlBackup } from '../../kube/postgresql.ts'
 
@@ -33,6 +34,21 @@ describe('a relational database that cannot be as it is asked for', () => {
     const copy = await world.bench.find<SecretObject>(secret, relationalNames('orders').target, world.home)
     expect(secretText(copy?.data, 'access-key-id')).to.equal('other')
   })
+
+  for (const [login, name] of LOGINS.map((each) => [each, relationalNames('orders')[each]] as const))
+    it(`gets another password for a login whose Secret was deleted because it leaked: ${login}`, async () => {
+      const login = async () => {
+        const { data } = (await world.bench.find<SecretObject>(secret, name, world.home)) ?? {}
+        return [secretText(data, 'username'), secretText(data, 'password')]
+      }
+      const [username, leaked] = await login()
+      await world.bench.client.remove(secret, { namespace: world.home, name })
+      await world.bench.rest()
+      const [user, password] = await login()
+      expect(user).to.be.a('string').and.equal(username)
+      expect(password).to.be.a('string').and.not.equal(leaked)
+      expect((await world.status('orders')).phase).to.equal('PlanNotFound')
+    })
 
   it('shows the backups that its schedule makes', async () => {
     world.bench.client.seed(postgresqlBackup, {

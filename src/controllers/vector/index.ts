@@ -17,7 +17,7 @@ import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/r
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
 import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
-import { ensureKeys, randomVectorKey, trackRotation } from './keys.ts'
+import { ensureKeys, keyedDespite, randomVectorKey, trackRotation } from './keys.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { applyWorkload, runningEngine, wantedEngine } from './workload.ts'
 
@@ -53,24 +53,27 @@ export const vectorController = controllerWith<
   return {
     state: newVectorState,
     fillSpec: fillReplicas(VectorCluster, 0),
-    reconcile: steps(
-      observeWorkload,
-      findCluster,
-      checkImage(given),
-      resolvePlan({ fewest: 0 }),
-      checkQuota(isMade),
-      claimHost,
-      adoptVolumes(wantedEngine),
-      keepStorageClass,
-      checkStorage,
-      ensureKeys(given),
-      drainBeforeShrinking(given),
-      growVolumes,
-      applyWorkload,
-      releaseHosts,
-      reportStatus,
-      trackRotation,
-      judgeHealth,
+    reconcile: keyedDespite(
+      given,
+      steps(
+        observeWorkload,
+        findCluster,
+        checkImage(given),
+        resolvePlan({ fewest: 0 }),
+        checkQuota(isMade),
+        claimHost,
+        adoptVolumes(wantedEngine),
+        keepStorageClass,
+        checkStorage,
+        ensureKeys(given),
+        drainBeforeShrinking(given),
+        growVolumes,
+        applyWorkload,
+        releaseHosts,
+        reportStatus,
+        trackRotation,
+        judgeHealth,
+      ),
     ),
     halt: haltStateful(judgeStopped),
     finalize: steps(

@@ -2,9 +2,20 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { decodeVectorKeys, type VectorKey, type VectorKeys, vectorNames } from '../../contracts/vector.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { KEY_ANNOTATION, keySecret, settledKeys, wantedKeys } from '../../desired/vector/index.ts'
+import type { VectorVersion } from '../../crds/vector.ts'
+import {
+  KEY_ANNOTATION,
+  keySecret,
+  podKeys,
+  settledKeys,
+  standingVersion,
+  wantedKeys,
+  withKeys,
+} from '../../desired/vector/index.ts'
+import { APPLIED_ANNOTATION } from '../../kube/apply.ts'
 import { secret, statefulSet } from '../../kube/builtin.ts'
 import { isRolledOut } from '../stateful/health.ts'
+import { observedWorkload } from '../stateful/pass.ts'
 import type { StatefulSet } from '../stateful/types.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
@@ -66,10 +77,18 @@ const AT_ONCE = 1
  * Makes the pending key the working one when every peer has it, in one write of the Secret. Before that write the one
  * before is shown, which every peer accepts too where the engine can; after it the new one.
  */
-export async function trackRotation(pass: VectorPass): Promise<Outcome> {
-  const { keys, workload } = pass.state
+export function trackRotation(pass: VectorPass): Promise<Outcome> {
+  return settleKeys(pass, pass.state.workload, versionToRun(pass))
+}
+
+async function settleKeys(
+  pass: VectorPass,
+  workload: StatefulSet | undefined,
+  version: VectorVersion,
+): Promise<Outcome> {
+  const { keys } = pass.state
   if (keys === undefined) return done()
-  const settled = isRolledOut(workload) ? settledKeys(keys, versionToRun(pass), pass.now) : keys
+  const settled = isRolledOut(workload) ? settledKeys(keys, version, pass.now) : keys
   pass.report({ apiKeyVersion: keys.current?.version, apiKeyRotatedAt: keys.rotatedAt })
   if (settled === keys) return done()
   if (!isDeepStrictEqual(await freshKeys(pass), keys)) {
@@ -80,4 +99,42 @@ export async function trackRotation(pass: VectorPass): Promise<Outcome> {
   pass.report({ apiKeyVersion: settled.current?.version, apiKeyRotatedAt: settled.rotatedAt })
   if (settled.retired === undefined) return done()
   return waiting('RotatingKey', 'Every peer has the new key; the former one is being withdrawn.', AT_ONCE)
+}
+
+/**
+ * Peers that run are given their keys also where the steps end before they write the workload: whoever had no key, or has the
+ * former one, must not stay in because of a plan or a quota. Nothing else of the workload is changed.
+ */
+export function keyedDespite(options: Pick<VectorOptions, 'generateKey'>, whole: VectorStep): VectorStep {
+  return async function keyedDespite(pass: VectorPass): Promise<Outcome> {
+    try {
+      return await whole(pass)
+    } finally {
+      const { running, replicas, apiKeyEnabled } = pass.object.spec
+      const runs = running !== false && replicas !== 0
+      if (runs && apiKeyEnabled && pass.state.workload === undefined) await rekey(pass, ensureKeys(options))
+    }
+  }
+}
+
+async function rekey(pass: VectorPass, makeKeys: VectorStep): Promise<void> {
+  const standing = observedWorkload(pass)
+  if (standing === undefined || standing.metadata.deletionTimestamp !== undefined) return
+  if ((await makeKeys(pass)).kind !== 'done') return
+  const version = (standingVersion(standing) as VectorVersion | undefined) ?? versionToRun(pass)
+  const written = await giveKeys(pass, standing, version)
+  // What every peer has works from now on, and the former key is taken from them in turn.
+  await settleKeys(pass, written, version)
+  await giveKeys(pass, written, version)
+}
+
+async function giveKeys(pass: VectorPass, standing: StatefulSet, version: VectorVersion): Promise<StatefulSet> {
+  const { keys } = pass.state
+  const given = keys && podKeys(keys, version)
+  const desired = given === undefined ? standing : withKeys(standing, vectorNames(pass.object.metadata.name), given)
+  if (desired === standing) return standing
+  // The hash of what was written before is no part of what is written now.
+  const { [APPLIED_ANNOTATION]: _, ...annotations } = desired.metadata.annotations ?? {}
+  const written = { ...desired, metadata: { ...desired.metadata, annotations } }
+  return (await pass.children.ensure(written, { resource: statefulSet })).object
 }

@@ -1,5 +1,8 @@
 import { expect } from 'chai'
-import { HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
+import type { Workload } from '../../../test/worlds/kubernetesPlay.ts'
+import { BOUNDARY_ID, HOME, VectorWorld } from '../../../test/worlds/vectorWorld.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { KEY_ANNOTATION } from '../../desired/vector/index.ts'
 import { secret } from '../../kube/builtin.ts'
 
 /** What people are shown as the working key must work: on every peer where the engine accepts two, else on one at least. */
@@ -10,6 +13,17 @@ function everywhere(world: VectorWorld, key: string | undefined): boolean {
 function somewhere(world: VectorWorld, key: string | undefined): boolean {
   const running = [...world.accepted.values()]
   return running.length === 0 || (key !== undefined && running.some((accepted) => accepted.includes(key)))
+}
+
+/** What a workload runs besides its keys. */
+function withoutKeys(workload: Workload | undefined): object {
+  const { spec } = structuredClone(workload) as unknown as {
+    spec: { template: { metadata: { annotations: object }; spec: { containers: [{ env: { name: string }[] }] } } }
+  }
+  const [container] = spec.template.spec.containers
+  container.env = container.env.filter(({ name }) => !name.includes('API_KEY'))
+  Object.assign(spec.template.metadata.annotations, { [KEY_ANNOTATION]: '' })
+  return spec
 }
 
 describe('the keys of a running vector database', () => {
@@ -97,6 +111,60 @@ describe('the keys of a running vector database', () => {
     await world.converge()
     expect((await world.storedKeys())?.current?.id).to.equal('another')
     expect(everywhere(world, (await world.storedKeys())?.current?.apiKey)).to.equal(true)
+  })
+
+  const obstacles: [sentence: string, spec: Parameters<VectorWorld['create']>[0], says: RegExp][] = [
+    ['its plan is gone', { computePlan: 'gone' }, / PlanNotFound: /],
+    ['its image is refused', { imageName: 'own/qdrant:1' }, / ConfigurationInvalid: imageName /],
+    ['its volumes cannot be as asked for', { storageSize: '1Gi' }, / StorageCannotShrink: /],
+    ['the quota is exceeded', { replicas: 4 }, / QuotaExceeded: /],
+  ]
+  const limit = (quota: object) =>
+    world.client.edit(Boundary.resource, { name: BOUNDARY_ID }, (object) => {
+      Object.assign(object.spec as object, { quota })
+    })
+  for (const vectorVersion of ['1.18.2', '1.16.3'] as const)
+    for (const [sentence, spec, says] of obstacles) {
+      it(`shut out who has the former one although ${sentence}: ${vectorVersion}`, async () => {
+        await begin({ vectorVersion })
+        if (spec?.replicas !== undefined) limit({ storage: '1Gi' })
+        const before = await world.workload()
+        await world.change({ ...spec, apiKeyVersion: 2 })
+        await world.converge()
+        expect(await world.says()).to.match(says)
+        expect([...world.accepted.values()]).to.deep.equal([['full-2'], ['full-2'], ['full-2']])
+        expect((await world.storedKeys())?.current?.version).to.equal(2)
+        expect((await world.storedKeys())?.retired).to.equal(undefined)
+        expect((await world.cluster()).status).to.include({ apiKeyVersion: 2 })
+        expect(world.broken).to.deep.equal([])
+        expect(withoutKeys(await world.workload()), 'nothing else is changed').to.deep.equal(withoutKeys(before))
+        const atRest = world.writes()
+        await world.pass()
+        expect(world.writes()).to.equal(atRest)
+        limit({})
+        await world.change({ computePlan: 'vector-medium', imageName: undefined, storageSize: undefined, replicas: 3 })
+        await world.converge()
+        expect(await world.says()).to.match(/^Running /)
+        expect([...world.accepted.values()]).to.deep.equal([['full-2'], ['full-2'], ['full-2']])
+        expect(withoutKeys(await world.workload())).to.deep.equal(withoutKeys(before))
+      })
+
+      it(`are asked for as soon as they are switched on although ${sentence}: ${vectorVersion}`, async () => {
+        await begin({ vectorVersion, apiKeyEnabled: false })
+        if (spec?.replicas !== undefined) limit({ storage: '1Gi' })
+        await world.change({ ...spec, apiKeyEnabled: true })
+        await world.converge()
+        expect(await world.says()).to.match(says)
+        expect([...world.accepted.values()]).to.deep.equal([['full-1'], ['full-1'], ['full-1']])
+      })
+    }
+
+  it('are given no pod of a database that is to stop and cannot be as it is asked for', async () => {
+    await begin()
+    await world.change({ running: false, computePlan: 'gone', apiKeyVersion: 2 })
+    await world.converge()
+    expect(world.accepted.size).to.equal(0)
+    expect(await world.says()).to.match(/^Stopped /)
   })
 
   for (const version of ['1.18.2', '1.16.3'] as const) {

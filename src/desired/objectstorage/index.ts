@@ -3,6 +3,7 @@ import {
   accessKeySecretName,
   type BucketSettings,
   encodeAccessKey,
+  type StoreFeatures,
   type StoreGrant,
   storeNameOf,
 } from '../../contracts/objectstorage.ts'
@@ -32,6 +33,18 @@ export function bucketSettings(
     publicRead: spec.publicRead && account.spec.enablePublicAccess,
     lifecycleRules: spec.lifecycleRules.map(completeLifecycleRule),
     corsRules: spec.corsRules.map(completeCorsRule),
+  }
+}
+
+/** What a store can do of it: a bucket is closed to the public whatever else is asked for it. */
+export function withoutLacking(settings: BucketSettings, features: StoreFeatures): BucketSettings {
+  return {
+    ...settings,
+    versioning: features.versioning ? settings.versioning : 'Off',
+    objectLock: settings.objectLock && features.objectLock,
+    quotaBytes: features.quota ? settings.quotaBytes : undefined,
+    publicRead: settings.publicRead && features.publicAccess,
+    lifecycleRules: features.lifecycle ? settings.lifecycleRules : [],
   }
 }
 

@@ -10,7 +10,7 @@ import { type VectorInput, vectorShared } from './types.ts'
 
 export { type CollectionView, type DrainAction, nextDrainAction } from './drain.ts'
 export { podKeys, settledKeys, wantedKeys } from './rotation.ts'
-export { KEY_ANNOTATION, vectorWorkload, versionOfVectorImage } from './statefulSet.ts'
+export { KEY_ANNOTATION, standingVersion, vectorWorkload, versionOfVectorImage, withKeys } from './statefulSet.ts'
 export { type VectorInput, vectorInput } from './types.ts'
 
 /**

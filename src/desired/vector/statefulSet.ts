@@ -2,6 +2,7 @@ import { apiKeyEntry, readOnlyApiKeyEntry, VECTOR_PORTS, type VectorNames } from
 import { STORAGE_VOLUME } from '../../contracts/workloads.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { sha256 } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
 import type { Child } from '../workload/child.ts'
 import {
   CONFIG_ANNOTATION,
@@ -13,7 +14,7 @@ import {
   statefulSet,
 } from '../workload/pod.ts'
 import { PRODUCTION_YAML, STORAGE_PATH } from './config.ts'
-import type { VectorInput } from './types.ts'
+import type { PodKeys, VectorInput } from './types.ts'
 
 /** The unprivileged image runs as this user; the group owns the volume. */
 const IDENTITY = { user: 1000, fsGroup: 3000 }
@@ -30,11 +31,52 @@ function templateAnnotations(input: VectorInput): Record<string, string> {
   const annotations: Record<string, string> = { [CONFIG_ANNOTATION]: sha256(PRODUCTION_YAML).slice(0, 16) }
   if (input.cluster.spec.restartedAt !== undefined)
     annotations[RESTARTED_AT_ANNOTATION] = input.cluster.spec.restartedAt
-  if (input.keys !== undefined) {
-    const { main, alternative } = input.keys
-    annotations[KEY_ANNOTATION] = alternative === undefined ? main.id : `${main.id} ${alternative.id}`
-  }
+  if (input.keys !== undefined) annotations[KEY_ANNOTATION] = keyIds(input.keys)
   return annotations
+}
+
+const keyIds = ({ main, alternative }: PodKeys) =>
+  alternative === undefined ? main.id : `${main.id} ${alternative.id}`
+
+type Standing = KubeObject & {
+  spec: {
+    template?: {
+      metadata?: { annotations?: Record<string, string> }
+      spec?: { containers?: readonly { image?: string; env?: readonly { name: string }[] }[] }
+    }
+  }
+}
+
+/** The version that a standing workload starts peers with; undefined for an image of one's own. */
+export const standingVersion = ({ spec }: Standing): string | undefined =>
+  versionOfVectorImage(spec.template?.spec?.containers?.[0]?.image)
+
+/** A workload that stands, as it is but for the keys that its peers are given; the same object where it gives them already. */
+export function withKeys<T extends Standing>(standing: T, names: Pick<VectorNames, 'keys'>, keys: PodKeys): T {
+  const { template } = standing.spec
+  const [container, ...others] = template?.spec?.containers ?? []
+  if (container === undefined || template?.metadata?.annotations?.[KEY_ANNOTATION] === keyIds(keys)) return standing
+  const { name, namespace = '', labels, annotations } = standing.metadata
+  const env = [
+    ...(container.env ?? []).filter((one) => !KEY_VARIABLES.includes(one.name)),
+    ...keyVariables(names, keys),
+  ]
+  const { status: _status, ...rest } = standing
+  return {
+    ...rest,
+    metadata: { name, namespace, labels, annotations },
+    spec: {
+      ...standing.spec,
+      template: {
+        ...template,
+        metadata: {
+          ...template?.metadata,
+          annotations: { ...template?.metadata?.annotations, [KEY_ANNOTATION]: keyIds(keys) },
+        },
+        spec: { ...template?.spec, containers: [{ ...container, env }, ...others] },
+      },
+    },
+  } as unknown as T
 }
 
 function podSpec(input: VectorInput): object {
@@ -104,14 +146,22 @@ function environment(input: VectorInput): object[] {
     // The engine marks that it started by a file, which may not lie on the read-only root.
     { name: 'QDRANT_INIT_FILE_PATH', value: '/qdrant/init/.qdrant-initialized' },
   ]
-  if (input.keys === undefined) return fixed
-  const secret = (name: string, key: string) => secretVariable(name, input.names.keys, key)
-  const { main, alternative } = input.keys
-  // Entries are named by version: a pod that restarts for other reasons amid a rotation keeps the keys it had.
+  return input.keys === undefined ? fixed : [...fixed, ...keyVariables(input.names, input.keys)]
+}
+
+const [API_KEY, READ_ONLY_API_KEY, ALT_API_KEY] = [
+  'QDRANT__SERVICE__API_KEY',
+  'QDRANT__SERVICE__READ_ONLY_API_KEY',
+  'QDRANT__SERVICE__ALT_API_KEY',
+] as const
+const KEY_VARIABLES: readonly string[] = [API_KEY, READ_ONLY_API_KEY, ALT_API_KEY]
+
+/** Entries are named by version: a pod that restarts for other reasons amid a rotation keeps the keys it had. */
+function keyVariables(names: Pick<VectorNames, 'keys'>, { main, alternative }: PodKeys) {
+  const variable = (name: string, key: string) => secretVariable(name, names.keys, key)
   return [
-    ...fixed,
-    secret('QDRANT__SERVICE__API_KEY', apiKeyEntry(main.version)),
-    secret('QDRANT__SERVICE__READ_ONLY_API_KEY', readOnlyApiKeyEntry(main.version)),
-    ...(alternative === undefined ? [] : [secret('QDRANT__SERVICE__ALT_API_KEY', apiKeyEntry(alternative.version))]),
+    variable(API_KEY, apiKeyEntry(main.version)),
+    variable(READ_ONLY_API_KEY, readOnlyApiKeyEntry(main.version)),
+    ...(alternative === undefined ? [] : [variable(ALT_API_KEY, apiKeyEntry(alternative.version))]),
   ]
 }
