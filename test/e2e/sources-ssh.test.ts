@@ -103,13 +103,13 @@ describe('deployment sources of plain Git over ssh', () => {
     await admin.mergePatch(secret, { namespace, name: `key-${name}` }, { data })
     const { body } = await expectCall<Report>(200, 'GET', `${path}/git/${name}/health`)
     expect(body.checks.map(({ status }) => status)).to.deep.equal(['Healthy', 'Unhealthy', 'Unknown', 'Degraded'])
-    expect(body.checks[1]?.message).to.contain('does not let this key in')
+    expect(body.checks[1]?.message).to.contain('does not accept this key')
   })
 
   it('are refused with a key that the host does not know, one with a passphrase, and what is none', async () => {
     const text = (name: string, passphrase = '') => readFile(makeKey(server.folder, name, [], passphrase), 'utf8')
     const cases: [string, RegExp][] = [
-      [await text('nobody'), /does not let this key in/],
+      [await text('nobody'), /does not accept this key/],
       [await text('locked', 'secret'), /passphrase/],
       ['a key', /cannot be read/],
     ]

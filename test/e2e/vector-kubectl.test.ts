@@ -151,7 +151,7 @@ describe('a vector database with kubectl', () => {
     await until('the Service is gone', () => gone(service, { namespace, name: 'vcpublic-empty' }))
   })
 
-  it('keeps out who was shut out, also while its plan is missing, and is as before once there is one', async () => {
+  it('keeps out who was shut out and has a new key, also while its plan is missing', async () => {
     const ways = async () => {
       const lists = await Promise.all([ingress, service, networkPolicy].map((type) => client.list(type, { namespace })))
       return JSON.stringify(
@@ -167,6 +167,12 @@ describe('a vector database with kubectl', () => {
     expect(await ways())
       .to.include('203.0.113.0/24')
       .and.not.include('198.51.100.0/24')
+    await patch('narrowed', { apiKeyVersion: 2 })
+    await until('the new key works, and the former one is gone', async () => {
+      const { data } = await client.get(secret, { namespace, name: 'vc-narrowed-apikey' })
+      return 'api-key.v2' in (data as object) && !('api-key.v1' in (data as object))
+    })
+    await says('narrowed', 'PlanNotFound')
     await patch('narrowed', { computePlan: 'vector-dev', allowedCidrs: null })
     await says('narrowed', 'Available')
     expect(await ways())
