@@ -97,7 +97,8 @@ describe('the webhooks of the facade', () => {
     const further = ask(greedy).finally(() => {
       isAnswered = true
     })
-    await until('the question waits', () => clock.pending === 1)
+    // Beside the timer of the certificate.
+    await until('the question waits', () => clock.pending === 2)
     expect((await ask(modest)).status).to.equal(200)
     expect((await ask('system:serviceaccount:flux-system:kustomize-controller')).status).to.equal(200)
     expect(isAnswered).to.equal(false)
@@ -136,7 +137,7 @@ describe('the webhooks of the facade', () => {
       create: async (_: unknown, object: KubeObject) => stored.set(object.metadata.name, object),
       apply: async (_: unknown, object: KubeObject) => applied.push(object),
     } as never
-    const services = { clock: { now: () => Date.now() } }
+    const services = { clock: { now: () => Date.now(), setTimeout: clock.setTimeout.bind(clock) } }
     const own = configuration({
       PLATFORM_WEBHOOK_HOST: '127.0.0.1',
       PLATFORM_WEBHOOK_PORT: '0',
