@@ -12,6 +12,7 @@ import { boundAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
 import { alreadyThere } from '../kube/errors.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { BOUND_INDEX } from './engine/principalIndex.ts'
 import { followTenant, tenantOfKind } from './ofTenants.ts'
 import { giveIncarnation, writeIncarnations } from './principals.ts'
 
@@ -60,9 +61,9 @@ export const bindingController = controller(IdpBinding, {
 function bindingsOf(object: KubeObject, records: Workspace): string[] {
   const { metadata, spec } = object as User
   const given = records
-    .cache<KubeObject & { spec: { principalId: string } }>(RoleAssignment.resource)
-    .list({})
-    .flatMap((one) => (one.spec.principalId === metadata.name ? (one.metadata.labels?.[BINDING_LABEL] ?? []) : []))
+    .cache(RoleAssignment.resource)
+    .byIndex(BOUND_INDEX, metadata.name)
+    .map((one) => one.metadata.labels?.[BINDING_LABEL] ?? '')
   const all = records.cache<IdpBinding & KubeObject>(IdpBinding.resource).list({ namespace: SYSTEM_NAMESPACE })
   const concerns = (one: IdpBinding & KubeObject) =>
     one.spec.tenantId === spec.externalIdentity?.tenantId ||

@@ -1,3 +1,4 @@
+import { BINDING_LABEL } from '../../contracts/sso.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { incarnationsNamedBy, principalsNamedBy } from '../../crds/principals.ts'
 
@@ -12,4 +13,13 @@ export function unboundIndexKeys(object: KubeObject): readonly string[] {
   if (ids.length === 0) return ids
   const named = incarnationsNamedBy(object)
   return ids.filter((id) => named[id] === undefined)
+}
+
+/** Assignments that a binding of claims gave, by the person who has them. */
+export const BOUND_INDEX = 'bound'
+
+export function boundIndexKeys({ metadata, spec }: KubeObject): readonly string[] {
+  if (metadata.labels?.[BINDING_LABEL] === undefined) return []
+  const { principalId } = (spec ?? {}) as { principalId?: string }
+  return principalId === undefined ? [] : [principalId]
 }

@@ -6,7 +6,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import type { CacheView, Controller, Side, Workspace } from './controller.ts'
 import { OWNER_INDEX, ownerIndexKeys } from './ownership.ts'
 import { PHASE_INDEX, phaseIndexKeys } from './phaseIndex.ts'
-import { UNBOUND_INDEX, unboundIndexKeys } from './principalIndex.ts'
+import { BOUND_INDEX, boundIndexKeys, UNBOUND_INDEX, unboundIndexKeys } from './principalIndex.ts'
 
 /** A client and the caches that observe its writes: create the client with `observer: caches.observer()`. */
 export type ClusterConnection = { client: KubeClient; caches: CacheSet }
@@ -16,6 +16,7 @@ export const INDEXES = {
   [OWNER_INDEX]: ownerIndexKeys,
   [PHASE_INDEX]: phaseIndexKeys,
   [UNBOUND_INDEX]: unboundIndexKeys,
+  [BOUND_INDEX]: boundIndexKeys,
 }
 
 type Entry = Resource | { resource: Resource; in?: Side }
