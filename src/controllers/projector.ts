@@ -112,8 +112,16 @@ async function renewProjection(pass: Pass): Promise<Outcome> {
   return nextEnd === undefined ? done() : done({ after: Math.min(nextEnd - pass.clock.now(), LONGEST_WAIT) })
 }
 
+/** Of passes under way: a look at every assignment of the boundary, which the first and the last step need. */
+const projections = new WeakMap<Pass, Projection | undefined>()
+
 /** Undefined while nobody knows its boundary. */
 function projectionOf(pass: Pass): Projection | undefined {
+  if (!projections.has(pass)) projections.set(pass, projectionNow(pass))
+  return projections.get(pass)
+}
+
+function projectionNow(pass: Pass): Projection | undefined {
   const { object, records, clock } = pass
   const isGroup = pass.kind.kind === ResourceGroup.kind
   const boundaryId = isGroup ? boundaryOfNamespace(object.metadata.namespace ?? '') : object.metadata.name
