@@ -4,6 +4,31 @@ import { BOUNDARY, OWNER, startShop } from './shop.ts'
 export const BLUEPRINTS = `/boundaries/${BOUNDARY}/resources/blueprints`
 const DEPLOY = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/blueprints/search/deploy`
 
+/** The template of the blueprint `search`, with more components, and another spec of its database. */
+export const searchTemplate = (version = '1.0.0', more = '', spec = '{}') => `format: 1
+slug: search
+name: Search
+version: ${version}
+parameters:
+  - { name: plan, type: plan, family: Vector, default: vector-dev }
+  - { name: password, type: generated, length: 20 }
+components:
+  - name: vectors
+    collection: vectorclusters
+    resourceName: \${deploy.name}
+    spec: ${spec === '{}' ? `{ computePlan: "\${parameters.plan}" }` : spec}
+  - name: vault
+    collection: secretvaults
+    resourceName: \${deploy.name}-safe
+  - name: password
+    collection: secrets
+    resourceName: password
+    spec: { vaultName: "\${components.vault.name}", value: "\${parameters.password}" }
+${more}outputs:
+  - { name: endpoint, component: vectors, output: restEndpoint }
+  - { name: key, component: vectors, output: apiKey, secret: true }
+`
+
 /** The shop with what posts templates, and deploys the blueprint `search` as `find`. */
 export async function startBlueprintShop() {
   const world = await startShop()

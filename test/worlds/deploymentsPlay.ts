@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { timestamp } from '../../src/core/clock.ts'
 import { sha256 } from '../../src/core/names.ts'
 import { type KubeObject, refOf } from '../../src/core/object.ts'
 import type { ContainerStatus, LivePod } from '../../src/desired/workload/trouble.ts'
@@ -109,4 +110,24 @@ async function makePod(client: FakeKubeClient, each: Deployment, hash: string, n
       ? { phase: 'Pending', conditions: [Ready, unscheduled] }
       : { phase: 'Running', conditions: [Ready], containerStatuses: [status] },
   } as KubeObject)
+}
+
+type Played = {
+  readonly server: FakeKubeClient
+  readonly clock: { now(): number }
+  pass(milliseconds: number): Promise<unknown>
+  rest(): Promise<unknown>
+}
+
+/** Kubernetes waits no longer for the new copies of the one Deployment. */
+export async function giveUpDeployment(world: Played): Promise<void> {
+  await world.pass(600_000)
+  const [found] = (await world.server.list(deployment)).items
+  if (found === undefined) throw new Error('There is no Deployment.')
+  world.server.edit(deployment, refOf(found), (object) => {
+    const lastUpdateTime = timestamp(world.clock.now())
+    const condition = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', lastUpdateTime }
+    object.status = { ...(object.status as object), conditions: [condition] }
+  })
+  await world.rest()
 }

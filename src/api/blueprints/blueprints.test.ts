@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
-import { BLUEPRINTS as B, startBlueprintShop } from '../../../test/worlds/blueprintShop.ts'
+import { BLUEPRINTS as B, startBlueprintShop, searchTemplate as template } from '../../../test/worlds/blueprintShop.ts'
 import { bearer, CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER } from '../../../test/worlds/shop.ts'
 import { executionSecretName } from '../../contracts/blueprints/executions.ts'
-import { objectId } from '../../core/ids.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { BlueprintExecution, BlueprintTemplate } from '../../crds/blueprints.ts'
@@ -23,30 +22,6 @@ const HOME = groupNamespace(BOUNDARY, 'shop')
 const OUTER = boundaryNamespace(BOUNDARY)
 const READER = '33333333-3333-4333-8333-333333333333'
 const slugOf = (content: string) => /^slug: (.*)$/m.exec(content)?.[1] ?? ''
-
-const template = (version = '1.0.0', more = '', spec = '{}') => `format: 1
-slug: search
-name: Search
-version: ${version}
-parameters:
-  - { name: plan, type: plan, family: Vector, default: vector-dev }
-  - { name: password, type: generated, length: 20 }
-components:
-  - name: vectors
-    collection: vectorclusters
-    resourceName: \${deploy.name}
-    spec: ${spec === '{}' ? `{ computePlan: "\${parameters.plan}" }` : spec}
-  - name: vault
-    collection: secretvaults
-    resourceName: \${deploy.name}-safe
-  - name: password
-    collection: secrets
-    resourceName: password
-    spec: { vaultName: "\${components.vault.name}", value: "\${parameters.password}" }
-${more}outputs:
-  - { name: endpoint, component: vectors, output: restEndpoint }
-  - { name: key, component: vectors, output: apiKey, secret: true }
-`
 
 describe('blueprints over REST', () => {
   let world: Awaited<ReturnType<typeof startBlueprintShop>>
@@ -97,26 +72,6 @@ describe('blueprints over REST', () => {
     expect(body.items.map(({ origin, version }: Record<string, string>) => `${origin} ${version}`)).to.deep.equal([
       'Boundary 1.0.1',
     ])
-  })
-
-  it('a template is judged by what REST takes of each collection', async () => {
-    const bad = template('1.0.0', '', '{ replicas: 100, size: 3 }')
-    const { body } = await post(bad, 'templates/validate')
-    expect(body).to.include({ isValid: false, slug: 'search', blueprint: null })
-    expect(body.problems.map(({ code, path }: Record<string, string>) => `${code} ${path}`)).to.have.members([
-      'SpecInvalid /components/0/spec/replicas',
-      'UnknownField /components/0/spec/size',
-    ])
-    const { body: typo } = await post(template('1.0.0', '', `{ replica: "\${parameters.plan}" }`), 'templates/validate')
-    expect(typo.problems.map(({ code, path }: Record<string, string>) => `${code} ${path}`)).to.deep.equal([
-      'UnknownField /components/0/spec/replica',
-    ])
-    const refused = await post(bad)
-    expect(refused.status).to.equal(400)
-    expect(refused.body).to.include({ code: 'TEMPLATE_INVALID' })
-    expect(refused.body.problems).to.deep.equal(body.problems)
-    expect((await post(template(), 'templates/validate')).body).to.deep.include({ isValid: true, problems: [] })
-    expect((await post('a: [', 'templates/validate')).body.problems[0].code).to.equal('Syntax')
   })
 
   it('a deployment is planned without a trace', async () => {
@@ -282,73 +237,6 @@ components:
       expect(answer.status).to.equal(status)
       expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
     })
-
-  it('is told which blueprint an id is of', async () => {
-    await post(template())
-    const own = await world.idOfSlug('search')
-    const told = async (blueprintId: string) => (await deploy({ blueprintId })).body.error as string
-    const head = (id: string) => `The blueprintId "${id}" does not belong to blueprint "search"`
-    const tail = `"search" has the id "${own}".`
-    const other = await world.idOfSlug('static-site')
-    expect(await told(other)).to.equal(`${head(other)}: that is the id of blueprint "static-site". ${tail}`)
-    expect(await told(CLUSTER)).to.equal(`${head(CLUSTER)}: there is no blueprint with that id. ${tail}`)
-    const { metadata } = world.put(BlueprintTemplate, 'search', { slug: 'search', content: 'x' }, SYSTEM_NAMESPACE)
-    const hidden = objectId(BlueprintTemplate.resource, metadata)
-    expect(await told(hidden)).to.equal(
-      `${head(hidden)}: that is the id of the one from the platform, and the one from this boundary is used now. ${tail}`,
-    )
-    expect((await deploy({ blueprintId: own.toUpperCase() })).status).to.equal(202)
-  })
-
-  it('is told what may have been meant, of parameters and of overrides', async () => {
-    await post(template())
-    const parameter = await deploy({ parameters: { plann: 'vector-dev' } })
-    expect(parameter.body.error).to.equal(
-      'The field "parameters.plann" is not a parameter of this blueprint; did you mean "plan"?',
-    )
-    const { body } = await deploy({ componentOverrides: [{ name: 'vector' }, { name: 'web' }] })
-    expect(body.errors).to.deep.equal([
-      { field: 'componentOverrides.0.name', message: 'is not a component of this blueprint; did you mean "vectors"?' },
-      { field: 'componentOverrides.1.name', message: 'is not a component of this blueprint' },
-    ])
-    const field = await deploy({ paramters: {} })
-    expect(field.body.errors).to.deep.equal([
-      { field: 'paramters', message: 'is not a field of this record; did you mean "parameters"?' },
-    ])
-  })
-
-  it('that name a plan which is not there are told so when they are validated, and stay valid', async () => {
-    const path = `/boundaries/${BOUNDARY}/resources/blueprints/templates/validate`
-    const problemsOf = async (content: string) => {
-      const { body } = await world.ask('post', path).send({ content })
-      expect(body.isValid).to.equal(true)
-      return body.problems.map(
-        ({ severity, path: at, message }: Record<string, string>) => `${severity} ${at} ${message}`,
-      )
-    }
-    expect(await problemsOf(template())).to.deep.equal([])
-    expect(await problemsOf(template().replace('default: vector-dev', 'default: vector-dew'))).to.deep.equal([
-      'Warning /parameters/0/default there is no compute plan "vector-dew" of family Vector; did you mean "vector-dev"?',
-    ])
-    expect(await problemsOf(template('1.0.0', '', '{ computePlan: gold }'))).to.deep.equal([
-      'Warning /components/0/spec/computePlan there is no compute plan "gold" of family Vector',
-    ])
-  })
-
-  it('everything that is wrong with a template is said at once, with what may have been meant', async () => {
-    const wrong = template('1.0.0', '', '{ replcas: 3 }')
-      .replace('version: 1.0.0', 'versoin: 1.0.0')
-      .replace('collection: secretvaults', 'collection: secretvault')
-      .replace('parameters.password', 'parameters.pasword')
-    const { body } = await post(wrong, 'templates/validate')
-    expect(body.problems.map(({ path, message }: Record<string, string>) => `${path} ${message}`)).to.have.members([
-      '/versoin is not a field of this record; did you mean "version"?',
-      '/version is required (a string)',
-      '/components/0/spec/replcas is not a field of this record; did you mean "replicas"?',
-      '/components/1/collection "secretvault" is not a collection that a blueprint can create resources of; did you mean "secretvaults"?',
-      '/components/2/spec/value there is no parameter "pasword"; did you mean "password"?',
-    ])
-  })
 
   it('makes buckets, keys, functions and grants as REST would', async () => {
     world.put(ComputePlan, 'function-small', DEFAULT_PLANS['function-small'] ?? {})

@@ -1,12 +1,8 @@
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { startForRoutes } from '../../../test/worlds/everyRoute.ts'
 import { SERVED_ROUTES } from '../index.ts'
 
-const B = '11111111-1111-4111-8111-111111111111'
-const OWNER = '22222222-2222-4222-8222-222222222222'
-
-/** Routes that take no body, at a boundary that is there; other parameters name nothing, which is found out later. */
+/** Routes that take no body. */
 const BODILESS = SERVED_ROUTES.filter(
   ({ bodyKind, method, isBuilt, authorization, query }) =>
     bodyKind === 'none' &&
@@ -17,25 +13,16 @@ const BODILESS = SERVED_ROUTES.filter(
 )
 
 describe('a route that takes no body', () => {
-  let server: Awaited<ReturnType<typeof startFacade>>
+  let server: Awaited<ReturnType<typeof startForRoutes>>
   before(async () => {
-    server = await startFacade()
-    server.boundary(B)
-    server.group(B, 'shop')
-    server.grant(OWNER, 'Owner', '/')
+    server = await startForRoutes()
   })
   after(() => server.stop())
 
   for (const { method, path } of BODILESS) {
     it(`refuses one that says something, before it does anything: ${method} ${path}`, async () => {
-      const at = path
-        .replace('{boundaryId}', B)
-        .replace(/\{resourceGroup(Name)?\}/, 'shop')
-        .replaceAll(/\{[^}]+\}/g, 'nothing')
       const before = server.client.calls.length
-      const agent = request(server.app)
-      const call = { POST: agent.post, PUT: agent.put, PATCH: agent.patch, DELETE: agent.delete }[method as 'POST']
-      const answer = await call.call(agent, at).set('authorization', bearer(OWNER)).send({ dryRun: true })
+      const answer = await server.ask({ method, path }).send({ dryRun: true })
       expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([
         400,
         'MODEL_BINDING_FAILED',

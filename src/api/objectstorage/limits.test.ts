@@ -1,15 +1,14 @@
 import { expect } from 'chai'
+import { playAccessKeys } from '../../../test/worlds/accessKeysPlay.ts'
 import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { encodeAccessKey } from '../../contracts/objectstorage.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import type { RecordOf } from '../records/records.ts'
 
 const ACCOUNT = `/boundaries/${B}/resourcegroups/shop/resources/objectstorageaccounts/media`
 const NAMESPACE = groupNamespace(B, 'shop')
-const READY = { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: '' }
 
 describe('requests at once to two facades get no more than', () => {
   let server: Awaited<ReturnType<typeof startShop>>
@@ -19,22 +18,10 @@ describe('requests at once to two facades get no more than', () => {
     server = await startShop({}, { objectStorage: { store: new FakeObjectStore(), secrets } })
     server.put(ObjectStorageAccount, 'media', { maxBuckets: 2 }, NAMESPACE)
     apps = [server.app, await server.another()]
-    playController()
+    playAccessKeys(server)
   })
   afterEach(() => server.stop())
 
-  /** Every key is made as soon as it is seen. */
-  function playController() {
-    server.caches.get<RecordOf<typeof ObjectAccessKey>>(ObjectAccessKey.resource).subscribe(({ object }) => {
-      if (object === undefined || object.status !== undefined) return
-      const ref = { namespace: NAMESPACE, name: object.metadata.name }
-      queueMicrotask(() => {
-        server.client.edit(ObjectAccessKey.resource, ref, ((each: { status?: object }) => {
-          each.status = { conditions: [READY], accessKeyId: ref.name }
-        }) as never)
-      })
-    })
-  }
   const atOnce = async (count: number, path: string, bodyOf: (index: number) => object) => {
     const posts = Array.from({ length: count }, (_, index) => ({ path: `${ACCOUNT}/${path}`, body: bodyOf(index) }))
     const answers = await postedAtOnce(server.client, apps, posts)

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
+import { giveUpDeployment } from '../../../test/worlds/deploymentsPlay.ts'
 import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
-import { timestamp } from '../../core/clock.ts'
-import { type KubeObject, refOf } from '../../core/object.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -58,18 +58,7 @@ describe('the controller of apps', () => {
   }
   const probation = async () => (await running())?.template.spec.containers[0].readinessProbe.initialDelaySeconds
 
-  /** Kubernetes waits no longer for the new copies. */
-  const giveUp = async () => {
-    await world.pass(600_000)
-    const [found] = (await world.server.list(deployment)).items
-    if (found === undefined) throw new Error('There is no Deployment.')
-    world.server.edit(deployment, refOf(found), (object) => {
-      const lastUpdateTime = timestamp(world.clock.now())
-      const condition = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', lastUpdateTime }
-      object.status = { ...(object.status as object), conditions: [condition] }
-    })
-    await world.rest()
-  }
+  const giveUp = () => giveUpDeployment(world)
 
   it('serves the image of its spec by a deployment of its own', async () => {
     await make()

@@ -1,15 +1,16 @@
 import { expect } from 'chai'
 import { HOME as SPACE, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
+import { giveUpDeployment } from '../../../test/worlds/deploymentsPlay.ts'
 import { BUILD_NAMESPACE, buildName } from '../../contracts/builds/progress.ts'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { entryName } from '../../contracts/vaults/names.ts'
 import { timestamp } from '../../core/clock.ts'
-import { type KubeObject, refOf } from '../../core/object.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { deployment, job } from '../../kube/builtin.ts'
+import { job } from '../../kube/builtin.ts'
 
 const HOME = 'shop'
 const NAME = functionObjectName(HOME, 'orders')
@@ -45,17 +46,7 @@ describe('a function', () => {
   const status = async () =>
     (await world.find(ServerlessFunction.resource, NAME))?.status as ServerlessFunction['status']
   const in1Hour = () => timestamp(world.clock.now() + 3_600_000)
-  const giveUp = async () => {
-    await world.pass(600_000)
-    const [found] = (await world.server.list(deployment)).items
-    if (found === undefined) throw new Error('There is no Deployment.')
-    world.server.edit(deployment, refOf(found), (object) => {
-      const lastUpdateTime = timestamp(world.clock.now())
-      const condition = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', lastUpdateTime }
-      object.status = { ...(object.status as object), conditions: [condition] }
-    })
-    await world.rest()
-  }
+  const giveUp = () => giveUpDeployment(world)
 
   it('gives a new image its whole time, also where the one before has used up its own', async () => {
     await start({})

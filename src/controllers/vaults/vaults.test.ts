@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { ControllerBench } from '../../../test/worlds/controllers.ts'
+import { answerRemovals } from '../../../test/worlds/secretRemovals.ts'
 import { FakePlatformKeys } from '../../adapters/platformkeys/fake.ts'
 import { openValue, unwrapDataKey, wrappingKeyId } from '../../contracts/vaults/envelope.ts'
 import { currentVersion } from '../../contracts/vaults/history.ts'
@@ -80,18 +81,7 @@ describe('the controllers of secret vaults', () => {
     keys = new FakePlatformKeys('first')
     bench = new ControllerBench(VAULT_CONTROLLERS.map((each) => each(keys)))
     space = bench.seedGroup('shop').groupSpace
-    // The removal of a collection, which the server in memory does not have.
-    bench.client.answer(/\/secrets$/, ({ query }) => {
-      const labels = String((query as { labelSelector: string }).labelSelector)
-        .split(',')
-        .map((pair) => pair.split('='))
-      void bench.client.list(secret, { namespace: space }).then(async ({ items }) => {
-        for (const { metadata } of items)
-          if (labels.every(([key = '', value]) => metadata.labels?.[key] === value))
-            await bench.client.remove(secret, { namespace: space, name: metadata.name })
-      })
-      return { status: 200, text: '{}' }
-    })
+    answerRemovals(bench.client, space)
   })
   afterEach(() => bench.stop())
 
