@@ -1,9 +1,9 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { allButNewest, type KubeObject, refOf } from '../core/object.ts'
+import { allButNewest, byAge, type KubeObject, keyOf, refOf } from '../core/object.ts'
 import type { AnyKind } from '../crds/define.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { alreadyThere } from '../kube/errors.ts'
-import type { Pass, Workspace } from './engine/controller.ts'
+import type { Observed, Pass, Workspace } from './engine/controller.ts'
 
 /** The objects of a kind that belong to the platform itself. */
 export function platformObjects<T extends KubeObject>(records: Workspace, { resource }: AnyKind): readonly T[] {
@@ -36,4 +36,16 @@ export async function tidied(
   const surplus = allButNewest(over, kept)
   for (const one of surplus) await records.client.remove(kind.resource, refOf(one), { uid: one.metadata.uid })
   return surplus.some(({ metadata }) => metadata.name === object.metadata.name)
+}
+
+/**
+ * Wakes the newest of those that are over as others come and go: it makes the next one of the clock again where somebody
+ * deleted that.
+ */
+export function lastEnded({ resource }: AnyKind, over: (records: Workspace) => readonly KubeObject[]): Observed {
+  return {
+    resource,
+    relevant: ({ metadata }) => metadata.uid,
+    keysOf: (_changed, records) => over(records).toSorted(byAge).slice(-1).map(keyOf),
+  }
 }

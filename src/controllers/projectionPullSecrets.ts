@@ -1,7 +1,7 @@
 import type { RegistryPort } from '../adapters/registry/port.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
-import { done } from '../core/outcome.ts'
+import { done, earliest } from '../core/outcome.ts'
 import type { BoundaryProjection } from '../crds/projections.ts'
 import type { Pass } from './engine/controller.ts'
 import { ensurePullSecret } from './registry/index.ts'
@@ -25,7 +25,7 @@ export async function keepPullSecrets(
 ): Promise<number | undefined> {
   const { boundaryId } = pass.place
   if (registry === undefined || boundaryId === undefined) return undefined
-  const turns: number[] = []
+  let turn: number | undefined
   for (const { metadata } of groups) {
     const { name, annotations } = metadata
     const incarnation = annotations?.[INCARNATION_ANNOTATION] ?? ''
@@ -33,11 +33,11 @@ export async function keepPullSecrets(
       const kept = await withSecretRights(async () =>
         done({ after: await ensurePullSecret(pass, registry, { boundaryId, name, incarnation }) }),
       )
-      turns.push(kept.after ?? RIGHTS_RETRY)
+      turn = earliest(turn, kept.after ?? RIGHTS_RETRY)
     })
     if (failure !== undefined) failures.push(failure.error)
   }
-  return turns.length === 0 ? undefined : Math.min(...turns)
+  return turn
 }
 
 /** One namespace that cannot be made keeps no other from being made, whatever was thrown. */

@@ -1,7 +1,7 @@
 import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_NAMESPACE_ANNOTATION } from '../core/labels.ts'
 import { groupNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
-import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { done, earliest, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -169,7 +169,8 @@ const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
     shown.push(...left, ...(await clearOtherFormers(pass, names)))
     tell(pass, [...shown.map((one) => withRetained(pass, one)), ...strange])
     Object.assign(pass.state, { shown, strange, failures } satisfies ProjectionState)
-    return done(dueAfter(turn, later))
+    const after = earliest(turn, later)
+    return done(after === undefined ? {} : { after })
   }
 
 async function furnish(
@@ -282,11 +283,6 @@ function stillUsed({ object, place, records }: ProjectionPass, left: readonly Pr
   const names = new Set(left.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
   const groups = records.cache<Group>(ResourceGroup.resource).list({ namespace: object.metadata.namespace })
   return groups.filter(({ metadata }) => names.has(groupNamespace(place.boundaryId ?? '', metadata.name)))
-}
-
-function dueAfter(...turns: readonly (number | undefined)[]): { after?: number } {
-  const known = turns.filter((turn) => turn !== undefined)
-  return known.length === 0 ? {} : { after: Math.min(...known) }
 }
 
 /** On a revoked cluster only records count: what they name there would otherwise lose its projection without a word. */

@@ -145,9 +145,12 @@ function knownHolders(pass: SourcePass): string[] {
 }
 
 function tellWhatHolds(pass: SourcePass): Outcome {
-  const all = knownHolders(pass)
-  pass.report({ heldBy: all.length === 0 ? undefined : all.slice(0, HELD_SHOWN) })
+  reportHolders(pass, knownHolders(pass))
   return done()
+}
+
+function reportHolders(pass: SourcePass, names: readonly string[]): void {
+  pass.report({ heldBy: names.length === 0 ? undefined : names.slice(0, HELD_SHOWN) })
 }
 
 /** What named the source while its deletion was judged would be left without its code. */
@@ -161,7 +164,7 @@ async function stopWhileNamed(pass: SourcePass): Promise<Outcome> {
     const home = { namespace: pass.object.metadata.namespace }
     names.push(...cataloguesOf(pass, (await client.list<Catalogue>(BlueprintSource.resource, home)).items))
   }
-  pass.report({ heldBy: names.length === 0 ? undefined : names.slice(0, HELD_SHOWN) })
+  reportHolders(pass, names)
   if (names.length === 0) return done()
   return waiting(
     'DeletionBlocked',

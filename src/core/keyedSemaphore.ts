@@ -8,7 +8,7 @@ export class KeyedSemaphore {
   }
 
   /** @returns gives the place back; safe to call twice. @throws the reason of the signal */
-  async take(key: string, signal: AbortSignal): Promise<() => void> {
+  async take(key: string, signal?: AbortSignal): Promise<() => void> {
     const line = this.#taken.get(key) ?? { count: 0, waiting: [] }
     this.#taken.set(key, line)
     if (line.count < this.#most) line.count += 1
@@ -24,17 +24,17 @@ export class KeyedSemaphore {
     }
   }
 
-  #wait(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
+  #wait(waiting: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const proceed = () => {
-        signal.removeEventListener('abort', abort)
+        signal?.removeEventListener('abort', abort)
         resolve()
       }
       const abort = () => {
         waiting.splice(waiting.indexOf(proceed), 1)
-        reject(signal.reason as Error)
+        reject(signal?.reason as Error)
       }
-      signal.addEventListener('abort', abort, { once: true })
+      signal?.addEventListener('abort', abort, { once: true })
       waiting.push(proceed)
     })
   }

@@ -14,6 +14,12 @@ export type Outcome =
   /** A person must change something; no retry until an object changes, or `after` if time or another system decides. */
   | { kind: 'stalled'; reason: StalledReason; message: string; after?: number }
 
+/** The first of several times to look again; undefined if nobody asked for one. */
+export function earliest(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
+}
+
 export function done(options: { reason?: ReadyReason; message?: string; after?: number } = {}): Outcome {
   return { kind: 'done', ...options }
 }

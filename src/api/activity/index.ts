@@ -72,7 +72,7 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   const { resourceGroup, resourceType, resourceName } = body
   const resource = { boundaryId: parameters.boundaryId, resourceGroup, resourceType, resourceName }
   const scope = resourceScope(resource.boundaryId, resourceGroup, resourceType, resourceName)
-  await requireBelow(context as Context, WRITE, scope)
+  await requireBelow(context, WRITE, scope)
   await findGroup(context, resource.boundaryId, resourceGroup)
   if (!isThere(services.records, resource)) throw missing(resource)
   const now = services.clock.now()

@@ -1,5 +1,6 @@
 import type { UserDirectory, UserRecord } from '../../adapters/identity/port.ts'
 import { type Clock, timestamp } from '../../core/clock.ts'
+import { KeyedSemaphore } from '../../core/keyedSemaphore.ts'
 import { isUuid } from '../../core/names.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import type { Principal, Principals } from './principals.ts'
@@ -20,19 +21,24 @@ export function directoryPrincipals(
 ): Principals {
   const kept = new Map<string, { user: UserRecord | undefined; until: number }>()
   const asking = new Map<string, Promise<UserRecord | undefined>>()
-  const inTurn = fewAtOnce(AT_ONCE)
+  const places = new KeyedSemaphore(AT_ONCE)
   async function look(id: string): Promise<UserRecord | undefined> {
     const before = kept.get(id)
     if (before !== undefined && before.until > clock.monotonic()) return before.user
-    const asked = asking.get(id) ?? inTurn(() => ask(id)).finally(() => asking.delete(id))
+    const asked = asking.get(id) ?? ask(id).finally(() => asking.delete(id))
     asking.set(id, asked)
     return asked
   }
   async function ask(id: string): Promise<UserRecord | undefined> {
-    const user = await users.find(id)
-    if (kept.size >= MOST) kept.clear()
-    kept.set(id, { user, until: clock.monotonic() + KEPT })
-    return user
+    const release = await places.take('users')
+    try {
+      const user = await users.find(id)
+      if (kept.size >= MOST) kept.clear()
+      kept.set(id, { user, until: clock.monotonic() + KEPT })
+      return user
+    } finally {
+      release()
+    }
   }
   return {
     async find(ids, boundaryId) {
@@ -44,24 +50,6 @@ export function directoryPrincipals(
       }
       return found
     },
-  }
-}
-
-/** Begins a piece of work when fewer than so many are under way. */
-function fewAtOnce(most: number) {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    // Who ends hands over the place, so that nobody who comes in between takes it.
-    if (running < most) running += 1
-    else await new Promise<void>((begin) => waiting.push(begin))
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) running -= 1
-      else next()
-    }
   }
 }
 

@@ -54,11 +54,15 @@ export async function isAllowedNow(
 }
 
 /**
- * For a route that asks at the boundary and whose body names something below it, at which a deny may lie.
+ * For a route that asks above what its body names, at which a deny may lie.
  *
  * @throws PlatformError FORBIDDEN, also of what is not there; not of a text that is no scope, as nothing has such a name
  */
-export async function requireBelow({ services, caller }: Context, action: ActionName, scope: string): Promise<void> {
+export async function requireBelow(
+  { services, caller }: Pick<Context, 'services' | 'caller'>,
+  action: ActionName,
+  scope: string,
+): Promise<void> {
   if (parseScope(scope) === undefined) return
   if (!(await isAllowedNow(services, caller.principalId, action, scope))) throw permissionMissing(action, scope)
 }

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isConsumersKey, KEYS_OF_ONE_OWNER, keyState } from '../../contracts/objectstorage.ts'
 import type { ActionName } from '../../core/actions.ts'
-import { firstReason, notFound, PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
+import { firstReason, notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
-import { groupNamespace, isResourceName } from '../../core/names.ts'
+import { groupNamespace } from '../../core/names.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { BucketName, KEY_PERMISSIONS, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
+import { requireBelow, resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -104,10 +104,8 @@ function scopeOfAccount({ parameters }: Context, accountName: string): string {
 }
 
 /** The group's rights are not enough where somebody is denied one account of it. @throws PlatformError FORBIDDEN */
-async function requireAtAccount(context: Context, wanted: KeyAction, accountName: string): Promise<void> {
-  const { services, caller } = context
-  const scope = scopeOfAccount(context, accountName)
-  if (!(await isAllowedNow(services, caller.principalId, wanted, scope))) throw permissionMissing(wanted, scope)
+function requireAtAccount(context: Context, wanted: KeyAction, accountName: string): Promise<void> {
+  return requireBelow(context, wanted, scopeOfAccount(context, accountName))
 }
 
 /** The account of the body. @throws PlatformError MODEL_BINDING_FAILED, FORBIDDEN, REFERENCE_NOT_FOUND */
@@ -117,8 +115,7 @@ async function accountOfBody(context: Issue, namespace: string): Promise<Account
     const errors = [{ field: 'accountName', message: 'is required (a string)' }]
     throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
   }
-  // A name that no account can have is none that anybody is denied.
-  if (isResourceName(accountName)) await requireAtAccount(context as Context, 'objectaccesskeys/write', accountName)
+  await requireAtAccount(context as Context, 'objectaccesskeys/write', accountName)
   const account = context.services.records.peek(ObjectStorageAccount, { namespace, name: accountName })
   if (account !== undefined) return account
   const message = `The group has no object storage account "${accountName}".`

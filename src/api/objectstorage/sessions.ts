@@ -5,7 +5,7 @@ import type { ActionName } from '../../core/actions.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { BucketName, KEY_PERMISSIONS, type KeyPermission, ObjectAccessKey } from '../../crds/objectstorage.ts'
-import { isAllowedNow } from '../callers/visibility.ts'
+import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
@@ -60,8 +60,8 @@ const NEEDED: Readonly<Record<KeyPermission, readonly ActionName[]>> = {
  */
 async function refuseWider(context: Context, permission: KeyPermission): Promise<void> {
   const { services, caller, parameters } = context
-  const { boundaryId, resourceGroupName, name } = parameters
-  const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroupName}/resources/${COLLECTION}/${name}`
+  const { boundaryId = '', resourceGroupName = '', name = '' } = parameters
+  const scope = resourceScope(boundaryId, resourceGroupName, COLLECTION, name)
   for (const needed of NEEDED[permission]) {
     if (await isAllowedNow(services, caller.principalId, needed, scope)) continue
     throw new PlatformError('FORBIDDEN', `A session with permission ${permission} needs ${needed}.`, { action: needed })

@@ -122,7 +122,7 @@ async function decidable(context: Decide): Promise<{ request: JitRecord; home: B
   }
   if (jitState(request, services.clock.now()) !== 'Pending') throw notPending(request, services.clock.now())
   const { scope, principalId } = spec
-  await requireBelow(context as Context, 'rbac/members/write', scope)
+  await requireBelow(context, 'rbac/members/write', scope)
   const role = findRole(services, spec.roleDefinitionName)
   const refusal = grantRefusal(services, caller, { role, scope, principalIds: [principalId], boundaryId })
   if (refusal?.kind === 'RootOnly') throw rootOnlyRefused(role, scope)

@@ -74,7 +74,7 @@ async function makeAssignment(context: Create, { boundaryId }: BoundaryHome) {
   const role = findRole(services, body.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, text)
   readScope(services, text, boundaryId)
-  await requireBelow(context as Context, WRITE, text)
+  await requireBelow(context, WRITE, text)
   refusePast(services.clock.now(), 'expiresAt', body)
   const principal = (await findNameable(services, caller, [principalId], boundaryId)).get(principalId)
   const isOtherType = body.principalType != null && body.principalType !== principal?.principalType

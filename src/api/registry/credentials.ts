@@ -1,7 +1,7 @@
 import type { Credential } from '../../adapters/registry/port.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { isUuid } from '../../core/names.ts'
-import { parseScope, ROOT_SCOPE } from '../../core/scope.ts'
+import type { Scope } from '../../core/scope.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -67,11 +67,15 @@ export async function lifeOf(
   fits: (life: string | undefined) => boolean = (life) => life !== undefined,
 ): Promise<string | undefined> {
   const [boundaryId = '', group] = place.split('/')
-  const scope = group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
+  const isBoundary = group === undefined
+  const scope: Scope = isBoundary
+    ? { level: 'boundary', boundaryId }
+    : { level: 'resourceGroup', boundaryId, resourceGroup: group }
   const known = () => {
-    const found = objectAt(records, parseScope(scope) ?? ROOT_SCOPE)
+    const found = objectAt(records, scope)
     return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
   }
-  await holdsNow(access, principalId, scope, () => fits(known()))
+  const text = isBoundary ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
+  await holdsNow(access, principalId, text, () => fits(known()))
   return known()
 }

@@ -2,14 +2,14 @@ import { z } from 'zod'
 import { outsideRecoveryWindow } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
-import { PlatformError, permissionMissing, refusedFields } from '../../core/errors.ts'
+import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { Bytes } from '../../crds/fields.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
-import { isAllowedNow } from '../callers/visibility.ts'
+import { requireBelow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -100,16 +100,8 @@ function badTakeOver(): PlatformError {
 }
 
 /** @throws PlatformError FORBIDDEN */
-async function requireWrite(
-  { services, caller }: Context,
-  boundaryId: string,
-  group: string,
-  name: string,
-): Promise<void> {
-  const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${COLLECTION}/${name}`
-  const action = 'relationalcluster/write'
-  if (await isAllowedNow(services, caller.principalId, action, scope)) return
-  throw permissionMissing(action, scope)
+async function requireWrite(context: Context, boundaryId: string, group: string, name: string): Promise<void> {
+  await requireBelow(context, 'relationalcluster/write', resourceScope(boundaryId, group, COLLECTION, name))
 }
 
 /**

@@ -43,9 +43,9 @@ export function shownHolders(
 ): Holder[] {
   return holders
     .filter((holder) => mayRead(context, boundaryId, holder))
-    .map(({ kind, object, resourceGroup }) => ({
-      ...{ collection: kind.segment, resourceGroup, name: object.metadata.name },
-    }))
+    .map(({ kind, object, resourceGroup }) => {
+      return { collection: kind.segment, resourceGroup, name: object.metadata.name }
+    })
 }
 
 /** What a refusal says beside its sentence: who is shown, and that there are others. */

@@ -36,7 +36,7 @@ export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName):
       const { name, resourceGroup, clusterId } = context.body
       const boundaryId = context.parameters.boundaryId ?? ''
       checkNewName(name, services.reservedNames)
-      await requireBelow(context as Context, write, resourceScope(boundaryId, resourceGroup, kind.segment, name))
+      await requireBelow(context, write, resourceScope(boundaryId, resourceGroup, kind.segment, name))
       await findGroup(context, boundaryId, resourceGroup)
       if (clusterId !== undefined && clusterId !== null) checkProjected(services, boundaryId, clusterId, kind)
       const namespace = groupNamespace(boundaryId, resourceGroup)

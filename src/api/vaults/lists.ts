@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isLive, versionsOf } from '../../contracts/vaults/history.ts'
 import { vaultUri } from '../../contracts/vaults/names.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { action, dataAction } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -83,7 +84,7 @@ async function accessibleVaults(context: Context): Promise<z.output<typeof Acces
   for (const { name: resourceGroup, namespace } of groupsOfBoundary(services, boundaryId)) {
     for (const object of await services.records.list(SecretVault, { namespace }, { fresh: context.fresh })) {
       const { name } = object.metadata
-      const scope = `/boundaries/${boundaryId}/resourcegroups/${resourceGroup}/resources/secretvaults/${name}`
+      const scope = resourceScope(boundaryId, resourceGroup, 'secretvaults', name)
       const may = (action: string) => services.access.isAllowed(caller.principalId, action, scope)
       const [canRead, canWrite] = [may('secretvault/readSecrets'), may('secretvault/writeSecrets')]
       // A deny of the vault itself hides that there is one, as in every list.

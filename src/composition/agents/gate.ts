@@ -37,7 +37,7 @@ import { daily } from '../daily.ts'
 import { relayToCopy } from './copies.ts'
 import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
 import { ACTIVATOR_NAME, PEER_NAME } from './peers.ts'
-import { AgentPresence, judged } from './presence.ts'
+import { AgentPresence, judged, patchAgent } from './presence.ts'
 
 /** In whose name the record of a cluster is changed when an agent joins. */
 const AGENTS: Caller = {
@@ -238,10 +238,12 @@ class AgentGate {
     const issuedAt = issueTime(at, cluster.spec.revokedAt)
     const certificate = await this.#sign(certificateRequest, { clusterId, incarnation, issuedAt })
     await this.#useToken(clusterId, read.hash, at, refusal)
-    await this.#patch(cluster.metadata, { joinedAt: timestamp(issuedAt) }).catch((error: unknown) => {
-      // Another cluster has the id by now.
-      throw isKubeError(error, 'NotFound', 'Conflict') ? refusal : error
-    })
+    await patchAgent(this.#options.client, cluster.metadata, { joinedAt: timestamp(issuedAt) }).catch(
+      (error: unknown) => {
+        // Another cluster has the id by now.
+        throw isKubeError(error, 'NotFound', 'Conflict') ? refusal : error
+      },
+    )
     this.#options.log.info({ clusterId }, 'An agent has joined.')
     return { clusterId, certificate, authority: this.#options.authority.certPem }
   }
@@ -293,11 +295,6 @@ class AgentGate {
     } catch {
       throw new Refusal(400, 'The certificate request cannot be read, or is not signed with its own key.')
     }
-  }
-
-  async #patch({ name, uid }: { name: string; uid?: string | undefined }, agent: object): Promise<void> {
-    const options = { subresource: 'status', uid } as const
-    await this.#options.client.mergePatch(PlatformCluster.resource, { name }, { status: { agent } }, options)
   }
 }
 

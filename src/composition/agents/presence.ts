@@ -184,11 +184,23 @@ export class AgentPresence {
     this.#farewells.add(farewell)
   }
 
-  async #patch({ identity, uid }: Present, agent: object): Promise<void> {
-    const options = { subresource: 'status', uid } as const
-    const ref = { name: identity.clusterId }
-    await this.#options.client.mergePatch(PlatformCluster.resource, ref, { status: { agent } }, options)
+  #patch({ identity, uid }: Present, agent: object): Promise<void> {
+    return patchAgent(this.#options.client, { name: identity.clusterId, uid }, agent)
   }
+}
+
+/**
+ * Writes what is known of the agent into the record of its cluster.
+ *
+ * @throws KubeError NotFound if it is gone, Conflict if another one has the id by now
+ */
+export async function patchAgent(
+  client: Pick<KubeClient, 'mergePatch'>,
+  { name, uid }: { name: string; uid?: string | undefined },
+  agent: object,
+): Promise<void> {
+  const options = { subresource: 'status', uid } as const
+  await client.mergePatch(PlatformCluster.resource, { name }, { status: { agent } }, options)
 }
 
 /** What of its record says whether the agent of a cluster may come in. */

@@ -51,18 +51,27 @@ export const executionController = controller(BlueprintExecution, {
 })
 
 async function takeValuesAway(pass: ExecutionPass): Promise<Outcome> {
-  const { object, place } = pass
-  const namespace = groupNamespace(place.boundaryId ?? '', object.spec.resourceGroup)
+  const { object } = pass
+  const namespace = homeOf(pass)
   // A step that another deployment has begun again is that one's.
   const isOurs = (step: ExecutionStep) => {
     const mark = observedOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
     return mark === undefined || mark === pass.key
   }
-  await removingSecrets(async () => {
-    for (const step of object.spec.steps.filter(isOurs)) await dropValue(pass, step, namespace)
-  })
+  await dropValues(pass, object.spec.steps.filter(isOurs))
   return done()
 }
+
+/** Where the rights on Secrets are gone, the namespace goes, and they with it. */
+async function dropValues(pass: ExecutionPass, steps: readonly ExecutionStep[]): Promise<void> {
+  const namespace = homeOf(pass)
+  await removingSecrets(async () => {
+    for (const step of steps) await dropValue(pass, step, namespace)
+  })
+}
+
+/** The namespace of the group that is deployed to. */
+const homeOf = ({ object, place }: ExecutionPass) => groupNamespace(place.boundaryId ?? '', object.spec.resourceGroup)
 
 /** The execution that wrote an object last, while it is under way. */
 function executionOf({ metadata }: KubeObject, records: Workspace): string[] {
@@ -78,7 +87,7 @@ async function advance(pass: ExecutionPass): Promise<Outcome> {
   const { spec, status } = object
   const progress = startOf(object, now)
   pass.report({ state: 'Running', startedAt: status?.startedAt ?? now })
-  const namespace = groupNamespace(pass.place.boundaryId ?? '', spec.resourceGroup)
+  const namespace = homeOf(pass)
   const group = pass.records.cache(ResourceGroup.resource).get(object.metadata.namespace, spec.resourceGroup)
   if (group === undefined || group.metadata.deletionTimestamp !== undefined)
     return fail(pass, progress, `Resource group "${spec.resourceGroup}" no longer exists.`)
@@ -179,14 +188,9 @@ async function judge(
 
 /** What was made stays, but for values that were on their way into a vault: nobody would take them away later. */
 async function fail(pass: ExecutionPass, progress: StepProgress[], message: string): Promise<Outcome> {
-  const { object, place } = pass
-  const namespace = groupNamespace(place.boundaryId ?? '', object.spec.resourceGroup)
   const isBegun = ({ component }: ExecutionStep) =>
     progress.some((one) => one.component === component && one.status === 'Creating')
-  // Where the rights on Secrets are gone, the namespace goes, and they with it.
-  await removingSecrets(async () => {
-    for (const step of object.spec.steps.filter(isBegun)) await dropValue(pass, step, namespace)
-  })
+  await dropValues(pass, pass.object.spec.steps.filter(isBegun))
   pass.report({
     steps: settled(progress, pass.now),
     state: 'Failed',

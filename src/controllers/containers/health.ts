@@ -37,19 +37,23 @@ const ofComponent = (pods: readonly LivePod[], name: string) =>
 
 /** What runs, said first: a later step may stop the pass, and what runs goes on meanwhile. */
 export function observeInstance(pass: InstancePass): Outcome {
-  const { spec, status } = pass.object
+  const { spec } = pass.object
   const pods = podsOf(pass)
-  const former = (status?.components ?? []).filter(({ name }) => spec.components.every((one) => one.name !== name))
   const containers = pods.flatMap(({ status }) => status?.containerStatuses ?? [])
   pass.report({
     readyReplicas: pods.filter(isReady).length,
     replicas: spec.components.reduce((sum, { replicas }) => sum + replicas, 0),
     restartCount: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
     // What they read is theirs until it was taken away, whichever step stops the pass before that.
-    components: seenComponents(pods, [...spec.components, ...former]),
+    components: seenComponents(pods, [...spec.components, ...formerComponents(pass)]),
   })
   pass.serving(pods.some(isReady))
   return done()
+}
+
+/** Those that the spec no longer has, and of which something may be left. */
+export function formerComponents({ object: { spec, status } }: InstancePass) {
+  return (status?.components ?? []).filter(({ name }) => spec.components.every((one) => one.name !== name))
 }
 
 export function seenComponents(pods: readonly LivePod[], components: readonly { readonly name: string }[]) {

@@ -13,7 +13,7 @@ import { outputValue } from '../workload/outputs.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { withSecretRights } from '../workload/secrets.ts'
 import { keepVersionedSecret, mayRead } from '../workload/values.ts'
-import { podsOf, seenComponents } from './health.ts'
+import { formerComponents, podsOf, seenComponents } from './health.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
 /** What variables and volumes refer to, as Secrets that pods mount. A change of one restarts the components that see it. */
@@ -52,12 +52,11 @@ export function keepValues({ keys }: ContainerOptions): InstanceStep {
 
 /** With a component its pods go, whether or not they read it. */
 async function forgetFormer(pass: InstancePass): Promise<void> {
-  const { spec, status } = pass.object
-  const former = (status?.components ?? []).filter(({ name }) => spec.components.every((one) => one.name !== name))
+  const former = formerComponents(pass)
   if (former.length === 0) return
   const { values } = namesOf(pass.object)
   for (const { name } of former) await pass.children.remove(secret, placeOfPass(pass).namespace, values(name))
-  pass.report({ components: seenComponents(podsOf(pass), spec.components) })
+  pass.report({ components: seenComponents(podsOf(pass), pass.object.spec.components) })
 }
 
 type Entries = readonly [key: string, value: () => Promise<string | Outcome>][]

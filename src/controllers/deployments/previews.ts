@@ -2,7 +2,7 @@ import { isDisabled } from '../../contracts/sources/providers.ts'
 import { isOfRepository } from '../../contracts/sources/repositories.ts'
 import { PREVIEW_LABEL } from '../../core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
-import { done, type Outcome } from '../../core/outcome.ts'
+import { done, earliest, type Outcome } from '../../core/outcome.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 import { isPreviewOf, type Previewed, previewedBranches, previewOf } from '../../desired/previews.ts'
 import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
@@ -22,15 +22,14 @@ type SourcePass = Pass<typeof DeploymentSource>
 export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   const { object: source, records, clock } = pass
   const now = clock.now()
-  const ends: number[] = []
-  const again: (number | undefined)[] = []
+  let after: number | undefined
   for (const { resource } of WITH_SOURCES) {
     for (const owner of followersOf<Previewed>(pass, resource)) {
       const { repositoryUrl } = owner.spec
       const isOfIt = (head: { repositoryName: string }) =>
         repositoryUrl !== undefined && isOfRepository(source.spec, head, repositoryUrl)
       const branches = previewedBranches(owner, (source.status?.heads ?? []).filter(isOfIt), now)
-      ends.push(...branches.map(({ endsAt }) => endsAt))
+      after = earliest(after, ...branches.map(({ endsAt }) => Math.max(0, endsAt - now)))
       const wanted = branches.map(({ branch }) => previewOf(owner, branch))
       const { namespace } = owner.metadata
       const there = records
@@ -41,7 +40,8 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
       // One may be there by the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs.
       const missing = isDisabled(source) ? [] : wanted.filter(({ metadata }) => !isIn(there, metadata.name))
       for (const preview of missing)
-        again.push(
+        after = earliest(
+          after,
           await unlessRefused(pass, preview, () => records.client.create(resource, preview).catch(alreadyThere)),
         )
       for (const preview of there.filter(({ metadata }) => !isIn(wanted, metadata.name)))
@@ -49,8 +49,7 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
     }
   }
   await removePreviews(pass, (owner) => sourceOf(owner) !== source.metadata.name)
-  const times = [...ends.map((end) => Math.max(0, end - now)), ...again.filter((time) => time !== undefined)]
-  return times.length === 0 ? done() : done({ after: Math.min(...times) })
+  return done(after === undefined ? {} : { after })
 }
 
 /** Nobody else would end what follows the source. Of those whose owner is gone, Kubernetes does. */
@@ -64,10 +63,11 @@ async function removePreviews(pass: SourcePass, isToGo: (owner: KubeObject) => b
     }
 }
 
-function ownerOfPreview({ metadata, ...rest }: KubeObject, resource: Resource, records: Workspace) {
-  const name = metadata.labels?.[PREVIEW_LABEL]
-  const owner = name === undefined ? undefined : records.cache(resource).get(metadata.namespace, name)
-  return owner !== undefined && isPreviewOf({ metadata, ...rest }, owner) ? owner : undefined
+function ownerOfPreview(preview: KubeObject, resource: Resource, records: Workspace) {
+  const { labels, namespace } = preview.metadata
+  const name = labels?.[PREVIEW_LABEL]
+  const owner = name === undefined ? undefined : records.cache(resource).get(namespace, name)
+  return owner !== undefined && isPreviewOf(preview, owner) ? owner : undefined
 }
 
 /** With a source go the previews that follow it: what is pushed would reach them no more, nor would their end. */

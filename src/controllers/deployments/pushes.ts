@@ -5,7 +5,7 @@ import { messageOf } from '../../core/errors.ts'
 import { BOUNDARY_LABEL, PREVIEW_LABEL } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { done, type Outcome } from '../../core/outcome.ts'
+import { done, earliest, type Outcome } from '../../core/outcome.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 import { headToDeploy } from '../../desired/pushes.ts'
@@ -35,7 +35,10 @@ export async function deployPushed(pass: SourcePass): Promise<Outcome> {
   let after: number | undefined
   for (const { resource, segment } of WITH_SOURCES)
     for (const owner of followersOf<Pushed>(pass, resource))
-      after = (await unlessRefused(pass, owner, () => deploy(pass, owner, segment as DeployedCollection))) ?? after
+      after = earliest(
+        after,
+        await unlessRefused(pass, owner, () => deploy(pass, owner, segment as DeployedCollection)),
+      )
   return done(after === undefined ? {} : { after })
 }
 

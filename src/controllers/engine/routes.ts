@@ -16,7 +16,10 @@ export function routesAmong(observes: readonly Observed[]) {
   return ROUTES.filter((route) => ids.has(resourceId(route)))
 }
 
-/** Removes the routes to a resource that is being deleted: its pods end slowly, and answer with errors meanwhile. */
+/**
+ * Removes the routes to a resource that is closed, or that is being deleted: its pods end slowly, and answer with errors
+ * meanwhile.
+ */
 export function cutRoutes(routes: typeof ROUTES) {
   return async function cutRoutes({ children, workloads }: Pick<Pass, 'children' | 'workloads'>): Promise<Outcome> {
     for (const route of routes) if (workloads.isServed(route)) await children.prune(route, [])
@@ -53,12 +56,11 @@ export function closing<K extends AnyKind, State>(observes: readonly Observed[],
 }
 
 function closeWays(observes: readonly Observed[]) {
-  const routes = routesAmong(observes)
+  const cut = cutRoutes(routesAmong(observes))
   const hasServices = observes.some((each) => !('resource' in each) && resourceId(each) === resourceId(service))
   return async function closeWays({ object, children, workloads }: Closing): Promise<Outcome> {
     const { isPublic, enableIngress, enableLoadBalancer } = object.spec as Opened
-    if (isPublic === false || enableIngress === false)
-      for (const route of routes) if (workloads.isServed(route)) await children.prune(route, [])
+    if (isPublic === false || enableIngress === false) await cut({ children, workloads })
     if (enableLoadBalancer !== false || !hasServices) return done()
     for (const { metadata, spec } of children.owned<Exposing>(service))
       if (spec?.type === 'LoadBalancer') await children.remove(service, metadata.namespace, metadata.name)

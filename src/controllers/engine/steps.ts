@@ -1,4 +1,4 @@
-import type { Outcome } from '../../core/outcome.ts'
+import { earliest, type Outcome } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Pass, Step } from './pass.ts'
 
@@ -45,9 +45,4 @@ function merge(before: Done, next: Done): Done {
 function sooner<O extends Outcome>(outcome: O, after: number | undefined): O {
   const due = earliest(outcome.after, after)
   return due === undefined ? outcome : { ...outcome, after: due }
-}
-
-function earliest(...times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
 }

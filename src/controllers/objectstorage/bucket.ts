@@ -16,17 +16,15 @@ import {
   ENGINE_MISSING,
   findAccount,
   groupIsGoing,
+  type Obstructed,
   type StorageOptions,
+  tellObstacle,
   unsupported,
   withStore,
 } from './shared.ts'
 
 type BucketPass = Pass<typeof AccountBucket, BucketState>
-type BucketState = {
-  account: ObjectStorageAccount | undefined
-  /** Why nothing new could be made now. What was made still has to be closed to the public at once. */
-  obstacle: Outcome | undefined
-}
+type BucketState = Obstructed & { account: ObjectStorageAccount | undefined }
 
 /** Milliseconds until a bucket that is emptied, or waits for its owner to empty it, is looked at again. */
 const EMPTYING_RETRY = 1_000
@@ -162,10 +160,6 @@ function requireAccount(pass: BucketPass): Outcome {
   }
   pass.state.account = found.account
   return done()
-}
-
-function tellObstacle({ state: { obstacle } }: BucketPass): Outcome {
-  return obstacle ?? done()
 }
 
 /** Said only after the bucket was closed: an account that takes its permission back means at once. */

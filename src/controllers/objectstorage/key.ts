@@ -23,13 +23,18 @@ import { absent } from '../../kube/errors.ts'
 import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
 import { removingSecrets, withSecretRights } from '../workload/secrets.ts'
-import { bucketsOf, ENGINE_MISSING, findAccount, keysOfAccount, type StorageOptions, withStore } from './shared.ts'
+import {
+  bucketsOf,
+  ENGINE_MISSING,
+  findAccount,
+  keysOfAccount,
+  type Obstructed,
+  type StorageOptions,
+  tellObstacle,
+  withStore,
+} from './shared.ts'
 
-type KeyState = {
-  /** Why nothing new could be made now. What was made still has to lose its rights in time. */
-  obstacle: Outcome | undefined
-}
-type KeyPass = Pass<typeof ObjectAccessKey, KeyState>
+type KeyPass = Pass<typeof ObjectAccessKey, Obstructed>
 
 /** Milliseconds between two looks at when a key was last used; also the longest that an expiry is slept over. */
 const LAST_USE_INTERVAL = 3_600_000
@@ -63,7 +68,7 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
  * Keeps one user with one key at the store for each access key. The store makes the pair and it is kept in a Secret
  * before anything is granted to it; a pair whose Secret was lost is replaced by another.
  */
-export const accessKeyController = controllerWith<typeof ObjectAccessKey, StorageOptions, KeyState>(
+export const accessKeyController = controllerWith<typeof ObjectAccessKey, StorageOptions, Obstructed>(
   ObjectAccessKey,
   RIGHTS,
   ({ store }) => {
@@ -155,12 +160,6 @@ function untilNextLook(pass: KeyPass): number {
   const { expiresAt } = pass.object.spec
   const left = expiresAt === undefined ? LAST_USE_INTERVAL : Date.parse(expiresAt) - pass.clock.now()
   return left <= 0 ? LAST_USE_INTERVAL : Math.min(left, LAST_USE_INTERVAL)
-}
-
-/** In the end: whatever stands in the way of its account, a key expires and is set inactive. */
-function tellObstacle(pass: KeyPass): Outcome {
-  const { obstacle } = pass.state
-  return obstacle === undefined ? done() : { ...obstacle, after: untilNextLook(pass) }
 }
 
 /** A session that has ended goes: nobody could make it live again. */

@@ -2,7 +2,7 @@ import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/por
 import type { SeaweedPlace, Unsupported } from '../../contracts/objectstorage.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { type KubeObject, objectKey } from '../../core/object.ts'
-import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Place, Workspace } from '../engine/controller.ts'
@@ -98,4 +98,14 @@ export function groupIsGoing(
   if (boundaryId === undefined || resourceGroup === undefined) return false
   const group = records.cache(ResourceGroup.resource).get(boundaryNamespace(boundaryId), resourceGroup)
   return group === undefined || group.metadata.deletionTimestamp !== undefined
+}
+
+/** What was made still expires, is set inactive, or is closed to the public. */
+export type Obstructed = {
+  /** Why nothing new could be made now; told in the end. */
+  obstacle: Outcome | undefined
+}
+
+export function tellObstacle({ state: { obstacle } }: { readonly state: Obstructed }): Outcome {
+  return obstacle ?? done()
 }

@@ -1,14 +1,14 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
-import { ageOf, byAge, type KubeObject, keyOf } from '../../core/object.ts'
+import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { isRunActing, isRunOver, RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
-import { makeOnce, platformObjects, tidied } from '../platformObjects.ts'
+import { lastEnded, makeOnce, platformObjects, tidied } from '../platformObjects.ts'
 import { planRemovals, pushedTo, type Removal, removalsOf } from './plan.ts'
 import { NO_REGISTRY, type RegistryOptions } from './repository.ts'
 
@@ -32,11 +32,7 @@ const DAY = 86_400_000
 export const runController = controllerWith(
   RetentionRun,
   {
-    observes: [
-      { resource: RetentionRun.resource, keysOf: waitingRuns },
-      // As they come and go: where somebody deleted that of the next morning, the last one makes it again.
-      { resource: RetentionRun.resource, keysOf: endedRuns, relevant: ({ metadata }) => metadata.uid },
-    ],
+    observes: [{ resource: RetentionRun.resource, keysOf: waitingRuns }, lastEnded(RetentionRun, endedRuns)],
     reads: [RegistryRepository.resource, RegistryPin.resource, Boundary.resource],
     writes: [
       { resource: RetentionRun.resource, verbs: ['create', 'delete'], in: 'system' },
@@ -169,14 +165,13 @@ function waitingRuns(_changed: KubeObject, records: Workspace): string[] {
     .map(keyOf)
 }
 
-function endedRuns(_changed: KubeObject, records: Workspace): string[] {
-  const ended = runsOf(records).filter(({ status }) => isRunOver(status?.state))
-  return ended.toSorted(byAge).slice(-1).map(keyOf)
+function endedRuns(records: Workspace): RunObject[] {
+  return runsOf(records).filter(({ status }) => isRunOver(status?.state))
 }
 
 /** Of ended runs the newest are kept, and after the last comes that of the next morning. */
 async function tidy(pass: RunPass): Promise<Outcome> {
-  const over = runsOf(pass.records).filter(({ status }) => isRunOver(status?.state))
+  const over = endedRuns(pass.records)
   if (await tidied(pass, over, RUNS_KEPT)) return done({ reason: 'Completed' })
   const isWaiting = runsOf(pass.records).some(
     ({ spec, status }) => spec.trigger === 'Scheduled' && !isRunOver(status?.state),

@@ -3,7 +3,7 @@ import { busyWith, latestScan } from '../../contracts/rollouts/gather.ts'
 import { DRIFT_MAX, SCAN_INTERVAL, SCANS_KEPT } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
 import { agreed, counted } from '../../core/counted.ts'
-import { ageOf, byAge, type KubeObject, keyOf } from '../../core/object.ts'
+import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { done, ended, type Outcome, waiting } from '../../core/outcome.ts'
 import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { PlatformDriftScan, RolloutExecution } from '../../crds/rollouts.ts'
@@ -12,7 +12,7 @@ import { isKubeError } from '../../kube/errors.ts'
 import { controllerWith, steps, type Workspace } from '../engine/controller.ts'
 import { storedConfiguration } from '../lifecycle/configuration.ts'
 import { componentsOf, executionsOf } from '../lifecycle/stock.ts'
-import { makeOnce, tidied } from '../platformObjects.ts'
+import { lastEnded, makeOnce, tidied } from '../platformObjects.ts'
 import { LOOKS, looked, type ScanObject, scansOf } from './stock.ts'
 import type { RolloutOptions, ScanPass } from './types.ts'
 
@@ -27,8 +27,7 @@ export const scanController = controllerWith(
   {
     observes: [
       { resource: PlatformDriftScan.resource, keysOf: waitingScans },
-      // As they come and go: where somebody deleted the next one of the clock, the last one makes it again.
-      { resource: PlatformDriftScan.resource, keysOf: endedScans, relevant: ({ metadata }) => metadata.uid },
+      lastEnded(PlatformDriftScan, (records) => scansOf(records).filter(isOver)),
       { resource: RolloutExecution.resource, keysOf: waitingScans },
     ],
     reads: [PlatformComponent.resource],
@@ -111,10 +110,6 @@ function waitingScans(_changed: KubeObject, records: Workspace): string[] {
   return scansOf(records)
     .filter(({ status }) => status?.phase === 'WaitingForDependency')
     .map(keyOf)
-}
-
-function endedScans(_changed: KubeObject, records: Workspace): string[] {
-  return scansOf(records).filter(isOver).toSorted(byAge).slice(-1).map(keyOf)
 }
 
 async function tidy(pass: ScanPass): Promise<Outcome> {
