@@ -1,10 +1,18 @@
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { tryLock } from './lockfile.ts'
-import { linkerFlags, NODE_PROGRAMS, PROGRAMS, type Program, type ProgramName, type ToolLock } from './modules.ts'
+import {
+  CONTROL_PLANE,
+  linkerFlags,
+  NODE_PROGRAMS,
+  PROGRAMS,
+  type Program,
+  type ProgramName,
+  type ToolLock,
+} from './modules.ts'
 import { dyingWithParent } from './processes.ts'
 import type { Progress } from './progress.ts'
 import { programsIn } from './sources.ts'
@@ -13,8 +21,8 @@ const TAIL_CHARACTERS = 4_000
 const LOCK_POLL_MS = 500
 
 /**
- * Builds programs from the module locks of `tools/` into the cache folder. Each is built in a folder of its own and
- * moved when whole, so an interrupted build leaves nothing that looks ready.
+ * Builds programs from the lock of the control plane in `tools/` into the cache folder. Each is built in a folder of its
+ * own and moved when whole, so an interrupted build leaves nothing that looks ready.
  *
  * @throws Error when Go is missing or too old, or when a build fails (with the end of its output)
  */
@@ -28,7 +36,7 @@ export async function buildPrograms(options: {
 }): Promise<void> {
   const { toolsFolder, cacheFolder, lock, names, progress, signal } = options
   await mkdir(cacheFolder, { recursive: true })
-  const release = await takeBuildLock(join(cacheFolder, '.building'), progress, signal)
+  const release = await takeBuildLock(moduleLock(cacheFolder, CONTROL_PLANE), progress, signal)
   // A killed build could not remove its own; with the lock held, none of these is in use.
   for (const name of await readdir(cacheFolder)) {
     if (name.startsWith('.build-')) await rm(join(cacheFolder, name), { recursive: true, force: true })
@@ -43,13 +51,14 @@ export async function buildPrograms(options: {
     progress.note(
       `Building ${wanted.length} programs with Go (some minutes the first time, then cached in ${cacheFolder})`,
     )
-    for (const { name, module, package: path } of wanted) {
+    for (const { name, package: path } of wanted) {
       const output = join(temporary, name)
       await progress.step(`build ${name}`, () =>
         goBuild(
-          join(toolsFolder, module),
+          join(toolsFolder, CONTROL_PLANE),
           ['build', '-trimpath', '-ldflags', linkerFlags(lock.kubernetesVersion), '-o', output, path],
           signal,
+          { CGO_ENABLED: '0' },
         ),
       )
       await rename(output, join(cacheFolder, name))
@@ -100,6 +109,12 @@ export async function goVersion(): Promise<string | undefined> {
   }
 }
 
+/**
+ * The compiler is done with a package before its garbage fills the memory: collecting it later saves a quarter of the
+ * time. The limit holds for each compiler, of which as many run as there are cores.
+ */
+const ROOM_FOR_GARBAGE = { GOGC: '400', GOMEMLIMIT: '1GiB' }
+
 /** Runs Go in a module folder. @throws Error with the end of its output */
 export async function goBuild(
   folder: string,
@@ -115,6 +130,7 @@ export async function goBuild(
     // Go passes the signal on to its compilers; killed without one they would run on.
     ...(signal === undefined ? {} : { signal, killSignal: 'SIGINT' as const }),
     env: {
+      ...ROOM_FOR_GARBAGE,
       ...process.env,
       GOFLAGS: `${process.env.GOFLAGS ?? ''} -mod=readonly -buildvcs=false`.trim(),
       GOWORK: 'off',
@@ -132,7 +148,15 @@ export async function goBuild(
     throw new Error(`go ${args.join(' ')} in ${folder} failed with code ${code}. Its last words:\n${tail.trim()}`)
 }
 
-/** Waits until no other process builds into the folder. */
+/**
+ * What those take who build into a folder of the cache: one for each module, since two builds of it side by side would
+ * both compile what they share.
+ */
+export function moduleLock(folder: string, module: string): string {
+  return join(dirname(folder), `.building-${module}`)
+}
+
+/** Waits until nobody else has the lock. */
 export async function takeBuildLock(
   path: string,
   progress: Progress,
@@ -141,7 +165,7 @@ export async function takeBuildLock(
   for (let told = false; ; told = true) {
     const release = await tryLock(path)
     if (release !== undefined) return release
-    if (!told) progress.note('Another build of the same programs is under way: waiting for it')
+    if (!told) progress.note('Another build of the same programs, or of what they share, is under way: waiting for it')
     await delay(LOCK_POLL_MS, undefined, signal === undefined ? {} : { signal })
   }
 }

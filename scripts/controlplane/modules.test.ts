@@ -21,7 +21,7 @@ describe('the lock of the tools', () => {
   })
 
   it('is refused without a version of Kubernetes', () => {
-    expect(() => toolLockOf(['module x\n\ngo 1.26.0\n'])).to.throw('tools/kubernetes/go.mod')
+    expect(() => toolLockOf(['module x\n\ngo 1.26.0\n'])).to.throw('tools/controlplane/go.mod')
   })
 
   it('tells the programs their version', () => {

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** One program of the control plane: the folder under `tools/` whose go.mod locks it, and its package there. */
-export type Program = { name: ProgramName; module: ModuleName; package: string }
-export type ModuleName = 'kubernetes' | 'etcd' | 'kwok'
+/** One program of the control plane: its package in the module that locks them all. */
+export type Program = { name: ProgramName; package: string }
 export type ProgramName =
   | 'etcd'
   | 'kube-apiserver'
@@ -15,42 +14,43 @@ export type ProgramName =
   | NodeProgramName
 export type NodeProgramName = 'kubelet' | 'kube-proxy'
 
+/** The folder under `tools/` whose go.mod locks all of them: at one version each, what they share is compiled once. */
+export const CONTROL_PLANE = 'controlplane'
+
 /** Smallest first: the first line of progress comes soon. */
 export const PROGRAMS: readonly Program[] = [
-  { name: 'etcd', module: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
-  { name: 'kube-apiserver', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
-  { name: 'kube-controller-manager', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
-  { name: 'kube-scheduler', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
-  { name: 'kubectl', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubectl' },
-  { name: 'kwok', module: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
+  { name: 'etcd', package: 'go.etcd.io/etcd/server/v3' },
+  { name: 'kube-apiserver', package: 'k8s.io/kubernetes/cmd/kube-apiserver' },
+  { name: 'kube-controller-manager', package: 'k8s.io/kubernetes/cmd/kube-controller-manager' },
+  { name: 'kube-scheduler', package: 'k8s.io/kubernetes/cmd/kube-scheduler' },
+  { name: 'kubectl', package: 'k8s.io/kubernetes/cmd/kubectl' },
+  { name: 'kwok', package: 'sigs.k8s.io/kwok/cmd/kwok' },
 ]
 
 /** What a real node needs beside; built only for one. */
 export const NODE_PROGRAMS: readonly Program[] = [
-  { name: 'kube-proxy', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kube-proxy' },
-  { name: 'kubelet', module: 'kubernetes', package: 'k8s.io/kubernetes/cmd/kubelet' },
+  { name: 'kube-proxy', package: 'k8s.io/kubernetes/cmd/kube-proxy' },
+  { name: 'kubelet', package: 'k8s.io/kubernetes/cmd/kubelet' },
 ]
-
-const MODULES: readonly ModuleName[] = ['kubernetes', 'etcd', 'kwok']
 
 /** What is built: the version of Kubernetes, the oldest Go that builds it, and the key of the cache folder. */
 export type ToolLock = { kubernetesVersion: string; goVersion: string; cacheKey: string }
 
-/** Reads `tools/*`, the only place that names the versions. */
+/** Reads the module under `tools/`, the only place that names the versions. */
 export async function readToolLock(toolsFolder: string): Promise<ToolLock> {
-  const files = await Promise.all(
-    MODULES.flatMap((module) => ['go.mod', 'go.sum'].map((name) => readFile(join(toolsFolder, module, name), 'utf8'))),
-  )
-  return toolLockOf(files)
+  const names = ['go.mod', 'go.sum']
+  return toolLockOf(await Promise.all(names.map((name) => readFile(join(toolsFolder, CONTROL_PLANE, name), 'utf8'))))
 }
 
-/** @param files the texts of all go.mod and go.sum, that of Kubernetes' go.mod first */
+/** @param files the texts of go.mod and go.sum */
 export function toolLockOf(files: readonly string[]): ToolLock {
   const kubernetes = files[0] ?? ''
   const kubernetesVersion = /^\s*k8s\.io\/kubernetes (v\d+\.\d+\.\d+)/m.exec(kubernetes)?.[1]
   const goVersion = /^go (\d+\.\d+(?:\.\d+)?)$/m.exec(kubernetes)?.[1]
   if (kubernetesVersion === undefined || goVersion === undefined) {
-    throw new Error('tools/kubernetes/go.mod names no version of k8s.io/kubernetes or of Go: check the file out again.')
+    throw new Error(
+      `tools/${CONTROL_PLANE}/go.mod names no version of k8s.io/kubernetes or of Go: check the file out again.`,
+    )
   }
   const hash = createHash('sha256')
   for (const text of files) hash.update(`${text.length}\n`).update(text)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { goBuild, goVersion, isGoOlder, requireGo, takeBuildLock } from './build.ts'
+import { goBuild, goVersion, isGoOlder, moduleLock, requireGo, takeBuildLock } from './build.ts'
 import { cachedAt } from './cache.ts'
 import { exists } from './files.ts'
 import type { Progress } from './progress.ts'
@@ -77,7 +77,7 @@ async function readLock(tool: Tool): Promise<string[]> {
 async function build(tool: Tool, folder: string, { progress, signal }: ToolSearch): Promise<void> {
   const program = join(folder, tool.name)
   await mkdir(folder, { recursive: true })
-  const release = await takeBuildLock(join(folder, '.building'), progress, signal)
+  const release = await takeBuildLock(moduleLock(folder, tool.folder), progress, signal)
   const temporary = await mkdtemp(join(folder, '.build-'))
   try {
     if (await exists(program, constants.X_OK)) return

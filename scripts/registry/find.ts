@@ -1,9 +1,11 @@
+import { CONTROL_PLANE } from '../controlplane/modules.ts'
 import type { Progress } from '../controlplane/progress.ts'
 import { findTool, type Tool } from '../controlplane/tool.ts'
 
+/** Distribution without the storage of clouds, whose libraries take minutes to compile. It shares the rest with etcd. */
 export const REGISTRY_TOOL = {
-  folder: 'registry',
-  package: 'github.com/distribution/distribution/v3/cmd/registry',
+  folder: CONTROL_PLANE,
+  package: './registry',
   name: 'registry',
 } as const satisfies Tool
 
