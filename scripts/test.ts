@@ -15,6 +15,11 @@ const root = join(import.meta.dirname, '..')
 /** End-to-end files that share a platform and run at once; it is one of the busy ones. */
 const SHARED_JOBS = 3
 /**
+ * Processes that take the files of the unit tests between them: one process that holds all of them collects garbage for a
+ * fifth of its time, and stays alive with whatever a failed test has left open.
+ */
+const UNIT_JOBS = 2
+/**
  * Cores that each part needs. The shared platform would like a fifth more, and gets it from what waits beside it: a file
  * with a platform of its own mostly waits for it.
  */
@@ -111,8 +116,13 @@ class TestRun {
     // The checks play what stands in test/policy; nothing is played twice in one run.
     const policy = this.#selection.checks ? [] : ['test/policy']
     const parts = [
-      { weight: WEIGHTS.unit, title: 'unit tests', files: this.#filesIn('src', 'scripts', ...policy) },
-      { weight: WEIGHTS.crashes, title: 'crashes', files: this.#filesIn('test/crashes') },
+      {
+        weight: WEIGHTS.unit,
+        title: 'unit tests',
+        files: this.#filesIn('src', 'scripts', ...policy),
+        options: ['--parallel', `--jobs=${UNIT_JOBS}`],
+      },
+      { weight: WEIGHTS.crashes, title: 'crashes', options: [], files: this.#filesIn('test/crashes') },
     ]
     return parts.filter(({ files }) => files.length > 0).map(({ weight, ...part }) => this.#mocha(weight, part))
   }
