@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import request from 'supertest'
+import { groupNamespace } from '../../src/core/names.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { bearer } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
-import { NAME, OWNER, type ResourceCase, type World } from './resourceCase.ts'
+import { BOUNDARY, NAME, OWNER, type ResourceCase, type World } from './resourceCase.ts'
 
 export function changeTests({ body, shows }: { body: object; shows: object }, world: World): void {
   const { base, call, create, has } = world
@@ -104,7 +105,7 @@ export function powerTests(world: World): void {
   })
 }
 
-export function scaleTests({ scale: bounds }: ResourceCase, world: World): void {
+export function scaleTests({ kind, scale: bounds }: ResourceCase, world: World): void {
   it('scale, within their bounds', async () => {
     const { base, call, create } = world
     await create()
@@ -118,5 +119,26 @@ export function scaleTests({ scale: bounds }: ResourceCase, world: World): void 
     for (const bad of [minScale - 1, maxScale + 1, 1.5, '3', null])
       expect((await scale(bad)).status, String(bad)).to.equal(400)
     expect((await call('get', `${base}/${NAME}/scale`)).body).to.include({ targetScale: target, minScale, maxScale })
+  })
+
+  it('are not on their way once they are stopped, however many are to run again', async () => {
+    const { base, call, create, server } = world
+    await create()
+    await call('put', `${base}/${NAME}/actions/stop`)
+    const scaleUnder = async (reason: string, status: 'True' | 'False', readyReplicas: number) => {
+      const kinds = { Ready: status, ...(status === 'False' && { Reconciling: 'True' }) }
+      const conditions = Object.entries(kinds).map(([type, is]) => ({ type, status: is, reason, message: '' }))
+      const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
+      const told = server.client.edit(kind.resource, ref, (object) => {
+        Object.assign(object, {
+          status: { replicas: 2, readyReplicas, firstReadyAt: '2026-01-01T00:00:00Z', conditions },
+        })
+      })
+      server.caches.get(kind.resource).observeWrite(told)
+      const { currentScale, isScaling } = (await call('get', `${base}/${NAME}/scale`)).body
+      return { currentScale, isScaling }
+    }
+    expect(await scaleUnder('Stopping', 'False', 1)).to.deep.equal({ currentScale: 2, isScaling: true })
+    expect(await scaleUnder('Stopped', 'True', 0)).to.deep.equal({ currentScale: 0, isScaling: false })
   })
 }
