@@ -12,6 +12,7 @@ import { mayRead } from '../resources/holders.ts'
 import { enumeration, type ListShape, text } from '../resources/paging.ts'
 import { viewMaker } from '../resources/places.ts'
 import { headOf, resourceShape } from '../resources/shape.ts'
+import { planInView } from '../resources/sizing.ts'
 import type { ResourceView } from '../resources/types.ts'
 
 const STATUSES = [...new Set([...RESOURCE_STATES, ...JOB_STATUSES])]
@@ -37,13 +38,11 @@ function statusOf(view: SummaryView): (typeof STATUSES)[number] {
     : headOf(view, view.collection).status
 }
 
-type Planned = { computePlan?: string; tags?: Record<string, string> }
-
 export function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto> {
   const { collection, boundaryId, resourceGroup, object } = view
-  const { computePlan = null, tags = {} } = object.spec as Planned
+  const { tags = {} } = object.spec as { tags?: Record<string, string> }
   const href = resourceScope(boundaryId, resourceGroup, collection, object.metadata.name)
-  return { ...headOf(view, collection), status: statusOf(view), computePlan, tags, href }
+  return { ...headOf(view, collection), status: statusOf(view), computePlan: planInView(view), tags, href }
 }
 
 /** What the caller may read of these resources, ready to be listed. */

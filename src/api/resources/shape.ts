@@ -3,6 +3,7 @@ import { idOf } from '../../core/ids.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { dateTime, enumeration, type FieldValue, type ListField, type ListShape, text } from './paging.ts'
+import { planInView } from './sizing.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 
 const NO_TAGS: Readonly<Record<string, string>> = {}
@@ -19,10 +20,7 @@ function headFields(): Record<string, ListField<ResourceView>> {
     region: text('Region', { of: (view) => view.cluster.region }),
     clusterId: text('Cluster id', { of: (view) => view.cluster.id, isShown: false }),
     clusterName: text('Cluster', { of: (view) => view.cluster.name }),
-    computePlan: text('Plan', {
-      of: (view) => (view.object.spec as { computePlan?: string }).computePlan,
-      isOfObject: true,
-    }),
+    computePlan: text('Plan', { of: planInView }),
     createdAt: dateTime('Created', { of: (view) => view.object.metadata.creationTimestamp, isOfObject: true }),
     statusMessage: text('Message', {
       of: (view) => summaryOf(view).statusMessage,

@@ -12,11 +12,12 @@ import {
   type Size,
 } from '../../core/sizing/plans.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
-import { type ListField, quantity } from './paging.ts'
+import { type ListField, number, quantity } from './paging.ts'
 import type { ResourceView } from './types.ts'
 
 /**
@@ -86,6 +87,14 @@ export function isSizedByItself(sizes: Sizes): boolean {
 /** The plan id that a record shows; null for a resource with its own sizes. */
 export function shownPlan(spec: SizedSpec, plan: Plan | undefined): string | null {
   return spec.computePlan ?? (isSizedByItself(spec) ? null : (plan?.metadata.name ?? null))
+}
+
+const FAMILIES = new Map(RESOURCE_KINDS.map(({ kind, sized }) => [kind, sized]))
+
+/** The plan that the record of a resource of whatever kind shows. */
+export function planInView({ object, services }: Pick<ResourceView, 'object' | 'services'>): string | null {
+  const [family, spec] = [FAMILIES.get(object.kind), object.spec as SizedSpec]
+  return family === undefined ? null : shownPlan(spec, planOf(services, family, spec))
 }
 
 /** The effective sizes of a spec: its own, or else the plan's; null if neither sets them. */
@@ -238,5 +247,16 @@ export function storageField<K extends AnyKind>({ sized }: K): ListField<Resourc
       return spec.storageSize ?? (sized && planOf(services, sized, spec)?.spec.storageSize)
     },
     isFiltered: false,
+  })
+}
+
+/** The list field of a kind that scales: also before the controller has stored what the plan says. */
+export function replicasField<K extends AnyKind>({ sized }: K, options: { isSorted?: boolean } = {}) {
+  return number<ResourceView<K>>('Replicas', {
+    ...options,
+    of: ({ object, services }) => {
+      const spec = object.spec as SizedSpec
+      return spec.replicas ?? (sized && planOf(services, sized, spec)?.spec.replicas)
+    },
   })
 }
