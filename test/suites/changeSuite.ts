@@ -75,6 +75,26 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
     })
   }
 
+  const planField = kind.sized === 'ContainerInstance' && has('branch') ? 'resourcePlanId' : 'computePlan'
+  if (kind.sized !== undefined) {
+    it('may be changed and written back as they were read although their plan is gone', async () => {
+      plans({})
+      const made = await create(NAME, { ...body, [planField]: 'one' })
+      expect(made.status, JSON.stringify(made.body)).to.equal(201)
+      await world.server.client.remove(ComputePlan.resource, { name: 'one' })
+      const tagged = await call('patch', one).send({ tags: { team: 'books' } })
+      expect([tagged.status, tagged.body.tags], JSON.stringify(tagged.body)).to.deep.equal([200, { team: 'books' }])
+      const { body: read, headers } = await call('get', one)
+      expect(read[planField]).to.equal('one')
+      if (hasRoute('put', '/x')) {
+        const written = await call('put', one).send(read)
+        expect([written.status, written.headers.etag], JSON.stringify(written.body)).to.deep.equal([200, headers.etag])
+      }
+      const other = await call('patch', one).send({ [planField]: 'nowhere' })
+      expect([other.status, other.body.code]).to.deep.equal([422, 'PLAN_NOT_FOUND'])
+    })
+  }
+
   if (has('cpuLimit') && has('replicas')) {
     it('have as many replicas as their plan says where null is sent, and keep theirs where nothing is', async () => {
       plans({ replicas: 3 })

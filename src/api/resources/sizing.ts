@@ -152,8 +152,11 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
     }
     return { named: effective.metadata.name, effective }
   }
+  const isKept = previous?.spec.computePlan === id
+  // Taken away meanwhile: what follows it waits for another one, and everything else about it may be changed.
+  if (isKept && planNamed(services, id)?.spec.family !== family) return { named: id, effective: undefined }
   const plan = planOfFamily(services, family, id)
-  if (plan.spec.deprecated && previous?.spec.computePlan !== id) {
+  if (plan.spec.deprecated && !isKept) {
     throw unprocessable('PLAN_DEPRECATED', 'computePlan', id, `Compute plan "${id}" is no longer offered.`)
   }
   return { named: id, effective: plan }
