@@ -141,6 +141,10 @@ export const PlatformCluster = defineKind({
           name: z.string().describe('Name of the StorageClass'),
           isDefault: z.boolean().describe('Whether claims that name none get it'),
           isExpandable: z.boolean().describe('Whether its volumes can grow'),
+          survivesNode: z
+            .boolean()
+            .optional()
+            .describe('Whether its volumes outlive a node; false for those that are folders or disks of one'),
         }),
       )
       .optional()

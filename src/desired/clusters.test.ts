@@ -22,9 +22,21 @@ describe('what a cluster has to offer', () => {
       readyNodeCount: 1,
       cpuCapacity: '3',
       memoryCapacity: '4Gi',
-      storageClasses: ['a', 'z'].map((name) => ({ name, isDefault: false, isExpandable: false })),
+      storageClasses: ['a', 'z'].map((name) => ({ name, isDefault: false, isExpandable: false, survivesNode: false })),
     })
   })
+
+  const provisioners: [provisioner: string, survivesNode: boolean][] = [
+    ['ebs.csi.aws.com', true],
+    ['rancher.io/local-path', false],
+    ['kubernetes.io/no-provisioner', false],
+    ['freehold.dev/node-folder', false],
+  ]
+  for (const [provisioner, survivesNode] of provisioners)
+    it(`is volumes that ${survivesNode ? 'outlive their node' : 'are lost with it'}, if ${provisioner} makes them`, () => {
+      const [found] = observedCluster([], [object('StorageClass', 'a', { provisioner })]).storageClasses
+      expect(found?.survivesNode).to.equal(survivesNode)
+    })
 
   it('can be written and shown, whatever a cluster in other hands says', () => {
     const capacity = { cpu: '9'.repeat(1_000), memory: 'a lot' }

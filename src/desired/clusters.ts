@@ -5,14 +5,14 @@ import { formatBytes, formatCores, parseQuantity } from '../core/quantity.ts'
 type Node = KubeObject & {
   status?: { capacity?: Record<string, string>; conditions?: { type: string; status: string }[] }
 }
-type StorageClass = KubeObject & { allowVolumeExpansion?: boolean }
+type StorageClass = KubeObject & { allowVolumeExpansion?: boolean; provisioner?: string }
 
 export type ObservedCluster = {
   nodeCount: number
   readyNodeCount: number
   cpuCapacity: string
   memoryCapacity: string
-  storageClasses: { name: string; isDefault: boolean; isExpandable: boolean }[]
+  storageClasses: { name: string; isDefault: boolean; isExpandable: boolean; survivesNode: boolean }[]
 }
 
 const isReady = ({ status }: Node) =>
@@ -28,6 +28,23 @@ const MOST_CLASSES = 50
 const NAME_MAX = 253
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
+
+/** Provisioners whose volumes are folders or disks of one node, and are lost with it: Kubernetes itself does not say. */
+const ON_ONE_NODE: ReadonlySet<string> = new Set([
+  'docker.io/hostpath',
+  'freehold.dev/node-folder',
+  'hostpath.csi.k8s.io',
+  'k8s.io/minikube-hostpath',
+  'kubernetes.io/host-path',
+  'kubernetes.io/no-provisioner',
+  'local.csi.openebs.io',
+  'microk8s.io/hostpath',
+  'openebs.io/local',
+  'rancher.io/local-path',
+  'topolvm.cybozu.com',
+  'topolvm.io',
+  'zfs.csi.openebs.io',
+])
 
 /** Nothing, of what is no quantity. */
 function amountOf(capacity: unknown): bigint {
@@ -50,10 +67,11 @@ export function observedCluster(nodes: readonly KubeObject[], classes: readonly 
     cpuCapacity: formatCores(sum('cpu')),
     memoryCapacity: formatBytes(sum('memory')),
     storageClasses: (classes as readonly StorageClass[])
-      .map(({ metadata, allowVolumeExpansion }) => ({
+      .map(({ metadata, allowVolumeExpansion, provisioner }) => ({
         name: plainLine(metadata.name, NAME_MAX),
         isDefault: metadata.annotations?.[DEFAULT_CLASS] === 'true',
         isExpandable: allowVolumeExpansion === true,
+        survivesNode: provisioner !== undefined && !ON_ONE_NODE.has(provisioner),
       }))
       .sort((one, other) => (one.name < other.name ? -1 : 1))
       .slice(0, MOST_CLASSES),

@@ -373,7 +373,8 @@ describe('relational databases over REST', () => {
     const offered = await itemsOf<{ id: string; maxConnections: number; isProductionReady: boolean }>(plans)
     expect(offered.find(({ id }) => id === 'relational-small')).to.include({
       maxConnections: 200,
-      isProductionReady: true,
+      // Volumes of this cluster are folders of one machine.
+      isProductionReady: false,
     })
     const one = await expectCall<{ id: string; verdict: string }>(200, 'GET', `${plans}/relational-dev`)
     expect(one.body).to.include({ id: 'relational-dev', verdict: 'Fits' })

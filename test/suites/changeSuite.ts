@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import request from 'supertest'
+import { groupNamespace } from '../../src/core/names.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { bearer } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
-import { NAME, OWNER, type ResourceCase, type World } from './resourceCase.ts'
+import { BOUNDARY, NAME, OWNER, type ResourceCase, type World } from './resourceCase.ts'
 
 export function changeTests({ body, shows }: { body: object; shows: object }, world: World): void {
   const { base, call, create, has } = world
@@ -74,6 +75,26 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
     })
   }
 
+  const planField = kind.sized === 'ContainerInstance' && has('branch') ? 'resourcePlanId' : 'computePlan'
+  if (kind.sized !== undefined) {
+    it('may be changed and written back as they were read although their plan is gone', async () => {
+      plans({})
+      const made = await create(NAME, { ...body, [planField]: 'one' })
+      expect(made.status, JSON.stringify(made.body)).to.equal(201)
+      await world.server.client.remove(ComputePlan.resource, { name: 'one' })
+      const tagged = await call('patch', one).send({ tags: { team: 'books' } })
+      expect([tagged.status, tagged.body.tags], JSON.stringify(tagged.body)).to.deep.equal([200, { team: 'books' }])
+      const { body: read, headers } = await call('get', one)
+      expect(read[planField]).to.equal('one')
+      if (hasRoute('put', '/x')) {
+        const written = await call('put', one).send(read)
+        expect([written.status, written.headers.etag], JSON.stringify(written.body)).to.deep.equal([200, headers.etag])
+      }
+      const other = await call('patch', one).send({ [planField]: 'nowhere' })
+      expect([other.status, other.body.code]).to.deep.equal([422, 'PLAN_NOT_FOUND'])
+    })
+  }
+
   if (has('cpuLimit') && has('replicas')) {
     it('have as many replicas as their plan says where null is sent, and keep theirs where nothing is', async () => {
       plans({ replicas: 3 })
@@ -104,7 +125,7 @@ export function powerTests(world: World): void {
   })
 }
 
-export function scaleTests({ scale: bounds }: ResourceCase, world: World): void {
+export function scaleTests({ kind, scale: bounds }: ResourceCase, world: World): void {
   it('scale, within their bounds', async () => {
     const { base, call, create } = world
     await create()
@@ -118,5 +139,26 @@ export function scaleTests({ scale: bounds }: ResourceCase, world: World): void 
     for (const bad of [minScale - 1, maxScale + 1, 1.5, '3', null])
       expect((await scale(bad)).status, String(bad)).to.equal(400)
     expect((await call('get', `${base}/${NAME}/scale`)).body).to.include({ targetScale: target, minScale, maxScale })
+  })
+
+  it('are not on their way once they are stopped, however many are to run again', async () => {
+    const { base, call, create, server } = world
+    await create()
+    await call('put', `${base}/${NAME}/actions/stop`)
+    const scaleUnder = async (reason: string, status: 'True' | 'False', readyReplicas: number) => {
+      const kinds = { Ready: status, ...(status === 'False' && { Reconciling: 'True' }) }
+      const conditions = Object.entries(kinds).map(([type, is]) => ({ type, status: is, reason, message: '' }))
+      const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: NAME }
+      const told = server.client.edit(kind.resource, ref, (object) => {
+        Object.assign(object, {
+          status: { replicas: 2, readyReplicas, firstReadyAt: '2026-01-01T00:00:00Z', conditions },
+        })
+      })
+      server.caches.get(kind.resource).observeWrite(told)
+      const { currentScale, isScaling } = (await call('get', `${base}/${NAME}/scale`)).body
+      return { currentScale, isScaling }
+    }
+    expect(await scaleUnder('Stopping', 'False', 1)).to.deep.equal({ currentScale: 2, isScaling: true })
+    expect(await scaleUnder('Stopped', 'True', 0)).to.deep.equal({ currentScale: 0, isScaling: false })
   })
 }

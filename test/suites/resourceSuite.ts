@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import request from 'supertest'
 import type { z } from 'zod'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
+import { filtersOf } from '../../src/api/resources/paging.ts'
 import { groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { QuotaLedger } from '../../src/crds/quotas.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
@@ -146,6 +147,26 @@ function listTests({ kind, body }: ResourceCase, segment: string, world: World):
     if (!SERVED_ROUTES.some((route) => isServed(route, 'get', across))) return
     const all = await call('get', `${across}?filter=resourceGroup:eq:shop`)
     expect(all.body.pagination.totalItems).to.equal(3)
+  })
+
+  it('are found by what their record shows, also where kubectl left out what may be absent', async () => {
+    world.server.put(kind, NAME, body, groupNamespace(BOUNDARY, 'shop'))
+    const { body: record } = await call('get', `${base}/${NAME}`)
+    const found = async (path: string, field: string, value: unknown) => {
+      const filter = value === null ? `${field}:exists:false` : `${field}:eq:${value}`
+      const answer = await call('get', `${path}?filter=${encodeURIComponent(filter)}`)
+      expect(answer.status, `${filter}: ${JSON.stringify(answer.body)}`).to.equal(200)
+      return answer.body.items.map(({ name }: { name: string }) => name)
+    }
+    const route = SERVED_ROUTES.find((one) => isServed(one, 'get', base))
+    const offered = route?.list === undefined ? [] : filtersOf(route.list)
+    const fields = offered.filter(
+      (field) => record[field] === null || ['string', 'number', 'boolean'].includes(typeof record[field]),
+    )
+    for (const field of fields) expect(await found(base, field, record[field]), field).to.deep.equal([NAME])
+    const [summary] = (await call('get', `${GROUP}/resources`)).body.items
+    const plan = record.computePlan ?? record.resourcePlanId ?? null
+    expect([summary.computePlan, await found(`${GROUP}/resources`, 'computePlan', plan)]).to.deep.equal([plan, [NAME]])
   })
 
   it('have the status of their record in the list over all kinds', async () => {

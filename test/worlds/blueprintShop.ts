@@ -30,8 +30,8 @@ ${more}outputs:
 `
 
 /** The shop with what posts templates, and deploys the blueprint `search` as `find`. */
-export async function startBlueprintShop() {
-  const world = await startShop()
+export async function startBlueprintShop(...given: Parameters<typeof startShop>) {
+  const world = await startShop(...given)
   const idOfSlug = async (slug: string) => (await world.ask('get', `${BLUEPRINTS}/${slug}`)).body.id as string
   return {
     ...world,

@@ -6,11 +6,14 @@ import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { BlueprintExecution } from '../../crds/blueprints.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import { BoundaryProjection } from '../../crds/projections.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 
+const FAR = '55555555-5555-4555-8555-555555555555'
 const HOME = groupNamespace(BOUNDARY, 'shop')
 const OUTER = boundaryNamespace(BOUNDARY)
 
@@ -158,5 +161,16 @@ describe('a dry run of a blueprint', () => {
     const { body } = await deploy({}, '?dryRun=true')
     expect(body.steps[0].problems).to.deep.equal(['"safe" is being deleted.'])
     expect((await deploy()).body.code).to.equal('INVALID_STATE')
+  })
+
+  it('says nothing of the room on nodes that are not seen: those of another cluster', async () => {
+    await world.stop()
+    const rooms = [{ cpu: 64_000n, memory: 1024n ** 4n * 1000n }]
+    world = await startBlueprintShop({}, { capacity: { rooms: () => rooms } })
+    world.put(PlatformCluster, FAR, { displayName: 'Edge', region: '', domain: 'edge.test' })
+    world.put(BoundaryProjection, FAR, { clusterId: FAR }, OUTER)
+    await post(made(vault))
+    const verdictOn = async (cluster: object) => (await deploy(cluster, '?dryRun=true')).body.verdict
+    expect([await verdictOn({}), await verdictOn({ clusterId: FAR })]).to.deep.equal(['Fits', 'Unknown'])
   })
 })

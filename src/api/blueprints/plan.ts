@@ -10,6 +10,7 @@ import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { MASK } from '../../core/redaction.ts'
 import { mergePatchBetween } from '../records/mergePatch.ts'
+import { otherClusterOf } from '../resources/places.ts'
 import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
 import { demandIn } from '../resources/usage.ts'
@@ -181,7 +182,7 @@ function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.o
 }
 
 /** As of plans, for everything that is new together. */
-function verdictFor({ context, resourceGroup }: Deploying, steps: readonly PlannedComponent[]): Verdict {
+function verdictFor({ context, resourceGroup, clusterId }: Deploying, steps: readonly PlannedComponent[]): Verdict {
   const { services } = context
   const sum = { cpu: 0n, memory: 0n }
   for (const { action, located, spec } of steps) {
@@ -193,7 +194,7 @@ function verdictFor({ context, resourceGroup }: Deploying, steps: readonly Plann
     sum.cpu += demand?.cpu ?? 0n
     sum.memory += demand?.memory ?? 0n
   }
-  const rooms = services.capacity.rooms()
+  const rooms = otherClusterOf(services, clusterId) === undefined ? services.capacity.rooms() : undefined
   const all = rooms && [
     {
       cpu: rooms.reduce((left, room) => left + room.cpu, 0n),

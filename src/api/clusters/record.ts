@@ -106,9 +106,9 @@ export function clusterDto(
     capabilities: [],
     ingressDomain: spec.domain,
     defaultStorageClass: spec.defaultStorageClass ?? null,
-    storageClasses: (status?.storageClasses ?? []).map((each) => ({
-      ...each,
-      isShareable: spec.isPlatform ? services.storage.isShared(each.name) : null,
+    storageClasses: (status?.storageClasses ?? []).map(({ name, isDefault, isExpandable }) => ({
+      ...{ name, isDefault, isExpandable },
+      isShareable: spec.isPlatform ? services.storage.isShared(name) : null,
     })),
     certificateExpiresAt: agent?.certificateExpiresAt ?? null,
     clockSkewMilliseconds: agent?.clockSkewMilliseconds ?? null,

@@ -5,7 +5,7 @@ import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignVaults } from '../resources/references.ts'
-import { planOf, shownPlan } from '../resources/sizing.ts'
+import { planInView, planOf, shownPlan } from '../resources/sizing.ts'
 import type { ResourceView } from '../resources/types.ts'
 
 export type JobView = ResourceView<typeof PlatformJob>
@@ -37,7 +37,7 @@ export const jobRecord = recordOf(PlatformJob, {
 /** How the list can be sorted and filtered, if unlike that of other resources. */
 export const jobFields = {
   clusterId: text('Cluster id', { isFiltered: false, isSorted: false, isShown: false }),
-  computePlan: text('Plan', { isSorted: false }),
+  computePlan: text('Plan', { of: planInView, isSorted: false }),
   status: enumeration('Status', JOB_STATUSES, { of: statusOf }),
   image: text('Image', { isSorted: false }),
   completedAt: dateTime('Ended', { of: completedAt }),

@@ -7,6 +7,7 @@ import { DenyAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 
 const OTHER = '99999999-9999-4999-8999-999999999999'
+const LETTERS = 'abcdefab-cdef-4abc-8def-abcdefabcdef'
 const ALERTS = '/admin/monitoring/alerts'
 const OF_RESOURCE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/monitoring/vectorclusters/products/alerts`
 const OF_BOUNDARY = `/boundaries/${BOUNDARY}/resources/monitoring/alerts`
@@ -112,6 +113,13 @@ describe('alerts', () => {
     expect(new Set(all.map(({ boundaryId, resourceGroup }) => `${boundaryId}/${resourceGroup}`)).size).to.equal(3)
     expect(await list(`${OF_RESOURCE}?filter=alertId:eq:twin`, OWNER)).to.have.length(1)
     expect(await list(`${OF_BOUNDARY}?filter=alertId:eq:twin`, OWNER)).to.have.length(2)
+  })
+
+  it('are of the boundary that is named, in whatever case', async () => {
+    shop.boundary(LETTERS)
+    await tell(about('capitals', { metadata: { boundaryId: LETTERS.toUpperCase() } }))
+    expect((await one('capitals'))?.boundaryId).to.equal(LETTERS)
+    expect((await tell(about('capitals', { metadata: { boundaryId: LETTERS } }))).body.created).to.equal(false)
   })
 
   it('are kept at the platform where the place is not known, and tenants see none of those', async () => {

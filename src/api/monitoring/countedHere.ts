@@ -48,12 +48,16 @@ export function expiringSoon({ records, clock }: Pick<Services, 'records' | 'clo
   return entries.filter(({ spec }) => {
     const left = Date.parse(spec.expiresOn ?? '') - now
     const isMeant = watched === undefined || spec.vaultName === watched.place.name
-    return isMeant && left > 0 && left <= SOON
+    return isMeant && spec.state === 'Active' && left > 0 && left <= SOON
   }).length
 }
 
-/** Of what is known of this moment only: a point in the last step, if the span reaches until now. */
+/**
+ * Of what is known of this moment only: a point in the last step, if the span reaches until now. Who asks until now is
+ * answered a moment later.
+ */
 export function pointOfNow({ clock }: Pick<Services, 'clock'>, { from, to, stepSeconds }: Span, value: number) {
   const now = Math.floor(clock.now() / 1000)
-  return to < now ? [] : [{ at: from + Math.floor((now - 1 - from) / stepSeconds) * stepSeconds, value }]
+  if (to + stepSeconds <= now) return []
+  return [{ at: from + Math.floor((Math.min(now, to) - 1 - from) / stepSeconds) * stepSeconds, value }]
 }

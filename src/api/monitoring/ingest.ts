@@ -58,7 +58,8 @@ const AT_PLATFORM: Place = { namespace: SYSTEM_NAMESPACE, resourceGroup: undefin
 
 /** Where an alert belongs: an unknown place is none, and the alert is kept at the platform. */
 function placeNamed({ services }: Context, pairs: Readonly<Record<string, string>>): Place | undefined {
-  const [boundaryId, resourceGroup] = [pairs[PLACE_KEYS.boundary], pairs[PLACE_KEYS.group]]
+  // A uuid in capitals is the same uuid (RFC 9562 section 4).
+  const [boundaryId, resourceGroup] = [pairs[PLACE_KEYS.boundary]?.toLowerCase(), pairs[PLACE_KEYS.group]]
   if (boundaryId === undefined) return undefined
   const namespace = boundaryNamespace(boundaryId)
   if (!isUuid(boundaryId) || isLeaving(services.records.peek(Boundary, { name: boundaryId }))) return AT_PLATFORM

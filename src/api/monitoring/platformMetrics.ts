@@ -53,7 +53,7 @@ async function platformSeries(context: Asked) {
   const asked = collections.map((collection) => [collection, metricAsked(metricsOf(collection), query)] as const)
   const [, first] = asked[0] ?? []
   const span = spanAsked(query)
-  sourceOf(services)
+  if (asked.some(([, { metric }]) => metric.by === undefined)) sourceOf(services)
   const part = { ...span, to: Math.min(span.to, Math.floor(services.clock.now() / 1000)) }
   const series: ShownSeries = await Promise.all(
     asked.map(async ([collection, { name, metric, aggregation }]) => ({

@@ -184,6 +184,34 @@ describe('the figures of a resource', () => {
     expect(body.series[0].points.map(({ value }: { value: number }) => value)).to.deep.equal([1])
   })
 
+  it('of a vault do not count what is deleted, and are those of now for who asks until a moment ago', async () => {
+    const gone = { vaultName: 'safe', secretName: 'gone', expiresOn: new Date(Date.now() + 86_400_000).toISOString() }
+    shop.put(VaultEntry, 'safe-3', { ...gone, state: 'Deleted' }, NAMESPACE)
+    const valuesUntil = async (seconds: number) => {
+      const to = new Date(Date.now() + seconds * 1000).toISOString()
+      const query = asked({ metric: 'SecretsExpiringSoon', aggregation: 'Last', to })
+      const { body } = await get(`${BASE}/secretvaults/safe`, query)
+      return body.series[0].points.map(({ value }: { value: number }) => value)
+    }
+    expect(await valuesUntil(60)).to.deep.equal([1])
+    expect(await valuesUntil(-5)).to.deep.equal([1])
+    expect(await valuesUntil(-3600)).to.deep.equal([])
+  })
+
+  it('of all vaults and functions need no Prometheus either', async () => {
+    const bare = await startShop({}, { monitoring: { metrics: undefined, objects: {} as never } })
+    bare.grant(operator, 'Platform Owner', '/')
+    const statusOf = async (metric: string, aggregation: string) => {
+      const path = `/admin/monitoring/metrics?${asked({ metric, aggregation })}`
+      return (await bare.ask('get', path, operator)).status
+    }
+    expect(await statusOf('SecretsExpiringSoon', 'Last')).to.equal(200)
+    expect(await statusOf('Invocations', 'Sum')).to.equal(200)
+    // Of object storage there are requests too, which Prometheus counts.
+    expect(await statusOf('Requests', 'Average')).to.equal(503)
+    await bare.stop()
+  })
+
   it('of requests are only of what answers to the web', async () => {
     const query = new URLSearchParams({ from: at(0), to: at(3600) })
     const { status, body } = await get(`${BASE}/vectorclusters/products/requests`, query)

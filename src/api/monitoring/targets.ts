@@ -9,7 +9,7 @@ import { sqlNames } from '../../contracts/sql.ts'
 import { vectorNames } from '../../contracts/vector.ts'
 import { claimName } from '../../contracts/workloads.ts'
 import { APP_COMPONENT } from '../../crds/apps.ts'
-import type { ContainerInstance } from '../../crds/containerinstances.ts'
+import { type ContainerInstance, completeSpec } from '../../crds/containerinstances.ts'
 import { publicTarget } from '../../crds/containerRules.ts'
 import { ServerlessFunction } from '../../crds/functions.ts'
 import { AccountBucket } from '../../crds/objectstorage.ts'
@@ -47,7 +47,9 @@ function componentsOf(kind: ContainerKind, { object, place }: Watched, process: 
 /** The way of its public hosts through the Gateway. */
 function routesOf(kind: ContainerKind, spec: object, names: ReturnType<typeof containerNames>): Names['routes'] {
   const component =
-    kind === 'ContainerInstance' ? publicTarget(spec as ContainerInstance['spec'])?.component.name : APP_COMPONENT
+    kind === 'ContainerInstance'
+      ? publicTarget(completeSpec(spec as ContainerInstance['spec']))?.component.name
+      : APP_COMPONENT
   return component === undefined ? [] : [{ route: names.whole, service: names.component(component) }]
 }
 

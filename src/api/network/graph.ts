@@ -2,13 +2,13 @@ import { z } from 'zod'
 import type { Flow } from '../../adapters/flows/port.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
 import { timestamp } from '../../core/clock.ts'
-import { summarize } from '../../core/conditions.ts'
 import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { recordStatusOf } from '../resources/shape.ts'
 import { CLUSTER, declaredBy, groupNode, INTERNET, PLATFORM, referenced, resourceNode } from './declared.ts'
 import { NODE_KINDS, observed } from './denies.ts'
 import { type Around, type Known, knownEnd } from './flows.ts'
@@ -133,7 +133,7 @@ function nodesOf({ groups, resources }: Around, edges: readonly Edge[]): z.outpu
     }),
     ...resources.map((resource) => {
       const { kind, object, resourceGroup } = resource
-      const { name, deletionTimestamp } = object.metadata
+      const { name } = object.metadata
       return {
         id: resourceNode(resource),
         kind: 'Resource',
@@ -141,7 +141,7 @@ function nodesOf({ groups, resources }: Around, edges: readonly Edge[]): z.outpu
         resourceGroup,
         collection: kind.segment,
         resourceId: objectId(kind.resource, object.metadata),
-        status: summarize(object.status as never, deletionTimestamp !== undefined).status,
+        status: recordStatusOf(object),
       } as const
     }),
   ]

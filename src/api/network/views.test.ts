@@ -7,6 +7,7 @@ import { ownerSelector } from '../../contracts/workloads.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
+import { PlatformJob } from '../../crds/jobs.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -88,6 +89,19 @@ describe('the network of a boundary', () => {
       ])
       for (const edge of edges)
         expect(edge).to.include({ isDeclared: true, allowedCount: 0, deniedCount: 0, lastSeenAt: null })
+    })
+
+    it('shows each resource with the status of its record', async () => {
+      server.put(PlatformJob, 'report', { image: 'busybox' }, HOME)
+      const { resource } = PlatformJob
+      const ended = server.client.edit(resource, { namespace: HOME, name: 'report' }, (object) => {
+        Object.assign(object, { status: { state: 'Failed' } })
+      })
+      server.caches.get(resource).observeWrite(ended)
+      const { nodes } = await get('graph')
+      const [job] = nodes.filter(({ name }: { name: string }) => name === 'report')
+      const summaries = await server.ask('get', `${GROUP}/resources?filter=collection:eq:jobs`)
+      expect([job.status, summaries.body.items[0].status]).to.deep.equal(['Failed', 'Failed'])
     })
 
     describe('and the caller is denied the view', () => {

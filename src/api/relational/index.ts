@@ -9,11 +9,11 @@ import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { ExternalAddressDto } from '../resources/dto.ts'
-import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
+import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { findResource } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
-import { storageField } from '../resources/sizing.ts'
+import { replicasField, storageField } from '../resources/sizing.ts'
 import { externalAddress, readConnectionString } from './access.ts'
 import { historyOf } from './editor.ts'
 import { RelationalHealthDto, relationalHealth } from './health.ts'
@@ -57,7 +57,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
         of: ({ object }) => object.status?.archiving ?? 'Disabled',
         isSorted: false,
       }),
-      replicas: number('Replicas', { isSorted: false }),
+      replicas: replicasField(RelationalCluster, { isSorted: false }),
       backupEnabled: flag('Backups', {
         of: ({ object, services }) => isBackedUp(object.spec, services.relational.hasBackupTarget),
         isSorted: false,

@@ -1,17 +1,16 @@
 import { z } from 'zod'
-import { JOB_STATUSES, jobStatusOf } from '../../contracts/jobs.ts'
+import { JOB_STATUSES } from '../../contracts/jobs.ts'
 import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
-import { PlatformJob } from '../../crds/jobs.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
-import type { RecordOf } from '../records/records.ts'
 import type { GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
 import { enumeration, type ListShape, text } from '../resources/paging.ts'
 import { viewMaker } from '../resources/places.ts'
-import { headOf, resourceShape } from '../resources/shape.ts'
+import { headOf, recordStatusOf, resourceShape } from '../resources/shape.ts'
+import { planInView } from '../resources/sizing.ts'
 import type { ResourceView } from '../resources/types.ts'
 
 const STATUSES = [...new Set([...RESOURCE_STATES, ...JOB_STATUSES])]
@@ -30,20 +29,11 @@ export const ResourceSummaryDto = z
 /** A resource of whatever kind, as lists over kinds show it. */
 export type SummaryView = ResourceView & { readonly collection: string }
 
-/** What the record of the resource itself says: that of a job tells how far it has come. */
-function statusOf(view: SummaryView): (typeof STATUSES)[number] {
-  return view.collection === PlatformJob.segment
-    ? jobStatusOf(view.object as RecordOf<typeof PlatformJob>)
-    : headOf(view, view.collection).status
-}
-
-type Planned = { computePlan?: string; tags?: Record<string, string> }
-
 export function summaryDto(view: SummaryView): z.input<typeof ResourceSummaryDto> {
   const { collection, boundaryId, resourceGroup, object } = view
-  const { computePlan = null, tags = {} } = object.spec as Planned
+  const { tags = {} } = object.spec as { tags?: Record<string, string> }
   const href = resourceScope(boundaryId, resourceGroup, collection, object.metadata.name)
-  return { ...headOf(view, collection), status: statusOf(view), computePlan, tags, href }
+  return { ...headOf(view, collection), status: recordStatusOf(object), computePlan: planInView(view), tags, href }
 }
 
 /** What the caller may read of these resources, ready to be listed. */
@@ -72,7 +62,7 @@ function summaryShape(isAcross: boolean): ListShape<SummaryView> {
       ),
       resourceGroup: text('Resource group'),
       ...others,
-      status: enumeration('Status', STATUSES, { of: statusOf }),
+      status: enumeration('Status', STATUSES, { of: ({ object }) => recordStatusOf(object) }),
     },
   }
 }

@@ -3,6 +3,7 @@ import { agreed, counted } from '../../core/counted.ts'
 import { notFound } from '../../core/errors.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import type { PlanFamily } from '../../core/sizing/plans.ts'
+import { PlatformCluster } from '../../crds/clusters.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { findVisibleBoundary } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
@@ -13,6 +14,7 @@ import type { RecordOf } from '../records/records.ts'
 import { pagedListOf } from './dto.ts'
 import { pagedParts } from './pages.ts'
 import { enumeration, flag, type ListShape, quantity, text } from './paging.ts'
+import { defaultCluster, defaultClusterOf } from './places.ts'
 
 type Plan = RecordOf<typeof ComputePlan>
 
@@ -40,14 +42,14 @@ export const planFields = {
   cpuRequest: z.string(),
   description: z.string(),
   id: z.string().describe('What computePlan takes'),
-  isProductionReady: z.boolean(),
+  isProductionReady: z.boolean().describe('Whether the loss of a node loses neither the service nor its data'),
   memoryLimit: z.string(),
   memoryRequest: z.string(),
   name: z.string(),
   replicas: z.int(),
   storageClass: z.string(),
   storageSize: z.string(),
-  verdict: z.enum(VERDICTS).describe('Whether a new resource of this plan would find room now'),
+  verdict: z.enum(VERDICTS).describe("Whether a new resource of this plan would find room on the boundary's cluster"),
   verdictReason: z.string().nullable().describe('Null only if it fits'),
 }
 export type PlanDto = z.output<z.ZodObject<typeof planFields>>
@@ -95,21 +97,38 @@ function place(each: NodeRoom, count: number, rooms: readonly NodeRoom[]): numbe
   return count
 }
 
-export function planDto(plan: Plan, services: Services, productionReplicas: number): PlanDto {
+/** Where a boundary's new resources run that name no cluster. */
+type PlanCluster = { readonly rooms: readonly NodeRoom[] | undefined; readonly survivesNode: (plan: Plan) => boolean }
+
+function planClusterOf(services: Services, boundaryId: string): PlanCluster {
+  const { id } = defaultClusterOf(services, boundaryId)
+  const classes = services.records.peek(PlatformCluster, { name: id })?.status?.storageClasses ?? []
+  return {
+    // The nodes of other clusters are not watched here.
+    rooms: id === defaultCluster(services).id ? services.capacity.rooms() : undefined,
+    survivesNode({ spec: { storageSize, storageClass } }) {
+      if (storageSize === undefined) return true
+      const used = classes.find(({ name, isDefault }) => (storageClass === '' ? isDefault : name === storageClass))
+      return used?.survivesNode === true
+    },
+  }
+}
+
+function planDto(plan: Plan, { rooms, survivesNode }: PlanCluster, productionReplicas: number): PlanDto {
   const { spec } = plan
   return {
     cpuLimit: spec.cpuLimit,
     cpuRequest: spec.cpuRequest,
     description: spec.description,
     id: plan.metadata.name,
-    isProductionReady: spec.replicas >= productionReplicas,
+    isProductionReady: spec.replicas >= productionReplicas && survivesNode(plan),
     memoryLimit: spec.memoryLimit,
     memoryRequest: spec.memoryRequest,
     name: spec.displayName,
     replicas: spec.replicas,
     storageClass: spec.storageClass,
     storageSize: spec.storageSize ?? '',
-    ...verdictOf(spec, services.capacity.rooms()),
+    ...verdictOf(spec, rooms),
   }
 }
 
@@ -149,8 +168,8 @@ export function planRoutes({
   more,
 }: PlanRoutes): RouteDraft[] {
   const path = `{B}/resources/${segment}` as string
-  const toDto = (plan: Plan, services: Services) => ({
-    ...planDto(plan, services, productionReplicas),
+  const toDto = (plan: Plan, cluster: PlanCluster) => ({
+    ...planDto(plan, cluster, productionReplicas),
     ...more?.(plan),
   })
   const plansOf = ({ records }: Services) => records.peekAll(ComputePlan).filter(({ spec }) => spec.family === family)
@@ -166,8 +185,10 @@ export function planRoutes({
         errors: 'problem of 500',
       },
       async (context) => {
-        await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
-        const plans = plansOf(context.services).map((plan) => toDto(plan, context.services))
+        const { boundaryId = '' } = context.parameters
+        await findVisibleBoundary(context, boundaryId)
+        const cluster = planClusterOf(context.services, boundaryId)
+        const plans = plansOf(context.services).map((plan) => toDto(plan, cluster))
         return pagedParts(plans, context.list, planShape, (plan) => plan)
       },
     ),
@@ -176,11 +197,11 @@ export function planRoutes({
       `${path}/{resourceId}` as string,
       { auth, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem of 500' },
       async (context) => {
-        await findVisibleBoundary(context, context.parameters.boundaryId ?? '')
-        const id = context.parameters.resourceId
+        const { boundaryId = '', resourceId: id } = context.parameters
+        await findVisibleBoundary(context, boundaryId)
         const plan = plansOf(context.services).find(({ metadata }) => metadata.name === id)
         if (plan === undefined) throw notFound(`Compute plan "${id}" of family ${family}`)
-        return ok(toDto(plan, context.services), { etag: etagOf(plan) })
+        return ok(toDto(plan, planClusterOf(context.services, boundaryId)), { etag: etagOf(plan) })
       },
     ),
   ]

@@ -63,13 +63,16 @@ function scaleStatus(
     readyReplicas?: number
   }
   const wanted = running ? replicas : 0
+  // The status counts what is wanted, also while none of it runs.
+  const isAtRest = !running && summarize(object.status, false).status === 'Stopped'
+  const currentScale = isAtRest ? 0 : current
   return {
-    currentScale: current,
+    currentScale,
     maxScale: max,
     minScale: min,
     readyScale: readyReplicas,
     targetScale: replicas,
-    isScaling: current !== wanted || readyReplicas !== wanted,
+    isScaling: currentScale !== wanted || readyReplicas !== wanted,
   }
 }
 

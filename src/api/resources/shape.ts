@@ -1,11 +1,21 @@
-import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { jobStatusOf } from '../../contracts/jobs.ts'
+import { RESOURCE_STATES, type ResourceState, summarize } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { PlatformJob } from '../../crds/jobs.ts'
+import type { RecordOf } from '../records/records.ts'
 import { dateTime, enumeration, type FieldValue, type ListField, type ListShape, text } from './paging.ts'
+import { planInView } from './sizing.ts'
 import type { AnyDeclaration, ResourceView } from './types.ts'
 
 const NO_TAGS: Readonly<Record<string, string>> = {}
+
+/** What the record of a resource of whatever kind says of it: that of a job tells how far it has come. */
+export function recordStatusOf(object: RecordOf<AnyKind>): ResourceState | ReturnType<typeof jobStatusOf> {
+  if (object.kind === PlatformJob.kind) return jobStatusOf(object as RecordOf<typeof PlatformJob>)
+  return summarize(object.status, object.metadata.deletionTimestamp !== undefined).status
+}
 
 function summaryOf(view: ResourceView) {
   return summarize(view.object.status, view.object.metadata.deletionTimestamp !== undefined)
@@ -19,10 +29,7 @@ function headFields(): Record<string, ListField<ResourceView>> {
     region: text('Region', { of: (view) => view.cluster.region }),
     clusterId: text('Cluster id', { of: (view) => view.cluster.id, isShown: false }),
     clusterName: text('Cluster', { of: (view) => view.cluster.name }),
-    computePlan: text('Plan', {
-      of: (view) => (view.object.spec as { computePlan?: string }).computePlan,
-      isOfObject: true,
-    }),
+    computePlan: text('Plan', { of: planInView }),
     createdAt: dateTime('Created', { of: (view) => view.object.metadata.creationTimestamp, isOfObject: true }),
     statusMessage: text('Message', {
       of: (view) => summaryOf(view).statusMessage,

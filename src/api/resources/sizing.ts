@@ -12,11 +12,12 @@ import {
   type Size,
 } from '../../core/sizing/plans.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Context, Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
-import { type ListField, quantity } from './paging.ts'
+import { type ListField, number, quantity } from './paging.ts'
 import type { ResourceView } from './types.ts'
 
 /**
@@ -88,6 +89,14 @@ export function shownPlan(spec: SizedSpec, plan: Plan | undefined): string | nul
   return spec.computePlan ?? (isSizedByItself(spec) ? null : (plan?.metadata.name ?? null))
 }
 
+const FAMILIES = new Map(RESOURCE_KINDS.map(({ kind, sized }) => [kind, sized]))
+
+/** The plan that the record of a resource of whatever kind shows. */
+export function planInView({ object, services }: Pick<ResourceView, 'object' | 'services'>): string | null {
+  const [family, spec] = [FAMILIES.get(object.kind), object.spec as SizedSpec]
+  return family === undefined ? null : shownPlan(spec, planOf(services, family, spec))
+}
+
 /** The effective sizes of a spec: its own, or else the plan's; null if neither sets them. */
 export function effectiveSizes(spec: SizedSpec, plan: Plan | undefined): Record<Size, string | null> {
   const of = (size: Size) => spec[size] ?? (plan?.spec[size] || null)
@@ -143,8 +152,11 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
     }
     return { named: effective.metadata.name, effective }
   }
+  const isKept = previous?.spec.computePlan === id
+  // Taken away meanwhile: what follows it waits for another one, and everything else about it may be changed.
+  if (isKept && planNamed(services, id)?.spec.family !== family) return { named: id, effective: undefined }
   const plan = planOfFamily(services, family, id)
-  if (plan.spec.deprecated && previous?.spec.computePlan !== id) {
+  if (plan.spec.deprecated && !isKept) {
     throw unprocessable('PLAN_DEPRECATED', 'computePlan', id, `Compute plan "${id}" is no longer offered.`)
   }
   return { named: id, effective: plan }
@@ -238,5 +250,16 @@ export function storageField<K extends AnyKind>({ sized }: K): ListField<Resourc
       return spec.storageSize ?? (sized && planOf(services, sized, spec)?.spec.storageSize)
     },
     isFiltered: false,
+  })
+}
+
+/** The list field of a kind that scales: also before the controller has stored what the plan says. */
+export function replicasField<K extends AnyKind>({ sized }: K, options: { isSorted?: boolean } = {}) {
+  return number<ResourceView<K>>('Replicas', {
+    ...options,
+    of: ({ object, services }) => {
+      const spec = object.spec as SizedSpec
+      return spec.replicas ?? (sized && planOf(services, sized, spec)?.spec.replicas)
+    },
   })
 }

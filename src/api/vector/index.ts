@@ -7,11 +7,11 @@ import { etagOf } from '../http/etag.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/dto.ts'
-import { flag, number, text } from '../resources/paging.ts'
+import { flag, text } from '../resources/paging.ts'
 import { findResource, viewMaker } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
-import { storageField } from '../resources/sizing.ts'
+import { replicasField, storageField } from '../resources/sizing.ts'
 import { connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
 import { vectorHealth } from './health.ts'
 import { COLLECTION, type VectorView, vectorRecord } from './record.ts'
@@ -93,7 +93,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
       vectorVersion: text('Version'),
       enableIngress: flag('Ingress', { isSorted: false }),
       enableLoadBalancer: flag('Load balancer', { isSorted: false }),
-      replicas: number('Replicas'),
+      replicas: replicasField(VectorCluster),
       storageSize: storageField(VectorCluster),
     },
   }),

@@ -1,0 +1,58 @@
+import { expect } from 'chai'
+import { sampleSpec } from '../../../test/make/samples.ts'
+import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { ContainerInstance } from '../../crds/containerinstances.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { targetOf } from './targets.ts'
+import { KIND_OF, type Watched } from './watched.ts'
+
+const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
+const SAMPLE = { boundaryId: BOUNDARY, ownerId: OWNER, memberId: OWNER }
+const BASE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/monitoring`
+const SPAN = 'from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z'
+const image = 'docker.io/library/nginx:1.29'
+
+describe('what of the cluster belongs to a resource', () => {
+  let shop: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    shop = await startShop()
+    shop.grant(OWNER, 'Platform Owner', '/')
+  })
+  afterEach(() => shop.stop())
+
+  const put = (kind: AnyKind, spec: object = sampleSpec(kind, SAMPLE)) => shop.put(kind, 'one', spec, NAMESPACE)
+  const deliver = () => {
+    const labels = { alertname: 'PodCrashLooping', namespace: NAMESPACE, pod: 'vc-other-0' }
+    const alerts = [{ status: 'firing', labels, annotations: {}, fingerprint: 'one' }]
+    return shop.ask('post', '/admin/monitoring/alerts/alertmanager').send({ version: '4', alerts })
+  }
+
+  for (const [collection, kind] of KIND_OF)
+    it(`is known of one of ${collection} that says only what it must`, async () => {
+      put(kind)
+      for (const path of [
+        `${BASE}/${collection}/one?metric=CpuUsage&aggregation=Average&${SPAN}`,
+        `${BASE}/${collection}/one/utilization?metric=Cpu&${SPAN}`,
+        `${BASE}/${collection}/one/requests?${SPAN}`,
+      ]) {
+        const { status, body } = await shop.ask('get', path)
+        expect(status, JSON.stringify(body)).to.be.oneOf([200, 400, 422])
+      }
+      expect((await deliver()).status).to.equal(202)
+    })
+
+  const routed: [sentence: string, ports: object, services: string[]][] = [
+    ['no ports', {}, []],
+    ['a port that names no protocol', { ports: [{ name: 'http', port: 80 }] }, ['cti-one--web']],
+    ['a port of Udp', { ports: [{ name: 'dns', port: 53, protocol: 'Udp' }] }, []],
+  ]
+  for (const [sentence, ports, services] of routed)
+    it(`is known where requests to a container instance go whose component has ${sentence}`, () => {
+      const object = shop.put(ContainerInstance, 'one', { components: [{ name: 'web', image, ...ports }] }, NAMESPACE)
+      const place = { boundaryId: BOUNDARY, resourceGroup: 'shop', name: 'one', collection: 'containerinstances' }
+      const watched = { kind: ContainerInstance, object, place, namespace: NAMESPACE } as unknown as Watched
+      const { routes } = targetOf({ records: {} as never }, watched)
+      expect('stem' in routes ? [] : routes.map(({ service }) => service)).to.deep.equal(services)
+    })
+})
