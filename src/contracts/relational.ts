@@ -1,3 +1,4 @@
+import { hostInUrl } from '../core/hostInUrl.ts'
 import { RESTORE_ANNOTATION } from '../core/labels.ts'
 import { childName } from '../core/names.ts'
 import { type ObjectMeta, objectKey } from '../core/object.ts'
@@ -114,7 +115,7 @@ export function connectionForms({ host, port, database, username, password }: Co
   adoNet: string
 } {
   const [user, secret, base] = [username, password, database].map(encodeURIComponent)
-  const name = host.includes(':') ? `[${host}]` : host
+  const name = hostInUrl(host)
   return {
     uri: `postgresql://${user}:${secret}@${name}:${port}/${base}?sslmode=${SSL_MODE}`,
     jdbc: `jdbc:postgresql://${name}:${port}/${base}?user=${user}&password=${secret}&sslmode=${SSL_MODE}`,

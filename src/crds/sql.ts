@@ -215,7 +215,9 @@ export const SqlInstance = defineKind({
     preparedFor: z
       .string()
       .optional()
-      .describe('Hash of what logins and database were last made for, so that they are made once for each change'),
+      .describe(
+        'Hash of what logins and database were last made for, so that they are made once for each change and start',
+      ),
     licenseStatus: z
       .enum(LICENSE_STATES)
       .optional()

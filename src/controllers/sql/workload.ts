@@ -1,5 +1,6 @@
 import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
 import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames, sqlPod } from '../../contracts/sql.ts'
+import { hostInUrl } from '../../core/hostInUrl.ts'
 import { sha256 } from '../../core/names.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
@@ -47,15 +48,23 @@ export function reportStatus(pass: SqlPass): Outcome {
   pass.report({
     readyReplicas: ready,
     externalAddresses: addresses,
-    publicEndpoint: first === undefined ? undefined : `${first}:${SQL_PORTS[object.spec.engine]}`,
+    publicEndpoint: first === undefined ? undefined : `${hostInUrl(first)}:${SQL_PORTS[object.spec.engine]}`,
     ...(isRolledOut(state.workload) ? { restartedAt: object.spec.restartedAt } : {}),
   })
   pass.serving(ready > 0)
   return done()
 }
 
+/** The start of the engine that runs: it may have found a volume that was emptied, which nobody sees from outside. */
+function startOf(pass: SqlPass): unknown[] {
+  return podsOfStateful(pass).map(({ metadata, status }) => [
+    metadata.uid,
+    (status?.containerStatuses ?? []).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
+  ])
+}
+
 /**
- * Makes database and logins in an engine that runs, and asks it what it is. Once for each engine, volume, set of logins and
+ * Makes database and logins in an engine that runs, and asks it what it is. Once for each start, volume, set of logins and
  * product key: the hash of what was prepared stands in the status.
  */
 export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep {
@@ -67,7 +76,7 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
     const target = adminTarget(pass, passwords.admin)
     // Passwords go in by a hash over all of them, which says nothing of one.
     const volume = claimsByName(pass).get(0)?.metadata.uid
-    const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, spec.restartedAt, volume]
+    const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, volume, startOf(pass)]
     const about = [passwords, ...server]
     const wanted = sha256(JSON.stringify(about)).slice(0, 16)
     if (status?.preparedFor === wanted) return done()
