@@ -169,6 +169,6 @@ function storageOf(
     const message = `The data needs ${needed}; ${storageSize} is less.`
     throw unprocessable('STORAGE_CANNOT_SHRINK', 'storageSize', storageSize, message)
   }
-  if (parseQuantity(plan.spec.storageSize ?? '0') >= least) return source?.spec.storageSize
-  return needed
+  const own = source?.spec.storageSize
+  return parseQuantity(own ?? plan.spec.storageSize ?? '0') >= least ? own : needed
 }
