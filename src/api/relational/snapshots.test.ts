@@ -126,6 +126,20 @@ describe('snapshots of relational databases over REST', () => {
       expect((copy?.spec as { storageSize?: string } | undefined)?.storageSize).to.equal(made)
     })
 
+  it('let a new database take over the name of one that is there only, or its own', async () => {
+    const snapshot = randomUUID()
+    server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)
+    server.put(RelationalSnapshot, snapshot, { clusterName: 'gone', name: 'first' }, NAMESPACE)
+    report(RelationalSnapshot, snapshot, { completedAt: '2026-01-01T00:00:00Z' })
+    const restored = async (newName: string) => {
+      const path = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/gone/snapshots/${snapshot}/restore`
+      const { status, body } = await server.ask('post', path).send({ newName, takeOverName: true })
+      return `${status} ${body.code} ${body.field}`
+    }
+    expect(await restored('heir')).to.equal('422 REFERENCE_NOT_FOUND takeOverName')
+    expect(await restored('gone')).to.match(/^202 /)
+  })
+
   it('leave it to the API server which of two replicas has the name', async () => {
     const create = server.client.create.bind(server.client)
     server.client.create = (async (...given: Parameters<typeof create>) => {

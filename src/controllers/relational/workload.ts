@@ -122,7 +122,8 @@ export async function takeOver(pass: RelationalPass): Promise<Outcome> {
   const { takesOver } = object.spec
   if (takesOver === undefined || object.status?.tookOverAt !== undefined) return done()
   const former = records.cache(pass.kind.resource).get(object.metadata.namespace, takesOver)
-  if (former !== undefined && !isNameTaken(pass) && former.metadata.deletionTimestamp === undefined) {
+  const isItself = takesOver === object.metadata.name
+  if (former !== undefined && !isItself && !isNameTaken(pass) && former.metadata.deletionTimestamp === undefined) {
     const patch = { spec: { connectTo: object.metadata.name, running: false } }
     await records.client.mergePatch(pass.kind.resource, refOf(former), patch, { uid: former.metadata.uid })
   }
