@@ -1,4 +1,4 @@
-import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
+import { isSqlFault, type SqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
 import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames, sqlPod } from '../../contracts/sql.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { sha256 } from '../../core/names.ts'
@@ -22,6 +22,8 @@ import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 const REVISION_LABEL = 'controller-revision-hash'
 /** Milliseconds until an engine that did not answer is asked again. */
 const ENGINE_RETRY = 5_000
+/** And one that answered with a refusal. */
+const REFUSED_RETRY = 30_000
 
 /** Writes the children, the StatefulSet last, so that the pod finds what it mounts. */
 export async function applyWorkload(pass: SqlPass): Promise<Outcome> {
@@ -96,11 +98,20 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
       return done()
     } catch (error) {
       if (!isSqlFault(error)) throw error
-      const word = error.reason === 'Unauthorized' ? 'does not accept its administrator' : 'does not answer yet'
-      state.engine = waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY)
+      state.engine = notPrepared(pass, error)
       return done()
     }
   }
+}
+
+/** What the engine answered for good is told as that: a collation that it does not know never comes about. */
+function notPrepared({ object }: SqlPass, { reason, details }: SqlFault): Outcome {
+  if (reason === 'Failed' || reason === 'InvalidValue') {
+    const message = `The engine refused to make the database "${object.spec.databaseName}" and its logins (${details.engineCode}).`
+    return stalled('EngineRefused', message, REFUSED_RETRY)
+  }
+  const word = reason === 'Unauthorized' ? 'does not accept its administrator' : 'does not answer yet'
+  return waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY)
 }
 
 /** Whether the engine took the product key: it says so by its edition. One that it did not take gives way. */

@@ -37,6 +37,8 @@ const BACKUP = 'backupEnabled must be false: SQL instances cannot be backed up y
 
 const FREE =
   'licenseVersion changes only with edition Standard or Enterprise of MsSql: no other edition takes a product key'
+const OWN_DATABASE =
+  "databaseName must not be one of the engine's own: master, model, msdb, tempdb for MsSql, information_schema, mysql, performance_schema, sys for MariaDb"
 const DEVELOPER = { engine: 'MsSql', acceptEula: true, edition: 'Developer' }
 const PAID = { ...DEVELOPER, edition: 'Standard' }
 
@@ -94,6 +96,15 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['another collation', {}, { collation: 'Latin1_General_BIN' }, fixed('collation')],
     ['another time zone', {}, { timeZone: 'Europe/Berlin' }, fixed('timeZone')],
     ['another database', {}, { databaseName: 'shop' }, fixed('databaseName')],
+    ...['mysql', 'MySQL', 'sys', 'information_schema', 'performance_schema'].map(
+      (databaseName) => [`MariaDB's own ${databaseName}`, undefined, { databaseName }, OWN_DATABASE] as const,
+    ),
+    ...['master', 'Master', 'model', 'msdb', 'tempdb'].map(
+      (databaseName) =>
+        [`SQL Server's own ${databaseName}`, undefined, { ...DEVELOPER, databaseName }, OWN_DATABASE] as const,
+    ),
+    ['a database that only the other engine has', undefined, { databaseName: 'master' }],
+    ['and the other way round', undefined, { ...DEVELOPER, databaseName: 'mysql' }],
   ]),
   ...cases(VectorCluster, {}, [
     ['admits an empty spec', undefined, {}],
