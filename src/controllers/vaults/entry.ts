@@ -2,6 +2,7 @@ import {
   currentVersion,
   forgetTime,
   isEmptied,
+  isUnfilled,
   lastValidityChange,
   nextValidityChange,
   purgeTime,
@@ -56,7 +57,7 @@ const UNFILLED_KEPT = 3_600_000
 export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
   const { spec, metadata } = entryOf(pass)
   const { history, valueFrom } = spec
-  if (history === undefined || history.lastVersion > 0 || valueFrom !== undefined) return done()
+  if (history === undefined || !isUnfilled(spec) || valueFrom !== undefined) return done()
   const end = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_KEPT
   if (pass.clock.now() < end) {
     comeBack(pass, end)
