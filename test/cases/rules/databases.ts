@@ -37,6 +37,7 @@ const BACKUP = 'backupEnabled must be false: SQL instances cannot be backed up y
 
 const FREE =
   'licenseVersion changes only with edition Standard or Enterprise of MsSql: no other edition takes a product key'
+const UPGRADE = 'engineVersion can go up to 16 or later only: the engine does not upgrade to earlier versions'
 const OWN_DATABASE =
   "databaseName must not be one of the engine's own: master, model, msdb, tempdb for MsSql, information_schema, mysql, performance_schema, sys for MariaDb"
 const DEVELOPER = { engine: 'MsSql', acceptEula: true, edition: 'Developer' }
@@ -191,6 +192,9 @@ export const DATABASE_RULES: readonly RuleCase[] = [
       {},
       'walStorageSize cannot be removed once it is set: the log cannot move back to the data volume',
     ],
+    ['a version that the engine upgrades to', { engineVersion: '14' }, { engineVersion: '16' }],
+    ['one that it does not', { engineVersion: '14' }, { engineVersion: '15' }, UPGRADE],
+    ['an old version that stays', { engineVersion: '15' }, { engineVersion: '15', replicas: 2 }],
     [
       'refuses an older engine',
       { engineVersion: '17' },
