@@ -98,12 +98,19 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['another time zone', {}, { timeZone: 'Europe/Berlin' }, fixed('timeZone')],
     ['another database', {}, { databaseName: 'shop' }, fixed('databaseName')],
     ...['mysql', 'MySQL', 'sys', 'information_schema', 'performance_schema'].map(
-      (databaseName) => [`MariaDB's own ${databaseName}`, undefined, { databaseName }, OWN_DATABASE] as const,
+      (databaseName): [string, undefined, object, string] => [
+        `MariaDB's own ${databaseName}`,
+        undefined,
+        { databaseName },
+        OWN_DATABASE,
+      ],
     ),
-    ...['master', 'Master', 'model', 'msdb', 'tempdb'].map(
-      (databaseName) =>
-        [`SQL Server's own ${databaseName}`, undefined, { ...DEVELOPER, databaseName }, OWN_DATABASE] as const,
-    ),
+    ...['master', 'Master', 'model', 'msdb', 'tempdb'].map((databaseName): [string, undefined, object, string] => [
+      `SQL Server's own ${databaseName}`,
+      undefined,
+      { ...DEVELOPER, databaseName },
+      OWN_DATABASE,
+    ]),
     ['a database that only the other engine has', undefined, { databaseName: 'master' }],
     ['and the other way round', undefined, { ...DEVELOPER, databaseName: 'mysql' }],
   ]),
