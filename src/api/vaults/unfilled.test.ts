@@ -19,7 +19,12 @@ describe('a secret that never got a value, over REST', () => {
   afterEach(() => server.stop())
 
   const put = (spec: object) =>
-    server.put(VaultEntry, entryName('orders', 'token'), { vaultName: 'orders', secretName: 'token', ...spec }, NAMESPACE)
+    server.put(
+      VaultEntry,
+      entryName('orders', 'token'),
+      { vaultName: 'orders', secretName: 'token', ...spec },
+      NAMESPACE,
+    )
   const entries = async () => (await server.client.list(VaultEntry.resource, { namespace: NAMESPACE })).items
 
   for (const [sentence, spec] of [

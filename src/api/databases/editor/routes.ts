@@ -78,7 +78,7 @@ export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft 
     },
     sort: '-executedAt',
     limitName: 'limit',
-    rows: async (context) => recall(await history(context as Context)),
+    rows: async (context) => recall(await history(context as Context), context.services.clock.now()),
   })
 }
 
