@@ -3,7 +3,7 @@ import {
   type Backup,
   type BackupLocation,
   failureOf,
-  scheduleForVelero,
+  scheduleOfEngine,
   snapshotObstacle,
   surplusOf,
   targetObstacle,
@@ -96,7 +96,7 @@ describe('backups that are kept', () => {
   })
 })
 
-describe('a schedule for Velero', () => {
+describe('a schedule for Velero and CloudNativePG', () => {
   const cases: [string, string][] = [
     ['0 2 * * *', '0 2 * * *'],
     ['0 2 * * 7', '0 2 * * 0'],
@@ -107,6 +107,6 @@ describe('a schedule for Velero', () => {
     ['*/15 7 7 7 */2', '*/15 7 7 7 */2'],
   ]
   for (const [given, expected] of cases) {
-    it(`says "${given}" as "${expected}"`, () => expect(scheduleForVelero(given)).to.equal(expected))
+    it(`says "${given}" as "${expected}"`, () => expect(scheduleOfEngine(given)).to.equal(expected))
   }
 })

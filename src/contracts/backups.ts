@@ -118,8 +118,8 @@ export function surplusOf(backups: readonly Backup[], keepLast: number | undefin
   return last === undefined ? [] : over.slice(last + 1)
 }
 
-/** A schedule for Velero, whose Sunday is 0 and never 7. */
-export function scheduleForVelero(cron: string): string {
+/** A schedule for Velero and CloudNativePG, whose Sunday is 0 and never 7. */
+export function scheduleOfEngine(cron: string): string {
   const fields = cron.split(' ')
   return [...fields.slice(0, 4), ...fields.slice(4).map(withoutSeven)].join(' ')
 }

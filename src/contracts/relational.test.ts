@@ -22,7 +22,19 @@ describe('words of relational databases', () => {
     expect(serverName('relc-orders', 'aaaaaaaa-1111')).not.to.equal(serverName('relc-orders', 'bbbbbbbb-1111'))
   })
 
-  for (const name of ['archive_command', 'ssl', 'ssl_ca_file', 'recovery_target_time', 'shared_preload_libraries']) {
+  // What the engine's operator sets itself; it refuses the whole Cluster for one of them (CloudNativePG, `configuration.go`).
+  const itsOwn = [
+    ...['log_rotation_age', 'log_rotation_size', 'log_truncate_on_rotation', 'recovery_min_apply_delay'],
+    ...['synchronized_standby_slots', 'syslog_sequence_numbers', 'syslog_split_messages', 'temp_tablespaces'],
+  ]
+  for (const name of [
+    'archive_command',
+    'ssl',
+    'ssl_ca_file',
+    'recovery_target_time',
+    'shared_preload_libraries',
+    ...itsOwn,
+  ]) {
     it(`refuse the parameter ${name}`, () => expect(isRefusedParameter(name)).to.equal(true))
   }
   for (const name of ['work_mem', 'max_connections', 'log_statement']) {

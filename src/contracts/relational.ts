@@ -1,3 +1,4 @@
+import { hostInUrl } from '../core/hostInUrl.ts'
 import { RESTORE_ANNOTATION } from '../core/labels.ts'
 import { childName } from '../core/names.ts'
 import { type ObjectMeta, objectKey } from '../core/object.ts'
@@ -114,7 +115,7 @@ export function connectionForms({ host, port, database, username, password }: Co
   adoNet: string
 } {
   const [user, secret, base] = [username, password, database].map(encodeURIComponent)
-  const name = host.includes(':') ? `[${host}]` : host
+  const name = hostInUrl(host)
   return {
     uri: `postgresql://${user}:${secret}@${name}:${port}/${base}?sslmode=${SSL_MODE}`,
     jdbc: `jdbc:postgresql://${name}:${port}/${base}?user=${user}&password=${secret}&sslmode=${SSL_MODE}`,
@@ -171,6 +172,9 @@ export const REFUSED_PARAMETERS: readonly string[] = [
   'log_directory',
   'log_file_mode',
   'log_filename',
+  'log_rotation_age',
+  'log_rotation_size',
+  'log_truncate_on_rotation',
   'logging_collector',
   'oauth_validator_libraries',
   'port',
@@ -178,14 +182,19 @@ export const REFUSED_PARAMETERS: readonly string[] = [
   'primary_slot_name',
   'promote_trigger_file',
   'recovery_end_command',
+  'recovery_min_apply_delay',
   'restart_after_crash',
   'restore_command',
   'session_preload_libraries',
   'shared_preload_libraries',
   'stats_temp_directory',
+  'synchronized_standby_slots',
   'synchronous_standby_names',
   'syslog_facility',
   'syslog_ident',
+  'syslog_sequence_numbers',
+  'syslog_split_messages',
+  'temp_tablespaces',
   'unix_socket_directories',
   'unix_socket_group',
   'unix_socket_permissions',

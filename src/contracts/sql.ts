@@ -1,4 +1,5 @@
 import type { FieldError } from '../core/errors.ts'
+import { hostInUrl } from '../core/hostInUrl.ts'
 import { childName } from '../core/names.ts'
 import { compareQuantities, parseQuantity } from '../core/quantity.ts'
 import { secretData, secretText } from '../core/secretData.ts'
@@ -109,7 +110,7 @@ export function sqlConnectionForms(
   { host, user, password }: { host: string; user: string; password: string },
 ) {
   const port = SQL_PORTS[engine]
-  const shown = host.includes(':') ? `[${host}]` : host
+  const shown = hostInUrl(host)
   const scheme = engine === 'MsSql' ? 'sqlserver' : 'mariadb'
   const credentials = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`
   return {

@@ -37,6 +37,8 @@ import { allowedCidrsRule, boundsRules, celList, growsOnly } from './workloadRul
 /** Major versions of PostgreSQL that can be chosen, oldest first; the last one is the default. */
 export const RELATIONAL_VERSIONS = ['14', '15', '16', '17'] as const
 export const NEWEST_RELATIONAL_VERSION = '17'
+/** The first that the engine's operator upgrades to (CloudNativePG, `cluster_webhook.go`). */
+const UPGRADED_TO = 16
 
 /** Extensions of the engine's own image: they need no library to be loaded at the start. */
 export const RELATIONAL_EXTENSIONS = [
@@ -198,6 +200,14 @@ const rules: Rule<Spec>[] = [
     code: 'DOWNGRADE_REFUSED',
     field: 'engineVersion',
     test: (next, previous) => Number(next.engineVersion) >= Number(previous.engineVersion),
+  },
+  {
+    cel: `self.engineVersion == oldSelf.engineVersion || int(self.engineVersion) >= ${UPGRADED_TO}`,
+    message: `engineVersion can go up to ${UPGRADED_TO} or later only: the engine does not upgrade to earlier versions`,
+    code: 'RULE_VIOLATION',
+    field: 'engineVersion',
+    test: (next, previous) =>
+      next.engineVersion === previous.engineVersion || Number(next.engineVersion) >= UPGRADED_TO,
   },
   {
     cel: `!(self.databaseName in ${celList(RESERVED_DATABASES)})`,

@@ -121,6 +121,12 @@ function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, r
   }
 }
 
+/** The engines' own: whoever may write into one of these administers the engine. Without regard to case. */
+const OWN_DATABASES: Readonly<Record<SqlEngineName, readonly string[]>> = {
+  MsSql: ['master', 'model', 'msdb', 'tempdb'],
+  MariaDb: ['information_schema', 'mysql', 'performance_schema', 'sys'],
+}
+
 function enoughForMsSql(field: 'memoryRequest' | 'memoryLimit'): Rule<Spec> {
   return {
     cel: `self.engine != 'MsSql' || !has(self.${field}) || quantity(self.${field}).compareTo(quantity('${MSSQL_MEMORY}')) >= 0`,
@@ -143,6 +149,13 @@ const rules: Rule<Spec>[] = [
     code: 'EULA_NOT_ACCEPTED',
     field: 'acceptEula',
     test: ({ engine, acceptEula }) => engine !== 'MsSql' || acceptEula,
+  },
+  {
+    cel: `!(self.databaseName.lowerAscii() in (self.engine == 'MsSql' ? ${celList(OWN_DATABASES.MsSql)} : ${celList(OWN_DATABASES.MariaDb)}))`,
+    message: `databaseName must not be one of the engine's own: ${OWN_DATABASES.MsSql.join(', ')} for MsSql, ${OWN_DATABASES.MariaDb.join(', ')} for MariaDb`,
+    code: 'BAD_REQUEST',
+    field: 'databaseName',
+    test: ({ engine, databaseName }) => !OWN_DATABASES[engine].includes(databaseName.toLowerCase()),
   },
   enoughForMsSql('memoryRequest'),
   enoughForMsSql('memoryLimit'),
@@ -215,7 +228,9 @@ export const SqlInstance = defineKind({
     preparedFor: z
       .string()
       .optional()
-      .describe('Hash of what logins and database were last made for, so that they are made once for each change'),
+      .describe(
+        'Hash of what logins and database were last made for, so that they are made once for each change and start',
+      ),
     licenseStatus: z
       .enum(LICENSE_STATES)
       .optional()

@@ -298,6 +298,12 @@ export const VaultEntry = defineKind({
     },
     // The controller has the right to every Secret here.
     secretAdmission('valueFrom'),
+    {
+      on: 'DELETE',
+      cel: 'variables.isPlatform || !oldObject.spec.?history.?purgeProtection.orValue(false) || size(oldObject.spec.?history.?versions.orValue([])) == 0',
+      message:
+        'the vault is under purge protection: a secret goes only when it was deleted, by its state, and its time is over',
+    },
   ],
   columns: [
     ...statusColumns,

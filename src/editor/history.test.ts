@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type HistoryEntry, maskedSql, packHistory, unpackHistory, withEntry } from './history.ts'
+import { type HistoryEntry, keptAt, maskedSql, packHistory, unpackHistory, withEntry } from './history.ts'
 
 const entry = (id: string, executedAt: string): HistoryEntry => ({
   id,
@@ -38,6 +38,14 @@ describe('the history of the editor', () => {
     const many = Array.from({ length: 1000 }, (_, index) => entry(String(index), '2026-03-01T00:00:00.000Z'))
     const kept = withEntry(many, entry('new', '2026-03-01T00:00:01.000Z'))
     expect([kept.length, kept[0]?.id, kept.at(-1)?.id]).to.deep.equal([1000, 'new', '998'])
+  })
+
+  it('shows nothing older than 30 days, also where nothing was run since', () => {
+    const [newer, older] = [entry('newer', '2026-03-01T00:00:01.000Z'), entry('older', '2026-03-01T00:00:00.000Z')]
+    const shown = (now: string) => keptAt([newer, older], Date.parse(now)).map(({ id }) => id)
+    expect(shown('2026-03-31T00:00:00.000Z')).to.deep.equal(['newer', 'older'])
+    expect(shown('2026-03-31T00:00:00.500Z')).to.deep.equal(['newer'])
+    expect(shown('2026-06-01T00:00:00.000Z')).to.deep.equal([])
   })
 
   it('gives up the oldest where it would not fit', async () => {

@@ -48,10 +48,15 @@ export function maskedSql(dialect: Dialect, sql: string): string {
     .replace(/\ufffd+$/, '')}…`
 }
 
+/** What is not too old yet. */
+export function keptAt(history: readonly HistoryEntry[], now: number): HistoryEntry[] {
+  const oldest = new Date(now - DAYS_MAX * 86_400_000).toISOString()
+  return history.filter(({ executedAt }) => executedAt >= oldest)
+}
+
 /** The newest first, without what is too old or too much. */
 export function withEntry(history: readonly HistoryEntry[], entry: HistoryEntry): HistoryEntry[] {
-  const oldest = new Date(Date.parse(entry.executedAt) - DAYS_MAX * 86_400_000).toISOString()
-  return [entry, ...history.filter(({ executedAt }) => executedAt >= oldest)].slice(0, ENTRIES_MAX)
+  return [entry, ...keptAt(history, Date.parse(entry.executedAt))].slice(0, ENTRIES_MAX)
 }
 
 /** As it is stored; where it is too long, the oldest go. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { SqlValue } from './values.ts'
+import { digestOf, type SqlValue } from './values.ts'
 
-/** Of a row as it is shown: another value anywhere is another version. */
+/** Of a row as it is stored: another value anywhere is another version, also of what is too long to be shown. */
 export function versionOf(row: readonly SqlValue[]): string {
-  return createHash('sha256').update(JSON.stringify(row)).digest('base64url').slice(0, 22)
+  const parts = row.map((value) => (typeof value === 'object' && value !== null ? [value, digestOf(value)] : value))
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
 }

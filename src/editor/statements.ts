@@ -92,19 +92,35 @@ function whereFilters(writer: Writer, filters: readonly Filter[]): string {
   return terms.length === 0 ? '' : ` WHERE ${terms.join(' AND ')}`
 }
 
+/** Types of which the engine compares no two values: their texts are compared. */
+const INCOMPARABLE: Readonly<Partial<Record<Dialect, RegExp>>> = {
+  postgresql: /^(json|xml|point|line|path|polygon|box)$/,
+  mssql: /^(xml|n?text)$/,
+}
+
+function textOf(dialect: Dialect, { name, dataType }: Column): string {
+  if (dialect === 'postgresql') return `${quoted(dialect, name)}::text`
+  return INCOMPARABLE[dialect]?.test(dataType) === true
+    ? `CONVERT(nvarchar(max), ${quoted(dialect, name)})`
+    : quoted(dialect, name)
+}
+
 function term(writer: Writer, { column, operator, values }: Filter): string {
-  const name = quoted(writer.dialect, column.name)
+  const { dialect } = writer
+  const name = quoted(dialect, column.name)
   const [value = null] = values
   if (operator === 'exists') return `${name} IS NOT NULL`
   if (operator === 'missing') return `${name} IS NULL`
-  if (operator === 'in') return `${name} IN (${values.map((each) => writer.compared(column, each)).join(', ')})`
   if (operator === 'contains' || operator === 'startsWith') {
     const pattern = String(value).replace(/[!%_[]/g, '!$&')
-    const text = writer.dialect === 'postgresql' ? `${name}::text` : name
     const at = writer.raw(operator === 'contains' ? `%${pattern}%` : `${pattern}%`)
-    return `LOWER(${text}) LIKE LOWER(${at}) ESCAPE '!'`
+    return `LOWER(${textOf(dialect, column)}) LIKE LOWER(${at}) ESCAPE '!'`
   }
-  return `${name} ${COMPARISONS[operator] ?? '='} ${writer.compared(column, value)}`
+  const isText = INCOMPARABLE[dialect]?.test(column.dataType) === true
+  const compared = (each: BoundValue) => (isText ? writer.raw(String(each)) : writer.compared(column, each))
+  const side = isText ? textOf(dialect, column) : name
+  if (operator === 'in') return `${side} IN (${values.map(compared).join(', ')})`
+  return `${side} ${COMPARISONS[operator] ?? '='} ${compared(value)}`
 }
 
 function whereKey(writer: Writer, key: Bound): string {

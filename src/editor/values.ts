@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { SqlFault } from './fault.ts'
 
 /** How values of a column are written in JSON (records: SqlValue encoding). */
@@ -22,6 +23,19 @@ export type Encoding = (typeof ENCODINGS)[number]
 /** What stands for a value that is too long to be shown. */
 export type TruncatedValue = { truncated: true; sizeBytes: number }
 export type SqlValue = null | boolean | number | string | TruncatedValue
+
+/** What tells two values apart that are too long to be shown. Beside them, because nobody is shown it. */
+const DIGESTS = new WeakMap<TruncatedValue, string>()
+
+export function digestOf(value: TruncatedValue): string | undefined {
+  return DIGESTS.get(value)
+}
+
+function truncated(text: string, sizeBytes: number): TruncatedValue {
+  const value = { truncated: true, sizeBytes } as const
+  DIGESTS.set(value, createHash('sha256').update(text).digest('base64url'))
+  return value
+}
 
 /** What goes to the engine for a parameter: text that the engine reads as the column's type, or bytes. */
 export type BoundValue = null | string | Uint8Array
@@ -119,9 +133,10 @@ export function bindKeyText(column: { name: string; encoding: Encoding }, text: 
 /** What an engine's text of a value is in JSON. */
 export function shownValue(encoding: Encoding, text: string | null): SqlValue {
   if (text === null) return null
-  const size = text.length > VALUE_MAX_BYTES / 4 ? Buffer.byteLength(text) : text.length
-  if (size > VALUE_MAX_BYTES)
-    return { truncated: true, sizeBytes: encoding === 'binary' ? Math.floor((size * 3) / 4) : size }
+  if (text.length > VALUE_MAX_BYTES / 4) {
+    const size = Buffer.byteLength(text, encoding === 'binary' ? 'base64' : 'utf8')
+    if (size > VALUE_MAX_BYTES) return truncated(text, size)
+  }
   switch (encoding) {
     case 'boolean':
       return text === 't' || text === 'true' || text === '1'

@@ -211,6 +211,8 @@ describe('secret vaults with kubectl', () => {
       `-n ${at.namespace} patch vent ${guarded.entry('x')} --type=merge -p ${JSON.stringify({ spec: { state: 'Purged' } })}`,
     )
     expect(stderr).to.contain('purge protection')
+    const removal = await kubectl(`-n ${at.namespace} delete vent ${guarded.entry('x')}`)
+    expect(removal.stderr).to.contain('goes only when it was deleted')
     await until('the vault counts', async () => {
       const found = await admin.get(SecretVault.resource, { namespace: at.namespace, name: guarded.vault })
       return (found as unknown as SecretVault).status?.deletedCount === 1

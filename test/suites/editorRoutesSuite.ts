@@ -209,11 +209,20 @@ export function editorRoutesSuite(dialect: EditorDialect, world: () => EditorWor
       }
       expect(await answered(method, at, '{'), what).to.match(/^400 /)
     }
-    for (const wrong of ['limit=0', 'limit=1001', 'offset=-1', 'filter=name', 'filter=nome:eq:x', 'sort=nome', 'x=1']) {
+    const filters = ['filter=name', 'filter=nome:eq:x', 'filter=name:exists:perhaps', 'filter=id:eq:1&filter=id:is:1']
+    for (const wrong of ['limit=0', 'limit=1001', 'offset=-1', ...filters, 'sort=nome', 'x=1']) {
       expect(await answered('GET', `${rows('items')}?${wrong}`), wrong).to.match(/^400 /)
     }
     const { body } = await expectCall<Page>(200, 'GET', `${rows('items')}?filter=id:eq:500`)
     expect(body.rows.map(({ values }) => values.name)).to.deep.equal(['one'])
+    for (const [second, count] of [
+      ['name:eq:one', 1],
+      ['name:exists:true', 1],
+      ['name:ne:one', 0],
+    ] as const) {
+      const both = await expectCall<Page>(200, 'GET', `${rows('items')}?filter=id:eq:500&filter=${second}`)
+      expect(both.body.rows, second).to.have.length(count)
+    }
   })
 
   it(`is not moved by ${HOSTILE_NAMES} hostile names in any place of a request`, async () => {

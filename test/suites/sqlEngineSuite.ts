@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import type { RowChange } from '../../src/adapters/sql/port.ts'
-import type { Table } from '../../src/editor/catalogue.ts'
-import type { SqlValue } from '../../src/editor/values.ts'
+import type { RowChange, RowFilter } from '../../src/adapters/sql/port.ts'
+import { findColumn, type Table } from '../../src/editor/catalogue.ts'
+import { bindValue, type SqlValue } from '../../src/editor/values.ts'
 import { hostileStatements, hostileTexts } from '../cases/hostileSql.ts'
 import type { SqlServer } from '../cluster/sqlServers.ts'
 import { TEST_CONFIG } from '../config.ts'
@@ -38,6 +38,7 @@ const TYPES: Readonly<Record<string, readonly TypeCase[]>> = {
     ['interval', 'text', '1 year 2 mons 3 days 04:05:06'],
     ['xml', 'text', '<a b="c">d</a>'],
     ['int[]', 'text', '{1,2,NULL}'],
+    ['point', 'text', '(1,2)'],
   ],
   mariadb: [
     ['bit(1)', 'boolean', true, false],
@@ -141,6 +142,36 @@ export function engineSuite(world: () => World): void {
           }
         }
       })
+
+    it('compares values of every type', async () => {
+      const { server, engine, targets } = world()
+      // To an engine the same number of half the digits is another one.
+      const cases = (TYPES[server.target.dialect] ?? []).filter(([type]) => type !== 'float' && type !== 'real')
+      await asOwner(
+        `CREATE TABLE compared (id int PRIMARY KEY, ${cases.map(([type], index) => `c${index} ${type}`).join(', ')})`,
+      )
+      const table = await tableOf(world(), 'compared')
+      const given = Object.fromEntries(cases.map(([, , value], index) => [`c${index}`, value]))
+      await engine.change(targets.writer, table, [insert(table, { id: 1, ...given })])
+      for (const [index, [type, , value]] of cases.entries()) {
+        const column = findColumn(table, `c${index}`)
+        const values = [bindValue(column, value)]
+        const found = async (operator: RowFilter['operator']) =>
+          (await engine.rows(targets.reader, page(table, { filters: [{ column, operator, values }] }))).rows.length
+        for (const [operator, count] of [
+          ['eq', 1],
+          ['in', 1],
+          ['ge', 1],
+          ['le', 1],
+          ['ne', 0],
+          ['gt', 0],
+          ['lt', 0],
+          ['exists', 1],
+          ['missing', 0],
+        ] as const)
+          expect(await found(operator), `${type} ${operator}`).to.equal(count)
+      }
+    })
 
     it('finds a row by a key of each type, and only that one', async () => {
       const types = ['bigint', 'decimal(30,4)', 'varchar(40)', 'date']

@@ -65,6 +65,7 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   }
   const home = groupNamespace(from.boundaryId, from.resourceGroup)
   const source = services.records.peek(RelationalCluster, { namespace: home, name: from.name })
+  if (request.takeOverName === true && source === undefined && request.newName !== from.name) throw noneToTakeOver(from)
   const targetTime = checkTargetTime(request, snapshot, source, context)
   const spec = {
     ...sizesOf(request, snapshot, source, context),
@@ -88,6 +89,12 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
   )
   const cluster = relationalRecord.toDto(viewMaker<typeof RelationalCluster>(services, from.boundaryId)(object, group))
   return accepted({ cluster, snapshotId: snapshot.metadata.name, targetTime }, { etag: etagOf(object) })
+}
+
+/** Its Services went with it: nothing would answer under that name. */
+function noneToTakeOver({ name }: { name: string }): PlatformError {
+  const message = `Database "${name}" is gone, and its name with it: make the new one under that name.`
+  return new PlatformError('REFERENCE_NOT_FOUND', message, { field: 'takeOverName', value: true })
 }
 
 function badTakeOver(): PlatformError {
@@ -169,6 +176,6 @@ function storageOf(
     const message = `The data needs ${needed}; ${storageSize} is less.`
     throw unprocessable('STORAGE_CANNOT_SHRINK', 'storageSize', storageSize, message)
   }
-  if (parseQuantity(plan.spec.storageSize ?? '0') >= least) return source?.spec.storageSize
-  return needed
+  const own = source?.spec.storageSize
+  return parseQuantity(own ?? plan.spec.storageSize ?? '0') >= least ? own : needed
 }

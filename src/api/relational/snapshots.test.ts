@@ -107,6 +107,39 @@ describe('snapshots of relational databases over REST', () => {
     expect(await restored(`/boundaries/${B}/resourcegroups/shop`)).to.equal(202)
   })
 
+  // The database of now may have been made anew under the name, and smaller.
+  for (const [sentence, of, held, made] of [
+    ['as much room as they need, where the plan has less', {}, '8Gi', '8Gi'],
+    ['the room of the plan, where that is enough', {}, '5Gi', undefined],
+    ['the room of their database, where that is enough', { storageSize: '20Gi' }, '8Gi', '20Gi'],
+    ['as much room as they need, where the database of now has less', { storageSize: '4Gi' }, '5Gi', '5Gi'],
+  ] as const)
+    it(`give a new database ${sentence}`, async () => {
+      const snapshot = randomUUID()
+      server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)
+      server.put(RelationalCluster, 'orders', of, NAMESPACE)
+      server.put(RelationalSnapshot, snapshot, { clusterName: 'orders', name: 'first' }, NAMESPACE)
+      report(RelationalSnapshot, snapshot, { completedAt: '2026-01-01T00:00:00Z', storageSize: held })
+      expect((await server.ask('post', `${PATH}/${snapshot}/restore`).send({ newName: 'copy' })).status).to.equal(202)
+      const { items } = await server.client.list(RelationalCluster.resource, { namespace: NAMESPACE })
+      const copy = items.find(({ metadata }) => metadata.name === 'copy')
+      expect((copy?.spec as { storageSize?: string } | undefined)?.storageSize).to.equal(made)
+    })
+
+  it('let a new database take over the name of one that is there only, or its own', async () => {
+    const snapshot = randomUUID()
+    server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)
+    server.put(RelationalSnapshot, snapshot, { clusterName: 'gone', name: 'first' }, NAMESPACE)
+    report(RelationalSnapshot, snapshot, { completedAt: '2026-01-01T00:00:00Z' })
+    const restored = async (newName: string) => {
+      const path = `/boundaries/${B}/resourcegroups/shop/resources/${COLLECTION}/gone/snapshots/${snapshot}/restore`
+      const { status, body } = await server.ask('post', path).send({ newName, takeOverName: true })
+      return `${status} ${body.code} ${body.field}`
+    }
+    expect(await restored('heir')).to.equal('422 REFERENCE_NOT_FOUND takeOverName')
+    expect(await restored('gone')).to.match(/^202 /)
+  })
+
   it('leave it to the API server which of two replicas has the name', async () => {
     const create = server.client.create.bind(server.client)
     server.client.create = (async (...given: Parameters<typeof create>) => {

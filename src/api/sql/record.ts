@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ADMIN_USERS, engineShareMb, memoryFault } from '../../contracts/sql.ts'
 import { refusedFields } from '../../core/errors.ts'
+import { isTimeZone } from '../../crds/schedule.ts'
 import { defaultEdition, LICENSE_STATES, newestVersion, SqlInstance } from '../../crds/sql.ts'
 import type { RecordOf } from '../records/records.ts'
 import { recordOf } from '../resources/record.ts'
@@ -40,7 +41,9 @@ export const sqlRecord = recordOf(SqlInstance, {
 
 /** @throws PlatformError BAD_REQUEST */
 function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, plan: Plan | undefined) {
-  const { engine = 'MsSql', acceptEula = false } = draft
+  const { engine = 'MsSql', acceptEula = false, timeZone } = draft
+  if (timeZone !== undefined && timeZone !== view.previous?.spec.timeZone && !isTimeZone(timeZone))
+    throw refusedFields([{ field: 'timeZone', message: `"${timeZone}" is not a time zone that the platform knows` }])
   const memoryLimitMb = chooseMemoryMb(draft, view, plan)
   const { memoryLimit } = effectiveSizes(draft, plan)
   // The kind's rules judge the spec; this also judges what it gets from its plan.

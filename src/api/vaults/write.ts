@@ -2,6 +2,7 @@ import {
   attributesOf,
   currentVersion,
   isKnown,
+  isUnfilled,
   lifeOfNextValue,
   newHistory,
   purgeTime,
@@ -19,7 +20,7 @@ import { Turns } from '../../core/turns.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { noContent, ok } from '../http/answer.ts'
-import { etagOf, isAmong, nothingToMatch, refuseStale } from '../http/etag.ts'
+import { etagOf, isAmong, nothingToMatch, refuseStale, versionOf } from '../http/etag.ts'
 import { checkSpec } from '../records/specs.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { findEntry, findSecret, findVault, missingSecret, type SecretContext } from './find.ts'
@@ -127,7 +128,7 @@ function refuseWrite(entry: EntryRecord): void {
   refuseWhileDeleting(entry)
   const { spec } = entry
   if (spec.history?.isManaged === true) throw managed(entry)
-  if (spec.state !== 'Deleted') return
+  if (spec.state !== 'Deleted' || isUnfilled(spec)) return
   throw new PlatformError('SECRET_DELETED', `Secret "${spec.secretName}" is deleted: recover or purge it first.`)
 }
 
@@ -180,6 +181,7 @@ async function tryVersion(
 
 /** 200 with what is deleted where the vault keeps it for a while, 204 where it is gone. */
 export async function deleteSecret(context: SecretContext) {
+  if (await removeUnfilled(context)) return noContent()
   const { vault, entry } = await findSecret(context)
   const { services } = context
   if (entry.spec.state !== 'Active') throw missingSecret(entry.spec.vaultName, entry.spec.secretName)
@@ -196,6 +198,18 @@ export async function deleteSecret(context: SecretContext) {
     return withDeletion(stored.spec, deedOf(context))
   })
   return ok(secretDto({ entry: object, vault, services }, null), { etag: etagOf(object) })
+}
+
+/** Whether there was an object without a value, which is gone now unless it got one meanwhile. */
+async function removeUnfilled(context: SecretContext): Promise<boolean> {
+  const { services, caller, parameters, ifMatch } = context
+  const vault = await findVault(context)
+  const found = await findEntry(context, vault, parameters.secretName)
+  if (found === undefined || !isUnfilled(found.spec) || found.metadata.deletionTimestamp !== undefined) return false
+  if (found.spec.history?.isManaged === true) throw managed(found)
+  const { namespace = '', name } = found.metadata
+  await services.records.remove(VaultEntry, { namespace, name }, { caller, ifMatch: ifMatch ?? [versionOf(found)] })
+  return true
 }
 
 export async function recoverSecret(context: SecretContext) {

@@ -8,6 +8,7 @@ import {
 } from '../../contracts/vector.ts'
 import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { hostInUrl } from '../../core/hostInUrl.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { isHostName } from '../databases/databaseAccess.ts'
 import { type Answer, ok } from '../http/answer.ts'
@@ -123,7 +124,7 @@ export function connectionInfo({ object }: VectorView) {
     restEndpoint: rest,
     grpcEndpoint: grpc,
     publicRestEndpoint: status?.publicEndpoint ?? null,
-    publicGrpcEndpoint: address === undefined ? null : `http://${bracketed(address)}:${VECTOR_PORTS.grpc}`,
+    publicGrpcEndpoint: address === undefined ? null : `http://${hostInUrl(address)}:${VECTOR_PORTS.grpc}`,
     host,
     restPort: VECTOR_PORTS.rest,
     grpcPort: VECTOR_PORTS.grpc,
@@ -132,10 +133,6 @@ export function connectionInfo({ object }: VectorView) {
     apiKeyHeader: VECTOR_KEY_HEADER,
     caCertificate: null,
   }
-}
-
-function bracketed(address: string): string {
-  return address.includes(':') ? `[${address}]` : address
 }
 
 /** What serves the host, an Ingress or a Gateway, ends TLS; the load balancer leads to the engine as it is. */

@@ -100,6 +100,11 @@ export function attributesOf({ contentType, enabled, notBefore, expiresOn }: Att
   return { contentType, enabled, notBefore, expiresOn }
 }
 
+/** Never had a value: people see it with kubectl only, and there is nothing in it to recover or to purge. */
+export function isUnfilled({ history }: EntrySpec): boolean {
+  return (history?.lastVersion ?? 0) === 0
+}
+
 /** Purged, and without a value since: also where somebody has called it active again already. */
 export function isEmptied({ history }: EntrySpec): boolean {
   return history?.purgedAt !== undefined

@@ -36,6 +36,12 @@ const KINDS: readonly [kind: AnyKind, specOf: (image: string) => object][] = [
   [StaticWebApp, (image) => ({ image })],
 ]
 
+/** What pulls images with a credential of its own, and where it runs. */
+const PULLING = KINDS.slice(0, 2).flatMap(([kind, specOf]) => [
+  { kind, specOf, clusterId: FAR, words: `${kind.segment}, there` },
+  { kind, specOf, clusterId: undefined, words: `${kind.segment}, here` },
+])
+
 describe('what runs containers, on another cluster', () => {
   let world: World
 
@@ -146,37 +152,54 @@ describe('what runs containers, on another cluster', () => {
         expect(await namesIn(world.server, ObjectAccessKey.resource)).to.deep.equal([])
       })
 
-  for (const [kind, specOf] of KINDS.slice(0, 2))
-    for (const clusterId of [FAR, undefined])
-      for (const [obstacle, phase, hindered] of [
-        ['its plan is gone', 'PlanNotFound', { computePlan: 'nowhere' }],
-        [
-          'a value is missing',
-          'ReferenceMissing',
-          { env: [{ name: 'TOKEN', secret: { ...SECRET, vaultName: 'none' } }] },
-        ],
-      ] as [string, string, { env?: object[] }][])
-        it(`has no credential of a registry any more that it names no more though ${obstacle}: ${kind.segment}, ${clusterId ? 'there' : 'here'}`, async () => {
-          await world.make(SecretVault, 'safe', {})
-          await world.makeSecret('incoming', { value: '{"auths":{}}' })
-          const valueFrom = { secretName: 'incoming', key: 'value' }
-          await world.make(VaultEntry, entryName('safe', 'Token'), { ...SECRET, valueFrom })
-          const spec = specOf('site:1')
-          await world.make(kind, NAME, { ...spec, registryCredential: SECRET, ...(clusterId && { clusterId }) })
-          await isDone(kind)
-          const credentials = async () =>
-            [...(await namesIn(world.far, secret)), ...(await namesIn(world.server, secret))].filter((one) =>
-              one.endsWith(`pull-${NAME}`),
-            )
-          expect(await credentials()).to.have.length(1)
-          const { env, ...rest } = hindered
-          const change =
-            env && 'components' in spec ? { components: [{ ...web, env }] } : { ...rest, ...(env && { env }) }
-          await world.change(kind, NAME, { ...change, registryCredential: null })
-          await world.until('it stalls', async () => (await says(kind)).startsWith(phase))
-          await world.rest()
-          expect(await credentials()).to.deep.equal([])
-        })
+  const credentials = async () =>
+    [...(await namesIn(world.far, secret)), ...(await namesIn(world.server, secret))].filter((one) =>
+      one.endsWith(`pull-${NAME}`),
+    )
+  async function makeWithCredential(kind: AnyKind, spec: object, clusterId: string | undefined): Promise<void> {
+    await world.make(SecretVault, 'safe', {})
+    await world.makeSecret('incoming', { value: '{"auths":{}}' })
+    const valueFrom = { secretName: 'incoming', key: 'value' }
+    await world.make(VaultEntry, entryName('safe', 'Token'), { ...SECRET, valueFrom })
+    await world.make(kind, NAME, { ...spec, registryCredential: SECRET, ...(clusterId && { clusterId }) })
+    await isDone(kind)
+  }
+
+  for (const { kind, specOf, clusterId, words } of PULLING)
+    for (const [what, spec] of [
+      ['is switched off', { enabled: false }],
+      ['is deleted', { state: 'Deleted' }],
+    ] as const)
+      it(`has a credential of a registry only until its secret ${what}: ${words}`, async () => {
+        await makeWithCredential(kind, specOf('site:1'), clusterId)
+        expect(await credentials()).to.have.length(1)
+        await world.change(VaultEntry, entryName('safe', 'Token'), spec)
+        await world.until('it stalls', async () => (await says(kind)).startsWith('ReferenceMissing'))
+        await world.rest()
+        expect(await credentials()).to.deep.equal([])
+      })
+
+  for (const { kind, specOf, clusterId, words } of PULLING)
+    for (const [obstacle, phase, hindered] of [
+      ['its plan is gone', 'PlanNotFound', { computePlan: 'nowhere' }],
+      [
+        'a value is missing',
+        'ReferenceMissing',
+        { env: [{ name: 'TOKEN', secret: { ...SECRET, vaultName: 'none' } }] },
+      ],
+    ] as [string, string, { env?: object[] }][])
+      it(`has no credential of a registry any more that it names no more though ${obstacle}: ${words}`, async () => {
+        const spec = specOf('site:1')
+        await makeWithCredential(kind, spec, clusterId)
+        expect(await credentials()).to.have.length(1)
+        const { env, ...rest } = hindered
+        const change =
+          env && 'components' in spec ? { components: [{ ...web, env }] } : { ...rest, ...(env && { env }) }
+        await world.change(kind, NAME, { ...change, registryCredential: null })
+        await world.until('it stalls', async () => (await says(kind)).startsWith(phase))
+        await world.rest()
+        expect(await credentials()).to.deep.equal([])
+      })
 
   it('refers to databases of its own cluster, and to none of another one', async () => {
     const env = [{ name: 'URL', output: { collection: 'vectorclusters', name: 'search', output: 'restEndpoint' } }]

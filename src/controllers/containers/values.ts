@@ -8,7 +8,7 @@ import { instanceShared } from '../../desired/containers/index.ts'
 import { secret as secretChild } from '../../desired/workload/child.ts'
 import type { LiveDeployment } from '../../desired/workload/trouble.ts'
 import { deployment, secret } from '../../kube/builtin.ts'
-import { vaultValue } from '../vaults/open.ts'
+import { mayReadVault, vaultValue } from '../vaults/open.ts'
 import { outputValue } from '../workload/outputs.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { withSecretRights } from '../workload/secrets.ts'
@@ -91,9 +91,13 @@ function deploymentsOf(pass: InstancePass): Promise<(LiveDeployment | undefined)
   return Promise.all([...names].map((name) => pass.children.get<LiveDeployment>(deployment, namespace, nameOf(name))))
 }
 
-/** Takes away what no image is to be pulled with any more, before whatever may stop a pass: it opens a registry. */
+/**
+ * Takes away what no image is to be pulled with any more, before whatever may stop a pass: it opens a registry. So does a
+ * credential whose secret was switched off, deleted or has expired.
+ */
 export async function withdrawPullSecret(pass: InstancePass): Promise<Outcome> {
-  if (pass.object.spec.registryCredential !== undefined) return done()
+  const { registryCredential } = pass.object.spec
+  if (registryCredential !== undefined && mayReadVault(pass, registryCredential)) return done()
   return withSecretRights(async () => {
     await pass.children.remove(secret, placeOfPass(pass).namespace, namesOf(pass.object).pull)
     return done()

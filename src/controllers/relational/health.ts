@@ -1,5 +1,6 @@
 import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
 import { counted, readyOf } from '../../core/counted.ts'
+import { hostInUrl } from '../../core/hostInUrl.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import {
   archivingGaps,
@@ -87,7 +88,7 @@ export function reportStatus(pass: RelationalPass): Outcome {
 }
 
 function endpoint(address: string): string {
-  return `${address.includes(':') ? `[${address}]` : address}:${RELATIONAL_PORT}`
+  return `${hostInUrl(address)}:${RELATIONAL_PORT}`
 }
 
 function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefined) {

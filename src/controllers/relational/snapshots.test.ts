@@ -263,6 +263,24 @@ describe('snapshots and restores of relational databases', () => {
     expect((await world.status('heir')).tookOverAt, 'it looks no further').to.be.a('string')
   })
 
+  it('runs where it is to take over its own name, which a database of before had', async () => {
+    await withOneBase()
+    // Of a database before this one: so it stays.
+    world.bench.client.edit(RelationalSnapshot.resource, { namespace: world.home, name: SNAPSHOT }, (object) => {
+      object.status = { ...(object.status as object), serverName: 'relc-orders-before' }
+    })
+    await world.bench.rest()
+    await world.bench.client.remove(RelationalCluster.resource, { namespace: world.home, name: 'orders' })
+    await world.bench.rest()
+    const restoreFrom = { clusterName: 'orders', snapshotId: SNAPSHOT }
+    world.database('orders', { restoreFrom, takesOver: 'orders' })
+    await world.bench.rest()
+    await world.play('orders')
+    const found = await world.bench.find(RelationalCluster.resource, 'orders', world.home)
+    expect(found?.spec).to.deep.include({ running: true, restoreFrom }).and.not.have.property('connectTo')
+    expect((await world.status('orders')).tookOverAt).to.be.a('string')
+  })
+
   it('says of a snapshot whose end is not a time what to set', async () => {
     await begin()
     world.database('orders')

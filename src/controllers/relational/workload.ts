@@ -21,6 +21,7 @@ import {
   backupsOf,
   type EngineBackup,
   type EngineCluster,
+  observedEngine,
   placeOfPass,
   type RelationalOptions,
   type RelationalPass,
@@ -42,11 +43,21 @@ export function applyChildren(options: Pick<RelationalOptions, 'backupTarget' | 
     const children = relationalChildren(inputOf(pass, options))
     const engine = children.findIndex(({ kind }) => kind === postgresqlCluster.kind)
     await writeChildren(pass, children.slice(0, engine))
+    await changeImageFirst(pass, children[engine] as EngineCluster | undefined)
     const [cluster] = await writeChildren(pass, children.slice(engine))
     pass.state.engine = cluster as EngineCluster
     await pruneChildren(pass, children, PRUNED)
     return done()
   }
+}
+
+/** The engine's operator refuses a Cluster that gets another image and other settings in one write. */
+async function changeImageFirst(pass: RelationalPass, wanted: EngineCluster | undefined): Promise<void> {
+  const made = observedEngine(pass)
+  if (made === undefined || wanted === undefined || made.spec.imageName === wanted.spec.imageName) return
+  const { uid } = made.metadata
+  const patch = { spec: { imageName: wanted.spec.imageName } }
+  await pass.workloads.client.mergePatch(postgresqlCluster, refOf(made), patch, { uid })
 }
 
 function inputOf(
@@ -122,7 +133,8 @@ export async function takeOver(pass: RelationalPass): Promise<Outcome> {
   const { takesOver } = object.spec
   if (takesOver === undefined || object.status?.tookOverAt !== undefined) return done()
   const former = records.cache(pass.kind.resource).get(object.metadata.namespace, takesOver)
-  if (former !== undefined && !isNameTaken(pass) && former.metadata.deletionTimestamp === undefined) {
+  const isItself = takesOver === object.metadata.name
+  if (former !== undefined && !isItself && !isNameTaken(pass) && former.metadata.deletionTimestamp === undefined) {
     const patch = { spec: { connectTo: object.metadata.name, running: false } }
     await records.client.mergePatch(pass.kind.resource, refOf(former), patch, { uid: former.metadata.uid })
   }

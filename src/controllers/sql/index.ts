@@ -12,7 +12,7 @@ import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../st
 import { findCluster } from '../workload/home.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
-import { checkBackup, checkMemory, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
+import { checkBackup, checkMemory, checkTimeZone, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, judgeStopped, prepareEngine, removeHistory, reportStatus } from './workload.ts'
 
@@ -39,6 +39,7 @@ export const sqlController = controllerWith<
       observeWorkload,
       findCluster,
       checkBackup,
+      checkTimeZone,
       resolvePlan(),
       checkMemory,
       checkQuota(isMade),

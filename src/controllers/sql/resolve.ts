@@ -4,9 +4,11 @@ import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, RETAINED_LIVES_A
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import type { SecretObject } from '../../core/secretData.ts'
+import { isTimeZone } from '../../crds/schedule.ts'
 import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
 import { loginSecret } from '../../desired/sql/index.ts'
 import { secret } from '../../kube/builtin.ts'
+import { isMade } from '../stateful/pass.ts'
 import { retainedFor } from '../stateful/volumes.ts'
 import { continueLives } from '../workload/keptLives.ts'
 import { placeOfPass, planOf } from '../workload/pass.ts'
@@ -22,6 +24,13 @@ export function randomPassword(): string {
 export function checkBackup({ object }: SqlPass): Outcome {
   if (!object.spec.backupEnabled) return done()
   return stalled('ConfigurationInvalid', 'backupEnabled is true, but this platform has no target for backups.')
+}
+
+/** The container would take a zone that it does not know for UTC. What runs already goes on so. */
+export function checkTimeZone(pass: SqlPass): Outcome {
+  const { timeZone } = pass.object.spec
+  if (isMade(pass) || isTimeZone(timeZone)) return done()
+  return stalled('ConfigurationInvalid', `timeZone is "${timeZone}", which is not a time zone that the platform knows.`)
 }
 
 /** The rules of the kind see no plan. */

@@ -1,5 +1,6 @@
-import { isSqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
+import { isSqlFault, type SqlFault, type SqlTarget } from '../../adapters/sql/port.ts'
 import { ADMIN_USERS, SQL_DIALECTS, SQL_PORTS, SQL_USERS, sqlHost, sqlNames, sqlPod } from '../../contracts/sql.ts'
+import { hostInUrl } from '../../core/hostInUrl.ts'
 import { sha256 } from '../../core/names.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { defaultEdition, PAID_EDITIONS } from '../../crds/sql.ts'
@@ -21,6 +22,8 @@ import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 const REVISION_LABEL = 'controller-revision-hash'
 /** Milliseconds until an engine that did not answer is asked again. */
 const ENGINE_RETRY = 5_000
+/** And one that answered with a refusal. */
+const REFUSED_RETRY = 30_000
 
 /** Writes the children, the StatefulSet last, so that the pod finds what it mounts. */
 export async function applyWorkload(pass: SqlPass): Promise<Outcome> {
@@ -47,15 +50,23 @@ export function reportStatus(pass: SqlPass): Outcome {
   pass.report({
     readyReplicas: ready,
     externalAddresses: addresses,
-    publicEndpoint: first === undefined ? undefined : `${first}:${SQL_PORTS[object.spec.engine]}`,
+    publicEndpoint: first === undefined ? undefined : `${hostInUrl(first)}:${SQL_PORTS[object.spec.engine]}`,
     ...(isRolledOut(state.workload) ? { restartedAt: object.spec.restartedAt } : {}),
   })
   pass.serving(ready > 0)
   return done()
 }
 
+/** The start of the engine that runs: it may have found a volume that was emptied, which nobody sees from outside. */
+function startOf(pass: SqlPass): unknown[] {
+  return podsOfStateful(pass).map(({ metadata, status }) => [
+    metadata.uid,
+    (status?.containerStatuses ?? []).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
+  ])
+}
+
 /**
- * Makes database and logins in an engine that runs, and asks it what it is. Once for each engine, volume, set of logins and
+ * Makes database and logins in an engine that runs, and asks it what it is. Once for each start, volume, set of logins and
  * product key: the hash of what was prepared stands in the status.
  */
 export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep {
@@ -67,7 +78,7 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
     const target = adminTarget(pass, passwords.admin)
     // Passwords go in by a hash over all of them, which says nothing of one.
     const volume = claimsByName(pass).get(0)?.metadata.uid
-    const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, spec.restartedAt, volume]
+    const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, volume, startOf(pass)]
     const about = [passwords, ...server]
     const wanted = sha256(JSON.stringify(about)).slice(0, 16)
     if (status?.preparedFor === wanted) return done()
@@ -87,11 +98,20 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
       return done()
     } catch (error) {
       if (!isSqlFault(error)) throw error
-      const word = error.reason === 'Unauthorized' ? 'does not accept its administrator' : 'does not answer yet'
-      state.engine = waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY)
+      state.engine = notPrepared(pass, error)
       return done()
     }
   }
+}
+
+/** What the engine answered for good is told as that: a collation that it does not know never comes about. */
+function notPrepared({ object }: SqlPass, { reason, details }: SqlFault): Outcome {
+  if (reason === 'Failed' || reason === 'InvalidValue') {
+    const message = `The engine refused to make the database "${object.spec.databaseName}" and its logins (${details.engineCode}).`
+    return stalled('EngineRefused', message, REFUSED_RETRY)
+  }
+  const word = reason === 'Unauthorized' ? 'does not accept its administrator' : 'does not answer yet'
+  return waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY)
 }
 
 /** Whether the engine took the product key: it says so by its edition. One that it did not take gives way. */

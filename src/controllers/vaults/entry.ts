@@ -2,6 +2,7 @@ import {
   currentVersion,
   forgetTime,
   isEmptied,
+  isUnfilled,
   lastValidityChange,
   nextValidityChange,
   purgeTime,
@@ -15,6 +16,12 @@ import { type CachedVault, comeBack, type EntryPass, entryOf, placeOfEntry, vaul
 
 /** The vault, and whether the object has the one name that its secret can have. */
 export function findVault(pass: EntryPass): Outcome {
+  const outcome = lookForVault(pass)
+  // Time goes on without a vault: what is mounted is taken away when it expires.
+  return outcome.kind === 'done' ? outcome : inTime(pass, outcome)
+}
+
+function lookForVault(pass: EntryPass): Outcome {
   const { namespace, name } = placeOfEntry(pass)
   const { vaultName, secretName } = pass.object.spec
   const wanted = entryName(vaultName, secretName)
@@ -38,6 +45,27 @@ const hasLostName = ({ status }: CachedVault) => status?.phase === 'NameOccupied
 /** Whether a vault may hold secrets: one that was ready stays of use, unless its name is somebody else's. */
 export function isUsable(vault: CachedVault): boolean {
   return vault.status?.firstReadyAt !== undefined && !hasLostName(vault)
+}
+
+/** Milliseconds until what REST made and did not fill is given up: whoever is filling it is done long before. */
+const UNFILLED_KEPT = 3_600_000
+
+/**
+ * Where REST stops between making the object and listing the first value, an object is left that REST shows to nobody. One
+ * of kubectl has no history, or says where its value is to come from.
+ */
+export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
+  const { spec, metadata } = entryOf(pass)
+  const { history, valueFrom } = spec
+  if (history === undefined || !isUnfilled(spec) || valueFrom !== undefined) return done()
+  const end = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_KEPT
+  if (pass.clock.now() < end) {
+    comeBack(pass, end)
+    return done()
+  }
+  const { uid, resourceVersion } = metadata
+  await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
+  return waiting('TearingDown', 'It never got a value.')
 }
 
 /** What rules over the secret alone must know of its vault. */
@@ -134,10 +162,13 @@ export function reportEntry(pass: EntryPass): Outcome {
   const versions = spec.history?.versions ?? []
   pass.report({ version: versions.length === 0 ? undefined : currentVersion(spec), versionCount: versions.length })
   pass.serving(spec.state === 'Active' && versions.length > 0)
-  const outcome = pass.state.trouble ?? standing(spec)
-  const { due } = pass.state
+  return inTime(pass, pass.state.trouble ?? standing(spec))
+}
+
+/** The outcome, with another pass when time itself changes something. */
+function inTime({ state: { due }, clock }: EntryPass, outcome: Outcome): Outcome {
   if (due === undefined) return outcome
-  const after = Math.max(1, Math.min(LONGEST_WAIT, due - pass.clock.now()))
+  const after = Math.max(1, Math.min(LONGEST_WAIT, due - clock.now()))
   return { ...outcome, after: Math.min(after, outcome.after ?? after) }
 }
 

@@ -20,6 +20,7 @@ import {
   isUsable,
   keepTime,
   removePurged,
+  removeUnfilled,
   reportEntry,
   reportValidity,
   stampState,
@@ -33,8 +34,16 @@ import {
   type EntryState,
   newEntryState,
 } from './types.ts'
-import { mountValue, prune, rewrapKey, takeValue } from './values.ts'
-import { checkCluster, checkQuota, claimVaultName, countSecrets, releaseVaultName, removeEntries } from './vault.ts'
+import { mountValue, prune, rewrapKey, takeValue, withdrawValue } from './values.ts'
+import {
+  checkCluster,
+  checkQuota,
+  claimVaultName,
+  countSecrets,
+  releaseVaultName,
+  removeEntries,
+  stopWhileKept,
+} from './vault.ts'
 
 const vaults = (records: Workspace) => records.cache<CachedVault>(SecretVault.resource).list()
 
@@ -78,7 +87,7 @@ const vaultController = controllerWith(
   (keys: PlatformKeys) => ({
     wakesAll: (wake) => keys.onChange(wake),
     reconcile: steps(checkCluster, checkQuota, claimVaultName, countSecrets(keys)),
-    finalize: steps(removeEntries, awaitUnseenParts, releaseVaultName, releaseQuota),
+    finalize: steps(stopWhileKept, removeEntries, awaitUnseenParts, releaseVaultName, releaseQuota),
   }),
 )
 
@@ -92,7 +101,8 @@ function entriesBehind(vault: KubeObject, records: Workspace): string[] {
     .filter(({ spec: { history }, status }) => {
       const isStopped = ['ReferenceMissing', 'NameOccupied', 'WaitingForDependency'].includes(status?.phase ?? '')
       if (isStopped === isUsable(vault as CachedVault)) return true
-      return history !== undefined && history.purgeProtection !== spec.enablePurgeProtection
+      if (history === undefined) return false
+      return history.purgeProtection !== spec.enablePurgeProtection || history.softDelete !== spec.softDeleteEnabled
     })
     .map((entry) => keyOf(entry as KubeObject))
 }
@@ -129,7 +139,9 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
     state: newEntryState,
     wakesAll: (wake) => keys.onChange(wake),
     reconcile: steps(
+      withdrawValue,
       findVault,
+      removeUnfilled,
       followVault,
       alongside(takeValue({ keys })),
       stampState,

@@ -33,12 +33,10 @@ export async function openVersion(
   return openValue(sealed, dataKey, valueContext(namespace, name, life, version))
 }
 
-/** The value of a vault secret, or why there is none. Whoever wrote the reference was asked for the right to read it. */
-export async function vaultValue(
-  pass: Pick<Pass, 'records' | 'clock'> & { object: { metadata: ObjectMeta } },
-  { vaultName, secretName, version }: VaultReference,
-  keys: PlatformKeys,
-): Promise<string | Outcome> {
+type Reader = Pick<Pass, 'records' | 'clock'> & { object: { metadata: ObjectMeta } }
+
+/** The secret of a reference, or why its value may not be read now. */
+function readable(pass: Reader, { vaultName, secretName, version }: VaultReference): CachedEntry | Outcome {
   const { namespace } = placeOfPass(pass)
   const entry = pass.records.cache<CachedEntry>(VaultEntry.resource).get(namespace, entryName(vaultName, secretName))
   const named = `Secret "${secretName}" of vault "${vaultName}"`
@@ -46,9 +44,25 @@ export async function vaultValue(
     return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
   if (entry === undefined || !isLive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
   const refusal = readRefusal(entry, version ?? currentVersion(entry.spec), pass.clock.now())
-  if (refusal !== undefined) return stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
+  return refusal === undefined ? entry : stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
+}
+
+/** Whether the value of a reference may be read now. Opens nothing. */
+export function mayReadVault(pass: Reader, reference: VaultReference): boolean {
+  return 'spec' in readable(pass, reference)
+}
+
+/** The value of a vault secret, or why there is none. Whoever wrote the reference was asked for the right to read it. */
+export async function vaultValue(
+  pass: Reader,
+  reference: VaultReference,
+  keys: PlatformKeys,
+): Promise<string | Outcome> {
+  const entry = readable(pass, reference)
+  if (!('spec' in entry)) return entry
+  const { vaultName, secretName, version } = reference
   const value = await openVersion(pass.records, entry, keys, version).catch(outcomeOfEnvelope)
-  return value ?? stalled('ReferenceMissing', `${named} no longer has a value.`)
+  return value ?? stalled('ReferenceMissing', `Secret "${secretName}" of vault "${vaultName}" no longer has a value.`)
 }
 
 type CachedEntry = VaultEntry & KubeObject

@@ -27,6 +27,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secretData, secretText } from '../../core/secretData.ts'
 import { secret } from '../../kube/builtin.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
+import { withSecretRights } from '../workload/secrets.ts'
 import { openVersion, outcomeOfEnvelope } from './open.ts'
 import { pruneVersions } from './secrets.ts'
 import {
@@ -55,6 +56,7 @@ export function takeValue({ keys }: EntryOptions): EntryStep {
     const { spec } = entryOf(pass)
     const { valueFrom, state, history } = spec
     if (valueFrom === undefined || state !== 'Active') return done()
+    if (vaultOf(pass).metadata.deletionTimestamp !== undefined) return done()
     if (history?.isManaged === true) return stalled('ConfigurationInvalid', 'The platform itself writes this secret.')
     const { namespace } = placeOfEntry(pass)
     pass.workloads.watchSecretMetadata(namespace)
@@ -222,25 +224,36 @@ export async function prune(pass: EntryPass): Promise<Outcome> {
   return (await pruneVersions(pass)) ?? done()
 }
 
-/** A Secret with the value of now for workloads to mount; gone while the value may not be read. */
+/** Where the value of now is to be for workloads; undefined while it may not be read. */
+function wantedMount(pass: EntryPass): { secretName: string; key: string } | undefined {
+  const { spec, metadata } = entryOf(pass)
+  const refusal = readRefusal({ metadata, spec }, currentVersion(spec), pass.clock.now())
+  return refusal === undefined ? spec.mountAs : undefined
+}
+
+/** Takes the Secret of before away from workloads, before whatever may stop a pass. */
+export function withdrawValue(pass: EntryPass): Promise<Outcome> {
+  return withSecretRights(async () => {
+    const { spec } = entryOf(pass)
+    const before = pass.object.status?.mountedSecret
+    const wanted = wantedMount(pass)?.secretName
+    if (before !== undefined && before !== wanted) {
+      await pass.children.remove(secret, placeOfEntry(pass).namespace, before)
+      pass.report({ mountedSecret: undefined, mountedVersion: undefined })
+    }
+    if (spec.mountAs !== undefined && spec.state === 'Active') {
+      comeBack(pass, nextValidityChange(spec, pass.clock.now()))
+    }
+    return done()
+  })
+}
+
+/** A Secret with the value of now for workloads to mount. */
 export function mountValue({ keys }: EntryOptions): EntryStep {
   return async function mountValue(pass) {
-    const { spec, metadata } = entryOf(pass)
-    const { namespace } = placeOfEntry(pass)
-    const now = pass.clock.now()
-    const before = pass.object.status?.mountedSecret
-    const wanted = spec.mountAs
-    const mayShow = wanted !== undefined && readRefusal({ metadata, spec }, currentVersion(spec), now) === undefined
+    const wanted = wantedMount(pass)
     try {
-      if (before !== undefined && (!mayShow || before !== wanted?.secretName)) {
-        await pass.children.remove(secret, namespace, before)
-      }
-      if (wanted !== undefined && spec.state === 'Active') comeBack(pass, nextValidityChange(spec, now))
-      if (!mayShow) {
-        pass.report({ mountedSecret: undefined, mountedVersion: undefined })
-        return done()
-      }
-      return await mount(pass, keys, wanted)
+      return wanted === undefined ? done() : await mount(pass, keys, wanted)
     } catch (error) {
       return outcomeOfEnvelope(error)
     }

@@ -8,6 +8,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
 import { checkQuotaOf } from '../quota.ts'
+import { namespaceIsGoing } from '../workload/pass.ts'
 import type { CachedEntry, VaultPass } from './types.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
@@ -69,7 +70,18 @@ export function countSecrets(keys: PlatformKeys) {
   }
 }
 
-/** Deletes the secrets, whose own finalizers remove keys and values. What may not go was refused before. */
+/** What may not go yet holds its vault, also where admission did not know of it: what that looks at is counted seconds later. */
+export async function stopWhileKept(pass: VaultPass): Promise<Outcome> {
+  const { namespace = '', name } = pass.object.metadata
+  if (!pass.object.spec.enablePurgeProtection || namespaceIsGoing(pass.records, namespace)) return done()
+  const { items } = await pass.records.client.list<CachedEntry>(VaultEntry.resource, { namespace })
+  const kept = items.filter((entry) => entry.spec.vaultName === name && isKnown(entry))
+  if (kept.length === 0) return done()
+  const message = `It is under purge protection and holds ${counted(kept.length, 'secret')}. Delete them; it goes when their time is over.`
+  return waiting('DeletionBlocked', message)
+}
+
+/** Deletes the secrets, whose own finalizers remove keys and values. */
 export async function removeEntries(pass: VaultPass): Promise<Outcome> {
   const entries = entriesOf(pass)
   for (const entry of entries) {

@@ -1,6 +1,7 @@
 import { VECTOR_PORTS, vectorNames } from '../../contracts/vector.ts'
 import { ownerLabelSelector, publicUrl } from '../../contracts/workloads.ts'
 import { counted, readyOf } from '../../core/counted.ts'
+import { hostInUrl } from '../../core/hostInUrl.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import { isRolledOut, podTroubleOf, progressWords } from '../stateful/health.ts'
 import { podsLeft, podsOfStateful } from '../stateful/pass.ts'
@@ -78,7 +79,7 @@ function endpointOf(pass: VectorPass): string | undefined {
 
 function loadBalancerEndpoint(address: string | undefined): string | undefined {
   if (address === undefined) return undefined
-  return `http://${address.includes(':') ? `[${address}]` : address}:${VECTOR_PORTS.rest}`
+  return `http://${hostInUrl(address)}:${VECTOR_PORTS.rest}`
 }
 
 function judgePublic(pass: VectorPass): Outcome {

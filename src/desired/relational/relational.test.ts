@@ -217,14 +217,14 @@ spec:
     )
   })
 
-  it('takes base backups by the clock, with seconds in front, and leaves them to their snapshots', () => {
-    expect(yamlOf('ScheduledBackup', { backupSchedule: '30 4 * * 1' })).to.deep.equal(
+  it('takes base backups by the clock, with seconds in front and Sunday as 0, and leaves them to their snapshots', () => {
+    expect(yamlOf('ScheduledBackup', { backupSchedule: '30 4 * * 5-7' })).to.deep.equal(
       load(`
 apiVersion: postgresql.cnpg.io/v1
 kind: ScheduledBackup
 metadata: {name: relcbackup-orders}
 spec:
-  schedule: 0 30 4 * * 1
+  schedule: 0 30 4 * * 0,5,6
   immediate: true
   suspend: false
   backupOwnerReference: none

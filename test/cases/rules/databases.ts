@@ -37,6 +37,9 @@ const BACKUP = 'backupEnabled must be false: SQL instances cannot be backed up y
 
 const FREE =
   'licenseVersion changes only with edition Standard or Enterprise of MsSql: no other edition takes a product key'
+const UPGRADE = 'engineVersion can go up to 16 or later only: the engine does not upgrade to earlier versions'
+const OWN_DATABASE =
+  "databaseName must not be one of the engine's own: master, model, msdb, tempdb for MsSql, information_schema, mysql, performance_schema, sys for MariaDb"
 const DEVELOPER = { engine: 'MsSql', acceptEula: true, edition: 'Developer' }
 const PAID = { ...DEVELOPER, edition: 'Standard' }
 
@@ -94,6 +97,22 @@ export const DATABASE_RULES: readonly RuleCase[] = [
     ['another collation', {}, { collation: 'Latin1_General_BIN' }, fixed('collation')],
     ['another time zone', {}, { timeZone: 'Europe/Berlin' }, fixed('timeZone')],
     ['another database', {}, { databaseName: 'shop' }, fixed('databaseName')],
+    ...['mysql', 'MySQL', 'sys', 'information_schema', 'performance_schema'].map(
+      (databaseName): [string, undefined, object, string] => [
+        `MariaDB's own ${databaseName}`,
+        undefined,
+        { databaseName },
+        OWN_DATABASE,
+      ],
+    ),
+    ...['master', 'Master', 'model', 'msdb', 'tempdb'].map((databaseName): [string, undefined, object, string] => [
+      `SQL Server's own ${databaseName}`,
+      undefined,
+      { ...DEVELOPER, databaseName },
+      OWN_DATABASE,
+    ]),
+    ['a database that only the other engine has', undefined, { databaseName: 'master' }],
+    ['and the other way round', undefined, { ...DEVELOPER, databaseName: 'mysql' }],
   ]),
   ...cases(VectorCluster, {}, [
     ['admits an empty spec', undefined, {}],
@@ -180,6 +199,9 @@ export const DATABASE_RULES: readonly RuleCase[] = [
       {},
       'walStorageSize cannot be removed once it is set: the log cannot move back to the data volume',
     ],
+    ['a version that the engine upgrades to', { engineVersion: '14' }, { engineVersion: '16' }],
+    ['one that it does not', { engineVersion: '14' }, { engineVersion: '15' }, UPGRADE],
+    ['an old version that stays', { engineVersion: '15' }, { engineVersion: '15', replicas: 2 }],
     [
       'refuses an older engine',
       { engineVersion: '17' },

@@ -15,6 +15,8 @@ const HISTORY = {
   softDelete: true,
   purgeProtection: false,
 }
+/** Without a version, or nobody could delete the object. */
+const PROTECTED = { ...HISTORY, versions: [], purgeProtection: true }
 
 export const STORAGE_RULES: readonly RuleCase[] = [
   ...cases(SecretVault, {}, [
@@ -67,8 +69,8 @@ export const STORAGE_RULES: readonly RuleCase[] = [
     ['admits a purge of a deleted one', { history: HISTORY, state: 'Deleted' }, { history: HISTORY, state: 'Purged' }],
     [
       'refuses a purge under protection',
-      { history: { ...HISTORY, purgeProtection: true }, state: 'Deleted' },
-      { history: { ...HISTORY, purgeProtection: true }, state: 'Purged' },
+      { history: PROTECTED, state: 'Deleted' },
+      { history: PROTECTED, state: 'Purged' },
       'the vault is under purge protection: a deleted secret is purged only when its time is over',
     ],
     [

@@ -15,7 +15,7 @@ import type { AnyKind } from '../../../crds/define.ts'
 import type { Table } from '../../../editor/catalogue.ts'
 import type { SqlLevel } from '../../../editor/classification.ts'
 import type { Dialect } from '../../../editor/dialect.ts'
-import { type HistoryEntry, packHistory, unpackHistory, withEntry } from '../../../editor/history.ts'
+import { type HistoryEntry, keptAt, packHistory, unpackHistory, withEntry } from '../../../editor/history.ts'
 import { versionOf } from '../../../editor/rows.ts'
 import type { Context } from '../../http/context.ts'
 import type { EditorRow } from './dto.ts'
@@ -121,8 +121,9 @@ export async function remember({ history }: Pick<EditorDatabase, 'history'>, ent
   throw new PlatformError('SERVICE_UNAVAILABLE', 'The history of the editor could not be written; nothing else failed.')
 }
 
-export async function recall({ history }: Pick<EditorDatabase, 'history'>): Promise<HistoryEntry[]> {
+/** @param now milliseconds */
+export async function recall({ history }: Pick<EditorDatabase, 'history'>, now: number): Promise<HistoryEntry[]> {
   const { blobs, namespace, name } = history
   const stored = await blobs.read({ namespace, name })
-  return stored === undefined ? [] : unpackHistory(stored.bytes)
+  return stored === undefined ? [] : keptAt(await unpackHistory(stored.bytes), now)
 }

@@ -45,7 +45,11 @@ const Integer = (low: number, high: number, standard: number) => Whole(low, high
 const RowQuery = z.strictObject({
   limit: Integer(1, 1000, 100),
   offset: Integer(0, 1_000_000, 0),
-  filter: z.string().min(1).max(1024).optional().describe('column:operator:value'),
+  filter: z
+    .array(z.string().min(1).max(1024))
+    .max(20)
+    .default([])
+    .describe('column:operator:value; may be given several times, all must hold'),
   sort: z.string().min(1).max(129).optional().describe('A column, with a minus in front for descending'),
 })
 
@@ -74,7 +78,7 @@ export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft 
     },
     sort: '-executedAt',
     limitName: 'limit',
-    rows: async (context) => recall(await history(context as Context)),
+    rows: async (context) => recall(await history(context as Context), context.services.clock.now()),
   })
 }
 

@@ -35,11 +35,11 @@ export function columnDto({ fullType: _fullType, ...column }: Column) {
 export async function rowPage(
   context: Context,
   place: EditorPlace,
-  query: { limit: number; offset: number; filter?: string | undefined; sort?: string | undefined },
+  query: { limit: number; offset: number; filter: readonly string[]; sort?: string | undefined },
 ) {
   const table = await tableOf(context, place, 'reader')
   const { limit, offset } = query
-  const filters = query.filter === undefined ? [] : [filterOf(table, query.filter)]
+  const filters = query.filter.map((text) => filterOf(table, text))
   const sort = query.sort === undefined ? undefined : sortOf(table, query.sort)
   try {
     const request = { table, limit, offset, filters, sort }
@@ -67,7 +67,11 @@ function filterOf(table: Table, text: string): RowFilter {
   const value = rest.join(':')
   if (operator === 'missing' || !FILTER_OPERATORS.includes(operator as FilterOperator))
     throw badParameter('filter', `The filter has no operator "${operator.slice(0, 32)}".`)
-  if (operator === 'exists') return { column, operator: value === 'false' ? 'missing' : 'exists', values: [] }
+  if (operator === 'exists') {
+    if (value !== 'true' && value !== 'false')
+      throw badParameter('filter', `The value for ${column.name} must be true or false.`)
+    return { column, operator: value === 'false' ? 'missing' : 'exists', values: [] }
+  }
   const isText = operator === 'contains' || operator === 'startsWith'
   const texts = operator === 'in' ? value.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ',')) : [value]
   try {
