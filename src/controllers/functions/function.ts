@@ -187,9 +187,9 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
     const path = httpPaths(object.spec)[at]
     return stalled('NameOccupied', `The path "${path}" is taken by another function of "${object.spec.namespaceName}".`)
   }
-  await releaseClaims(pass, (value) => !wanted.includes(value))
+  const released = await releaseClaims(pass, (value) => !wanted.includes(value))
   pass.report({ paths: httpPaths(object.spec) })
-  return done()
+  return done(released)
 }
 
 const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)

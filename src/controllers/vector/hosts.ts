@@ -47,6 +47,5 @@ async function take(pass: VectorPass, host: string): Promise<Outcome | undefined
 
 /** Lets go of every host of ours but the one that is served now. */
 export async function releaseHosts(pass: VectorPass): Promise<Outcome> {
-  await releaseClaims(pass, (value) => value !== pass.state.host)
-  return done()
+  return done(await releaseClaims(pass, (value) => value !== pass.state.host))
 }

@@ -93,8 +93,7 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
 /** Lets go of every host of ours that is not served now. */
 export async function releaseHosts(pass: ClaimPass): Promise<Outcome> {
   const kept = new Set([pass.state.host, ...pass.state.domains])
-  await releaseClaims(pass, (value) => !kept.has(value))
-  return done()
+  return done(await releaseClaims(pass, (value) => !kept.has(value)))
 }
 
 /** What the Gateway says of the route among the children that were written; undefined if there is none. */
