@@ -8,6 +8,7 @@ import { CONTENT_FIELDS, type InstanceContent } from '../../crds/containerRevisi
 import { withDefaults } from '../../crds/sparse.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
@@ -147,5 +148,5 @@ async function redeploy(context: Context) {
     return { ...spec, redeployedAt: { ...spec.redeployedAt, [component]: now } }
   })
   const result = actionResult(ContainerInstance, 'redeploy', { ...located, object, isChanged, now })
-  return ok(result)
+  return ok(result, { etag: etagOf(object) })
 }
