@@ -1,9 +1,10 @@
 import { expect } from 'chai'
-import { HOME, seedGroup } from '../../test/crashes/seeds.ts'
+import { BOUNDARY_ID, HOME, seedGroup } from '../../test/crashes/seeds.ts'
 import { World } from '../../test/crashes/world.ts'
 import { functionObjectName, pathClaim } from '../contracts/functions.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { type ClaimType, claimName } from '../core/nameClaims.ts'
+import type { KubeObject } from '../core/object.ts'
 import { PlatformApp } from '../crds/apps.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -90,4 +91,71 @@ describe('a name that REST claims for a change', () => {
       expect(await isClaimed(type, value)).to.equal(false)
     })
   }
+})
+
+const OWN = `shop-${BOUNDARY_ID.slice(0, 8)}.cloud.example.org`
+/** A host that each kind has, and how it is given up. */
+const GIVEN_UP: readonly [kind: AnyKind, way: string, had: object, host: string, gone: object][] = [
+  [VectorCluster, 'enableIngress', { ingressHost: OWN }, OWN, { enableIngress: false, ingressHost: null }],
+  ...([ContainerInstance, PlatformApp, StaticWebApp, FunctionNamespace] as const).flatMap(
+    (kind): [AnyKind, string, object, string, object][] => {
+      const way = 'isPublic' in kind.spec.shape ? 'isPublic' : 'enableIngress'
+      return [
+        [kind, way, { customDomains: [HOST] }, HOST, { customDomains: [] }],
+        [kind, way, { customDomains: [HOST] }, HOST, { [way]: false }],
+      ]
+    },
+  ),
+]
+
+describe('a host that a resource gives up', () => {
+  let world: World
+  afterEach(() => world.stop())
+
+  const claimed = async () =>
+    (await world.server.list<NameClaim & KubeObject>(NameClaim.resource)).items.map(({ spec }) => spec.value)
+
+  for (const [kind, way, had, host, gone] of GIVEN_UP)
+    it(`is free although something keeps the rest from being carried out: ${JSON.stringify(gone)} of a ${kind.kind}`, async () => {
+      const names = [kind.kind.toLowerCase(), 'deploymentrecord']
+      world = new World((all) => all.filter((each) => names.includes(each.name)))
+      seedGroup(world.server)
+      await world.lead()
+      const [, , spec] = CASES.find(([each]) => each === kind) ?? []
+      await world.make(kind, 'shop', { ...spec, [way]: true, ...had })
+      await world.rest()
+      expect(await claimed()).to.include(host)
+      await world.change(kind, 'shop', { computePlan: 'none' })
+      await world.rest()
+      expect((await world.find(kind.resource, 'shop'))?.status).to.include({ phase: 'PlanNotFound' })
+      const held = await world.find(NameClaim.resource, claimName('Host', host))
+      await world.change(kind, 'shop', { tags: { meanwhile: 'changed' } })
+      await world.rest()
+      const still = await world.find(NameClaim.resource, claimName('Host', host))
+      expect(still?.metadata.uid, 'while it is asked for').to.equal(held?.metadata.uid)
+      await world.change(kind, 'shop', gone)
+      await world.rest()
+      expect(await claimed()).to.not.include(host)
+    })
+
+  it('is free as a path of a function is, which the function no longer says that it has', async () => {
+    const names = ['functionnamespace', 'serverlessfunction']
+    world = new World((all) => all.filter((each) => names.includes(each.name)))
+    seedGroup(world.server)
+    await world.lead()
+    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs' })
+    const trigger = (path: string) => ({ name: path.slice(1), kind: 'Http', path })
+    const spec = { namespaceName: 'shop', functionName: 'pay', handler: 'index' }
+    await world.make(ServerlessFunction, FUNCTION, { ...spec, triggers: [trigger('/a'), trigger('/b')] })
+    await world.rest()
+    const paths = async () =>
+      (await world.find<ServerlessFunction & KubeObject>(ServerlessFunction.resource, FUNCTION))?.status?.paths
+    expect(await paths()).to.deep.equal(['/a', '/b'])
+    await world.change(ServerlessFunction, FUNCTION, { computePlan: 'none', triggers: [trigger('/a'), trigger('/c')] })
+    await world.rest()
+    expect(await paths()).to.deep.equal(['/a'])
+    expect(await claimed())
+      .to.include(pathClaim(HOME, 'shop', '/a'))
+      .and.not.include(pathClaim(HOME, 'shop', '/b'))
+  })
 })

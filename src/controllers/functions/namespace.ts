@@ -22,7 +22,15 @@ import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { type CertificateObject, certificateState, pruneCertificates, worstOf } from '../workload/certificates.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { findCluster, gatewayOf } from '../workload/home.ts'
-import { claimHosts, hostObserver, judgeHost, releaseHosts, routeVerdict, wantedHosts } from '../workload/hosts.ts'
+import {
+  claimHosts,
+  hostObserver,
+  judgeHost,
+  releaseHosts,
+  releaseUnserved,
+  routeVerdict,
+  wantedHosts,
+} from '../workload/hosts.ts'
 import { IDENTITY_RIGHTS, identityObserver, keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { placeOfPass, withSpec } from '../workload/pass.ts'
@@ -66,6 +74,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
   reconcile: steps(
     countFunctions,
     withdrawIdentityHere,
+    releaseUnserved,
     findHome,
     resolvePlan({ hasVolumes: false }),
     checkQuota(() => false),
