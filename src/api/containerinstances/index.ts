@@ -144,8 +144,11 @@ async function redeploy(context: Context) {
   const component = context.parameters.component ?? ''
   const now = timestamp(context.services.clock.now())
   const { object, isChanged } = await changeResource(ContainerInstance, located, context, ({ spec }) => {
-    if (!spec.components.some(({ name }) => name === component)) throw notFound(`Component "${component}"`)
-    return { ...spec, redeployedAt: { ...spec.redeployedAt, [component]: now } }
+    const isThere = (one: string) => spec.components.some(({ name }) => name === one)
+    if (!isThere(component)) throw notFound(`Component "${component}"`)
+    // Those of former components would fill the map, and no caller of REST could take them out.
+    const known = Object.entries(spec.redeployedAt).filter(([name]) => isThere(name))
+    return { ...spec, redeployedAt: { ...Object.fromEntries(known), [component]: now } }
   })
   const result = actionResult(ContainerInstance, 'redeploy', { ...located, object, isChanged, now })
   return ok(result, { etag: etagOf(object) })
