@@ -27,7 +27,7 @@ export function bodyOf(entry: BlueprintCollection): z.ZodObject {
 }
 
 /** The names that records have for the plan of a resource. */
-const PLAN_FIELDS = ['computePlan', 'resourcePlanId']
+export const PLAN_FIELDS = ['computePlan', 'resourcePlanId']
 
 /** The field of a component that says its plan: the one that it has, else the one that its record has. */
 export function planFieldOf(collection: string, spec: object): string {

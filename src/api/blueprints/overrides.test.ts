@@ -22,6 +22,10 @@ describe('the plan of a component', () => {
     resourceName: docs
     spec: { image: docker.io/library/nginx:1.29, resourcePlanId: container-nano }
 `
+    const missing = await world.post(template('1.0.0', site.replace('nano', 'none')), 'templates/validate')
+    expect(missing.body.problems.map(({ path }: { path: string }) => path)).to.include(
+      '/components/3/spec/resourcePlanId',
+    )
     const { body: shown } = await world.post(template('1.0.0', site))
     expect(shown.components.at(-1)).to.include({ name: 'site', computePlan: 'container-nano' })
     const asked = { componentOverrides: [{ name: 'site', computePlan: 'container-small' }] }
