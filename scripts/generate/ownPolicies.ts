@@ -1,6 +1,6 @@
 import { BACKUP_STEMS } from '../../src/contracts/backups.ts'
 import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
-import { ACTIVATOR_FIELDS, DIGEST_SECRET } from '../../src/contracts/functions.ts'
+import { ACTIVATOR_FIELDS, DIGEST_SECRET, FUNCTION_ROUTES } from '../../src/contracts/functions.ts'
 import { operatorRights } from '../../src/controllers/index.ts'
 import { BOUNDARY_LABEL, OWNER_KIND_LABEL, RESERVED_LABEL } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
@@ -146,10 +146,14 @@ function ownObjectsPolicy(): KubeObject[] {
   })
 }
 
+/** cert-manager says on each Secret that it keeps which certificate it is of. */
+const OF_CERTIFICATES = `request.operation == 'DELETE' && oldObject.metadata.name.startsWith('${FUNCTION_ROUTES}') && oldObject.metadata.?annotations[?'cert-manager.io/certificate-name'].orValue('') == oldObject.metadata.name`
+
 /**
  * In the platform's own namespace stand the signing keys and the secrets of service accounts. The controllers may make
  * and delete there only what they made for managed identities, and can read none of it. Beside that they make, once,
- * what keys of functions are digested with: no role can confine making to a name.
+ * what keys of functions are digested with, and delete what cert-manager kept of custom domains of functions: no role can confine
+ * that to names.
  */
 export function ownSecretsPolicy(): KubeObject[] {
   return policyWithBinding({
@@ -167,8 +171,8 @@ export function ownSecretsPolicy(): KubeObject[] {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': SYSTEM_NAMESPACE } },
     validations: [
       {
-        expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}')`,
-        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, and make ${DIGEST_SECRET}`,
+        expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}' || (request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${OWNER_KIND_LABEL}'].orValue('') == 'ManagedIdentity' || (request.operation == 'CREATE' && object.metadata.name == '${DIGEST_SECRET}') || (${OF_CERTIFICATES})`,
+        message: `the controllers write only Secrets of managed identities in ${SYSTEM_NAMESPACE}, make ${DIGEST_SECRET}, and delete certificates of function namespaces`,
         reason: 'Forbidden',
       },
     ],

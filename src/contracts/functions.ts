@@ -29,9 +29,17 @@ export function functionNames(name: string) {
   }
 }
 
+/** What the names begin with of all that stands beside the activator for namespaces. */
+export const FUNCTION_ROUTES = 'fnns'
+
 /** What leads to a namespace stands beside the activator, where names of all tenants meet. */
 export function functionRouteName(namespace: string, name: string): string {
-  return childName('fnns', name, sha256(`${namespace}/${name}`).slice(0, 10))
+  return childName(FUNCTION_ROUTES, name, sha256(`${namespace}/${name}`).slice(0, 10))
+}
+
+/** The certificate of one custom domain of a namespace, and the Secret that cert-manager keeps it in. */
+export function functionCertificateName(namespace: string, name: string, host: string): string {
+  return `${FUNCTION_ROUTES}cert-${sha256(`${namespace}/${name}/${host}`).slice(0, 32)}`
 }
 
 /** The Service of the activator in the platform's own namespace. */

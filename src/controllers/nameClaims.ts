@@ -8,6 +8,7 @@ import {
 } from '../core/labels.ts'
 import { type ClaimType, claimName, HOLDER_DUE } from '../core/nameClaims.ts'
 import type { KubeObject, ObjectMeta } from '../core/object.ts'
+import { earliest } from '../core/outcome.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
@@ -81,13 +82,37 @@ function isHeldBy(claim: ClaimObject, pass: ClaimingPass): boolean {
   return holder.kind === pass.kind.kind && holder.incarnation === pass.incarnation
 }
 
-/** Lets go of our claims whose value this says. */
-export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) => boolean): Promise<void> {
+/** Milliseconds within which REST writes what it has claimed a name for, or never. */
+const WRITE_DUE = 15_000
+
+/**
+ * Lets go of our claims whose value this says. What REST has claimed a moment ago stays, unless the object goes: this pass may not
+ * know yet of the spec that it is for.
+ *
+ * @returns when such a claim is to be looked at again
+ */
+export async function releaseClaims(
+  pass: ClaimingPass,
+  isToGo: (value: string) => boolean,
+): Promise<{ after?: number }> {
+  let after: number | undefined
   for (const claim of await claimsOf(pass)) {
     if (!isHeldBy(claim, pass) || !isToGo(claim.spec.value)) continue
+    const left = dueIn(claim, pass)
+    if (left > 0) {
+      after = earliest(after, left)
+      continue
+    }
     const { name, uid, resourceVersion } = claim.metadata
     await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
   }
+  return after === undefined ? {} : { after }
+}
+
+/** Milliseconds for which what a claim is for may still be written. Those of controllers, which carry labels, are for what is there. */
+function dueIn({ metadata }: ClaimObject, { object, clock }: ClaimingPass): number {
+  if (object.metadata.deletionTimestamp !== undefined || metadata.labels?.[OWNER_KIND_LABEL] !== undefined) return 0
+  return Date.parse(metadata.creationTimestamp ?? '') + WRITE_DUE - clock.now()
 }
 
 /**

@@ -95,6 +95,10 @@ export const StaticWebApp = defineKind({
       .string()
       .optional()
       .describe('Hash of where the code was, and how it was built, when last deployed'),
+    deployRequestedAt: z
+      .string()
+      .optional()
+      .describe('The spec.deploy.requestedAt that was acted on last; absent before the first one'),
     selector: PodSelector,
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.readyReplicas', selector: '.status.selector' },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { BlueprintCollection } from '../../crds/blueprintCollections.ts'
+import { BLUEPRINT_COLLECTIONS, type BlueprintCollection } from '../../crds/blueprintCollections.ts'
 import { DateTime, Description, DisplayNameOf, Scope, Uuid } from '../../crds/fields.ts'
 import { declarationOf } from '../resources/declarations.ts'
 import { fieldOf } from '../resources/record.ts'
@@ -24,6 +24,17 @@ export function bodyOf(entry: BlueprintCollection): z.ZodObject {
   const body = makeBody(entry)
   BODIES.set(entry.collection, body)
   return body
+}
+
+/** The names that records have for the plan of a resource. */
+export const PLAN_FIELDS = ['computePlan', 'resourcePlanId']
+
+/** The field of a component that says its plan: the one that it has, else the one that its record has. */
+export function planFieldOf(collection: string, spec: object): string {
+  const entry = BLUEPRINT_COLLECTIONS.get(collection)
+  const fields = entry === undefined ? {} : bodyOf(entry).shape
+  const isIn = (known: object) => (field: string) => Object.hasOwn(known, field)
+  return PLAN_FIELDS.find(isIn(spec)) ?? PLAN_FIELDS.find(isIn(fields)) ?? 'computePlan'
 }
 
 function makeBody({ kind, collection, part }: BlueprintCollection): z.ZodObject {

@@ -16,6 +16,7 @@ import { checkProjected } from '../resources/chooseCluster.ts'
 import { inGroup } from '../resources/collection/homes.ts'
 import { clusterWords, findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { planFieldOf } from './bodies.ts'
 import { type Blueprint, findBlueprint, permissionsOf, requireValid, templateOfId } from './catalogue.ts'
 import { executionDto } from './executions.ts'
 import { type Deploying, requireActions } from './mapping.ts'
@@ -168,7 +169,8 @@ function overridden(
     const found = overrides.find(({ name }) => name === rendered.component.name)
     if (found === undefined || rendered.isSkipped) return rendered
     const { computePlan, replicas } = found
-    const changed = { ...(computePlan != null && { computePlan }), ...(replicas != null && { replicas }) }
+    const plan = planFieldOf(rendered.component.collection, rendered.body)
+    const changed = { ...(computePlan != null && { [plan]: computePlan }), ...(replicas != null && { replicas }) }
     return { ...rendered, body: { ...rendered.body, ...changed } }
   })
 }

@@ -6,6 +6,7 @@ import { suggestion } from '../../core/suggestion.ts'
 import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Services } from '../http/context.ts'
+import { PLAN_FIELDS } from './bodies.ts'
 
 type Named = { readonly plan: string; readonly family: string; readonly path: string }
 
@@ -36,9 +37,11 @@ export function missingPlans({ records }: Pick<Services, 'records'>, read: ReadT
 
 /** By the spec itself, and by the parts of what runs several. */
 function namedIn(spec: Readonly<Record<string, unknown>>, family: string, path: string): Named[] {
-  const { computePlan: plan, components } = spec
-  const own = typeof plan === 'string' && !plan.includes('${') ? [{ plan, family, path: `${path}/computePlan` }] : []
-  const parts = Array.isArray(components) ? components : []
+  const own = PLAN_FIELDS.flatMap((field) => {
+    const plan = spec[field]
+    return typeof plan === 'string' && !plan.includes('${') ? [{ plan, family, path: `${path}/${field}` }] : []
+  })
+  const parts = Array.isArray(spec.components) ? spec.components : []
   return [
     ...own,
     ...parts.flatMap((part, index) => (isRecord(part) ? namedIn(part, family, `${path}/components/${index}`) : [])),

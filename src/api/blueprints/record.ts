@@ -5,6 +5,7 @@ import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { planFieldOf } from './bodies.ts'
 import { type Blueprint, ORIGINS, permissionsOf } from './catalogue.ts'
 
 const ParameterDto = z.object(BlueprintParameter.shape).meta({ id: 'BlueprintParameter' })
@@ -66,7 +67,8 @@ const textIn = (spec: Readonly<Record<string, unknown>>, field: string) => {
 function componentOf({ name, collection, spec }: Template['components'][number]) {
   const { replicas } = spec
   const isCount = typeof replicas === 'number' && Number.isSafeInteger(replicas)
-  return { name, collection, computePlan: textIn(spec, 'computePlan'), replicas: isCount ? replicas : null }
+  const computePlan = textIn(spec, planFieldOf(collection, spec))
+  return { name, collection, computePlan, replicas: isCount ? replicas : null }
 }
 
 /** Whether its file is not valid in the commit that was read last, so that it is of an earlier one. */

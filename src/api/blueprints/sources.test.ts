@@ -42,6 +42,23 @@ describe('sources of blueprints over REST', () => {
     return world.put(BlueprintTemplate, sourceTemplateName(id, slug), { slug, content, sourceId: id }, OUTER)
   }
 
+  it('are listed from the newest on, and found by what they have come to', async () => {
+    const { id } = (await add({ repositoryUrl: URL, path: '/a' })).body
+    world.client.edit(BlueprintSource.resource, { namespace: OUTER, name: id }, ({ metadata }) => {
+      metadata.creationTimestamp = '2026-01-01T00:00:00Z'
+    })
+    expect(await told({ repositoryUrl: URL, path: '/b' })).to.equal('201 Git')
+    const paths = async (query: string) => {
+      const { status, body } = await world.ask('get', `${B}/sources?${query}`)
+      return [status, ...(body.items ?? []).map(({ path }: { path: string }) => path)]
+    }
+    expect(await paths('')).to.deep.equal([200, '/b', '/a'])
+    expect(await paths('sort=createdAt')).to.deep.equal([200, '/a', '/b'])
+    expect(await paths('sort=status&filter=status:eq:pending')).to.have.length(3)
+    expect(await paths('filter=status:eq:Ready')).to.deep.equal([200])
+    expect(await paths('filter=createdAt:ge:2099-01-01T00:00:00Z')).to.deep.equal([200])
+  })
+
   const refusals: [string, object, string][] = [
     ['a repository for everybody, of a host that is not known', { repositoryUrl: URL }, '201 Git'],
     ['one of a host that is known', { repositoryUrl: 'https://github.com/acme/shop' }, '201 GitHub'],

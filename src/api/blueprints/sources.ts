@@ -197,10 +197,10 @@ export const catalogueSources = collection(BlueprintSource, {
   columns: {
     repositoryUrl: text('Repository', { isSearched: true, isSorted: false }),
     provider: enumeration('Provider', CATALOGUE_PROVIDERS, { isSorted: false }),
-    status: enumeration('Status', CATALOGUE_STATES, { isSorted: false, isFiltered: false }),
-    createdAt: dateTime('Created', { isFiltered: false }),
+    status: enumeration('Status', CATALOGUE_STATES),
+    createdAt: dateTime('Created'),
   },
-  sort: 'createdAt',
+  sort: '-createdAt',
   name: 'repositoryUrl',
   list: { summary: 'Repositories that templates of the boundary are read from' },
   create: {

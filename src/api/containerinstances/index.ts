@@ -8,6 +8,7 @@ import { CONTENT_FIELDS, type InstanceContent } from '../../crds/containerRevisi
 import { withDefaults } from '../../crds/sparse.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
@@ -143,9 +144,12 @@ async function redeploy(context: Context) {
   const component = context.parameters.component ?? ''
   const now = timestamp(context.services.clock.now())
   const { object, isChanged } = await changeResource(ContainerInstance, located, context, ({ spec }) => {
-    if (!spec.components.some(({ name }) => name === component)) throw notFound(`Component "${component}"`)
-    return { ...spec, redeployedAt: { ...spec.redeployedAt, [component]: now } }
+    const isThere = (one: string) => spec.components.some(({ name }) => name === one)
+    if (!isThere(component)) throw notFound(`Component "${component}"`)
+    // Those of former components would fill the map, and no caller of REST could take them out.
+    const known = Object.entries(spec.redeployedAt).filter(([name]) => isThere(name))
+    return { ...spec, redeployedAt: { ...Object.fromEntries(known), [component]: now } }
   })
   const result = actionResult(ContainerInstance, 'redeploy', { ...located, object, isChanged, now })
-  return ok(result)
+  return ok(result, { etag: etagOf(object) })
 }

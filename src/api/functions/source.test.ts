@@ -83,6 +83,22 @@ describe('sources of functions', () => {
     expect(await left()).to.equal(1)
   })
 
+  it('are deleted if they are those that If-Match names', async () => {
+    const { headers } = await upload()
+    const tag = (await server.ask('get', `${PATH}/source`)).headers.etag ?? ''
+    const forget = async (ifMatch: string) => {
+      const { status, body } = await server.ask('delete', `${PATH}/source`).set('if-match', ifMatch)
+      return [status, body.code]
+    }
+    for (const other of ['"stale"', `W/${tag}`, `"${'0'.repeat(64)}"`])
+      expect(await forget(other), other).to.deep.equal([409, 'CONFLICT'])
+    expect(await forget(`"stale", ${tag}`)).to.deep.equal([204, undefined])
+    expect((await server.ask('get', `${PATH}/source`)).status).to.equal(404)
+    const again = await upload()
+    expect(await forget(headers.etag ?? ''), 'of the function before').to.deep.equal([409, 'CONFLICT'])
+    expect(await forget(again.headers.etag ?? ''), 'of the function now').to.deep.equal([204, undefined])
+  })
+
   it('are not written for a version of the function that is not the stored one', async () => {
     const seen = await etag()
     await changed()

@@ -13,7 +13,7 @@ import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/fun
 import { isAllowedNow } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, isAmong, namesTag } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -237,18 +237,26 @@ async function download(context: Context): Promise<Answer<never>> {
     'content-type': 'application/zip',
     'content-length': String(source.sizeBytes),
     'content-disposition': `attachment; filename="${object.spec.functionName}.zip"`,
-    etag: `"${source.hash}"`,
+    etag: tagOf(source),
   }
   return { status: 200, headers, stream: Readable.from(pieces) }
 }
 
+/** Of the stored files: the same ones have the same tag. */
+const tagOf = ({ hash }: { hash: string }) => `"${hash}"`
+
 async function forget(context: Context<string, z.output<typeof Query>>): Promise<Answer<never>> {
   const { ref } = await writable(context as Context)
-  const { services, caller, query } = context
+  const { services, caller, query, ifMatch } = context
+  // If-Match names the files, as their tag does, or the function that they were uploaded to.
+  const isMeant = (stored: FoundFunction['object'], source: { hash: string }) =>
+    (query.hash ?? source.hash) === source.hash &&
+    (ifMatch === undefined || isAmong(ifMatch, stored) || namesTag(context.header('if-match'), tagOf(source)))
   await services.records.update(ServerlessFunction, ref, {
     caller,
-    change: ({ spec: { source, ...rest } }) => {
-      if (query.hash !== undefined && source !== undefined && source.hash !== query.hash)
+    change: (stored) => {
+      const { source, ...rest } = stored.spec
+      if (source !== undefined && !isMeant(stored, source))
         throw new PlatformError('CONFLICT', 'Another source was uploaded meanwhile.', { currentVersion: source.hash })
       return rest
     },

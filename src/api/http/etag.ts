@@ -46,6 +46,11 @@ export function parseIfMatch(header: string | undefined): readonly SeenVersion[]
   })
 }
 
+/** Whether an If-Match header names a tag that is none of our objects', such as that of content. */
+export function namesTag(header: string | undefined, wanted: string): boolean {
+  return header !== undefined && tagsIn(header).some(({ isWeak, tag }) => !isWeak && `"${tag}"` === wanted)
+}
+
 /** Whether the object is at one of the versions. */
 export function isAmong(versions: readonly SeenVersion[], object: Described): boolean {
   const { life, generation } = versionOf(object)

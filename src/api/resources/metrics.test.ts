@@ -25,6 +25,9 @@ describe('the part of time that metrics are asked for', () => {
     ['a step of less than 15 seconds', { step: '5s' }],
   ]
   for (const [sentence, query] of refused) {
-    it(`refuses ${sentence}`, () => expect(() => windowOf(query, NOW)).to.throw(PlatformError))
+    it(`refuses ${sentence}, and names the parameter`, () =>
+      expect(() => windowOf(query, NOW))
+        .to.throw(PlatformError)
+        .with.nested.property('extras.parameter'))
   }
 })

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { refusedFields } from '../../core/errors.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -61,7 +60,7 @@ export function windowOf({ from, to, stepSeconds, step }: z.output<typeof Metric
   const given =
     step === undefined ? stepSeconds : Number(step.slice(0, -1)) * UNITS[step.slice(-1) as keyof typeof UNITS]
   const seconds = given ?? Math.max(15, Math.ceil((end - begin) / 120))
-  if (seconds < 15 || seconds > 86_400) throw refusedFields([{ field: 'step', message: 'must be from 15s to 1d' }])
+  if (seconds < 15 || seconds > 86_400) throw badParameter('step', 'step must be from 15s to 1d.')
   if ((end - begin) / seconds > MOST_POINTS)
     throw badParameter('step', `That would be more than ${MOST_POINTS} points: use a longer step.`)
   return { from: at(begin), to: at(end), stepSeconds: seconds, holdsNow: end * 1000 > now - seconds * 1000 }

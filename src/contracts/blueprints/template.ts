@@ -43,7 +43,7 @@ const ComponentName = z
   .regex(/^[a-z][A-Za-z0-9-]{0,51}$/, 'must be a lower-case letter and up to 51 letters, digits and hyphens')
 
 export const VERSION_PATTERN =
-  /^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(-[0-9A-Za-z-]{1,32}(\.[0-9A-Za-z-]{1,32}){0,8})?$/
+  /^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(-[0-9A-Za-z-]{1,32}(\.[0-9A-Za-z-]{1,32}){0,8})?(\+[0-9A-Za-z-]{1,32}(\.[0-9A-Za-z-]{1,32}){0,8})?$/
 
 export const BlueprintParameter = z.strictObject({
   name: Name,
@@ -128,7 +128,9 @@ export function isLater(version: string, other: string): boolean {
   return isLaterPrerelease(rest.split('.'), otherRest.split('.'))
 }
 
-function split(version: string): [string, string | undefined] {
+/** What follows a plus says how it was built, and has no part in the order. */
+function split(whole: string): [string, string | undefined] {
+  const [version = ''] = whole.split('+')
   const dash = version.indexOf('-')
   return dash === -1 ? [version, undefined] : [version.slice(0, dash), version.slice(dash + 1)]
 }

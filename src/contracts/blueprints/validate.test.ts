@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { dump } from 'js-yaml'
 import { atOnce } from '../../core/slices.ts'
 import { DocumentError, readDocument } from './document.ts'
-import { isLater, type ProblemCode, slugRefusal } from './template.ts'
+import { isLater, type ProblemCode, slugRefusal, VERSION_PATTERN } from './template.ts'
 import { type Catalogue, readingTemplate } from './validate.ts'
 
 const CATALOGUE: Catalogue = new Map([
@@ -274,12 +274,15 @@ describe('slugs and versions', () => {
     ['1.0.0-rc.10', '1.0.0-rc.9'],
     ['1.0.0-rc.1.1', '1.0.0-rc.1'],
     ['1.0.0-beta', '1.0.0-2'],
+    ['1.0.1+a-b', '1.0.0+z'],
+    ['1.0.0+build.5', '1.0.0-rc.1+build.6'],
   ]
   for (const [later, earlier] of versions)
     it(`${later} comes after ${earlier}`, () => {
       expect(isLater(later, earlier)).to.equal(true)
       expect(isLater(earlier, later)).to.equal(false)
       expect(isLater(later, later)).to.equal(false)
+      for (const version of [later, earlier]) expect(version).to.match(VERSION_PATTERN)
     })
 
   it('says where the first of thousands of problems in a long document are', () => {

@@ -3,7 +3,7 @@ import { OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { giveUpDeployment } from '../../../test/worlds/deploymentsPlay.ts'
 import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -140,6 +140,43 @@ describe('the controller of apps', () => {
     expect((await status()).servingImage).to.equal('site:1')
     expect(await copies()).to.include('app 1')
   })
+
+  for (const [title, isOver] of [
+    ['does not end', false],
+    ['failed', true],
+  ] as const)
+    describe(`whose release command ${title}`, () => {
+      const replicas = async () => (await running())?.replicas
+
+      beforeEach(async () => {
+        await make()
+        await change({ image: 'site:missing', releaseCommand: 'migrate' })
+        const [release] = (await world.server.list(job)).items
+        if (!isOver || release === undefined) return
+        world.server.edit(job, refOf(release), (object) => {
+          object.status = { conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }] }
+        })
+        await world.rest()
+        expect(await says()).to.include('The release command failed')
+      })
+
+      it('serves on in as many copies as are wanted', async () => {
+        await change({ replicas: 3 })
+        expect(await replicas()).to.equal(3)
+        await change({ minReplicas: 4, maxReplicas: 5 })
+        expect(await replicas()).to.equal(4)
+        expect((await world.server.list(horizontalPodAutoscaler)).items).to.have.length(1)
+        expect((await status()).servingImage).to.equal('site:1')
+      })
+
+      it('serves what it did once it is started again', async () => {
+        await change({ running: false })
+        expect(await replicas()).to.equal(0)
+        await change({ running: true })
+        expect(await replicas()).to.equal(1)
+        expect((await status()).servingImage).to.equal('site:1')
+      })
+    })
 
   it('says where the code of a deployment is from, also when its image is served again', async () => {
     const [id, repositoryUrl] = ['5d2f8a52-7a4e-4b52-9a55-0d6c8f3f9b02', 'https://github.com/acme/shop.git']

@@ -17,7 +17,7 @@ import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
-import { claimHosts, releaseHosts } from '../workload/hosts.ts'
+import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, volumeObserver } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
@@ -64,6 +64,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       overApp(withdrawIdentity),
       overApp(withdrawAccessKeys),
       overApp(withdrawPullSecret),
+      overApp(releaseUnserved),
       keepDeployments,
       buildApp,
       overApp(findCluster),

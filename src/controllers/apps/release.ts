@@ -7,13 +7,14 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
 import { type AppContent, wantedRevision } from '../../desired/apps/revisions.ts'
-import { autoscaler } from '../../desired/apps/scaling.ts'
+import { autoscaler, copiesOf } from '../../desired/apps/scaling.ts'
 import { isDeployed, isGivenUp, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
-import { horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
+import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { inputOf } from '../containers/workload.ts'
+import { scaleTo } from '../workload/halt.ts'
 import { keepRevision } from '../workload/revisions.ts'
-import { type AppPass, type AppStep, instancePass } from './types.ts'
+import { type AppPass, type AppStep, deploymentOf, instancePass } from './types.ts'
 
 const SHOWN_REVISIONS = 20
 
@@ -84,6 +85,7 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
     const held = await children.get(job, wanted.metadata.namespace, wanted.metadata.name)
     const made = held ?? (await children.create(wanted, { resource: job }))
     const outcome = releaseOutcome(made)
+    if (outcome?.ok !== true) await keepCopies(pass)
     if (outcome === undefined) {
       reportRelease(pass, 'RollingOut')
       const running = waiting('RollingOut', `The release command of revision ${state.revision} is running.`)
@@ -96,6 +98,15 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
     reportRelease(pass, 'Failed', outcome.message)
     return stalled('JobFailed', outcome.message)
   }
+}
+
+/** What serves until the new revision does, or because it cannot, runs in as many copies as are wanted now. */
+async function keepCopies(pass: AppPass): Promise<void> {
+  const { spec } = pass.object
+  const live = deploymentOf(pass)
+  if (live === undefined || !spec.running) return
+  await scaleTo(pass, deployment, live, copiesOf(spec, live.spec.replicas))
+  await keepAutoscaler(pass)
 }
 
 /** Why the command does not begin: no node has room, or its image cannot be pulled. */

@@ -20,7 +20,7 @@ import { applyWorkload, keepRevisions } from '../containers/workload.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
-import { claimHosts, releaseHosts } from '../workload/hosts.ts'
+import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { volumeObserver } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
@@ -50,6 +50,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         withdrawIdentity,
         withdrawAccessKeys,
         withdrawPullSecret,
+        releaseUnserved,
         findCluster,
         resolvePlan({ hasVolumes: false }),
         resolveComponents,

@@ -99,6 +99,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       observeCopies,
       withdrawIdentity,
       keepKeys(options),
+      releaseFormerPaths,
       findNamespace,
       findHome,
       resolvePlanOfBoth,
@@ -178,6 +179,17 @@ function checkTimers({ object }: FunctionPass): Outcome {
 const claimsOf = ({ metadata, spec }: Pick<CachedFunction, 'metadata' | 'spec'>) =>
   httpPaths(spec).map((path) => pathClaim(metadata.namespace ?? '', spec.namespaceName, path))
 
+/**
+ * Lets go of paths that the spec gives up, before whatever may stop a pass: what is no path of the spec is not served. The status
+ * forgets them too, as they may be another one's when they are asked for again.
+ */
+async function releaseFormerPaths(pass: FunctionPass): Promise<Outcome> {
+  const { spec, status } = pass.object
+  const [wanted, claims] = [httpPaths(spec), claimsOf(pass.object)]
+  pass.report({ paths: status?.paths?.filter((path) => wanted.includes(path)) })
+  return done(await releaseClaims(pass, (value) => !claims.includes(value)))
+}
+
 /** A path is served by whoever took it first. */
 async function claimPaths(pass: FunctionPass): Promise<Outcome> {
   const { object } = pass
@@ -187,7 +199,6 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
     const path = httpPaths(object.spec)[at]
     return stalled('NameOccupied', `The path "${path}" is taken by another function of "${object.spec.namespaceName}".`)
   }
-  await releaseClaims(pass, (value) => !wanted.includes(value))
   pass.report({ paths: httpPaths(object.spec) })
   return done()
 }

@@ -1,4 +1,9 @@
-import { ACTIVATOR_PORT, ACTIVATOR_SERVICE, functionRouteName } from '../../contracts/functions.ts'
+import {
+  ACTIVATOR_PORT,
+  ACTIVATOR_SERVICE,
+  functionCertificateName,
+  functionRouteName,
+} from '../../contracts/functions.ts'
 import { publicUrl } from '../../contracts/workloads.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -6,7 +11,7 @@ import { refOf } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { routeObjects } from '../../desired/functions.ts'
-import { ingress, namespace } from '../../kube/builtin.ts'
+import { ingress, namespace, secret } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import { controller, steps } from '../engine/controller.ts'
@@ -14,17 +19,26 @@ import { otherClusterOf, projected } from '../engine/whereabouts.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { type CertificateObject, certificateState, worstOf } from '../workload/certificates.ts'
+import { type CertificateObject, certificateState, pruneCertificates, worstOf } from '../workload/certificates.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { findCluster, gatewayOf } from '../workload/home.ts'
-import { claimHosts, hostObserver, judgeHost, releaseHosts, routeVerdict, wantedHosts } from '../workload/hosts.ts'
+import {
+  claimHosts,
+  hostObserver,
+  judgeHost,
+  releaseHosts,
+  releaseUnserved,
+  routeVerdict,
+  wantedHosts,
+} from '../workload/hosts.ts'
 import { IDENTITY_RIGHTS, identityObserver, keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { placeOfPass, withSpec } from '../workload/pass.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { type CachedFunction, type CachedNamespace, type NamespacePass, newNamespaceState } from './types.ts'
 
-const ROUTES = [ingress, httpRoute, certificate]
+const WAYS = [ingress, httpRoute]
+const ROUTES = [...WAYS, certificate]
 
 /** Keeps namespaces of functions: their hosts, the way to the activator, and what is told of their functions. */
 export const functionNamespaceController = controller(FunctionNamespace, {
@@ -48,6 +62,8 @@ export const functionNamespaceController = controller(FunctionNamespace, {
   writes: [
     ...childRights(ROUTES),
     { resource: ServerlessFunction.resource, verbs: ['list', 'delete'] },
+    // The admission policy for Secrets of the platform confines it to what cert-manager keeps of its domains.
+    { resource: secret, verbs: ['delete'], in: 'system' },
     IDENTITY_RIGHTS,
     LEDGER_RIGHTS,
     CLAIM_RIGHTS,
@@ -58,6 +74,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
   reconcile: steps(
     countFunctions,
     withdrawIdentityHere,
+    releaseUnserved,
     findHome,
     resolvePlan({ hasVolumes: false }),
     checkQuota(() => false),
@@ -99,9 +116,8 @@ function countFunctions(pass: NamespacePass): Outcome {
 const issuerOf = ({ state, workloads }: NamespacePass) =>
   workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined
 
-/** They are counted: a domain may be longer than a name. */
 const certificateNames = ({ object, state }: NamespacePass) =>
-  state.domains.map((_, at) => `${functionRouteName(object.metadata.namespace ?? '', object.metadata.name)}-${at}`)
+  state.domains.map((host) => functionCertificateName(object.metadata.namespace ?? '', object.metadata.name, host))
 
 /** As one whose functions run on the platform's own cluster. */
 const here = (pass: NamespacePass) => withSpec(pass, { clusterId: undefined })
@@ -142,10 +158,11 @@ async function applyRoute(pass: NamespacePass): Promise<Outcome> {
     domains: state.domains.map((host, at) => ({ host, secretName: issuer === undefined ? undefined : names[at] })),
   })
   state.route = routeVerdict(gateway, await writeChildren(pass, wanted))
+  await pruneCertificates(pass, wanted)
   await pruneChildren(
     pass,
     wanted,
-    ROUTES.filter((resource) => workloads.isServed(resource)),
+    WAYS.filter((resource) => workloads.isServed(resource)),
   )
   return done()
 }
@@ -196,9 +213,11 @@ async function removeFunctions({ object, records }: NamespacePass): Promise<Outc
 }
 
 /** They stand in another namespace, where no garbage collector takes them along. */
-async function removeRoute({ children, workloads, object }: NamespacePass): Promise<Outcome> {
+async function removeRoute(pass: NamespacePass): Promise<Outcome> {
+  const { children, workloads, object } = pass
   const name = functionRouteName(object.metadata.namespace ?? '', object.metadata.name)
-  for (const resource of ROUTES) if (workloads.isServed(resource)) await children.prune(resource, [])
+  await pruneCertificates(pass, [])
+  for (const resource of WAYS) if (workloads.isServed(resource)) await children.prune(resource, [])
   const gone = await children.remove(ingress, SYSTEM_NAMESPACE, name)
   return gone ? done() : waiting('TearingDown', 'The Ingress of its host is being deleted.')
 }

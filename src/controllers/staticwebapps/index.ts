@@ -21,7 +21,7 @@ import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/home.ts'
-import { claimHosts, releaseHosts } from '../workload/hosts.ts'
+import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { childRights } from '../workload/observers.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
@@ -53,6 +53,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
     reconcile: steps(
       overComponents(observeInstance),
       reportSelector,
+      overComponents(releaseUnserved),
       overSite(keepDeployments),
       buildSite,
       overComponents(findCluster),

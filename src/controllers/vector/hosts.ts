@@ -1,6 +1,7 @@
 import { defaultHost, hostSuffixOf, isHostOf } from '../../contracts/workloads.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { claimed, releaseClaims } from '../nameClaims.ts'
+import { releaseUnserved } from '../workload/hosts.ts'
 import type { VectorPass } from './types.ts'
 
 /** The host that the spec asks for; undefined for none, without a look at whether it may have it. */
@@ -45,8 +46,13 @@ async function take(pass: VectorPass, host: string): Promise<Outcome | undefined
   )
 }
 
+/** Lets go of a host that is given up, whatever keeps the rest from being carried out. */
+export function releaseUnservedHost(pass: VectorPass): Promise<Outcome> {
+  const { enableIngress: isPublic, ingressHost } = pass.object.spec
+  return releaseUnserved({ ...pass, object: { ...pass.object, spec: { isPublic, customDomains: [], ingressHost } } })
+}
+
 /** Lets go of every host of ours but the one that is served now. */
 export async function releaseHosts(pass: VectorPass): Promise<Outcome> {
-  await releaseClaims(pass, (value) => value !== pass.state.host)
-  return done()
+  return done(await releaseClaims(pass, (value) => value !== pass.state.host))
 }

@@ -16,7 +16,7 @@ import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
-import { claimHost, releaseHosts, wantedHost } from './hosts.ts'
+import { claimHost, releaseHosts, releaseUnservedHost, wantedHost } from './hosts.ts'
 import { ensureKeys, keyedDespite, randomVectorKey, trackRotation } from './keys.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { applyWorkload, runningEngine, wantedEngine } from './workload.ts'
@@ -57,6 +57,7 @@ export const vectorController = controllerWith<
       given,
       steps(
         observeWorkload,
+        releaseUnservedHost,
         findCluster,
         checkImage(given),
         resolvePlan({ fewest: 0 }),

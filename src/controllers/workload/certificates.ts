@@ -1,4 +1,8 @@
 import type { KubeObject } from '../../core/object.ts'
+import { secret } from '../../kube/builtin.ts'
+import { certificate } from '../../kube/certmanager.ts'
+import type { Pass } from '../engine/controller.ts'
+import { removingSecrets } from './secrets.ts'
 
 /** A Certificate of cert-manager as far as it is looked at. */
 export type CertificateObject = KubeObject & {
@@ -39,4 +43,22 @@ export function timesOf(found: CertificateObject | undefined) {
 /** Undefined if there are none. */
 export function worstOf(states: readonly CertificateState[]): CertificateState | undefined {
   return STATES.findLast((state) => states.includes(state))
+}
+
+/**
+ * Removes the certificates that are not wanted any more, each with the Secret of its name, in which cert-manager leaves certificate
+ * and key. The Secret goes first: without its certificate nobody would know of it after a crash.
+ */
+export async function pruneCertificates(
+  { children, workloads }: Pick<Pass, 'children' | 'workloads'>,
+  wanted: readonly KubeObject[],
+): Promise<void> {
+  if (!workloads.isServed(certificate)) return
+  const kept = wanted.filter(({ kind }) => kind === certificate.kind).map(({ metadata }) => metadata.name)
+  for (const { metadata } of children.owned(certificate)) {
+    const { name, namespace } = metadata
+    if (kept.includes(name) || metadata.deletionTimestamp !== undefined) continue
+    await removingSecrets(() => workloads.client.remove(secret, { namespace, name }))
+  }
+  await children.prune(certificate, kept)
 }

@@ -9,16 +9,23 @@ type Scaled = KubeObject & { spec: { replicas?: number } }
  * @returns them as stored
  */
 export async function scaleToZero<T extends Scaled>(
-  { workloads }: Pick<Pass, 'workloads'>,
+  pass: Pick<Pass, 'workloads'>,
   resource: Resource,
   made: readonly T[],
 ): Promise<T[]> {
   const stored: T[] = []
-  for (const each of made) {
-    const { uid } = each.metadata
-    const patch = { spec: { replicas: 0 } }
-    const isDown = each.spec.replicas === 0
-    stored.push(isDown ? each : await workloads.client.mergePatch<T>(resource, refOf(each), patch, { uid }))
-  }
+  for (const each of made) stored.push(await scaleTo(pass, resource, each, 0))
   return stored
+}
+
+/** Gives a workload so many copies and changes nothing else of it. */
+export async function scaleTo<T extends Scaled>(
+  { workloads }: Pick<Pass, 'workloads'>,
+  resource: Resource,
+  made: T,
+  replicas: number,
+): Promise<T> {
+  if (made.spec.replicas === replicas) return made
+  const { uid } = made.metadata
+  return workloads.client.mergePatch<T>(resource, refOf(made), { spec: { replicas } }, { uid })
 }

@@ -6,6 +6,7 @@ import { type Gateway, PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { type HttpRoute, judgeRoute, type RouteVerdict, routeObstacle } from '../../desired/workload/host.ts'
+import { ingress } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
@@ -56,6 +57,7 @@ export function wantedHosts(segment: string, { metadata, spec }: Hosting, domain
 }
 
 type ClaimPass = ClaimingPass & {
+  readonly workloads: WorkloadPass['workloads']
   readonly place: WorkloadPass['place']
   readonly kind: AnyKind
   readonly object: Hosting
@@ -93,8 +95,27 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
 /** Lets go of every host of ours that is not served now. */
 export async function releaseHosts(pass: ClaimPass): Promise<Outcome> {
   const kept = new Set([pass.state.host, ...pass.state.domains])
-  await releaseClaims(pass, (value) => !kept.has(value))
-  return done()
+  return done(await releaseClaims(pass, (value) => !kept.has(value)))
+}
+
+type Way = KubeObject & { spec: { rules?: { host?: string }[]; hostnames?: string[] } }
+
+/**
+ * Lets go of hosts that the spec gives up and nothing serves any more, before whatever may stop a pass: who is to have a domain
+ * next need not wait until this resource can be as it is asked for.
+ */
+export async function releaseUnserved(
+  pass: Omit<ClaimPass, 'state' | 'place'> & Pick<WorkloadPass, 'children'>,
+): Promise<Outcome> {
+  const { kind, object, records, workloads, children } = pass
+  const clusters = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list()
+  const wanted = clusters.flatMap(({ spec }) => wantedHosts(kind.segment, object, spec.domain))
+  const ways = [ingress, httpRoute].filter((each) => workloads.isServed(each))
+  const served = ways
+    .flatMap((each) => children.owned<Way>(each))
+    .flatMap(({ spec: { rules = [], hostnames = [] } }) => [...rules.map(({ host }) => host), ...hostnames])
+  const kept = new Set([...wanted, ...served])
+  return done(await releaseClaims(pass, (value) => !kept.has(value)))
 }
 
 /** What the Gateway says of the route among the children that were written; undefined if there is none. */

@@ -1,0 +1,30 @@
+import { expect } from 'chai'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { ContainerInstance } from '../../crds/containerinstances.ts'
+
+const SHOP = groupNamespace(B, 'shop')
+const PATH = `/boundaries/${B}/resourcegroups/shop/resources/containerinstances/site/components`
+const component = (name: string) => ({ name, image: 'docker.io/library/nginx:1.29' })
+
+describe('a component of a container instance', () => {
+  let shop: Awaited<ReturnType<typeof startShop>>
+  before(async () => {
+    shop = await startShop()
+  })
+  after(() => shop.stop())
+
+  it('is deployed again, however many there were before it, and its answer has a tag', async () => {
+    const former = Array.from({ length: 20 }, (_, at) => [`former-${at}`, '2026-01-01T00:00:00Z'])
+    const spec = { components: [component('web'), component('other')] }
+    const redeployedAt = { ...Object.fromEntries(former.slice(1)), other: '2026-01-01T00:00:00Z' }
+    shop.put(ContainerInstance, 'site', { ...spec, redeployedAt }, SHOP)
+    const { status, body, headers } = await shop.ask('post', `${PATH}/web/actions/redeploy`)
+    expect([status, body.changed], JSON.stringify(body)).to.deep.equal([200, true])
+    expect(headers.etag).to.be.a('string')
+    const stored = await shop.client.get(ContainerInstance.resource, { namespace: SHOP, name: 'site' })
+    const kept = (stored.spec as { redeployedAt: object }).redeployedAt
+    expect(Object.keys(kept).sort()).to.deep.equal(['other', 'web'])
+    expect((await shop.ask('post', `${PATH}/former-1/actions/redeploy`)).status).to.equal(404)
+  })
+})
