@@ -178,8 +178,8 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
 
 function userTenants(
   { client, resources }: LocalUsersOptions,
-  { newest }: UserReads,
-): Pick<UserDirectory, 'joinTenant' | 'leaveTenant'> {
+  { newest, all }: UserReads,
+): Pick<UserDirectory, 'countIn' | 'joinTenant' | 'leaveTenant'> {
   /**
    * A list is replaced as a whole, so only over what was seen; what somebody wrote in between is read again.
    *
@@ -201,6 +201,15 @@ function userTenants(
     }
   }
   return {
+    async countIn(tenantIds) {
+      const counts = new Map(tenantIds.map((id) => [id, 0]))
+      for (const user of await all())
+        for (const id of new Set(userOf(user).tenantIds)) {
+          const count = counts.get(id)
+          if (count !== undefined) counts.set(id, count + 1)
+        }
+      return counts
+    },
     async joinTenant(userId, tenantId) {
       existing(await newest(userId))
       await changeTenants(userId, (ids) => (ids.includes(tenantId) ? undefined : [...ids, tenantId]))

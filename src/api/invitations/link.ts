@@ -22,8 +22,9 @@ import {
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { addressOf, requireGoodPassword } from '../people/accounts.ts'
+import { inTenant } from '../rules/tenants.ts'
 import { oneAtATime, type Turn } from '../rules/turns.ts'
-import { assignmentNamespace, refuseWithoutGround } from './grants.ts'
+import { assignmentNamespace, outdated, refuseWithoutGround } from './grants.ts'
 import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
 
 /** What a link leads to, by its two ids; undefined for a token that is malformed, unknown or replaced. */
@@ -100,9 +101,19 @@ export async function showInvitation({ services, parameters }: Context<'token'>)
 export async function setInvitationPassword(
   context: Context<'token', unknown, z.output<typeof SetInvitationPasswordRequest>>,
 ) {
-  const { services, body, parameters } = context
+  const { services, parameters } = context
+  const found = await requireByToken(services, parameters.token)
+  // A form that was sent twice makes one account.
+  return oneAtATime(services, invitationTurn(found), async () =>
+    setStoredPassword(context, await requireByToken(services, parameters.token)),
+  )
+}
+
+async function setStoredPassword(
+  { services, body }: Context<'token', unknown, z.output<typeof SetInvitationPasswordRequest>>,
+  invitation: InvitationRecord,
+) {
   const { users, signInUrl } = services.accounts
-  const invitation = await requireByToken(services, parameters.token)
   const { spec, metadata } = invitation
   const caller = actorOf(invitation)
   const decision = decideSetPassword(spec, services.clock.now())
@@ -196,8 +207,9 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
   }
   await refuseWithoutGround(services, invitation, caller.principalId)
   const { ref, isNew } = await assign(services, invitation, caller)
-  const hasJoined = await joinTenant(services, invitation, caller)
+  let hasJoined: string | undefined
   try {
+    hasJoined = await joinTenant(services, invitation, caller)
     await services.records.update(
       MemberInvitation,
       { namespace: metadata.namespace, name: metadata.name },
@@ -244,6 +256,7 @@ export async function takeBackAssignment(
  * Whoever accepts an invitation to a boundary belongs to its tenant from then on.
  *
  * @returns the tenant, if the person did not belong to it before
+ * @throws PlatformError invalid_state
  */
 async function joinTenant(
   { accounts, records }: Services,
@@ -254,8 +267,12 @@ async function joinTenant(
   const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
   const user = principalType === 'User' ? await accounts.users.find(principalId) : undefined
   if (tenantId === undefined || user === undefined || user.tenantIds.includes(tenantId)) return undefined
-  await accounts.users.joinTenant(principalId, tenantId)
-  return tenantId
+  const joined = await inTenant({ records }, tenantId, async () => {
+    await accounts.users.joinTenant(principalId, tenantId)
+    return tenantId
+  })
+  if (joined === undefined) throw outdated('The tenant of the boundary no longer exists')
+  return joined
 }
 
 function boundaryIdOf({ namespace = '' }: InvitationRecord['metadata']): string {

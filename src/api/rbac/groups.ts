@@ -5,6 +5,7 @@ import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { refuseStale } from '../http/etag.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -127,8 +128,17 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
   if (body.displayName !== undefined) refuseTakenName(services, boundaryId, { id, displayName: body.displayName })
 }
 
-/** Its assignments go first, so that no assignment of nobody is left behind. @throws PlatformError forbidden, last_owner */
-async function beforeRemoval({ services, caller }: Context, group: GroupRecord, home: BoundaryHome): Promise<void> {
+/**
+ * Its assignments go first, so that no assignment of nobody is left behind.
+ *
+ * @returns that If-Match was compared
+ * @throws PlatformError forbidden, last_owner, CONFLICT
+ */
+async function beforeRemoval(
+  { services, caller, ifMatch }: Context,
+  group: GroupRecord,
+  home: BoundaryHome,
+): Promise<true> {
   const { namespace, boundaryId } = home
   const groupId = group.metadata.name
   const groups = new Map(groupsIn(services, boundaryId)).set(groupId, [])
@@ -137,9 +147,12 @@ async function beforeRemoval({ services, caller }: Context, group: GroupRecord, 
   refuseSheddingDenies(services, caller, boundaryId, groups)
   const after = { removed: new Set(own.map(assignmentIdOf)), groups }
   await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { groupId })
+  // Before anything is taken: who saw another version is refused, and so asked for nothing.
+  refuseStale([group], ifMatch)
   for (const { metadata } of own) {
     await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
   }
+  return true
 }
 
 export const groups = collection(PrincipalGroup, {
