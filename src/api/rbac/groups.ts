@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { Description, DisplayName, DisplayNameOf, Uuid } from '../../crds/fields.ts'
+import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
@@ -25,6 +25,7 @@ import {
   writeAssignment,
 } from '../rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
+import { RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
@@ -34,7 +35,7 @@ const CreateBoundaryGroupRequest = z
     displayName: DisplayName.describe('Unique in the boundary'),
     description: Description.nullish(),
     memberIds: z.array(Uuid).max(1000).default([]).describe('People, service accounts and groups'),
-    roleDefinitionName: DisplayNameOf.nullish().describe('Given to the group at the boundary'),
+    roleDefinitionName: RoleName.nullish().describe('Given to the group at the boundary'),
   })
   .meta({ id: 'CreateBoundaryGroupRequest' })
 

@@ -4,7 +4,7 @@ import { notFound, PlatformError } from '../../core/errors.ts'
 import { TENANT_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ROOT_SCOPE } from '../../core/scope.ts'
-import { DisplayNameOf, Uuid } from '../../crds/fields.ts'
+import { Uuid } from '../../crds/fields.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
@@ -21,6 +21,7 @@ import {
   refuseLastOwner,
   writeAssignment,
 } from '../rules/grants.ts'
+import { RoleName } from '../rules/memberRecord.ts'
 import { inTenant } from '../rules/tenants.ts'
 import { oneAtATime, ROOT_TURN } from '../rules/turns.ts'
 
@@ -30,7 +31,7 @@ const AddMemberRequest = z
   .strictObject({
     userId: Uuid.describe('Id of the person'),
     tenantId: Uuid.describe('Id of the tenant that the person is put into'),
-    roleDefinitionName: DisplayNameOf.nullish().describe('Given at the root; null makes a member of the tenant only'),
+    roleDefinitionName: RoleName.nullish().describe('Given at the root; null makes a member of the tenant only'),
   })
   .meta({ id: 'AddMemberRequest' })
 
