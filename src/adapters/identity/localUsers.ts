@@ -85,7 +85,7 @@ function userLookups({ find, all }: UserReads): Pick<UserDirectory, 'find' | 'fi
     async list({ search = '', limit }) {
       const part = search.toLowerCase()
       const nameOf = ({ firstName = '', lastName = '' }: UserObject['spec']) => `${firstName} ${lastName}`.trim()
-      const texts = ({ spec }: UserObject) => [spec.userName, spec.email ?? '', nameOf(spec)]
+      const texts = ({ spec }: UserObject) => [spec.userName, spec.email ?? '', spec.displayName ?? '', nameOf(spec)]
       const found = (await all()).filter((user) => texts(user).some((text) => text.toLowerCase().includes(part)))
       return found
         .map(userOf)
@@ -228,7 +228,7 @@ function withoutUndefined(fields: object): object {
 }
 
 function userOf({ metadata, spec, status }: UserObject): UserRecord {
-  const { userName, email, firstName, lastName } = spec
+  const { userName, email, firstName, lastName, displayName } = spec
   const lastSignInAt = status?.lastSignInAt
   return {
     id: metadata.name,
@@ -237,6 +237,7 @@ function userOf({ metadata, spec, status }: UserObject): UserRecord {
     emailVerified: spec.emailVerified ?? false,
     ...(firstName !== undefined && { firstName }),
     ...(lastName !== undefined && { lastName }),
+    ...(displayName !== undefined && { displayName }),
     isEnabled: spec.isEnabled ?? true,
     isExternal: spec.isExternal ?? false,
     tenantIds: spec.tenantIds ?? [],

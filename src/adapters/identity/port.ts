@@ -52,6 +52,8 @@ export type UserRecord = {
   emailVerified: boolean
   firstName?: string
   lastName?: string
+  /** A name of their own choice; first and last name otherwise. */
+  displayName?: string
   isEnabled: boolean
   /** Signs in at another provider that this one trusts. */
   isExternal: boolean
