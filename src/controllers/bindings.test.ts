@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
-import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformUser } from '../crds/identity.ts'
@@ -238,6 +238,18 @@ describe('what bindings give', () => {
       expect(await who()).to.have.members([ADA, BEN])
       await removeBinding()
       expect(await who()).to.deep.equal([])
+    })
+
+  for (const [what, spec, , who] of shares)
+    it(`is nothing for whoever made the binding, who gives to others: ${what}`, async () => {
+      const base = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff' }
+      const annotations = { [CREATED_BY_ANNOTATION]: ADA }
+      bench.seed(IdpBinding, BINDING, { ...base, ...spec }, { namespace, annotations })
+      group(boundaryNamespace(BOUNDARY_ID))
+      person(ADA, ['staff'])
+      person(BEN, ['staff'])
+      await bench.start()
+      expect(await who()).to.deep.equal([BEN])
     })
 
   it('is finished where a process died between what it wrote down and what it did', async () => {

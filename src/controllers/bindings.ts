@@ -1,5 +1,5 @@
 import { BINDING_LABEL } from '../contracts/sso.ts'
-import { INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { createdByOf, INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { byAge, type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
@@ -83,12 +83,17 @@ function bindingsTo({ metadata }: KubeObject, records: Workspace): string[] {
   return all.filter(({ spec }) => spec.groupId === metadata.name).map(keyOf)
 }
 
+/** Not whoever made the binding: nobody gives themselves what they may give to others. */
 function boundPeople({ records, object }: BindingPass): string[] {
+  const maker = createdByOf(object.metadata)
   return records
     .cache<User>(UserKind.resource)
     .list({ namespace: SYSTEM_NAMESPACE })
     .filter(
-      ({ metadata, spec }) => metadata.deletionTimestamp === undefined && isBoundBy(spec.externalIdentity, object.spec),
+      ({ metadata, spec }) =>
+        metadata.deletionTimestamp === undefined &&
+        metadata.name !== maker &&
+        isBoundBy(spec.externalIdentity, object.spec),
     )
     .map(({ metadata }) => metadata.name)
     .sort()
