@@ -37,8 +37,10 @@ export async function settleShare(pass: BindingPass, matched: readonly string[],
   const { has, isAllOurs, give } = share
   const { memberIds = [], changingIds = [] } = pass.object.status ?? {}
   const ours = new Set([...oursOf(pass.object.status), ...(isAllOurs ? has : [])])
-  if (matched.length > PEOPLE_OF_BINDING) {
+  // A group holds fewer.
+  if (isAllOurs && matched.length > PEOPLE_OF_BINDING) {
     await give(matched, ours)
+    pass.report({ memberIds: [], changingIds: [], leftIds: [] })
     return done()
   }
   const leftIds = await whoLeft(pass, matched, share)
