@@ -11,6 +11,7 @@ import { MemberInvitation } from '../../crds/invitations.ts'
 import { PlatformTenant, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { invitationRoutes } from './index.ts'
+import { invitationPages } from './pages.ts'
 
 const BOUNDARY = B1.slice('/boundaries/'.length)
 const TENANT = '55555555-5555-4555-8555-555555555555'
@@ -237,6 +238,17 @@ describe('invitations over REST', () => {
       const answers = await Promise.all([setPassword(token), setPassword(token, other)])
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
       expect([...users.passwords.values()]).to.deep.equal([PASSWORD])
+    })
+
+    it('welcomes a person once more whose form on the page is sent twice at once', async () => {
+      const { invite, tokenOf, services, assignments } = open()
+      const token = tokenOf(await invite())
+      const given = new Map(Object.entries(person))
+      const fields = (name: string) => given.get(name) ?? ''
+      const browser = { address: '::1', search: '', cookie: () => undefined, setCookie: () => {} }
+      const pages = await Promise.all([1, 2].map(() => invitationPages.submit(services, token, fields, browser)))
+      expect(pages.map(({ html }) => html.includes('Welcome'))).to.deep.equal([true, true])
+      expect(assignments()).to.have.length(1)
     })
 
     it('takes nobody into a tenant that is removed at that moment, and gives nothing', async () => {

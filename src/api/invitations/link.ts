@@ -236,6 +236,12 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
   return ok({ boundaryId, assignmentId: ref.name, roleDefinitionName: spec.roleDefinitionName, scope: spec.scope })
 }
 
+/** Whether the link led this person into the boundary already: of a form that is sent twice, the second comes too late. */
+export async function isAcceptedBy(services: Services, token: string, principalId: string): Promise<boolean> {
+  const found = await findByToken(services, token, true)
+  return found?.spec.state === 'Accepted' && found.spec.acceptedBy === principalId
+}
+
 /** Where the assignment of an invitation stands; the same for every attempt to accept it. */
 export function assignmentRef({ metadata, spec }: InvitationRecord): { namespace: string; name: string } {
   const scope = parseScope(spec.scope)
