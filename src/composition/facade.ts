@@ -25,6 +25,7 @@ import { createRecords } from '../api/records/kubeRecords.ts'
 import { declareBackupCaches } from '../api/resources/backups.ts'
 import { createCapacity } from '../api/resources/capacity.ts'
 import { followRemovals } from '../api/resources/recordTexts.ts'
+import { inTenant } from '../api/rules/tenants.ts'
 import { installPages } from '../api/sources/install.ts'
 import { followConnections } from '../api/sso/follower.ts'
 import type { Configuration } from '../config.ts'
@@ -43,6 +44,7 @@ import {
   limitPasswords,
   limitSecrets,
   noteMissingSecrets,
+  watchSecretMetadata,
 } from '../identity/index.ts'
 import { node, pod, storageClass } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -255,7 +257,10 @@ async function openPeople(
   closing.onStop(() => accounts.outbox.stop())
   const sso = ssoServices(configuration, client, administration.federation)
   closing.onStop(() => sso.outgoing.close())
-  const notes = noteMissingSecrets({ client, objects: (kind) => caches.get(kind.resource), log })
+  const secrets = watchSecretMetadata({ client, log })
+  secrets.start()
+  closing.onStop(() => secrets.stop())
+  const notes = noteMissingSecrets({ client, objects: (kind) => caches.get(kind.resource), secrets, log })
   closing.onStop(() => notes.stop())
   const recorded = recordedPrincipals(records)
   if (configuration.identityProvider === 'local') {
@@ -269,6 +274,7 @@ async function openPeople(
       lastSeen,
       changePassword,
       invitations: invitationsOnAccountPage(whole),
+      inTenant: (tenantId, work) => inTenant({ records }, tenantId, work),
     })
     closing.onStop(() => identity.stop())
     return { records, principals: recorded, accounts, sso }
@@ -281,6 +287,7 @@ async function openPeople(
   const follower = followConnections({
     connections: caches.get(SsoConnection.resource),
     tenants: caches.get(PlatformTenant.resource),
+    secrets,
     sso,
     clock: systemClock,
     log,

@@ -5,6 +5,7 @@ import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
+  type ArrivalsOptions,
   type ChangePassword,
   createIdentityProvider,
   createSweeper,
@@ -35,6 +36,7 @@ type Doors = {
   lastSeen: LastSeen
   changePassword: ChangePassword
   invitations: Invitations
+  inTenant: ArrivalsOptions['inTenant']
 }
 
 /** The local identity provider: TLS for the API server, plain http on loopback for tools. */
@@ -43,7 +45,7 @@ export async function runIdentityProvider(
   { client, caches }: { client: KubeClient; caches: CacheSet },
   fetch: OutgoingFetch,
   surroundings: Surroundings,
-  { onKeysChange, ...account }: Doors,
+  { onKeysChange, inTenant, ...account }: Doors,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'identity' })
   const { identityCertificate, identityKey, identityHost, accessTokenSeconds } = configuration
@@ -78,7 +80,7 @@ export async function runIdentityProvider(
     external: {
       fetch,
       connections: kubeConnections(client, () => whole(connections), fetch),
-      arrivals: kubeArrivals({ client, bindings: () => whole(bindings) }),
+      arrivals: kubeArrivals({ client, bindings: () => whole(bindings), inTenant }),
     },
     state,
     keys,

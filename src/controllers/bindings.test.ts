@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
-import { INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformUser } from '../crds/identity.ts'
@@ -189,6 +189,88 @@ describe('what bindings give', () => {
     await bench.rest()
     await removeBinding()
     expect(await members()).to.deep.equal([TENANT])
+  })
+
+  const leave = async (id: string, home = boundaryNamespace(BOUNDARY_ID)) => {
+    const ref = { namespace: home, name: GROUP }
+    const { spec } = await bench.client.get<KubeObject & { spec: { memberIds: string[] } }>(
+      PrincipalGroup.resource,
+      ref,
+    )
+    const memberIds = spec.memberIds.filter((one) => one !== id)
+    await bench.client.mergePatch(PrincipalGroup.resource, ref, { spec: { memberIds } })
+  }
+  const lose = async (id: string) => {
+    const { items } = await bench.client.list<KubeObject & { spec: { principalId: string } }>(RoleAssignment.resource)
+    const own = items.find(({ spec }) => spec.principalId === id)
+    const { namespace: home, name = '' } = own?.metadata ?? {}
+    await bench.client.remove(RoleAssignment.resource, { namespace: home, name })
+  }
+  const shares: [what: string, spec: object, take: (id: string) => Promise<void>, who: () => Promise<string[]>][] = [
+    ['a place in a group', { groupId: GROUP }, leave, async () => (await members()) ?? []],
+    [
+      'a role',
+      { roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}` },
+      lose,
+      async () => (await holders()).map((words) => words.split(' ')[1] ?? ''),
+    ],
+  ]
+  for (const [what, spec, take, who] of shares)
+    it(`stays away where somebody took it by hand, until the issuer has stopped saying it: ${what}`, async () => {
+      bind(spec)
+      group(boundaryNamespace(BOUNDARY_ID))
+      person(ADA, ['staff'])
+      person(BEN, ['staff'])
+      await bench.start()
+      expect(await who()).to.have.members([ADA, BEN])
+      await take(ADA)
+      says(ADA, ['staff', 'more'])
+      says(BEN, ['staff', 'more'])
+      await bench.rest()
+      expect(await who()).to.deep.equal([BEN])
+      says(BEN, ['staff', 'more', 'yet more'])
+      await bench.rest()
+      expect(await who(), 'in a later pass').to.deep.equal([BEN])
+      says(ADA, [])
+      await bench.rest()
+      says(ADA, ['staff'])
+      await bench.rest()
+      expect(await who()).to.have.members([ADA, BEN])
+      await removeBinding()
+      expect(await who()).to.deep.equal([])
+    })
+
+  for (const [what, spec, , who] of shares)
+    it(`is nothing for whoever made the binding, who gives to others: ${what}`, async () => {
+      const base = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff' }
+      const annotations = { [CREATED_BY_ANNOTATION]: ADA }
+      bench.seed(IdpBinding, BINDING, { ...base, ...spec }, { namespace, annotations })
+      group(boundaryNamespace(BOUNDARY_ID))
+      person(ADA, ['staff'])
+      person(BEN, ['staff'])
+      await bench.start()
+      expect(await who()).to.deep.equal([BEN])
+    })
+
+  it('is finished where a process died between what it wrote down and what it did', async () => {
+    const spec = { tenantId: TENANT, issuer: ISSUER, claim: 'groups', claimValue: 'staff', groupId: GROUP }
+    const { apiVersion, kind, resource } = IdpBinding
+    const status = { memberIds: [], changingIds: [ADA, BEN], leftIds: [] }
+    bench.client.seed(resource, { apiVersion, kind, metadata: { namespace, name: BINDING }, spec, status })
+    group(boundaryNamespace(BOUNDARY_ID), {}, [BEN, TENANT])
+    person(ADA, ['staff'])
+    person(BEN, [])
+    await bench.start()
+    expect(await members()).to.deep.equal([TENANT, ADA])
+  })
+
+  it('is nothing in a boundary that is gone, whose namespace takes nothing any more', async () => {
+    bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BEN}` })
+    person(ADA, ['staff'])
+    await bench.start()
+    expect(await holders()).to.deep.equal([])
+    const found = await bench.find<IdpBinding & KubeObject>(IdpBinding.resource, BINDING, namespace)
+    expect(found?.status?.phase).to.equal('ReferenceMissing')
   })
 
   it('writes nothing when nothing changed', async () => {

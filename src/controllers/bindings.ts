@@ -1,8 +1,10 @@
 import { BINDING_LABEL } from '../contracts/sso.ts'
-import { INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { createdByOf, INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { byAge, type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { parseScope } from '../core/scope.ts'
+import { Boundary } from '../crds/boundaries.ts'
 import type { PlatformUser } from '../crds/identity.ts'
 import { PlatformUser as UserKind } from '../crds/identity.ts'
 import { incarnationsNamedBy } from '../crds/principals.ts'
@@ -10,13 +12,13 @@ import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { IdpBinding } from '../crds/sso.ts'
 import { boundAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
-import { alreadyThere } from '../kube/errors.ts'
-import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
+import { absent, alreadyThere } from '../kube/errors.ts'
+import { type BindingPass, oursOf, settleShare } from './bindingShares.ts'
+import { controller, steps, type Workspace } from './engine/controller.ts'
 import { BOUND_INDEX } from './engine/principalIndex.ts'
 import { followTenant, tenantOfKind } from './ofTenants.ts'
 import { giveIncarnation, writeIncarnations } from './principals.ts'
 
-type BindingPass = Pass<typeof IdpBinding>
 type User = PlatformUser & KubeObject
 type Group = KubeObject & { spec: { memberIds: readonly string[] } }
 
@@ -24,7 +26,8 @@ const tenantOf = ({ spec }: KubeObject) => (spec as IdpBinding['spec']).tenantId
 
 /**
  * Gives people what the bindings of their tenant say of them: a RoleAssignment each, or a place in a group. What the
- * issuer no longer says at a sign-in is taken away again, and all of it when the binding goes.
+ * issuer no longer says at a sign-in is taken away again, and all of it when the binding goes. What somebody took from
+ * one of them by hand stays away until the issuer has stopped saying it of them.
  */
 export const bindingController = controller(IdpBinding, {
   observes: [
@@ -48,7 +51,10 @@ export const bindingController = controller(IdpBinding, {
       relevant: ({ metadata }) => metadata.uid,
     },
   ],
-  reads: [{ resource: RoleAssignment.resource, in: 'records' }],
+  reads: [
+    { resource: RoleAssignment.resource, in: 'records' },
+    { resource: Boundary.resource, in: 'records' },
+  ],
   writes: [
     { resource: RoleAssignment.resource, verbs: ['create', 'delete'] },
     { resource: PrincipalGroup.resource, verbs: ['patch'] },
@@ -68,7 +74,7 @@ function bindingsOf(object: KubeObject, records: Workspace): string[] {
   const concerns = (one: IdpBinding & KubeObject) =>
     one.spec.tenantId === spec.externalIdentity?.tenantId ||
     given.includes(one.metadata.name) ||
-    one.status?.memberIds?.includes(metadata.name) === true
+    oursOf(one.status).has(metadata.name)
   return all.filter(concerns).map(keyOf)
 }
 
@@ -77,28 +83,64 @@ function bindingsTo({ metadata }: KubeObject, records: Workspace): string[] {
   return all.filter(({ spec }) => spec.groupId === metadata.name).map(keyOf)
 }
 
+/** Not whoever made the binding: nobody gives themselves what they may give to others. */
 function boundPeople({ records, object }: BindingPass): string[] {
+  const maker = createdByOf(object.metadata)
   return records
     .cache<User>(UserKind.resource)
     .list({ namespace: SYSTEM_NAMESPACE })
     .filter(
-      ({ metadata, spec }) => metadata.deletionTimestamp === undefined && isBoundBy(spec.externalIdentity, object.spec),
+      ({ metadata, spec }) =>
+        metadata.deletionTimestamp === undefined &&
+        metadata.name !== maker &&
+        isBoundBy(spec.externalIdentity, object.spec),
     )
     .map(({ metadata }) => metadata.name)
+    .sort()
 }
+
+type Assignment = RoleAssignment & KubeObject
+const holderOf = ({ spec }: Assignment) => spec.principalId
 
 async function settleAssignments(pass: BindingPass): Promise<Outcome> {
-  const wanted = boundPeople(pass).flatMap((id) => boundAssignment(pass.object, id) ?? [])
-  await replaceAssignments(pass, wanted)
-  return done()
+  const { metadata, spec } = pass.object
+  if (spec.groupId !== undefined) return done()
+  if (isWithoutBoundary(pass)) return stalled('ReferenceMissing', `What was at ${spec.scope} no longer exists.`)
+  const present = assignmentsOf(pass)
+  const labelSelector = `${BINDING_LABEL}=${metadata.name}`
+  return settleShare(pass, boundPeople(pass), {
+    has: new Set(present.map(holderOf)),
+    isAllOurs: true,
+    hasNow: async () => {
+      const { items } = await pass.records.client.list<Assignment>(RoleAssignment.resource, { labelSelector })
+      return new Set(items.map(holderOf))
+    },
+    give: (people) => replaceAssignments(pass, present, people),
+  })
 }
 
-async function replaceAssignments(pass: BindingPass, wanted: readonly KubeObject[]): Promise<void> {
-  const { client } = pass.records
-  const present = pass.records
-    .cache(RoleAssignment.resource)
+/** Its namespace went with it, and takes nothing any more. */
+function isWithoutBoundary({ records, object }: BindingPass): boolean {
+  const place = parseScope(object.spec.scope ?? '/')
+  if (place === undefined || place.level === 'root') return false
+  const boundary = records.cache(Boundary.resource).get(undefined, place.boundaryId)
+  return boundary === undefined || boundary.metadata.deletionTimestamp !== undefined
+}
+
+function assignmentsOf({ records, object }: BindingPass): readonly Assignment[] {
+  return records
+    .cache<Assignment>(RoleAssignment.resource)
     .list({})
-    .filter(({ metadata }) => metadata.labels?.[BINDING_LABEL] === pass.object.metadata.name)
+    .filter(({ metadata }) => metadata.labels?.[BINDING_LABEL] === object.metadata.name)
+}
+
+async function replaceAssignments(
+  { records, object }: BindingPass,
+  present: readonly Assignment[],
+  people: readonly string[],
+): Promise<void> {
+  const { client } = records
+  const wanted = people.flatMap((id) => boundAssignment(object, id) ?? [])
   const kept = new Set(wanted.map(keyOf))
   for (const assignment of present.filter((one) => !kept.has(keyOf(one)))) {
     await client.remove(RoleAssignment.resource, refOf(assignment), { uid: assignment.metadata.uid })
@@ -125,27 +167,23 @@ async function keepToGroup(pass: BindingPass): Promise<Outcome> {
   return waiting('WaitingForDependency', 'The group was recorded.', AT_ONCE)
 }
 
-/**
- * Who is put into the group is remembered, so that people whom somebody else put there stay. The status is written
- * before the group: of people who were put there by a process that died before it said so, nobody could tell whose
- * they are, and they would stay for ever.
- */
 async function settleMembers(pass: BindingPass): Promise<Outcome> {
   const { groupId } = pass.object.spec
   if (groupId === undefined) return done()
   const group = groupOf(pass)
   if (group === undefined) {
-    pass.report({ memberIds: [] })
+    pass.report({ memberIds: [], changingIds: [], leftIds: [] })
     return stalled('ReferenceMissing', `There is no group ${groupId}.`)
   }
-  const ours = pass.object.status?.memberIds ?? []
-  const wanted = boundPeople(pass).filter((id) => ours.includes(id) || !group.spec.memberIds.includes(id))
-  if (wanted.every((id) => ours.includes(id))) {
-    await putMembers(pass, group, wanted)
-    return done()
-  }
-  pass.report({ memberIds: [...new Set([...ours, ...wanted])] })
-  return waiting('ApplyingWorkload', 'People are being added to the group.', AT_ONCE)
+  return settleShare(pass, boundPeople(pass), {
+    has: new Set(group.spec.memberIds),
+    isAllOurs: false,
+    hasNow: async () => {
+      const found = await pass.records.client.get<Group>(PrincipalGroup.resource, refOf(group)).catch(absent)
+      return new Set(found?.spec.memberIds)
+    },
+    give: (people, ours) => putMembers(pass, group, people, ours),
+  })
 }
 
 /**
@@ -165,22 +203,24 @@ function groupOf({ records, object }: BindingPass): Group | undefined {
 }
 
 /** Of the people that are ours, only these stay in the group. */
-async function putMembers(pass: BindingPass, group: Group, people: readonly string[]): Promise<void> {
-  const gone = (pass.object.status?.memberIds ?? []).filter((id) => !people.includes(id))
-  const others = group.spec.memberIds.filter((id) => !gone.includes(id))
+async function putMembers(
+  { records }: BindingPass,
+  group: Group,
+  people: readonly string[],
+  ours: ReadonlySet<string>,
+): Promise<void> {
+  const others = group.spec.memberIds.filter((id) => people.includes(id) || !ours.has(id))
   const added = people.filter((id) => !others.includes(id))
-  if (added.length > 0 || others.length !== group.spec.memberIds.length) {
-    // With the version: a list is replaced as a whole, and somebody else may be changing it.
-    const { uid, resourceVersion } = group.metadata
-    const patch = { spec: { memberIds: [...others, ...added] } }
-    await pass.records.client.mergePatch(PrincipalGroup.resource, refOf(group), patch, { uid, resourceVersion })
-  }
-  pass.report({ memberIds: [...people] })
+  if (added.length === 0 && others.length === group.spec.memberIds.length) return
+  // With the version: a list is replaced as a whole, and somebody else may be changing it.
+  const { uid, resourceVersion } = group.metadata
+  const patch = { spec: { memberIds: [...others, ...added] } }
+  await records.client.mergePatch(PrincipalGroup.resource, refOf(group), patch, { uid, resourceVersion })
 }
 
 async function takeEverything(pass: BindingPass): Promise<Outcome> {
-  await replaceAssignments(pass, [])
+  await replaceAssignments(pass, assignmentsOf(pass), [])
   const group = groupOf(pass)
-  if (group !== undefined) await putMembers(pass, group, [])
+  if (group !== undefined) await putMembers(pass, group, [], oursOf(pass.object.status))
   return done()
 }

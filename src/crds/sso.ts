@@ -37,6 +37,10 @@ export const ClaimName = z
   .max(128)
   .regex(/^[!-~]+$/, 'must be ASCII characters without spaces')
 
+/** Of how many people a binding remembers what they have from it. */
+export const PEOPLE_OF_BINDING = 5000
+const people = z.array(Uuid).max(PEOPLE_OF_BINDING).optional()
+
 /** Makes people about whom an issuer sends a claim members of a group, or gives them a role. */
 export const IdpBinding = defineKind({
   group: 'iam',
@@ -69,11 +73,13 @@ export const IdpBinding = defineKind({
       .describe('Incarnation of the object at the scope, so that a recreated one inherits no binding; immutable'),
   }),
   status: resourceStatus.extend({
-    memberIds: z
-      .array(Uuid)
-      .max(1000)
-      .optional()
-      .describe('People whom the binding put into the group; they leave it with the binding'),
+    memberIds: people.describe(
+      'People who have the role or the place in the group from the binding, and lose it with it',
+    ),
+    changingIds: people.describe('People who are about to get it, or to lose it'),
+    leftIds: people.describe(
+      'People whom the issuer names, but from whom somebody took it; forgotten once the issuer no longer names them',
+    ),
   }),
   immutable: [
     'tenantId',

@@ -26,13 +26,20 @@ export type ArrivalsOptions = {
   client: Pick<KubeClient, 'list' | 'create' | 'mergePatch'>
   /** From a cache if there is one. */
   bindings: () => Promise<readonly (IdpBinding & KubeObject)[]>
+  /** In turn with the removal of the tenant; undefined if that is gone. */
+  inTenant: <Result>(tenantId: string, work: () => Promise<Result>) => Promise<Result | undefined>
 }
 
 const VALUES_MAX = 200
 const VALUE_LENGTH = 256
 const CLAIMS_MAX = 20
 
-export function kubeArrivals({ client, bindings }: ArrivalsOptions): Arrivals {
+export function kubeArrivals({ client, bindings, inTenant }: ArrivalsOptions): Arrivals {
+  async function joining<Result>(tenantId: string, work: () => Promise<Result>): Promise<Result> {
+    const joined = await inTenant(tenantId, work)
+    if (joined !== undefined) return joined
+    throw new ArrivalRefused('Your organization is no longer known here. Ask an administrator.')
+  }
   return {
     async arrive(provider, claims) {
       const asked = (await bindings())
@@ -42,10 +49,10 @@ export function kubeArrivals({ client, bindings }: ArrivalsOptions): Arrivals {
       // From the API server: an account that another replica made a moment ago counts.
       const { items } = await client.list<UserObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE })
       const known = accountFor(items, wanted, provider)
-      if (known === undefined) return create(wanted)
+      if (known === undefined) return joining(provider.tenantId, () => create(wanted))
       if (!known.spec.isEnabled) throw new ArrivalRefused('This account is disabled. Ask an administrator.')
-      await update(known, wanted)
-      return known.metadata.name
+      const enter = () => update(known, wanted)
+      return (known.spec.tenantIds ?? []).includes(provider.tenantId) ? enter() : joining(provider.tenantId, enter)
     },
   }
 
@@ -59,12 +66,12 @@ export function kubeArrivals({ client, bindings }: ArrivalsOptions): Arrivals {
     return name
   }
 
-  async function update({ metadata, spec }: UserObject, wanted: Spec): Promise<void> {
+  async function update({ metadata, spec }: UserObject, wanted: Spec): Promise<string> {
     const { tenantIds: _joined, userName: _kept, ...next } = wanted
     const tenantIds = [...new Set([...(spec.tenantIds ?? []), ...wanted.tenantIds])]
     const changed = { ...next, tenantIds }
-    if (JSON.stringify({ ...spec, ...changed }) === JSON.stringify(spec)) return
     const { namespace, name, uid } = metadata
+    if (JSON.stringify({ ...spec, ...changed }) === JSON.stringify(spec)) return name
     // A list of claims is replaced as a whole: what the issuer no longer says must go.
     const gone = Object.keys(spec.externalIdentity?.claims ?? {}).filter(
       (claim) => !Object.hasOwn(next.externalIdentity?.claims ?? {}, claim),
@@ -72,6 +79,7 @@ export function kubeArrivals({ client, bindings }: ArrivalsOptions): Arrivals {
     const claims = { ...Object.fromEntries(gone.map((claim) => [claim, null])), ...next.externalIdentity?.claims }
     const patch = { spec: { ...changed, externalIdentity: { ...next.externalIdentity, claims } } }
     await client.mergePatch(PlatformUser.resource, { namespace, name }, patch, { uid })
+    return name
   }
 }
 

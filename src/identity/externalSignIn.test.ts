@@ -37,6 +37,7 @@ describe('signing in at the identity provider of a tenant', () => {
   let browser: Browser
   let acme: ExternalIssuer
   let lines: string[]
+  let hasTenant: boolean
   before(async () => {
     key = await generateSigningKey(systemClock.now())
   })
@@ -44,6 +45,7 @@ describe('signing in at the identity provider of a tenant', () => {
     kube = new FakeKubeClient()
     acme = new ExternalIssuer()
     lines = []
+    hasTenant = true
     connect()
     const note = (fields: object, message: string) => lines.push(JSON.stringify(fields) + message)
     const log: Log = { ...silentLog, debug: note, info: note, warn: note, error: note }
@@ -59,7 +61,11 @@ describe('signing in at the identity provider of a tenant', () => {
       external: {
         fetch: acme.fetch,
         connections: kubeConnections(kube, () => list<SsoConnection & KubeObject>(SsoConnection), acme.fetch),
-        arrivals: kubeArrivals({ client: kube, bindings: () => list<IdpBinding & KubeObject>(IdpBinding) }),
+        arrivals: kubeArrivals({
+          client: kube,
+          bindings: () => list<IdpBinding & KubeObject>(IdpBinding),
+          inTenant: async (_tenantId, work) => (hasTenant ? work() : undefined),
+        }),
       },
       state: secretStateStore(kube),
       keys: {
@@ -156,6 +162,23 @@ describe('signing in at the identity provider of a tenant', () => {
     await signIn({ ...ADA, family_name: 'King' })
     expect(decodeJwt((await token()).access_token ?? '')).to.include({ sub: claims.sub, name: 'Ada King' })
     expect(await users()).to.have.length(1)
+  })
+
+  it('makes nobody of a tenant that is removed at that moment, and takes nobody into it', async () => {
+    hasTenant = false
+    expect((await signIn()).html).to.contain('no longer known')
+    expect(await users()).to.deep.equal([])
+    hasTenant = true
+    await signIn()
+    const [made] = await users()
+    kube.edit<User>(PlatformUser.resource, { namespace, name: made?.metadata.name ?? '' }, ({ spec }) => {
+      spec.tenantIds = []
+    })
+    await browser.close()
+    browser = new Browser(ORIGIN, { reach })
+    hasTenant = false
+    expect((await signIn()).html).to.contain('no longer known')
+    expect((await users())[0]?.spec.tenantIds).to.deep.equal([])
   })
 
   it('is where the password form leads too, for addresses of the domain; the password goes nowhere', async () => {

@@ -8,7 +8,7 @@ import { secret } from '../kube/builtin.ts'
 import { WatchCache } from '../kube/cache.ts'
 import { FakeKubeClient } from '../kube/fake.ts'
 import type { KubeObject } from '../kube/object.ts'
-import { noteMissingSecrets } from './namedSecrets.ts'
+import { noteMissingSecrets, watchSecretMetadata } from './namedSecrets.ts'
 
 const CLIENT = '3f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
 const TENANT = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
@@ -48,12 +48,19 @@ describe('secrets that service accounts and connections name', () => {
       }),
     )
     await Promise.all([...caches.values()].map((cache) => cache.whenSynced()))
+    const secrets = watchSecretMetadata({ client: kube, log: silentLog })
+    secrets.start()
     const notes = noteMissingSecrets({
       client: kube,
       objects: (kind) => caches.get(kind) ?? expect.fail(),
+      secrets,
       log: silentLog,
     })
-    stop.push(() => notes.stop(), ...[...caches.values()].map((cache) => () => cache.stop()))
+    stop.push(
+      () => notes.stop(),
+      () => secrets.stop(),
+      ...[...caches.values()].map((cache) => () => cache.stop()),
+    )
   }
   async function missing(
     kind: typeof PlatformClient | typeof SsoConnection,

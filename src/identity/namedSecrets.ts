@@ -26,10 +26,20 @@ function namesIn(kind: Kind, { spec }: KubeObject): string[] {
   return [...new Set(names.filter((name) => name !== undefined))].sort()
 }
 
+type SecretsOptions = { client: Pick<KubeClient, 'list' | 'watchStream'>; log: Log }
+
+/** Metadata of the Secrets of the system namespace, without those of sign-ins, which come and go all the time. */
+export function watchSecretMetadata({ client, log }: SecretsOptions): WatchCache<KubeObject> {
+  const labelSelector = 'app.kubernetes.io/component!=identity-state'
+  return new WatchCache({ client, resource: builtin.secretMetadata, namespace, labelSelector, log })
+}
+
 export type NamedSecretsOptions = {
-  client: Pick<KubeClient, 'get' | 'list' | 'mergePatch' | 'watchStream'>
+  client: Pick<KubeClient, 'get' | 'mergePatch'>
   /** The objects of each kind, from a cache. */
   objects: (kind: Kind) => Source
+  /** As `watchSecretMetadata` sees them. */
+  secrets: Pick<WatchCache<KubeObject>, 'get' | 'subscribe' | 'whenSynced'>
   log: Log
 }
 
@@ -39,15 +49,7 @@ export type NamedSecretsOptions = {
  * conditions of what it notes. It watches metadata only, and reads a Secret when something about it changes.
  */
 export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Promise<void> } {
-  const { client, objects, log } = options
-  const secrets = new WatchCache({
-    client,
-    resource: builtin.secretMetadata,
-    namespace,
-    // Sign-ins come and go all the time.
-    labelSelector: 'app.kubernetes.io/component!=identity-state',
-    log,
-  })
+  const { objects, secrets, log } = options
   const handle = (key: string) => note(options, key)
   const queue = new KeyedQueue({ name: 'named secrets', handle, workers: 1, log, groupOf: () => '' })
   const look = (kind: Kind, { metadata }: KubeObject) => queue.add(`${kind.resource.plural}/${metadata.name}`)
@@ -72,14 +74,13 @@ export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Prom
     ends.push(secrets.subscribe(naming))
   }
 
-  secrets.start()
   queue.start()
   // Rejected if it is stopped before.
   void secrets.whenSynced().then(follow, () => {})
   return {
     async stop() {
       for (const end of ends) end()
-      await Promise.all([queue.shutDown(), secrets.stop()])
+      await queue.shutDown()
     },
   }
 }

@@ -56,6 +56,17 @@ export const LENDING_CASES: readonly GrantingCase[] = [
     write: (world) => update(role(world, ['sqlcluster/dataRead'])),
   },
   {
+    rule: 'a Platform Owner writes no role of what tenants keep, which they may only give',
+    refused: (world) => `The role "${world.roleName}" has actions that you do not have at all of /.`,
+    roles: rootPlatformOwner,
+    write: (world) => create(role(world, ['sqlcluster/dataRead'])),
+  },
+  {
+    rule: 'a Platform Owner writes a role of what they hold',
+    roles: rootPlatformOwner,
+    write: (world) => create(role(world, ['jobs/*', 'secretvault/read'])),
+  },
+  {
     rule: 'a role of another name is its own',
     refused: () => 'There is already a role "Owner".',
     roles: rootOwner,

@@ -30,8 +30,15 @@ export class StorageBench {
     this.seed(ResourceGroup, 'shop', {}, boundaryNamespace(BOUNDARY_ID))
   }
 
-  seed(kind: AnyKind, name: string, spec: object, namespace = this.space, creationTimestamp = '2026-01-01T00:00:00Z') {
-    return this.bench.seed(kind, name, kind.spec.parse(spec) as object, { namespace, creationTimestamp })
+  seed(
+    kind: AnyKind,
+    name: string,
+    spec: object,
+    namespace = this.space,
+    metadata: Partial<KubeObject['metadata']> = {},
+  ) {
+    const whole = { namespace, creationTimestamp: '2026-01-01T00:00:00Z', ...metadata }
+    return this.bench.seed(kind, name, kind.spec.parse(spec) as object, whole)
   }
 
   account(name = 'media', spec: object = {}): void {
@@ -42,8 +49,8 @@ export class StorageBench {
     this.seed(AccountBucket, `${accountName}.${bucketName}`, { accountName, bucketName, ...spec })
   }
 
-  key(name = 'uploader', spec: object = {}): void {
-    this.seed(ObjectAccessKey, name, { accountName: 'media', ...spec })
+  key(name = 'uploader', spec: object = {}, metadata: Partial<KubeObject['metadata']> = {}): void {
+    this.seed(ObjectAccessKey, name, { accountName: 'media', ...spec }, this.space, metadata)
   }
 
   find(kind: AnyKind, name: string): Promise<Shown | undefined> {

@@ -49,6 +49,12 @@ export class FakeUserDirectory implements UserDirectory {
     return this.passwords.has(userId)
   }
 
+  async countIn(tenantIds: readonly string[]) {
+    const everybody = [...this.users.values()]
+    const countOf = (id: string) => everybody.filter((user) => user.tenantIds.includes(id)).length
+    return new Map(tenantIds.map((id) => [id, countOf(id)]))
+  }
+
   async joinTenant(userId: string, tenantId: string) {
     const user = this.#existing(userId)
     this.put({ ...user, tenantIds: [...new Set([...user.tenantIds, tenantId])] })

@@ -21,6 +21,8 @@ export interface KeycloakOrganizations {
   tenantsOf(userId: string, signal?: AbortSignal): Promise<string[]>
   /** The tenants of everybody who has one, by the user's id. */
   tenantsByMember(signal?: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
+  /** How many members each has; none where there is no organization. */
+  countIn(tenantIds: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
   join(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
   leave(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
 }
@@ -44,6 +46,10 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
     if (made === undefined) throw unreadable()
     return made
   }
+  async function membersOf({ id }: OrganizationRepresentation, signal?: AbortSignal): Promise<number> {
+    const { body } = await admin.call('GET', `/organizations/${id}/members/count`, { signal })
+    return read(z.int(), body)
+  }
   return {
     find,
     open,
@@ -59,6 +65,14 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
         for (const member of read(Members, body)) tenants.set(member.id, [...(tenants.get(member.id) ?? []), name])
       }
       return tenants
+    },
+    async countIn(tenantIds, signal) {
+      const counts = new Map<string, number>()
+      for (const tenantId of tenantIds) {
+        const found = await find(tenantId, signal)
+        counts.set(tenantId, found === undefined ? 0 : await membersOf(found, signal))
+      }
+      return counts
     },
     async join(userId, tenantId, signal) {
       const { id } = await open(tenantId, signal)

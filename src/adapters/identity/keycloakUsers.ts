@@ -47,6 +47,7 @@ export function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrgan
       await organizations.join(userId, tenantId, signal)
     },
     leaveTenant: organizations.leave,
+    countIn: organizations.countIn,
     async delete(userId, signal) {
       await admin.call('DELETE', pathOf(userId), { accepted: [404], signal })
     },

@@ -66,6 +66,21 @@ describe('the local identity provider as an identity provider', () => {
     },
   }))
 
+  it('knows people by the names that their objects say', async () => {
+    const { apiVersion, kind } = PlatformUser
+    const name = '6f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11'
+    const spec = { userName: 'ada1815', firstName: 'Ada', lastName: 'Lovelace', displayName: 'The Countess' }
+    kube.seed(PlatformUser.resource, {
+      apiVersion,
+      kind,
+      metadata: { namespace: 'freehold-system', name },
+      spec,
+    } as KubeObject)
+    for (const search of ['ada1815', 'ada lovelace', 'COUNTESS'])
+      expect((await provider.users.list({ search, limit: 10 })).map(({ id }) => id)).to.deep.equal([name])
+    expect(await provider.users.find(name)).to.include(spec)
+  })
+
   it('ends what a user signed in to with a new password', async () => {
     const made = await provider.users.create({ userName: 'x', emailVerified: false, password: 'Correct-horse-42' })
     await state.write({ name: 'identity-session-x', entries: {}, expiresAt: 2_000_000_000, userId: made.id })

@@ -85,7 +85,7 @@ function userLookups({ find, all }: UserReads): Pick<UserDirectory, 'find' | 'fi
     async list({ search = '', limit }) {
       const part = search.toLowerCase()
       const nameOf = ({ firstName = '', lastName = '' }: UserObject['spec']) => `${firstName} ${lastName}`.trim()
-      const texts = ({ spec }: UserObject) => [spec.userName, spec.email ?? '', nameOf(spec)]
+      const texts = ({ spec }: UserObject) => [spec.userName, spec.email ?? '', spec.displayName ?? '', nameOf(spec)]
       const found = (await all()).filter((user) => texts(user).some((text) => text.toLowerCase().includes(part)))
       return found
         .map(userOf)
@@ -178,8 +178,8 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
 
 function userTenants(
   { client, resources }: LocalUsersOptions,
-  { newest }: UserReads,
-): Pick<UserDirectory, 'joinTenant' | 'leaveTenant'> {
+  { newest, all }: UserReads,
+): Pick<UserDirectory, 'countIn' | 'joinTenant' | 'leaveTenant'> {
   /**
    * A list is replaced as a whole, so only over what was seen; what somebody wrote in between is read again.
    *
@@ -201,6 +201,15 @@ function userTenants(
     }
   }
   return {
+    async countIn(tenantIds) {
+      const counts = new Map(tenantIds.map((id) => [id, 0]))
+      for (const user of await all())
+        for (const id of new Set(userOf(user).tenantIds)) {
+          const count = counts.get(id)
+          if (count !== undefined) counts.set(id, count + 1)
+        }
+      return counts
+    },
     async joinTenant(userId, tenantId) {
       existing(await newest(userId))
       await changeTenants(userId, (ids) => (ids.includes(tenantId) ? undefined : [...ids, tenantId]))
@@ -219,7 +228,7 @@ function withoutUndefined(fields: object): object {
 }
 
 function userOf({ metadata, spec, status }: UserObject): UserRecord {
-  const { userName, email, firstName, lastName } = spec
+  const { userName, email, firstName, lastName, displayName } = spec
   const lastSignInAt = status?.lastSignInAt
   return {
     id: metadata.name,
@@ -228,6 +237,7 @@ function userOf({ metadata, spec, status }: UserObject): UserRecord {
     emailVerified: spec.emailVerified ?? false,
     ...(firstName !== undefined && { firstName }),
     ...(lastName !== undefined && { lastName }),
+    ...(displayName !== undefined && { displayName }),
     isEnabled: spec.isEnabled ?? true,
     isExternal: spec.isExternal ?? false,
     tenantIds: spec.tenantIds ?? [],

@@ -21,6 +21,8 @@ export interface UserDirectory {
   setPassword(userId: string, password: string, options?: SetPasswordOptions): Promise<void>
   /** Whether this provider itself knows a password of the user; false for unknown ids. */
   hasLocalPassword(userId: string, signal?: AbortSignal): Promise<boolean>
+  /** How many people belong to each of the tenants, none included. */
+  countIn(tenantIds: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
   /** Without effect for a member. @throws IdentityProviderError NotFound */
   joinTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
   /** Without effect if the user is not a member or no longer exists. */
@@ -50,6 +52,8 @@ export type UserRecord = {
   emailVerified: boolean
   firstName?: string
   lastName?: string
+  /** A name of their own choice; first and last name otherwise. */
+  displayName?: string
   isEnabled: boolean
   /** Signs in at another provider that this one trusts. */
   isExternal: boolean

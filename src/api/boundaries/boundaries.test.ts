@@ -1,9 +1,10 @@
 import { expect } from 'chai'
 import { ANNA, assign, B1, B2, BERT, deny, SHOP, trust } from '../../../test/make/authorizationRecords.ts'
 import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/worlds/facade.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { RoleAssignment } from '../../crds/rbac.ts'
+import { PlatformUser } from '../../crds/identity.ts'
+import { DEFAULT_TENANT_ID, PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { boundaryRoutes } from './index.ts'
 import type { BoundaryDto } from './record.ts'
@@ -63,6 +64,23 @@ describe('boundaries', () => {
     expect(permissions).to.include('boundaries/manage')
     const stored = facade.records.peek(Boundary, { name: id })
     expect(stored?.spec.initialOwner).to.deep.equal({ principalId: ANNA, principalType: 'User' })
+  })
+
+  it('belong to the next tenant of their creator where one is removed at that moment', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
+    const [gone, next] = ['55555555-5555-4555-8555-555555555555', DEFAULT_TENANT_ID]
+    for (const name of [gone, next]) facade.records.put(PlatformTenant, { name }, { displayName: name })
+    facade.records.put(
+      PlatformUser,
+      { namespace: SYSTEM_NAMESPACE, name: ANNA },
+      { userName: 'anna', tenantIds: [gone] },
+    )
+    facade.records.exclusively = async (key, work) => {
+      if (key.endsWith(gone)) await facade.records.remove(PlatformTenant, { name: gone }, {} as never)
+      return work()
+    }
+    const { body } = await facade.call(boundaryRoutes, 'POST', '/boundaries', { body: { displayName: 'Shop' } })
+    expect((body as BoundaryDto).tenantId).to.equal(next)
   })
 
   it('are named without the spaces at the ends of what was written', async () => {

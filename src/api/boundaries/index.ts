@@ -12,13 +12,14 @@ import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
-import { tenantOfCreator } from '../people/tenants.ts'
+import { tenantsOfCreator } from '../people/tenants.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
 import { namedHolders } from '../resources/holders.ts'
 import { listConfig } from '../resources/listConfig.ts'
 import { pagedParts } from '../resources/pages.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { inTenant } from '../rules/tenants.ts'
 import { BoundaryBody, BoundaryDto, boundaryDto, boundaryShape } from './record.ts'
 
 /** The record as a single read shows it: with what this caller may do. */
@@ -30,18 +31,19 @@ function shown(context: Context, boundary: BoundaryRecord): BoundaryDto {
 
 async function createBoundary(context: Context<string, unknown, z.output<typeof BoundaryBody>>) {
   const { services, caller, body, log } = context
-  const tenantId = await tenantOfCreator(services, caller)
-  const { object } = await services.records.create(Boundary, {
-    name: randomUUID(),
-    spec: {
-      displayName: body.displayName,
-      ...(tenantId === undefined ? {} : { tenantId }),
-      initialOwner: { principalId: caller.principalId, principalType: caller.principalType },
-    },
-    caller,
-    // From the first moment: a boundary deleted before its controller saw it would leave its namespace behind.
-    finalizers: [FINALIZER],
-  })
+  const { object } = await inTenantOfCreator(context, (tenantId) =>
+    services.records.create(Boundary, {
+      name: randomUUID(),
+      spec: {
+        displayName: body.displayName,
+        ...(tenantId === undefined ? {} : { tenantId }),
+        initialOwner: { principalId: caller.principalId, principalType: caller.principalType },
+      },
+      caller,
+      // From the first moment: a boundary deleted before its controller saw it would leave its namespace behind.
+      finalizers: [FINALIZER],
+    }),
+  )
   try {
     await services.namespaces.ensure(boundaryNamespaceObject(object))
   } catch (error) {
@@ -50,6 +52,18 @@ async function createBoundary(context: Context<string, unknown, z.output<typeof 
     log.warn({ boundaryId: object.metadata.name, reason: messageOf(error) }, 'The namespace of a new boundary is late.')
   }
   return created(shown(context, object), { etag: etagOf(object) })
+}
+
+/** One that is removed meanwhile is none. */
+async function inTenantOfCreator<Result>(
+  { services, caller }: Context,
+  make: (tenantId: string | undefined) => Promise<Result>,
+): Promise<Result> {
+  for (const tenantId of await tenantsOfCreator(services, caller)) {
+    const made = await inTenant(services, tenantId, () => make(tenantId))
+    if (made !== undefined) return made
+  }
+  return make(undefined)
 }
 
 /** @throws PlatformError BOUNDARY_NOT_EMPTY, NOT_FOUND, CONFLICT */

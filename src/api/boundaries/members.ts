@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { DisplayNameOf, Uuid } from '../../crds/fields.ts'
+import { Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import { created, noContent } from '../http/answer.ts'
@@ -14,14 +14,14 @@ import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { alreadyMember, checkNewAssignment } from '../rules/assignments.ts'
 import { assignmentIdOf, refuseLastOwner, writeAssignment } from '../rules/grants.ts'
-import { BoundaryMemberDto, memberDto, membersOf, ORIGINS, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
+import { BoundaryMemberDto, memberDto, membersOf, ORIGINS, PRINCIPAL_TYPES, RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const AddBoundaryMemberRequest = z
   .strictObject({
     principalId: Uuid.describe('Id of the person, service account or group that gets the role'),
     principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
-    roleDefinitionName: DisplayNameOf.describe('Matched exactly'),
+    roleDefinitionName: RoleName,
   })
   .meta({ id: 'AddBoundaryMemberRequest' })
 

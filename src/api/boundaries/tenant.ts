@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
@@ -36,7 +37,11 @@ export const tenantRoutes: readonly RouteDraft[] = [
       refuseWhileDeleting(boundary)
       const tenantId = body.tenantId ?? undefined
       checkTenant(services, tenantId, 'TENANT_NOT_FOUND')
-      if (boundary.spec.tenantId === tenantId) return shown(context, boundary)
+      if (boundary.spec.tenantId === tenantId) {
+        // Changes nothing: who saw another version is told.
+        const same = { caller, ifMatch, change: ({ spec }: BoundaryRecord) => spec }
+        return shown(context, (await services.records.update(Boundary, { name: boundaryId }, same)).object)
+      }
       return shown(
         context,
         (await moveTenant(services, caller, { boundaryId, tenantId, ifMatch, lastOwner: 'LAST_OWNER' })).boundary,

@@ -13,14 +13,15 @@ import { isOpen, stateAt } from '../../iam/invitations.ts'
 import type { BoundaryRecord } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
-import type { SeenVersion } from '../http/etag.ts'
+import { refuseStale, type SeenVersion } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { assignmentIdOf, groupsIn, isInForce, isOver, refuseLastOwner } from '../rules/grants.ts'
-import { boundaryTurn, oneAtATime, tenantTurn } from '../rules/turns.ts'
+import { inTenant } from '../rules/tenants.ts'
+import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 const BoundaryTenantMoveRequest = z
   .strictObject({
@@ -74,6 +75,8 @@ export async function moveTenant(
     const groups = new Map(groupsIn(services, boundaryId))
     for (const { name, memberIds } of found.groups) groups.set(name, memberIds)
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, { removed, groups }, lastOwner, { tenantId })
+    // Before anything is taken: who saw another version is refused, and so asked for nothing.
+    if (ifMatch !== undefined) refuseStale(await stored(services, boundaryId), ifMatch)
     // First: a binding would give it again with the next sign-in.
     for (const { metadata } of found.bindings) {
       await services.records.remove(IdpBinding, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
@@ -89,28 +92,28 @@ export async function moveTenant(
       await services.records.update(PrincipalGroup, { namespace, name }, { caller, change })
     }
     await removeInvitations(services, caller, namespace, tenantId)
-    const object = await handOver(services, caller, { boundaryId, tenantId, ifMatch, lastOwner })
+    const object = await handOver(services, caller, { boundaryId, tenantId, lastOwner })
     const removedAssignments = removed.size
     return { boundary: object, movedAssignments: found.total - removedAssignments, removedAssignments }
   })
 }
 
-/** In turn with the removal of the tenant, which must not find it empty a moment before. */
+async function stored({ records }: Services, boundaryId: string): Promise<BoundaryRecord[]> {
+  const found = await records.get(Boundary, { name: boundaryId }, { fresh: true })
+  return found === undefined ? [] : [found]
+}
+
 async function handOver(
   { records }: Services,
   caller: Caller,
-  { boundaryId, tenantId, ifMatch, lastOwner }: Move,
+  { boundaryId, tenantId, lastOwner }: Move,
 ): Promise<BoundaryRecord> {
   const change = async () => {
-    const there = tenantId === undefined || (await records.get(PlatformTenant, { name: tenantId }, { fresh: true }))
-    if (there === undefined)
-      throw noTenant(tenantId, lastOwner === 'LAST_OWNER' ? 'TENANT_NOT_FOUND' : 'tenant_not_found')
     const { object } = await records.update(
       Boundary,
       { name: boundaryId },
       {
         caller,
-        ifMatch,
         change: (stored) => {
           refuseWhileDeleting(stored)
           const { tenantId: _before, ...rest } = stored.spec
@@ -120,7 +123,10 @@ async function handOver(
     )
     return object
   }
-  return tenantId === undefined ? change() : oneAtATime({ records }, tenantTurn(tenantId), change)
+  if (tenantId === undefined) return change()
+  const moved = await inTenant({ records }, tenantId, change)
+  if (moved !== undefined) return moved
+  throw noTenant(tenantId, lastOwner === 'LAST_OWNER' ? 'TENANT_NOT_FOUND' : 'tenant_not_found')
 }
 
 type Move = {

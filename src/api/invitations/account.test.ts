@@ -5,12 +5,13 @@ import { ManualClock } from '../../../test/make/clock.ts'
 import { makeFacade } from '../../../test/worlds/facade.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformUser } from '../../crds/identity.ts'
-import { RoleAssignment } from '../../crds/rbac.ts'
+import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { invitationsOnAccountPage } from './account.ts'
 import { invitationRoutes } from './index.ts'
 
 const BOUNDARY = B1.slice('/boundaries/'.length)
+const TENANT = '55555555-5555-4555-8555-555555555555'
 const CARL = 'carl@example.com'
 
 /** ANNA invited CARL, whose organization keeps his password. */
@@ -18,7 +19,8 @@ async function open() {
   const clock = new ManualClock()
   const { accounts, users } = makeAccounts({ clock, mail: false })
   const facade = makeFacade({ roles: [...BUILT_IN_ROLES], assignments: [assign('Owner', B1)] }, { clock, accounts })
-  facade.boundary(BOUNDARY, { tenantId: '55555555-5555-4555-8555-555555555555', displayName: 'Shop' })
+  facade.records.put(PlatformTenant, { name: TENANT }, { displayName: 'Acme' })
+  facade.boundary(BOUNDARY, { tenantId: TENANT, displayName: 'Shop' })
   facade.records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: ANNA }, { userName: 'anna' })
   const { id } = users.put({ userName: 'carl', email: CARL, isExternal: true })
   const body = { email: CARL, roleDefinitionName: 'Reader' }

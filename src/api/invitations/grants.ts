@@ -100,7 +100,7 @@ export async function refuseWithoutGround(
     throw outdated('The person who invited you may no longer give this role')
 }
 
-function outdated(why: string): PlatformError {
+export function outdated(why: string): PlatformError {
   return new PlatformError('invalid_state', `${why}: ask for a new invitation.`)
 }
 

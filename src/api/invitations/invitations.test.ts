@@ -8,9 +8,10 @@ import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
-import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { PlatformTenant, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { invitationRoutes } from './index.ts'
+import { invitationPages } from './pages.ts'
 
 const BOUNDARY = B1.slice('/boundaries/'.length)
 const TENANT = '55555555-5555-4555-8555-555555555555'
@@ -28,6 +29,7 @@ function open(
   const clock = new ManualClock()
   const { accounts, users, mailer } = makeAccounts({ clock, mail })
   const facade = makeFacade({ roles: [...BUILT_IN_ROLES], ...given }, { clock, accounts })
+  facade.records.put(PlatformTenant, { name: TENANT }, { displayName: 'Acme' })
   facade.boundary(BOUNDARY, tenantId === null ? {} : { tenantId })
   for (const [name, userName] of [
     [ANNA, 'anna'],
@@ -227,6 +229,38 @@ describe('invitations over REST', () => {
       expect(users.users.size).to.equal(1)
       expect((await setPassword(token)).body).to.include({ status: 'AwaitingLogin' })
       expect(users.users.size).to.equal(1)
+    })
+
+    it('makes one account, with the first password, where the form is sent twice at once', async () => {
+      const { invite, tokenOf, setPassword, users } = open()
+      const token = tokenOf(await invite())
+      const other = { ...person, password: 'Another-horse-7' }
+      const answers = await Promise.all([setPassword(token), setPassword(token, other)])
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200])
+      expect([...users.passwords.values()]).to.deep.equal([PASSWORD])
+    })
+
+    it('welcomes a person once more whose form on the page is sent twice at once', async () => {
+      const { invite, tokenOf, services, assignments } = open()
+      const token = tokenOf(await invite())
+      const given = new Map(Object.entries(person))
+      const fields = (name: string) => given.get(name) ?? ''
+      const browser = { address: '::1', search: '', cookie: () => undefined, setCookie: () => {} }
+      const pages = await Promise.all([1, 2].map(() => invitationPages.submit(services, token, fields, browser)))
+      expect(pages.map(({ html }) => html.includes('Welcome'))).to.deep.equal([true, true])
+      expect(assignments()).to.have.length(1)
+    })
+
+    it('takes nobody into a tenant that is removed at that moment, and gives nothing', async () => {
+      const { invite, tokenOf, accept, users, records, assignments } = open()
+      const { id } = users.put({ userName: 'carl', email: CARL })
+      const token = tokenOf(await invite())
+      records.exclusively = async (key, work) => {
+        if (key.endsWith(TENANT)) await records.remove(PlatformTenant, { name: TENANT }, {} as never)
+        return work()
+      }
+      expect((await codeOf(accept(token, id))).code).to.equal('invalid_state')
+      expect([assignments(), users.users.get(id)?.tenantIds]).to.deep.equal([[], []])
     })
 
     it('is accepted again after a call that was cut off before its end, with one assignment', async () => {

@@ -8,7 +8,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
-import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
+import { PlatformTenant, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { invitationRoutes } from './index.ts'
@@ -27,6 +27,7 @@ function open(given: Given = { assignments: [assign('Owner', B1), assign('Custom
   const clock = new ManualClock()
   const { accounts, users } = makeAccounts({ clock, mail: false })
   const facade = makeFacade({ roles: [...BUILT_IN_ROLES, CUSTOM], ...given }, { clock, accounts })
+  facade.records.put(PlatformTenant, { name: TENANT }, { displayName: 'Acme' })
   facade.boundary(BOUNDARY, { tenantId: TENANT })
   facade.group(BOUNDARY, 'shop')
   for (const name of [ANNA, BERT]) facade.records.put(PlatformUser, inSystem(name), { userName: name })

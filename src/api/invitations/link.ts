@@ -22,8 +22,9 @@ import {
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { addressOf, requireGoodPassword } from '../people/accounts.ts'
+import { inTenant } from '../rules/tenants.ts'
 import { oneAtATime, type Turn } from '../rules/turns.ts'
-import { assignmentNamespace, refuseWithoutGround } from './grants.ts'
+import { assignmentNamespace, outdated, refuseWithoutGround } from './grants.ts'
 import type { AcceptInvitationRequest, InvitationRecord, SetInvitationPasswordRequest } from './record.ts'
 
 /** What a link leads to, by its two ids; undefined for a token that is malformed, unknown or replaced. */
@@ -100,9 +101,19 @@ export async function showInvitation({ services, parameters }: Context<'token'>)
 export async function setInvitationPassword(
   context: Context<'token', unknown, z.output<typeof SetInvitationPasswordRequest>>,
 ) {
-  const { services, body, parameters } = context
+  const { services, parameters } = context
+  const found = await requireByToken(services, parameters.token)
+  // A form that was sent twice makes one account.
+  return oneAtATime(services, invitationTurn(found), async () =>
+    setStoredPassword(context, await requireByToken(services, parameters.token)),
+  )
+}
+
+async function setStoredPassword(
+  { services, body }: Context<'token', unknown, z.output<typeof SetInvitationPasswordRequest>>,
+  invitation: InvitationRecord,
+) {
   const { users, signInUrl } = services.accounts
-  const invitation = await requireByToken(services, parameters.token)
   const { spec, metadata } = invitation
   const caller = actorOf(invitation)
   const decision = decideSetPassword(spec, services.clock.now())
@@ -196,8 +207,9 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
   }
   await refuseWithoutGround(services, invitation, caller.principalId)
   const { ref, isNew } = await assign(services, invitation, caller)
-  const hasJoined = await joinTenant(services, invitation, caller)
+  let hasJoined: string | undefined
   try {
+    hasJoined = await joinTenant(services, invitation, caller)
     await services.records.update(
       MemberInvitation,
       { namespace: metadata.namespace, name: metadata.name },
@@ -224,6 +236,12 @@ async function acceptStored(services: Services, caller: Caller, acceptor: Accept
   return ok({ boundaryId, assignmentId: ref.name, roleDefinitionName: spec.roleDefinitionName, scope: spec.scope })
 }
 
+/** Whether the link led this person into the boundary already: of a form that is sent twice, the second comes too late. */
+export async function isAcceptedBy(services: Services, token: string, principalId: string): Promise<boolean> {
+  const found = await findByToken(services, token, true)
+  return found?.spec.state === 'Accepted' && found.spec.acceptedBy === principalId
+}
+
 /** Where the assignment of an invitation stands; the same for every attempt to accept it. */
 export function assignmentRef({ metadata, spec }: InvitationRecord): { namespace: string; name: string } {
   const scope = parseScope(spec.scope)
@@ -244,6 +262,7 @@ export async function takeBackAssignment(
  * Whoever accepts an invitation to a boundary belongs to its tenant from then on.
  *
  * @returns the tenant, if the person did not belong to it before
+ * @throws PlatformError invalid_state
  */
 async function joinTenant(
   { accounts, records }: Services,
@@ -254,8 +273,12 @@ async function joinTenant(
   const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
   const user = principalType === 'User' ? await accounts.users.find(principalId) : undefined
   if (tenantId === undefined || user === undefined || user.tenantIds.includes(tenantId)) return undefined
-  await accounts.users.joinTenant(principalId, tenantId)
-  return tenantId
+  const joined = await inTenant({ records }, tenantId, async () => {
+    await accounts.users.joinTenant(principalId, tenantId)
+    return tenantId
+  })
+  if (joined === undefined) throw outdated('The tenant of the boundary no longer exists')
+  return joined
 }
 
 function boundaryIdOf({ namespace = '' }: InvitationRecord['metadata']): string {

@@ -20,7 +20,7 @@ import {
   type Shown as ShownPage,
   signInLink,
 } from '../people/forms.ts'
-import { acceptInvitation, setInvitationPassword, showInvitation } from './link.ts'
+import { acceptInvitation, isAcceptedBy, setInvitationPassword, showInvitation } from './link.ts'
 import { SetInvitationPasswordRequest } from './record.ts'
 
 type Shown = {
@@ -50,7 +50,10 @@ export const invitationPages: LinkPages = {
 }
 
 async function accept(services: Services, caller: Caller, token: string, shown: Shown): Promise<ShownPage> {
-  await acceptInvitation({ services, caller, body: { token } } as Parameters<typeof acceptInvitation>[0])
+  const accepted = acceptInvitation({ services, caller, body: { token } } as Parameters<typeof acceptInvitation>[0])
+  await accepted.catch(async (error: unknown) => {
+    if (!(await isAcceptedBy(services, token, caller.principalId))) throw error
+  })
   const { roleDefinitionName, boundary } = shown
   const words = `<p>You are ${escapeHtml(roleDefinitionName)} of ${escapeHtml(boundary)} now.</p>`
   return page('Welcome', `${words}\n${signInLink(services)}`)

@@ -8,6 +8,7 @@ import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitatio
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { RoleName } from '../rules/memberRecord.ts'
 
 export type InvitationRecord = RecordOf<typeof MemberInvitation>
 
@@ -36,7 +37,7 @@ export type InvitationDto = z.output<typeof InvitationDto>
 export const CreateInvitationRequest = z
   .strictObject({
     email: z.string().max(1000).describe('Address that the invitation is for'),
-    roleDefinitionName: z.string().max(128).describe('The display name of the role, matched exactly'),
+    roleDefinitionName: RoleName,
     scope: z.string().max(400).nullish().describe('The boundary when absent'),
     expiresInDays: z.int().min(1).max(30).nullish().describe('7 when absent'),
     message: z.string().max(1000).nullish().describe('A message that the mail contains'),

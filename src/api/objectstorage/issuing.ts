@@ -36,6 +36,7 @@ export async function issueKey(
     namespace: string
     name: string
     spec: object
+    annotations?: Record<string, string>
     /** Whose keys are counted together. */
     owner: string
     /** Asked in the turn of the owner, and so of no two requests at once. @throws PlatformError QUOTA_EXCEEDED */
@@ -44,12 +45,12 @@ export async function issueKey(
 ): Promise<{ object: KeyObject; pair: AccessKeyPair }> {
   const { records } = context.services
   storeOf(context.services)
-  const { namespace, name, spec, owner, refuseOneMore } = request
+  const { namespace, name, spec, annotations, owner, refuseOneMore } = request
   const { caller } = context
   const turn = { key: `keys of ${namespace}/${owner}`, sees: [{ kind: ObjectAccessKey, namespace }] }
   let { object } = await oneAtATime(context.services, turn, async () => {
     refuseOneMore()
-    return records.create(ObjectAccessKey, { namespace, name, spec, caller })
+    return records.create(ObjectAccessKey, { namespace, name, spec, caller, ...(annotations && { annotations }) })
   })
   const ref = { namespace, name }
   await untilChanged(

@@ -4,13 +4,16 @@ import { keyState, SESSIONS_OF_ACCOUNT } from '../../contracts/objectstorage.ts'
 import type { ActionName } from '../../core/actions.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../core/labels.ts'
 import { BucketName, KEY_PERMISSIONS, type KeyPermission, ObjectAccessKey } from '../../crds/objectstorage.ts'
+import { principalIncarnations } from '../../crds/principals.ts'
 import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { principalLookup } from '../rules/grants.ts'
 import { accountOf } from './buckets.ts'
 import { issueKey, refuseUnknownBuckets } from './issuing.ts'
 import { type AccountObject, COLLECTION } from './record.ts'
@@ -90,6 +93,12 @@ function refuseOneMore({ services }: Context, { metadata }: AccountObject): void
   throw new PlatformError('QUOTA_EXCEEDED', `Account "${metadata.name}" already has ${used} sessions.`, extras)
 }
 
+/** Whose session it is: it ends with them, and whoever comes later under the id is another. */
+function callerOf({ services, caller }: Context, namespace: string | undefined): Record<string, string> {
+  const life = principalIncarnations(principalLookup(services), [caller.principalId], namespace)
+  return life === undefined ? {} : { [PRINCIPAL_INCARNATIONS_ANNOTATION]: life }
+}
+
 async function issueSession(context: Context<string, unknown, IssueStsRequest>) {
   const { object: account, ref } = await accountOf(context as Context, 'name')
   const { services, body, caller } = context
@@ -111,6 +120,7 @@ async function issueSession(context: Context<string, unknown, IssueStsRequest>) 
     namespace: ref.namespace,
     name: randomUUID(),
     spec,
+    annotations: callerOf(context as Context, ref.namespace),
     owner: `sessions/${ref.name}`,
     refuseOneMore: () => refuseOneMore(context as Context, account),
   })

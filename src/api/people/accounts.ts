@@ -49,7 +49,8 @@ export async function requireGoodPassword(
   throw new PlatformError('password_policy', `${violations.join('; ')}.`, { violations })
 }
 
-export function displayNameOf({ firstName, lastName, userName }: UserRecord): string {
+export function displayNameOf({ displayName, firstName, lastName, userName }: UserRecord): string {
+  if (displayName !== undefined) return displayName
   const name = [firstName, lastName].filter((part) => part !== undefined && part !== '').join(' ')
   return name === '' ? userName : name
 }

@@ -18,14 +18,15 @@ export function recordedTenants(records: Pick<Records, 'peek'>): Tenants {
 }
 
 /**
- * The tenant of a boundary that is about to be made: the creator's first one that exists, else the installation's own.
- * Undefined if an administrator removed that one: then somebody must give the boundary to a tenant.
+ * The tenants that a boundary which is about to be made may belong to, the first one that still exists counts: the
+ * creator's, then the installation's own. None if an administrator removed that one: then somebody must give the boundary
+ * to a tenant.
  */
-export async function tenantOfCreator(
+export async function tenantsOfCreator(
   { records, principals }: Pick<Services, 'records' | 'principals'>,
   caller: Caller,
-): Promise<string | undefined> {
+): Promise<readonly string[]> {
   const creator = (await principals.find([caller.principalId])).get(caller.principalId)
   const candidates = [...(creator?.tenantIds ?? []), DEFAULT_TENANT_ID]
-  return candidates.find((name) => records.peek(PlatformTenant, { name }) !== undefined)
+  return candidates.filter((name) => records.peek(PlatformTenant, { name }) !== undefined)
 }

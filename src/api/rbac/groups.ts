@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { Description, DisplayName, DisplayNameOf, Uuid } from '../../crds/fields.ts'
+import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { refuseStale } from '../http/etag.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -24,6 +25,7 @@ import {
   writeAssignment,
 } from '../rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
+import { RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
@@ -33,7 +35,7 @@ const CreateBoundaryGroupRequest = z
     displayName: DisplayName.describe('Unique in the boundary'),
     description: Description.nullish(),
     memberIds: z.array(Uuid).max(1000).default([]).describe('People, service accounts and groups'),
-    roleDefinitionName: DisplayNameOf.nullish().describe('Given to the group at the boundary'),
+    roleDefinitionName: RoleName.nullish().describe('Given to the group at the boundary'),
   })
   .meta({ id: 'CreateBoundaryGroupRequest' })
 
@@ -127,8 +129,17 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
   if (body.displayName !== undefined) refuseTakenName(services, boundaryId, { id, displayName: body.displayName })
 }
 
-/** Its assignments go first, so that no assignment of nobody is left behind. @throws PlatformError forbidden, last_owner */
-async function beforeRemoval({ services, caller }: Context, group: GroupRecord, home: BoundaryHome): Promise<void> {
+/**
+ * Its assignments go first, so that no assignment of nobody is left behind.
+ *
+ * @returns that If-Match was compared
+ * @throws PlatformError forbidden, last_owner, CONFLICT
+ */
+async function beforeRemoval(
+  { services, caller, ifMatch }: Context,
+  group: GroupRecord,
+  home: BoundaryHome,
+): Promise<true> {
   const { namespace, boundaryId } = home
   const groupId = group.metadata.name
   const groups = new Map(groupsIn(services, boundaryId)).set(groupId, [])
@@ -137,9 +148,12 @@ async function beforeRemoval({ services, caller }: Context, group: GroupRecord, 
   refuseSheddingDenies(services, caller, boundaryId, groups)
   const after = { removed: new Set(own.map(assignmentIdOf)), groups }
   await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { groupId })
+  // Before anything is taken: who saw another version is refused, and so asked for nothing.
+  refuseStale([group], ifMatch)
   for (const { metadata } of own) {
     await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
   }
+  return true
 }
 
 export const groups = collection(PrincipalGroup, {

@@ -4,7 +4,7 @@ import { alreadyGone, PlatformError, permissionMissing } from '../../core/errors
 import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { parseScope } from '../../core/scope.ts'
-import { Description, DisplayNameOf, Prose } from '../../crds/fields.ts'
+import { Description, Prose } from '../../crds/fields.ts'
 import { meansPresent } from '../../crds/principals.ts'
 import { JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
@@ -30,13 +30,14 @@ import {
   principalLookup,
   rootOnlyRefused,
 } from '../rules/grants.ts'
+import { RoleName } from '../rules/memberRecord.ts'
 import { nothingAtScope, readScope } from './scopes.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
 
 const CreateJitRequest = z
   .strictObject({
-    roleDefinitionName: DisplayNameOf.describe('Matched exactly'),
+    roleDefinitionName: RoleName,
     scope: z.string().max(300).describe('The boundary, or something in it'),
     justification: Prose.trim().min(1).max(512),
     durationMinutes: z.int().min(15).max(480).default(60),

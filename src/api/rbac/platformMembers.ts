@@ -4,7 +4,7 @@ import { notFound, PlatformError } from '../../core/errors.ts'
 import { TENANT_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ROOT_SCOPE } from '../../core/scope.ts'
-import { DisplayNameOf, Uuid } from '../../crds/fields.ts'
+import { Uuid } from '../../crds/fields.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
@@ -21,6 +21,8 @@ import {
   refuseLastOwner,
   writeAssignment,
 } from '../rules/grants.ts'
+import { RoleName } from '../rules/memberRecord.ts'
+import { inTenant } from '../rules/tenants.ts'
 import { oneAtATime, ROOT_TURN } from '../rules/turns.ts'
 
 const ROOT = '/'
@@ -29,7 +31,7 @@ const AddMemberRequest = z
   .strictObject({
     userId: Uuid.describe('Id of the person'),
     tenantId: Uuid.describe('Id of the tenant that the person is put into'),
-    roleDefinitionName: DisplayNameOf.nullish().describe('Given at the root; null makes a member of the tenant only'),
+    roleDefinitionName: RoleName.nullish().describe('Given at the root; null makes a member of the tenant only'),
   })
   .meta({ id: 'AddMemberRequest' })
 
@@ -57,14 +59,14 @@ function roleToGive({ services, caller, body }: Add): Role | undefined {
 
 /** @throws PlatformError unknown_user, tenant_not_found, unknown_role, already_member, forbidden; the first wins */
 async function addPlatformMember(context: Add) {
-  const { services, caller, body } = context
+  const { services, body } = context
   const { userId, tenantId } = body
   const user = (await services.principals.find([userId])).get(userId)
   if (user === undefined || user.principalType !== 'User') {
     throw new PlatformError('unknown_user', `No person has the id "${userId}".`, { userId })
   }
   if (services.records.peek(PlatformTenant, { name: tenantId }) === undefined) {
-    throw new PlatformError('tenant_not_found', `Tenant "${tenantId}" was not found.`, { tenantId })
+    throw noTenant(tenantId)
   }
   const wanted = body.roleDefinitionName ?? undefined
   if (wanted !== undefined) findRole(services, wanted)
@@ -75,17 +77,9 @@ async function addPlatformMember(context: Add) {
     .some((assignment) => isInForce(services, assignment))
   if (isMember && (wanted === undefined || holds)) throw alreadyMember(userId, tenantId)
   const role = roleToGive(context)
-  const given =
-    role === undefined || holds
-      ? undefined
-      : await writeAssignment(services, caller, {
-          principalId: userId,
-          principalType: 'User',
-          role,
-          scope: ROOT,
-          annotations: { [TENANT_ANNOTATION]: tenantId },
-        })
-  const { isChanged } = await joinTenant(context)
+  const added = await inTenant(services, tenantId, () => takeIn(context, holds ? undefined : role))
+  if (added === undefined) throw noTenant(tenantId)
+  const { given, isChanged } = added
   if (!isChanged && given?.isNew !== true) throw alreadyMember(userId, tenantId)
   const dto = {
     userId,
@@ -97,6 +91,21 @@ async function addPlatformMember(context: Add) {
     createdAt: given?.object.metadata.creationTimestamp ?? timestamp(services.clock.now()),
   }
   return created(dto, given === undefined ? {} : { etag: etagOf(given.object) })
+}
+
+function noTenant(tenantId: string): PlatformError {
+  return new PlatformError('tenant_not_found', `Tenant "${tenantId}" was not found.`, { tenantId })
+}
+
+/** @param role that the person does not hold yet */
+async function takeIn(context: Add, role: Role | undefined) {
+  const { services, caller, body } = context
+  const { userId: principalId, tenantId } = body
+  const annotations = { [TENANT_ANNOTATION]: tenantId }
+  const grant = { principalId, principalType: 'User' as const, scope: ROOT, annotations }
+  const given = role === undefined ? undefined : await writeAssignment(services, caller, { ...grant, role })
+  const { isChanged } = await joinTenant(context)
+  return { given, isChanged }
 }
 
 /** People whom the identity provider keeps have no record of ours. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
-import { Description, DisplayNameOf, Uuid } from '../../crds/fields.ts'
+import { Description, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isRootOnly } from '../../iam/roles.ts'
@@ -25,7 +25,7 @@ import {
   rootOnlyRefused,
   writeAssignment,
 } from '../rules/grants.ts'
-import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
+import { PRINCIPAL_TYPES, RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn } from '../rules/turns.ts'
 import { roleIdOf } from './roleDefinitions.ts'
 import { readScope } from './scopes.ts'
@@ -37,7 +37,7 @@ const CreateRoleAssignmentRequest = z
   .strictObject({
     principalId: Uuid,
     principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
-    roleDefinitionName: DisplayNameOf.describe('Matched exactly'),
+    roleDefinitionName: RoleName,
     scope: z.string().max(300).nullish().describe('The boundary when absent'),
     expiresAt: DateTime.nullish(),
     reason: Description.nullish(),

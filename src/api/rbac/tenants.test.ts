@@ -1,8 +1,53 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { makeAccounts } from '../../../test/make/accounts.ts'
+import { assign } from '../../../test/make/authorizationRecords.ts'
+import { ManualClock } from '../../../test/make/clock.ts'
+import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { PlatformTenant } from '../../crds/rbac.ts'
+import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
+import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { directoryPrincipals } from '../callers/directoryPrincipals.ts'
+import { platformMemberRoutes } from './platformMembers.ts'
+import { tenants } from './tenants.ts'
+
+const TENANT = '55555555-5555-4555-8555-555555555555'
+
+describe('a tenant of people whom an identity provider keeps', () => {
+  const open = () => {
+    const { accounts, users } = makeAccounts()
+    const principals = directoryPrincipals({ find: async () => new Map() }, users, new ManualClock())
+    const given = { roles: [...BUILT_IN_ROLES], assignments: [assign('Owner', '/')] }
+    const facade = makeFacade(given, { accounts, principals })
+    facade.records.put(PlatformTenant, { name: TENANT }, { displayName: 'Acme' })
+    const { id: userId } = users.put({ userName: 'carl' })
+    const add = (roleDefinitionName?: string) =>
+      facade.call(platformMemberRoutes, 'POST', '/admin/iam/members', {
+        body: { userId, tenantId: TENANT, roleDefinitionName },
+      })
+    const remove = () => facade.call(tenants.routes(), 'DELETE', `/admin/tenants/${TENANT}`)
+    return { ...facade, users, userId, add, remove }
+  }
+
+  it('counts them, and is not removed while one belongs to it', async () => {
+    const { add, remove, call } = open()
+    await add()
+    const { body } = await call(tenants.routes(), 'GET', `/admin/tenants/${TENANT}`)
+    expect((body as { userCount: number }).userCount).to.equal(1)
+    expect((await codeOf(remove())).code).to.equal('conflict')
+  })
+
+  it('that is removed at that moment takes nobody in, and gives no role', async () => {
+    const { add, records, users, userId } = open()
+    records.exclusively = async (key, work) => {
+      if (key.endsWith(TENANT)) await records.remove(PlatformTenant, { name: TENANT }, {} as never)
+      return work()
+    }
+    expect((await codeOf(add('Platform Reader'))).code).to.equal('tenant_not_found')
+    expect([users.users.get(userId)?.tenantIds, records.peekAll(RoleAssignment)]).to.deep.equal([[], []])
+  })
+})
 
 describe('the removal of a tenant', () => {
   let server: Awaited<ReturnType<typeof startShop>>

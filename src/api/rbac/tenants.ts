@@ -9,6 +9,7 @@ import { SsoConnection } from '../../crds/sso.ts'
 import type { Services } from '../http/context.ts'
 import { action } from '../http/route.ts'
 import { isEnabled, verifiedDomains } from '../people/singleSignOn.ts'
+import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inCluster } from '../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -33,11 +34,13 @@ const TenantDto = z
 
 type Counts = { readonly boundaries: ReadonlyMap<string, number>; readonly users: ReadonlyMap<string, number> }
 
-/** How many boundaries and people belong to each tenant. */
-function countsByTenant({ records }: Services): Counts {
+type TenantRecord = Pick<RecordOf<typeof PlatformTenant>, 'metadata'>
+
+/** How many boundaries and people belong to each of these tenants. */
+async function countsByTenant({ records, accounts }: Services, tenants: readonly TenantRecord[]): Promise<Counts> {
   const boundaries = records.peekAll(Boundary).flatMap(({ spec }) => spec.tenantId ?? [])
-  const users = records.peekAll(PlatformUser, { namespace: SYSTEM_NAMESPACE }).flatMap(({ spec }) => spec.tenantIds)
-  return { boundaries: countEach(boundaries), users: countEach(users) }
+  const users = await accounts.users.countIn(tenants.map(({ metadata }) => metadata.name))
+  return { boundaries: countEach(boundaries), users }
 }
 
 function countEach(ids: readonly string[]): ReadonlyMap<string, number> {
@@ -65,7 +68,7 @@ export const tenants = collection(PlatformTenant, {
   keyOf: 'name',
   may: { read: admin, write: admin },
   dto: TenantDto,
-  around: (_tenants, { services }) => countsByTenant(services),
+  around: (found, { services }) => countsByTenant(services, found),
   toDto: ({ metadata: { name } }, { services, around }) => ({
     ...singleSignOnOf(services, name),
     ...countsOf(around, name),
@@ -91,8 +94,9 @@ export const tenants = collection(PlatformTenant, {
     summary: 'Remove a tenant that nobody and nothing belongs to',
     turn: (_home, { parameters }) =>
       tenantTurn(parameters.tenantId ?? '', [{ kind: Boundary }, { kind: PlatformUser, namespace: SYSTEM_NAMESPACE }]),
-    before: ({ services }, { metadata: { name } }) => {
-      const counts = countsOf(countsByTenant(services), name)
+    before: async ({ services }, tenant) => {
+      const { name } = tenant.metadata
+      const counts = countsOf(await countsByTenant(services, [tenant]), name)
       if (counts.boundaryCount + counts.userCount === 0) return
       const message = `Boundaries (${counts.boundaryCount}) or people (${counts.userCount}) belong to tenant "${name}": move them first.`
       throw new PlatformError('conflict', message, counts)

@@ -179,7 +179,10 @@ export async function writeAssignment(
   const roles = services.records.peekAll(RoleDefinition)
   const isOfAnother = known !== undefined && !meansPresent(find, known, principalId)
   const isOfAnotherRole = known !== undefined && !meansPresentRole(roles, known)
+  // One that has run out is there until the controllers have removed it.
+  const isPast = known !== undefined && isOver(known.spec.expiresAt, services.clock)
   const life = [
+    ...(isPast ? [known.metadata.uid ?? ''] : []),
     ...(isOfAnother ? [incarnationOf(find, principalId, namespace) ?? ''] : []),
     ...(isOfAnotherRole ? [incarnationOfRole(roles, role.displayName) ?? ''] : []),
   ]

@@ -3,7 +3,7 @@ import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { DisplayNameOf, Scope as ScopeText, Uuid } from '../../crds/fields.ts'
+import { Scope as ScopeText, Uuid } from '../../crds/fields.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PrincipalGroup } from '../../crds/rbac.ts'
 import { ClaimName, HttpsUrl, IdpBinding } from '../../crds/sso.ts'
@@ -20,6 +20,7 @@ import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { exceedingRefused, findRole, grantRefusal, incarnationAt, rootOnlyRefused } from '../rules/grants.ts'
 import { refuseGivingGroup } from '../rules/groups.ts'
+import { RoleName } from '../rules/memberRecord.ts'
 import { requireTenant, TENANT } from './record.ts'
 
 type BindingRecord = RecordOf<typeof IdpBinding>
@@ -30,7 +31,7 @@ const CreateBindingRequest = z
     claim: ClaimName.default('groups'),
     claimValue: z.string().min(1).max(256),
     groupId: Uuid.nullish(),
-    roleDefinitionName: DisplayNameOf.nullish(),
+    roleDefinitionName: RoleName.nullish(),
     scope: ScopeText.nullish(),
   })
   .meta({ id: 'CreateBindingRequest' })

@@ -6,6 +6,7 @@ import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { silentLog } from '../../core/log.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { SsoConnection } from '../../crds/sso.ts'
+import { secret } from '../../kube/builtin.ts'
 import { CacheSet, withCaches } from '../../kube/caches.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { KubeObject } from '../../kube/object.ts'
@@ -27,6 +28,7 @@ describe('what Keycloak is told of connections', () => {
   let kube: FakeKubeClient
   let caches: CacheSet
   let follower: ReturnType<typeof followConnections>
+  let secrets: Map<string, string>
 
   beforeEach(async () => {
     federation = new FakeFederation(['Oidc', 'Saml'])
@@ -35,14 +37,17 @@ describe('what Keycloak is told of connections', () => {
       (observer) => new FakeKubeClient({ observer }),
       (client) => new CacheSet({ client }),
     ))
-    for (const { resource } of [SsoConnection, PlatformTenant]) caches.add(resource)
+    for (const resource of [SsoConnection.resource, PlatformTenant.resource, secret]) caches.add(resource)
     caches.start()
     await caches.whenAllSynced()
-    const { sso, secrets } = makeSso({ [METADATA]: DISCOVERY }, federation)
+    const made = makeSso({ [METADATA]: DISCOVERY }, federation)
+    const { sso } = made
+    secrets = made.secrets
     secrets.set('sso-acme', 'the secret')
     follower = followConnections({
       connections: caches.get(SsoConnection.resource),
       tenants: caches.get(PlatformTenant.resource),
+      secrets: caches.get(secret),
       sso,
       clock,
       log: silentLog,
@@ -93,6 +98,21 @@ describe('what Keycloak is told of connections', () => {
       issuer: 'https://login.acme.example',
       tokenUrl: 'https://login.acme.example/token',
     })
+  })
+
+  it('is the value that a secret has now, also under the name that it had before, and one that comes late', async () => {
+    secrets.delete('sso-acme')
+    await write()
+    await follower.whenIdle()
+    const told = () => federation.tenants.get(TENANT)?.providers[0]?.clientSecret
+    expect(told()).to.equal(undefined)
+    const ref = { namespace, name: 'sso-acme' }
+    secrets.set('sso-acme', 'the first')
+    await kube.create(secret, { apiVersion: 'v1', kind: 'Secret', metadata: ref } as KubeObject)
+    await until('the first is told', async () => told() === 'the first')
+    secrets.set('sso-acme', 'the second')
+    await kube.mergePatch(secret, ref, { data: { 'client-secret': 'eA==' } })
+    await until('the second is told', async () => told() === 'the second')
   })
 
   it('is the name of the tenant, also once it has another one or comes late', async () => {

@@ -16,8 +16,10 @@ import { verifiedDomains } from '../people/singleSignOn.ts'
 import type { ConnectionRecord, SsoServices } from './record.ts'
 
 export type FollowerOptions = {
-  connections: Pick<WatchCache<SsoConnection & KubeObject>, 'get' | 'subscribe'>
+  connections: Pick<WatchCache<SsoConnection & KubeObject>, 'get' | 'list' | 'subscribe'>
   tenants: Pick<WatchCache<PlatformTenant & KubeObject>, 'get' | 'subscribe'>
+  /** Metadata of Secrets in the platform's namespace. */
+  secrets: Pick<WatchCache<KubeObject>, 'subscribe'>
   sso: Pick<SsoServices, 'federation' | 'outgoing' | 'secrets'>
   clock: Clock
   log: Log
@@ -32,7 +34,7 @@ const LONGEST_WAIT = 300_000
  * same, which does no harm: what is applied is the whole of what a tenant has.
  */
 export function followConnections(options: FollowerOptions): { stop(): void; whenIdle(): Promise<void> } {
-  const { connections, tenants, clock, log, sso } = options
+  const { connections, tenants, secrets, clock, log, sso } = options
   const waits = new Map<string, { timer: Timer; wait: number }>()
   const running = new Map<string, Promise<void>>()
   let isStopped = false
@@ -71,14 +73,22 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
       if (running.get(tenantId) === mine) running.delete(tenantId)
     })
   }
+  function atOnce(tenantId: string): void {
+    waits.get(tenantId)?.timer.cancel()
+    begin(tenantId)
+  }
   const unsubscribe = connections.subscribe(
     ({ type, object, previous }) => {
-      if (type === 'modified' && isAlike(object, previous)) return
-      waits.get(object.metadata.name)?.timer.cancel()
-      begin(object.metadata.name)
+      if (type !== 'modified' || !isAlike(object, previous)) atOnce(object.metadata.name)
     },
     { replay: true },
   )
+  // Another value under the same name, or one that was missing. One that goes says nothing new.
+  const unsubscribeSecrets = secrets.subscribe(({ type, object: { metadata } }) => {
+    const isNamed = ({ clientSecretName }: SsoIdentityProvider) => clientSecretName === metadata.name
+    const naming = connections.list().filter(({ spec }) => spec.identityProviders.some(isNamed))
+    if (type !== 'removed') for (const connection of naming) atOnce(connection.metadata.name)
+  })
   // Its name is told with it.
   const unsubscribeTenants = tenants.subscribe(({ object, previous }) => {
     const tenantId = object.metadata.name
@@ -89,6 +99,7 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     stop() {
       isStopped = true
       unsubscribe()
+      unsubscribeSecrets()
       unsubscribeTenants()
       for (const { timer } of waits.values()) timer.cancel()
     },

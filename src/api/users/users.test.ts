@@ -76,6 +76,12 @@ describe('users over REST', () => {
       .and.not.equal(before)
   })
 
+  it('are shown by the name that others see elsewhere', async () => {
+    const { users, read } = open()
+    users.put({ id: ANNA, userName: 'anna', firstName: 'Anna', lastName: 'Arnold', displayName: 'Anna of sales' })
+    expect(((await read(ANNA)).body as { displayName: string }).displayName).to.equal('Anna of sales')
+  })
+
   it('who are hidden and who are not there answer the same', async () => {
     const { read } = open()
     expect((await codeOf(read(ANNA))).code).to.equal('none')

@@ -11,16 +11,19 @@ import {
   storeUserName,
 } from '../../contracts/objectstorage.ts'
 import { idOf } from '../../core/ids.ts'
+import { createdByOf } from '../../core/labels.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { SecretObject } from '../../core/secretData.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
+import { meansPresent, type PrincipalLookup, principalAt } from '../../crds/principals.ts'
 import { accessKeySecret, isWithin, keyGrants } from '../../desired/objectstorage/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { absent } from '../../kube/errors.ts'
-import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
+import { controllerWith, type Declared, type Observed, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { holdsName } from '../nameClaims.ts'
 import { removingSecrets, withSecretRights } from '../workload/secrets.ts'
 import {
@@ -35,6 +38,9 @@ import {
 } from './shared.ts'
 
 type KeyPass = Pass<typeof ObjectAccessKey, Obstructed>
+
+/** Those who ask for sessions. */
+const CALLERS = [PlatformUser.resource, PlatformClient.resource]
 
 /** Milliseconds between two looks at when a key was last used; also the longest that an expiry is slept over. */
 const LAST_USE_INTERVAL = 3_600_000
@@ -60,6 +66,14 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
     { resource: ManagedIdentity.resource, keysOf: keysOfIdentity },
     { resource: ObjectAccessKey.resource, keysOf: waitingSiblings },
     { resource: NameClaim.resource, keysOf: keysOfClaim },
+    ...CALLERS.map(
+      (resource): Observed => ({
+        resource,
+        in: 'records',
+        keysOf: sessionsOf,
+        relevant: ({ metadata: { uid, deletionTimestamp }, spec }) => [uid, deletionTimestamp, isEnabledIn(spec)],
+      }),
+    ),
   ],
   writes: [{ resource: ObjectAccessKey.resource, verbs: ['delete'] }],
 }
@@ -164,9 +178,23 @@ function untilNextLook(pass: KeyPass): number {
 
 /** A session that has ended goes: nobody could make it live again. */
 async function endSession(pass: KeyPass): Promise<Outcome> {
-  if (!pass.object.spec.isSession || keyState(pass.object, pass.clock.now()) !== 'Expired') return done()
-  return removeSelf(pass, 'The session has ended.')
+  if (!pass.object.spec.isSession) return done()
+  if (keyState(pass.object, pass.clock.now()) === 'Expired') return removeSelf(pass, 'The session has ended.')
+  return isOfNobody(pass) ? removeSelf(pass, 'Who asked for the session was disabled or deleted.') : done()
 }
+
+/** Of people whom another identity provider keeps nothing is known here. */
+function isOfNobody({ object, records }: KeyPass): boolean {
+  const id = createdByOf(object.metadata)
+  if (id === null) return false
+  const find: PrincipalLookup = (resource, namespace, name) =>
+    CALLERS.includes(resource) ? records.cache(resource).get(namespace, name) : undefined
+  const caller = principalAt(find, id)?.object
+  const isGoing = caller?.metadata.deletionTimestamp !== undefined
+  return isGoing || (caller !== undefined && isEnabledIn(caller.spec) === false) || !meansPresent(find, object, id)
+}
+
+const isEnabledIn = (spec: unknown) => (spec as PlatformUser['spec']).isEnabled
 
 async function removeSelf(pass: KeyPass, message: string): Promise<Outcome> {
   const { uid } = pass.object.metadata
@@ -256,6 +284,11 @@ function keysOfIdentity(identity: KubeObject, records: Workspace): string[] {
       .list({ namespace })
       .filter(({ spec }) => spec.managedIdentityId === id),
   )
+}
+
+function sessionsOf({ metadata }: KubeObject, records: Workspace): string[] {
+  const all = allKeys(records).list()
+  return keys(all.filter((key) => key.spec.isSession && createdByOf(key.metadata) === metadata.name))
 }
 
 function waitingSiblings({ metadata }: KubeObject, records: Workspace): string[] {

@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import type { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { StorageBench, storageWords } from '../../../test/worlds/storageWorld.ts'
 import { FakeObjectStore } from '../../adapters/objectstorage/fake.ts'
 import { accessKeySecretName } from '../../contracts/objectstorage.ts'
+import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { secret } from '../../kube/builtin.ts'
@@ -116,6 +120,41 @@ describe('the controllers of access keys', () => {
     expect((await pairOf())?.accessKeyId)
       .to.be.a('string')
       .and.not.equal(before?.accessKeyId)
+  })
+
+  it('end a session with whoever asked for it, and no other key of theirs', async () => {
+    account()
+    bucket()
+    const namespace = SYSTEM_NAMESPACE
+    const expiresAt = new Date(bench.clock.now() + 3_600_000).toISOString()
+    const [ada, ben, gone] = [randomUUID(), randomUUID(), randomUUID()]
+    const by = (id: string) => ({
+      annotations: {
+        [CREATED_BY_ANNOTATION]: id,
+        [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [id]: `life-of-${id}` }),
+      },
+    })
+    for (const [kind, id] of [
+      [PlatformUser, ada],
+      [PlatformClient, ben],
+      [PlatformUser, gone],
+    ] as const)
+      bench.seed(kind, id, {}, { namespace, annotations: { [INCARNATION_ANNOTATION]: `life-of-${id}` } })
+    for (const [name, id] of Object.entries({ ada, ben, gone })) key(name, { isSession: true, expiresAt }, by(id))
+    key('kept', {}, by(ada))
+    key('elsewhere', { isSession: true, expiresAt }, { annotations: { [CREATED_BY_ANNOTATION]: randomUUID() } })
+    await bench.start()
+    const names = ['ada', 'ben', 'gone', 'kept', 'elsewhere']
+    const pairs = new Map<string, Awaited<ReturnType<typeof pairOf>>>()
+    for (const name of names) pairs.set(name, await pairOf(name))
+    const answers = () => names.map((name) => write(pairs.get(name), 'media.one'))
+    expect(answers()).to.deep.equal([200, 200, 200, 200, 200])
+    const disabled = { spec: { isEnabled: false } }
+    await bench.client.mergePatch(PlatformUser.resource, { namespace, name: ada }, disabled)
+    await bench.client.mergePatch(PlatformClient.resource, { namespace, name: ben }, disabled)
+    await bench.client.remove(PlatformUser.resource, { namespace, name: gone })
+    await bench.rest()
+    expect(answers()).to.deep.equal([403, 403, 403, 200, 200])
   })
 
   it('make a fifth key of one owner wait for another to go', async () => {

@@ -91,7 +91,8 @@ describe('accounts and buckets are held to', () => {
       else await client.mergePatch(ResourceGroup.resource, group, quota)
       await rest()
     }
-    const older = (kind: AnyKind, spec: object = {}) => world.seed(kind, 'older', spec, world.space, OLDER)
+    const older = (kind: AnyKind, spec: object = {}) =>
+      world.seed(kind, 'older', spec, world.space, { creationTimestamp: OLDER })
     const nothing = () => undefined
     const inside = () => {
       older(AccountBucket, { accountName: 'media', bucketName: 'one' })

@@ -172,7 +172,9 @@ describe('the controllers of object storage', () => {
     await remove(AccountBucket, 'media.one')
     expect(await noted()).to.have.length(1)
     expect((await noted())?.[0]?.until).to.be.a('string')
-    seed(AccountBucket, 'media.one', { accountName: 'media', bucketName: 'one' }, space, '2026-02-02T00:00:00Z')
+    seed(AccountBucket, 'media.one', { accountName: 'media', bucketName: 'one' }, space, {
+      creationTimestamp: '2026-02-02T00:00:00Z',
+    })
     await bench.rest()
     expect((await noted())?.map(({ until }) => until === undefined)).to.deep.equal([false, true])
   })

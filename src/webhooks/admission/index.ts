@@ -7,7 +7,6 @@ import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
-import { RoleDefinition } from '../../crds/rbac.ts'
 import { principalOfUser } from '../authorizer/index.ts'
 import type { Change } from './change.ts'
 import { judge } from './judge.ts'
@@ -85,8 +84,7 @@ export function createAdmission({ services, caches, isReady }: AdmissionOptions)
       // Where REST changes owners and denies one at a time, this waits for its turn.
       await oneAtATimeHere(boundaryId === undefined ? '/' : boundaryScope(boundaryId), async () => {
         if (services.clock.monotonic() > late) throw busy()
-        const everywhere = change.kind === RoleDefinition
-        await judge(await servicesOfNow(services, caches, { boundaryId, everywhere }), change)
+        await judge(await servicesOfNow(services, caches, boundaryId), change)
       })
       return answer()
     } catch (error) {

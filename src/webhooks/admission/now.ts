@@ -14,13 +14,6 @@ export type Caches = AccessOptions['caches']
 /** What rules of granting decide by; everything else may be a moment old. */
 const DECIDING: readonly AnyKind[] = [RoleAssignment, DenyAssignment, PrincipalGroup, RoleDefinition, BoundaryTrust]
 
-type Reach = {
-  /** Whose records are read beside the platform's. */
-  boundaryId: string | undefined
-  /** Who holds what in every boundary, for a role that may be given anywhere. Denies stay where they are. */
-  everywhere: boolean
-}
-
 /** The namespaces that a kind is read in; undefined for all. */
 type Homes = (kind: AnyKind) => readonly string[] | undefined
 
@@ -28,17 +21,20 @@ type Homes = (kind: AnyKind) => readonly string[] | undefined
  * The services with the records and decisions that the API server has now. A cache hears of a change a moment later, and
  * much later where its watch is cut: until then somebody whose role was taken away could still hand it on. So the
  * records of access control are listed for each review; there are few such writes.
+ *
+ * @param boundaryId whose records are read beside the platform's
  */
-export async function servicesOfNow(services: Services, caches: Caches, reach: Reach): Promise<Services> {
-  const homes: Homes = (kind) => {
-    const isWide = reach.everywhere && (kind === RoleAssignment || kind === PrincipalGroup)
-    return isWide || kind.placement === 'cluster' ? undefined : homesOf(reach.boundaryId)
-  }
+export async function servicesOfNow(
+  services: Services,
+  caches: Caches,
+  boundaryId: string | undefined,
+): Promise<Services> {
+  const homes: Homes = (kind) => (kind.placement === 'cluster' ? undefined : homesOf(boundaryId))
   const lists = await Promise.all(DECIDING.map((kind) => listNow(services.records, kind, homes(kind))))
   const now = new Map(DECIDING.map((kind, index) => [kind as AnyKind, lists[index] ?? []]))
   const records = recordsWith(services.records, now, homes)
   const { clock, log } = services
-  const access = createAccess({ caches: cachesWith(caches, now, reach.boundaryId), clock, log })
+  const access = createAccess({ caches: cachesWith(caches, now, boundaryId), clock, log })
   return { ...services, records, access, sight: services.access, principals: principalsOf(services, records) }
 }
 

@@ -1,20 +1,18 @@
 import type { Services } from '../../api/http/context.ts'
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
-import { groupsIn, refuseExceeding } from '../../api/rules/grants.ts'
+import { refuseExceeding } from '../../api/rules/grants.ts'
 import { patternFaults } from '../../core/actionPatterns.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
-import { boundaryOfNamespace } from '../../core/names.ts'
-import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { everyoneIn } from '../../iam/groups.ts'
+import { RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
 import { type Judged, requireAction } from './change.ts'
 
 type RoleRecord = RecordOf<typeof RoleDefinition>
 
 /**
- * A custom role holds nothing that its writer does not hold everywhere: whoever changes a role gives to all who have it,
- * and those may be more by the time it is stored.
+ * A custom role holds nothing that its writer does not hold everywhere, whoever has it: those may be more by the time it
+ * is stored.
  */
 export function judgeRole({ services, caller, place, next, previous }: Judged<RoleRecord>): void {
   requireAction(services, caller, 'rbac/members/admin', place)
@@ -26,8 +24,9 @@ export function judgeRole({ services, caller, place, next, previous }: Judged<Ro
   const { metadata, spec } = next
   const role: Role = { ...spec, name: metadata.name, assignableScopes: ['/', '/boundaries/*'] }
   checkPatterns(role)
-  const principalIds = holdersOf(services, new Set([spec.displayName, previous?.spec.displayName]))
-  refuseExceeding(services, caller, { role, scope: '/', principalIds }, 'GRANT_EXCEEDS_CALLER')
+  // As if for themselves: that a Platform Owner gives any role to others lets nobody write one.
+  const grant = { role, scope: '/', principalIds: [caller.principalId] }
+  refuseExceeding(services, caller, grant, 'GRANT_EXCEEDS_CALLER')
 }
 
 /** @throws PlatformError BAD_REQUEST */
@@ -42,14 +41,4 @@ function refuseTakenName({ records }: Services, { metadata, spec: { displayName 
   const names = [...others.map(({ spec }) => spec.displayName), ...BUILT_IN_ROLES.map((role) => role.displayName)]
   if (!names.includes(displayName)) return
   throw new PlatformError('already_exists', `There is already a role "${displayName}".`, { displayName })
-}
-
-/** Everybody to whom a role of one of these names was given, anywhere. */
-function holdersOf(services: Services, names: ReadonlySet<string | undefined>): Set<string> {
-  const given = services.records.peekAll(RoleAssignment).filter(({ spec }) => names.has(spec.roleDefinitionName))
-  const holders = given.flatMap(({ metadata, spec }) => {
-    const groups = groupsIn(services, boundaryOfNamespace(metadata.namespace ?? ''))
-    return [...everyoneIn(spec.principalId, groups)]
-  })
-  return new Set(holders)
 }

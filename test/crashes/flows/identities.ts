@@ -58,6 +58,24 @@ const unbind: Step = {
   act: (world) => world.remove(IdpBinding, ID, SYSTEM),
   until: (world) => world.isGone(IdpBinding, ID, SYSTEM),
 }
+/** Another pass, in which the one whom it is not about stays as they are. */
+const othersSignInAnew: Step = {
+  user: 'signs in with more claims, as another person',
+  act: (world) =>
+    world.change(PlatformUser, OTHER, { externalIdentity: { claims: { groups: ['staff', 'x'] } } }, SYSTEM),
+}
+const takeOutByHand: Step = {
+  user: 'takes a person out of the group',
+  async act(world) {
+    const found = await world.find<KubeObject & { spec: { memberIds: string[] } }>(
+      PrincipalGroup.resource,
+      FRIENDS,
+      OUTER,
+    )
+    const memberIds = (found?.spec.memberIds ?? []).filter((id) => id !== PERSON)
+    await world.change(PrincipalGroup, FRIENDS, { memberIds }, OUTER)
+  },
+}
 const friends: Step = {
   user: 'makes a group with somebody in it',
   act: (world) => world.make(PrincipalGroup, FRIENDS, { displayName: 'Friends', memberIds: [TENANT] }, OUTER),
@@ -91,6 +109,21 @@ const ssoFlows: readonly Flow[] = [
     facts: nothing,
     given: [friends],
     steps: [person(PERSON, ['staff']), person(OTHER, ['staff']), bind({ groupId: FRIENDS }), signsInWithout, unbind],
+  },
+  {
+    title: 'a binding puts people into a group, and one whom somebody takes out by hand stays out',
+    controllers: ['idpbinding'],
+    facts: async (world) => ({
+      members: ((await world.find(PrincipalGroup.resource, FRIENDS, OUTER))?.spec as { memberIds: string[] }).memberIds,
+    }),
+    given: [friends],
+    steps: [
+      person(PERSON, ['staff']),
+      person(OTHER, ['staff']),
+      bind({ groupId: FRIENDS }),
+      takeOutByHand,
+      othersSignInAnew,
+    ],
   },
   {
     title: 'a binding gives people a role, takes it from one at a sign-in, and from all when it goes',

@@ -1,0 +1,49 @@
+import { expect } from 'chai'
+import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { PlatformUser } from '../../crds/identity.ts'
+import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { IdpBinding } from '../../crds/sso.ts'
+
+const TENANT = '55555555-5555-4555-8555-555555555555'
+const GROUP = '44444444-4444-4444-8444-444444444444'
+const BERT = '33333333-3333-4333-8333-333333333333'
+const B = `/boundaries/${BOUNDARY}`
+
+describe('what is asked for with an outdated If-Match', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop()
+    server.grant(OWNER, 'Platform Owner', '/')
+    server.grant(BERT, 'Reader', B)
+    server.grant(GROUP, 'Reader', B)
+    server.put(PlatformTenant, TENANT, { displayName: 'Acme' })
+    server.put(PlatformUser, OWNER, { userName: 'owner', tenantIds: [TENANT] }, SYSTEM_NAMESPACE)
+    server.put(PlatformUser, BERT, { userName: 'bert' }, SYSTEM_NAMESPACE)
+    server.put(PrincipalGroup, GROUP, { displayName: 'Ops', memberIds: [BERT] }, boundaryNamespace(BOUNDARY))
+  })
+  afterEach(() => server.stop())
+
+  const everything = async () => {
+    const kinds = [Boundary, PrincipalGroup, RoleAssignment, IdpBinding]
+    const lists = await Promise.all(kinds.map(({ resource }) => server.client.list(resource)))
+    return lists.flatMap(({ items }) => items.map(({ metadata, spec }) => ({ name: metadata.name, spec })))
+  }
+
+  const group = `${B}/providers/authorization/groups/${GROUP}`
+  const doors: [title: string, method: 'delete' | 'post', path: string, body: object][] = [
+    ['the removal of a group', 'delete', group, {}],
+    ['a move to another tenant', 'post', `${B}/tenant`, { tenantId: TENANT }],
+    ['a move by tenant-move', 'post', `${B}/providers/authorization/tenant-move`, { tenantId: TENANT }],
+    ['a move to where the boundary is', 'post', `${B}/tenant`, { tenantId: null }],
+  ]
+  for (const [title, method, path, body] of doors)
+    it(`is refused, and nothing is done of it: ${title}`, async () => {
+      const before = await everything()
+      const { status, body: answer } = await server.ask(method, path).set('if-match', '"99-1-other"').send(body)
+      expect([status, String(answer.code).toLowerCase()], JSON.stringify(answer)).to.deep.equal([409, 'conflict'])
+      expect(await everything()).to.deep.equal(before)
+      expect((await server.ask(method, path).send(body)).status).to.be.within(200, 204)
+    })
+})
