@@ -82,7 +82,7 @@ function refusalOf({ object: { metadata }, others }: ClusterPass, after?: number
   const refused = others.refused(metadata.name)
   if (refused.length === 0) return undefined
   const shown = [...refused.slice(0, REFUSALS_SHOWN), ...(refused.length > REFUSALS_SHOWN ? ['There is more.'] : [])]
-  const message = `The cluster refuses what the platform must watch, so that work there waits or is late: apply the agent's manifest there again. ${shown.join(' ')}`
+  const message = `Work in the cluster waits or is late, because the platform cannot watch what it must there. ${shown.join(' ')} Where it is not permitted, apply the agent's manifest there again.`
   return degraded('PartiallyAvailable', message, after)
 }
 
