@@ -145,6 +145,15 @@ describe('the routes of the backups of the platform', () => {
       expect((await call('get', '?filter=trigger:eq:Other')).code).to.equal('bad-request')
     })
 
+    it('is the newest while it waits for its turn, unless Velero refused it', async () => {
+      backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
+      backup('refused', { phase: 'FailedValidation' })
+      backup('waits', { phase: 'Queued' })
+      const { items } = (await call('get', '')).body
+      expect(items.map(({ name }: { name: string }) => name)).to.deep.equal(['waits', 'runs', 'refused'])
+      expect(items[0].startedAt).to.equal(null)
+    })
+
     it('is deleted by Velero, unless it is under way', async () => {
       backup('done', { phase: 'Completed', startTimestamp: hoursAgo(30) })
       backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
