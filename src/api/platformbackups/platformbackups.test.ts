@@ -206,6 +206,23 @@ describe('the routes of the backups of the platform', () => {
       expect((await call('put', '/schedule', body)).status).to.equal(200)
       expect((await call('put', '/schedule', body, reader)).status).to.equal(403)
     })
+
+    it('is set over what was read of it, and over nothing else', async () => {
+      schedule()
+      settings({})
+      let ttlHours = 1
+      const ask = async (method: 'get' | 'put', ifMatch = '*') => {
+        ttlHours += 1
+        const asked = request(facade.app)[method](`${PATH}/schedule`).set('authorization', bearer(owner))
+        const body = method === 'put' ? { cron: '30 2 * * 1', ttlHours } : undefined
+        const { status, headers } = await asked.set('if-match', ifMatch).send(body)
+        return { status, etag: headers.etag ?? '' }
+      }
+      const { etag: read } = await ask('get')
+      const first = await ask('put', read)
+      expect([first.status, (await ask('put', read)).status]).to.deep.equal([200, 409])
+      expect((await ask('put', first.etag)).status).to.equal(200)
+    })
   })
 
   describe('the target', () => {
