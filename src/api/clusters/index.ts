@@ -225,7 +225,7 @@ function commandOf({ serverUrl, caFingerprint }: { serverUrl: string; caFingerpr
   const values = { hub: serverUrl, fingerprint: caFingerprint, token }
   const literals = Object.entries(values).map(([name, value]) => `--from-literal=${name}=${value}`)
   return [
-    'kubectl apply -k deploy/agent',
+    'kubectl apply --server-side -k deploy/agent',
     `kubectl -n freehold-system create secret generic freehold-agent-join ${literals.join(' ')} --dry-run=client -o yaml | kubectl apply -f -`,
   ].join(' && ')
 }
