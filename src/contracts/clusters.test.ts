@@ -38,6 +38,16 @@ describe('the state of a cluster', () => {
     ['is revoked whatever the agent says', facts({ joinedAt: 0, lastSeenAt: 99 }, 50), 'Revoked'],
     ['is revoked before anybody joined', facts({}, 50), 'Revoked'],
     [
+      'is revoked though a manifest of before names an earlier revocation again',
+      { ...facts({ joinedAt: 20 }, 10), status: { agent: { joinedAt: text(20) }, revokedUntil: text(50) } },
+      'Revoked',
+    ],
+    [
+      'is revoked later than before',
+      { ...facts({ joinedAt: 20 }, 50), status: { agent: { joinedAt: text(20) }, revokedUntil: text(10) } },
+      'Revoked',
+    ],
+    [
       'is online again once an agent joined after the revocation',
       facts({ joinedAt: 60, lastSeenAt: 99 }, 50),
       'Online',
@@ -105,6 +115,11 @@ describe('an agent with a certificate', () => {
       undefined,
     ],
     ['is refused once revoked', cluster({ spec: { isPlatform: false, revokedAt: text(100) } }), /revoked/],
+    [
+      'is refused though a manifest of before names an earlier revocation again',
+      cluster({ spec: { isPlatform: false, revokedAt: text(9) }, status: { revokedUntil: text(100) } }),
+      /revoked/,
+    ],
     ['is refused where there is no such cluster', undefined, /no such/],
     ['is refused while the cluster is removed', cluster({ isBeingDeleted: true }), /no such/],
     ['is refused where another cluster has the id by now', cluster({ incarnation: 'two' }), /no longer exists/],

@@ -27,6 +27,7 @@ export type ClusterFacts = {
   readonly status?:
     | {
         readonly agent?: AgentFacts | undefined
+        readonly revokedUntil?: string | undefined
         readonly nodeCount?: number | undefined
         readonly readyNodeCount?: number | undefined
       }
@@ -38,6 +39,12 @@ const timeOf = (text: string | undefined) => (text === undefined ? Number.NaN : 
 /** Whether what was issued at that time is refused: nothing that came after a revocation is. */
 export function isRevoked(issuedAt: number, revokedAt: string | undefined): boolean {
   return revokedAt !== undefined && !(issuedAt > timeOf(revokedAt))
+}
+
+/** Of its record, the newest revocation that ever was: a manifest of before may name an earlier one again. */
+export function revokedAtOf({ spec, status }: Pick<ClusterFacts, 'spec' | 'status'>): string | undefined {
+  const { revokedUntil } = status ?? {}
+  return timeOf(revokedUntil) > (timeOf(spec.revokedAt) || 0) ? revokedUntil : spec.revokedAt
 }
 
 /**
@@ -53,7 +60,7 @@ export function clusterStateOf({ spec, status }: ClusterFacts, now: number): Clu
   const whole: ClusterState = readyNodeCount < nodeCount ? 'Degraded' : 'Online'
   if (spec.isPlatform) return whole
   const joinedAt = timeOf(agent?.joinedAt)
-  if (spec.revokedAt !== undefined && isRevoked(joinedAt, spec.revokedAt)) return 'Revoked'
+  if (isRevoked(joinedAt, revokedAtOf({ spec, status }))) return 'Revoked'
   if (Number.isNaN(joinedAt)) return 'AwaitingJoin'
   if (isConnected(agent)) return whole
   if (now - lastHeardOf(agent) >= OFFLINE_AFTER) return 'Offline'
@@ -102,13 +109,15 @@ export type AgentIdentity = { readonly clusterId: string; readonly incarnation: 
 /** Why an agent is turned away; undefined if it may come in. */
 export function whyRefused(
   { incarnation, issuedAt }: AgentIdentity,
-  cluster: { spec: ClusterFacts['spec']; incarnation: string | undefined; isBeingDeleted: boolean } | undefined,
+  cluster:
+    | (Pick<ClusterFacts, 'spec' | 'status'> & { incarnation: string | undefined; isBeingDeleted: boolean })
+    | undefined,
 ): string | undefined {
   if (cluster === undefined || cluster.isBeingDeleted) return 'There is no such cluster.'
   if (cluster.spec.isPlatform) return 'The platform needs no agent in its own cluster.'
   // Another cluster was given this id since.
   if (cluster.incarnation !== incarnation) return 'The certificate belongs to a cluster that no longer exists.'
-  if (isRevoked(issuedAt, cluster.spec.revokedAt)) return 'The agent was revoked. Let it join again with a new token.'
+  if (isRevoked(issuedAt, revokedAtOf(cluster))) return 'The agent was revoked. Let it join again with a new token.'
   return undefined
 }
 

@@ -5,6 +5,7 @@ import {
   clusterStateOf,
   isConnected,
   isReachable,
+  revokedAtOf,
   untilOffline,
 } from '../contracts/clusters.ts'
 import { type Clock, timestamp } from '../core/clock.ts'
@@ -69,7 +70,14 @@ export function tellState(pass: ClusterPass): Outcome {
   const agent = agentOf(pass)
   const facts = { spec, status: { ...status, ...seen, agent } }
   const state = clusterStateOf(facts, now)
-  pass.report({ state, ...seen, ...(agent !== undefined && { agent }) })
+  const revokedAt = revokedAtOf(pass.object)
+  // One that is still to come may have been a mistake.
+  const isPast = revokedAt !== undefined && Date.parse(revokedAt) <= now
+  pass.report({
+    ...{ state, ...seen },
+    ...(agent !== undefined && { agent }),
+    ...(isPast && { revokedUntil: revokedAt }),
+  })
   pass.serving(isReachable(state))
   const after = untilOffline(facts, state, now)
   return isReachable(state) ? (refusalOf(pass, after) ?? outcomeOf(state, pass, after)) : outcomeOf(state, pass, after)
@@ -82,7 +90,7 @@ function refusalOf({ object: { metadata }, others }: ClusterPass, after?: number
   const refused = others.refused(metadata.name)
   if (refused.length === 0) return undefined
   const shown = [...refused.slice(0, REFUSALS_SHOWN), ...(refused.length > REFUSALS_SHOWN ? ['There is more.'] : [])]
-  const message = `The cluster refuses what the platform must watch, so that work there waits or is late: apply the agent's manifest there again. ${shown.join(' ')}`
+  const message = `Work in the cluster waits or is late, because the platform cannot watch what it must there. ${shown.join(' ')} Where it is not permitted, apply the agent's manifest there again.`
   return degraded('PartiallyAvailable', message, after)
 }
 
@@ -98,8 +106,8 @@ function lookAt(workspace: Workspace): ObservedCluster {
   return observedCluster(workspace.cache(node).list(), workspace.cache(storageClass).list())
 }
 
-function outcomeOf(state: ClusterState, { object: { spec, status } }: ClusterPass, after?: number): Outcome {
-  const lastSeenAt = status?.agent?.lastSeenAt ?? 'never'
+function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number): Outcome {
+  const lastSeenAt = object.status?.agent?.lastSeenAt ?? 'never'
   switch (state) {
     case 'AwaitingJoin':
       return waiting('WaitingForCluster', 'No agent has joined yet. Ask for a join token and start the agent with it.')
@@ -111,7 +119,7 @@ function outcomeOf(state: ClusterState, { object: { spec, status } }: ClusterPas
         `The agent does not answer; what runs there keeps running. Last seen: ${lastSeenAt}.`,
       )
     case 'Revoked':
-      return stalled('ClusterRevoked', `The agent was revoked at ${spec.revokedAt}. Let it join again to resume.`)
+      return stalled('ClusterRevoked', `The agent was revoked at ${revokedAtOf(object)}. Let it join again to resume.`)
     case 'Degraded':
       return degraded('PartiallyAvailable', 'Not all nodes of the cluster are ready.', after)
     case 'Online':

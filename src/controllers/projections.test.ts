@@ -58,6 +58,16 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.deep.include({ state: 'Revoked', phase: 'ClusterRevoked' })
   })
 
+  it('stays revoked where a manifest of before names an earlier revocation again', async () => {
+    world.cluster({ joinedAt: '2025-12-31T00:00:00Z' })
+    await world.start()
+    await world.revoke()
+    const spec = { revokedAt: '2025-01-01T00:00:00Z' }
+    await world.bench.client.mergePatch(PlatformCluster.resource, { name: FAR }, { spec })
+    await world.bench.rest()
+    expect(await world.says(PlatformCluster)).to.include({ state: 'Revoked', revokedUntil: '2026-01-01T00:00:00Z' })
+  })
+
   it('gets the namespaces of a projected boundary, and loses those that are no longer chosen', async () => {
     world.cluster()
     world.project()

@@ -130,6 +130,10 @@ export const PlatformCluster = defineKind({
       .string()
       .optional()
       .describe('AwaitingJoin, Joining, Online, Offline (not connected for 90 seconds), Degraded or Revoked'),
+    revokedUntil: z
+      .string()
+      .optional()
+      .describe('The latest revokedAt that there was; it counts where spec names an earlier one again'),
     agent: Agent.optional().describe('The agent in the cluster; absent for the cluster of the platform'),
     nodeCount: z.int().optional().describe('Nodes of the cluster'),
     readyNodeCount: z.int().optional().describe('Those of them that are ready'),

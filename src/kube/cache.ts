@@ -223,6 +223,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
         this.#counts.opens += 1
         outer.opened?.(resource)
       },
+      live: (resource) => outer.live?.(resource),
       listing: (resource) => {
         this.#counts.listings += 1
         outer.listing?.(resource)

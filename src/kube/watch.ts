@@ -35,6 +35,8 @@ export const WATCH_TIMINGS: WatchTimings = {
 
 export type WatchObserver = {
   opened?(resource: Resource): void
+  /** All that is there is known, and what changes is told from now on. */
+  live?(resource: Resource): void
   ended?(resource: Resource, error: KubeError | undefined): void
   /** A listing began, the first one included. */
   listing?(resource: Resource): void
@@ -253,8 +255,10 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   #isLive(): void {
+    const { observer, resource, log } = this.#options
     this.#live = true
     this.#lostAt = undefined
+    report(() => observer.live?.(resource), log)
   }
 
   #judge(error: KubeError | undefined, lasted: number): void {

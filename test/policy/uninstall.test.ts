@@ -7,7 +7,8 @@ import { FINALIZER } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { Placement } from '../../src/crds/define.ts'
 import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
-import { seedVelero } from '../crashes/seeds.ts'
+import { postgresqlCluster } from '../../src/kube/postgresql.ts'
+import { seedDatabaseEngine, seedVelero } from '../crashes/seeds.ts'
 import { World } from '../crashes/world.ts'
 
 const OUTSIDE: ReadonlySet<Placement> = new Set(['cluster', 'platform', 'boundaryOrPlatform'])
@@ -29,8 +30,16 @@ describe('the way out', () => {
   it('is not barred by the settings of backups where nothing backs the platform up', async () => {
     expect(await finalizersOfSettings(() => {})).to.deep.equal([])
     expect(await finalizersOfSettings(({ server }) => seedVelero(server))).to.deep.equal([FINALIZER])
-    const suspendedArchives = [{ namespace: 'shop-0123456789', name: 'orders' }]
-    expect(await finalizersOfSettings(() => {}, { suspendedArchives })).to.deep.equal([FINALIZER])
+    const database = { namespace: 'shop-0123456789', name: 'orders' }
+    const suspended = { suspendedArchives: [database] }
+    const withDatabase = ({ server }: World) => {
+      seedDatabaseEngine(server)
+      const kind = { apiVersion: 'postgresql.cnpg.io/v1', kind: 'Cluster' }
+      server.seed(postgresqlCluster, { ...kind, metadata: database, spec: { instances: 1 } })
+    }
+    expect(await finalizersOfSettings(withDatabase, suspended)).to.deep.equal([FINALIZER])
+    // Nobody takes a database that is gone out of the list.
+    expect(await finalizersOfSettings(({ server }) => seedDatabaseEngine(server), suspended)).to.deep.equal([])
   })
 
   it('names all that only the controllers can let go, outside of boundaries', async () => {

@@ -11,13 +11,13 @@ type App = (...given: Parameters<NonNullable<Parameters<typeof createServer>[1]>
 type Answer = { status: number; body: Record<string, unknown> }
 
 /**
- * Posts of the owner that meet: nothing is written before every one has been read, and then whatever they decided by
+ * Posts, or PUTs, of the owner that meet: nothing is written before every one has been read, and then whatever they decided by
  * has been looked at. Spread over the replicas that are given.
  */
 export async function postedAtOnce(
   client: FakeKubeClient,
   apps: readonly unknown[],
-  posts: readonly { path: string; body: object }[],
+  posts: readonly { path: string; body: object; method?: 'post' | 'put' }[],
 ): Promise<Answer[]> {
   let read = 0
   const create = client.create.bind(client)
@@ -36,9 +36,9 @@ export async function postedAtOnce(
   )
   await Promise.all(listeners.map((listener) => once(listener, 'listening')))
   const ports = listeners.map((listener) => (listener.address() as AddressInfo).port)
-  const send = ({ path, body }: (typeof posts)[number], index: number) =>
+  const send = ({ path, body, method = 'post' }: (typeof posts)[number], index: number) =>
     request(`http://127.0.0.1:${ports[index % ports.length]}`)
-      .post(path)
+      [method](path)
       .set('authorization', bearer(OWNER))
       .send(body)
   const answers = await Promise.all(posts.map(send))

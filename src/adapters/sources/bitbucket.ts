@@ -3,7 +3,7 @@ import { readAt } from '../../core/readAt.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { basic, safeId } from './calls.ts'
 import { type Connection, SourceError, type SourceProvider } from './port.ts'
-import { repositoryOf, searched, ToldRepository } from './repositories.ts'
+import { isNamed, repositoryOf, ToldRepository } from './repositories.ts'
 import { Account, accountOf, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
 
 const Links = z.array(z.object({ name: z.string(), href: z.string() }))
@@ -67,7 +67,7 @@ export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
     },
     async repositories(connection, search, signal) {
       const path = `/repositories/${place(connection)}?sort=full_name`
-      return searched(await rest(connection, signal).all(path, Repo), search)
+      return rest(connection, signal).all(path, Repo, isNamed(search))
     },
     async token(connection, id, signal) {
       const { cloneUrl } = await rest(connection, signal).call(one(connection, id), Repo)

@@ -3,7 +3,7 @@ import type { AddressesOf } from '../outgoing/addresses.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { basic, refuseStatus, send } from './calls.ts'
 import { type Connection, type Repository, SourceError, type SourceProvider } from './port.ts'
-import { repositoryOf, searched } from './repositories.ts'
+import { isNamed, repositoryOf } from './repositories.ts'
 import { hostOf } from './rest.ts'
 import { advertisedOverSsh } from './ssh.ts'
 
@@ -37,7 +37,7 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): Sou
     },
     async repositories(connection, search, signal) {
       const { repository } = await look(connection, signal)
-      return searched([repository], search)
+      return [repository].filter(isNamed(search))
     },
     async token(connection, id, signal) {
       if (id !== ID) throw new SourceError('NotFound', `The one repository of this source has the id "${ID}".`)

@@ -3,7 +3,7 @@ import { readAt } from '../../core/readAt.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
 import { NUMBER, safeId } from './calls.ts'
 import type { Connection, NewRepository, SourceProvider } from './port.ts'
-import { GITHUB_REPOSITORY, repositoryOf, searched, ToldRepository } from './repositories.ts'
+import { GITHUB_REPOSITORY, isNamed, repositoryOf, ToldRepository } from './repositories.ts'
 import { Account, type HookForm, hostOf, restOf, ToldHook, tokenOf } from './rest.ts'
 
 const User = readAt({ name: 'login', avatarUrl: 'avatar_url', createdAt: 'created' }, Account)
@@ -34,13 +34,13 @@ export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
     rest(connection, signal).call(`/repositories/${safeId(id, NUMBER)}`, Repo)
   const place = ({ organization }: Connection) =>
     organization === undefined ? undefined : `/orgs/${encodeURIComponent(organization)}`
-  const all = (connection: Connection, signal?: AbortSignal) =>
-    rest(connection, signal).all(`${place(connection) ?? '/user'}/repos`, Repo)
+  const all = (connection: Connection, search?: string, signal?: AbortSignal) =>
+    rest(connection, signal).all(`${place(connection) ?? '/user'}/repos`, Repo, isNamed(search))
 
   return {
     check: (connection, signal) => rest(connection, signal).check(User, place(connection)),
     async repositories(connection, search, signal) {
-      return searched((await all(connection, signal)).map(repositoryOf), search)
+      return (await all(connection, search, signal)).map(repositoryOf)
     },
     async token(connection, id, signal) {
       const { cloneUrl, mayPush } = await find(connection, id, signal)
@@ -64,7 +64,7 @@ export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
       return repositoryOf(await rest(connection, signal).call(path, Repo, { method: 'POST', body }))
     },
     async usage(connection, signal) {
-      const repositories = await all(connection, signal)
+      const repositories = await all(connection, undefined, signal)
       const sum = repositories.reduce((before, { kilobytes }) => before + (kilobytes ?? 0), 0)
       return { repositoryCount: repositories.length, kilobytes: sum }
     },

@@ -12,7 +12,7 @@ import {
   type SourcePort,
   type SourceProvider,
 } from './port.ts'
-import { GITHUB_REPOSITORY, repositoryAt, searched, Text } from './repositories.ts'
+import { GITHUB_REPOSITORY, isNamed, repositoryAt, Text } from './repositories.ts'
 import { hostOf, restOf } from './rest.ts'
 
 const Permissions = z.record(z.string(), z.string())
@@ -67,7 +67,7 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
     async repositories(connection, search, signal) {
       const { token } = await issue(connection, { permissions: { metadata: 'read' } }, signal)
       const { all } = restWith(token)(connection, signal)
-      return searched(await all('/installation/repositories', Repo), search)
+      return all('/installation/repositories', Repo, isNamed(search))
     },
     async token(connection, id, signal) {
       const permissions = { contents: 'read' }

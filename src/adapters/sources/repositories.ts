@@ -45,10 +45,11 @@ export function repositoryOf(told: Told): Repository {
 /** Reads a repository, whose fields a host has at these places. */
 export const repositoryAt = (places: Places) => readAt(places, ToldRepository).transform(repositoryOf)
 
-/** Those with the words in their name. */
-export function searched<Found extends Pick<Repository, 'fullName'>>(found: readonly Found[], words = ''): Found[] {
-  return found.filter(({ fullName }) => fullName.toLowerCase().includes(words.toLowerCase()))
-}
+/** Whether a repository has the words in its name. */
+export const isNamed =
+  (words = '') =>
+  ({ fullName }: Pick<Repository, 'fullName'>): boolean =>
+    fullName.toLowerCase().includes(words.toLowerCase())
 
 /** As GitHub tells of a repository, and Gitea after it; which of its times is that of the last push is its own. */
 export const GITHUB_REPOSITORY = {

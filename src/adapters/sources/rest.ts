@@ -34,6 +34,8 @@ export type HookForm = {
 }
 
 const PAGE_SIZE = 50
+/** Of whoever has more, and asks for one of them, the rest is not read. */
+const PAGES_MAX = 100
 
 /** Calls of one provider for one connection. @throws SourceError by status, and for answers of another form */
 export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, pageIn }: RestForm) {
@@ -46,14 +48,18 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, pageIn }
       return ask(fetch, `${base(connection)}${path}`, schema, { ...what, headers: await headers(connection), signal })
     }
 
-    /** Page after page, until one is not full or there are as many as are read. */
-    async function all<Item extends z.ZodType>(path: string, item: Item): Promise<z.output<Item>[]> {
+    /** Those that are meant, page after page, until one is not full or there are as many as are told of. */
+    async function all<Item extends z.ZodType>(
+      path: string,
+      item: Item,
+      isMeant: (found: z.output<Item>) => boolean = () => true,
+    ): Promise<z.output<Item>[]> {
       const page = z.preprocess((answer) => (pageIn === undefined ? answer : Object(answer)[pageIn]), z.array(item))
       const items: z.output<Item>[] = []
-      for (let number = 1; items.length < REPOSITORIES_MAX; number += 1) {
+      for (let number = 1; items.length < REPOSITORIES_MAX && number <= PAGES_MAX; number += 1) {
         const query = `${path.includes('?') ? '&' : '?'}page=${number}&${pageSize}=${PAGE_SIZE}`
         const next = await call(path + query, page)
-        items.push(...next)
+        items.push(...next.filter(isMeant))
         if (next.length < PAGE_SIZE) break
       }
       return items.slice(0, REPOSITORIES_MAX)

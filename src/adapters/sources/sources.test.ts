@@ -125,6 +125,19 @@ describe('a token of GitHub', () => {
   })
 })
 
+describe('a host with more repositories than are told of at once', () => {
+  it('finds any of them by its name', async () => {
+    const gitHub = new PlayedGitHub(1_120)
+    const port = createSources(fetchOf({ github: gitHub }), now)
+    const credentials = { 'app-id': '77', 'private-key': gitHub.pem }
+    const connection = { provider: 'GitHub', baseUrl: 'https://stand.in/github', installationId: INSTALLATION } as const
+    const all = await port.repositories({ ...connection, credentials })
+    expect(all).to.have.length(1000)
+    const last = await port.repositories({ ...connection, credentials }, '-1120')
+    expect(last.map(({ id }) => id)).to.deep.equal(['1120'])
+  })
+})
+
 describe('a registry, played', () => {
   const registry = new PlayedRegistry('ada', 'good', 'https://stand.in/registry')
   const port = createSources(fetchOf({ registry }), now)

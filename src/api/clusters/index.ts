@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CLUSTER_STATES, withToken } from '../../contracts/clusters.ts'
+import { CLUSTER_STATES, revokedAtOf, withToken } from '../../contracts/clusters.ts'
 import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
@@ -187,7 +187,8 @@ async function revoke(context: Context) {
   refuseLocal(await find(context))
   const object = await change(context, ({ spec, status }) => {
     const joinedAt = Date.parse(status?.agent?.joinedAt ?? '')
-    const isRevoked = spec.revokedAt !== undefined && !(joinedAt > Date.parse(spec.revokedAt))
+    const revokedAt = revokedAtOf({ spec, status })
+    const isRevoked = revokedAt !== undefined && !(joinedAt > Date.parse(revokedAt))
     if (isRevoked && spec.joinTokens.length === 0) return spec
     // One that joined in the second of the revocation before has its certificate from the next one.
     const at = Math.max(context.services.clock.now(), joinedAt || 0)
@@ -224,7 +225,7 @@ function commandOf({ serverUrl, caFingerprint }: { serverUrl: string; caFingerpr
   const values = { hub: serverUrl, fingerprint: caFingerprint, token }
   const literals = Object.entries(values).map(([name, value]) => `--from-literal=${name}=${value}`)
   return [
-    'kubectl apply -k deploy/agent',
+    'kubectl apply --server-side -k deploy/agent',
     `kubectl -n freehold-system create secret generic freehold-agent-join ${literals.join(' ')} --dry-run=client -o yaml | kubectl apply -f -`,
   ].join(' && ')
 }

@@ -1,17 +1,23 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
 import { createAuthority } from '../../composition/certificates.ts'
+import type { Grant } from '../../contracts/crosslink.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { secretData } from '../../core/secretData.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
+import { secret } from '../../kube/builtin.ts'
 
 const FAR = '88888888-8888-4888-8888-888888888888'
 const OTHER = '99999999-9999-4999-8999-999999999999'
 const STRANGE = '66666666-6666-4666-8666-666666666666'
 const HOME = boundaryNamespace(BOUNDARY)
 const NOW = '2026-01-01T00:00:00Z'
+const LATER = '2999-01-01T00:00:00Z'
 const CONTRIBUTOR = '44444444-4444-4444-8444-444444444444'
 
 describe('links between clusters, over REST', () => {
@@ -153,6 +159,43 @@ describe('links between clusters, over REST', () => {
     await patchStatus({ phase: 'EngineMissing' })
     expect(await call('post', '/access-grant')).to.include({ httpStatus: 503, code: 'ENGINE_MISSING' })
   })
+
+  it('have a grant made for each of several that ask at once', async () => {
+    await enable()
+    await patchStatus({ hub: { status: 1 } })
+    const { certPem } = await createAuthority('hub', new Date())
+    const hub = answerRequests({ caPem: certPem, url: 'https://hub.test/grant', hubEndpoint: '', expiresUtc: LATER })
+    const grants = await Promise.all([call('post', '/access-grant'), call('post', '/access-grant')])
+    await hub.stop()
+    expect(grants.map(({ httpStatus }) => httpStatus)).to.deep.equal([201, 201])
+    expect(grants[0]?.code).not.to.equal(grants[1]?.code)
+  })
+
+  /** As the controller does where the hub is on the platform's own cluster: a moment later, and of two the newest. */
+  function answerRequests(grant: Omit<Grant, 'code'>) {
+    const ref = { namespace: HOME, name: 'crosslink' }
+    let isOver = false
+    const work = (async () => {
+      for (let issued: string[] = []; !isOver; ) {
+        for (let turn = 0; turn < 50; turn += 1) await setImmediate()
+        const links = await server.client.get(BoundaryCrosslink.resource, ref)
+        const { grantRequestedAt: asked } = (links as unknown as BoundaryCrosslink).spec
+        if (asked === undefined || issued.includes(asked)) continue
+        issued = [...issued, asked]
+        const grants = issued.map((code) => ({ ...grant, code }))
+        const metadata = { name: 'crosslink-grants', namespace: HOME }
+        const data = secretData({ issued: JSON.stringify(grants) })
+        server.client.seed(secret, { apiVersion: 'v1', kind: 'Secret', metadata, data } as KubeObject)
+        await patchStatus({ grantIssuedFor: asked })
+      }
+    })()
+    return {
+      stop() {
+        isOver = true
+        return work
+      },
+    }
+  }
 
   it('rotate their authority, once at a time', async () => {
     await enable()

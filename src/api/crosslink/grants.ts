@@ -68,12 +68,19 @@ async function grant(context: Here<unknown, Grant | undefined>) {
 
 /** @throws PlatformError ENGINE_MISSING, SERVICE_UNAVAILABLE */
 async function issue(context: Here, found: CrosslinkRecord) {
-  const { services, caller } = context
-  const ref = { namespace: found.metadata.namespace ?? '', name: CROSSLINK_NAME }
+  const { services } = context
+  const { namespace = '' } = found.metadata
   const { status } = found
   if (status?.phase === 'EngineMissing')
     throw new PlatformError('ENGINE_MISSING', 'The hub has no Skupper that makes grants.', { engine: 'skupper' })
   if (status?.hub?.status !== SITE_STATUS.active) throw late('The hub is not active')
+  // The hub answers the newest request only, and a grant is for one spoke.
+  return services.records.exclusively(`crosslink-request/${namespace}`, () => askHub(context, namespace))
+}
+
+async function askHub(context: Here, namespace: string) {
+  const { services, caller } = context
+  const ref = { namespace, name: CROSSLINK_NAME }
   const asked = new Date(services.clock.now()).toISOString()
   await services.records.update(BoundaryCrosslink, ref, {
     caller,
@@ -81,7 +88,7 @@ async function issue(context: Here, found: CrosslinkRecord) {
   })
   const look = async () => services.records.peek(BoundaryCrosslink, ref)?.status?.grantIssuedFor === asked
   if (!(await untilChanged(context as Context, look, ISSUED_WITHIN))) throw late('The hub made no grant in time')
-  const made = newestGrant(await entriesOf(context, ref.namespace), services.clock.now())
+  const made = newestGrant(await entriesOf(context, namespace), services.clock.now())
   if (made === undefined) throw late('The grant has already ended')
   return created(made, HIDDEN)
 }

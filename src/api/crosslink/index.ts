@@ -66,8 +66,10 @@ async function update(context: Here<unknown, z.output<typeof CrosslinkUpdateRequ
   const stored = await services.records.get(BoundaryCrosslink, ref, { fresh: true })
   if (stored === undefined) {
     await requireMatch(BoundaryCrosslink, ref, context as Context)
-    const { object } = await services.records.create(BoundaryCrosslink, { ...ref, spec: wanted, caller })
-    return shown(context, object)
+    const request = { ...ref, spec: wanted, caller, isSame: () => true }
+    const { object, isNew } = await services.records.create(BoundaryCrosslink, request)
+    // Else somebody else has made it at the same moment, and it is changed like any other.
+    if (isNew) return shown(context, object)
   }
   const { object } = await services.records.update(BoundaryCrosslink, ref, {
     ...{ caller, ifMatch, fresh: true },

@@ -106,6 +106,8 @@ describe('POST {B}/network/check', () => {
     ['a part that is missing', { to: { kind: 'Resource', resourceGroup: 'shop' } }, 400, 'BAD_REQUEST', 'to.name'],
     ['a part that nobody reads', { to: { kind: 'Internet', value: 'x' } }, 400, 'BAD_REQUEST', 'to.value'],
     ['a network that is none', { to: { kind: 'Cidr', value: '10.0.0.1/8' } }, 400, 'BAD_REQUEST', 'to.value'],
+    ['an empty network', { to: { kind: 'Cidr', value: '' } }, 400, 'BAD_REQUEST', 'to.value'],
+    ['an empty host', { to: { kind: 'Host', value: '' } }, 400, 'BAD_REQUEST', 'to.value'],
     ['a host that is none', { to: { kind: 'Host', value: 'a b' } }, 400, 'BAD_REQUEST', 'to.value'],
     [
       'two ends that are outside',

@@ -104,9 +104,9 @@ export function faultsOf(end: EndRequest, at: 'from' | 'to'): { field: string; m
     return [{ field: `${at}.${part}`, message }]
   })
   const field = `${at}.value`
-  if (kind === 'Cidr' && value && !isCanonicalCidr(value))
+  if (kind === 'Cidr' && value != null && !isCanonicalCidr(value))
     faults.push({ field, message: 'must be a canonical network, such as 203.0.113.0/24 or 2001:db8::/32' })
-  if (kind === 'Host' && value && !HOST.test(value))
+  if (kind === 'Host' && value != null && !HOST.test(value))
     faults.push({ field, message: 'must be the name of a host, such as api.example.com' })
   return faults
 }

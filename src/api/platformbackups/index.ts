@@ -6,6 +6,7 @@ import {
   backupFrom,
   backupName,
   blockingBackup,
+  isPhaseOver,
   isUnderWay,
   TRIGGERS,
 } from '../../contracts/platformbackups/backups.ts'
@@ -19,7 +20,7 @@ import { listRoute } from '../resources/collection/columns.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { archivingRoutes } from './archiving.ts'
 import type { BackupCluster } from './cluster.ts'
-import { backupDto, PlatformBackupDto } from './record.ts'
+import { backupDto, PlatformBackupDto, type PlatformBackupRecord } from './record.ts'
 import { requireSchedule, scheduleRoutes } from './schedule.ts'
 import { targetRoutes } from './target.ts'
 
@@ -56,6 +57,12 @@ async function take(context: Context) {
 const inProgress = (backup: string, phase: string) =>
   new PlatformError('backup-in-progress', `Backup "${backup}" is under way (${phase}).`, { backup, phase })
 
+/** One that waits for its turn is newer than all that have begun. */
+function startOrLater({ startedAt, phase }: PlatformBackupRecord) {
+  return startedAt ?? (isPhaseOver(phase) ? null : LATER)
+}
+const LATER = '9999-12-31T23:59:59Z'
+
 /** The interface's routes of the platform's own backups (section 4.21). */
 export const platformBackupRoutes: readonly RouteDraft[] = [
   listRoute(PATH, {
@@ -67,7 +74,7 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
       name: text('Name', { isSearched: true }),
       phase: text('Phase'),
       trigger: enumeration('Trigger', TRIGGERS),
-      startedAt: dateTime('Started'),
+      startedAt: dateTime('Started', { of: startOrLater }),
     },
     sort: '-startedAt',
     name: 'name',

@@ -145,6 +145,15 @@ describe('the routes of the backups of the platform', () => {
       expect((await call('get', '?filter=trigger:eq:Other')).code).to.equal('bad-request')
     })
 
+    it('is the newest while it waits for its turn, unless Velero refused it', async () => {
+      backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
+      backup('refused', { phase: 'FailedValidation' })
+      backup('waits', { phase: 'Queued' })
+      const { items } = (await call('get', '')).body
+      expect(items.map(({ name }: { name: string }) => name)).to.deep.equal(['waits', 'runs', 'refused'])
+      expect(items[0].startedAt).to.equal(null)
+    })
+
     it('is deleted by Velero, unless it is under way', async () => {
       backup('done', { phase: 'Completed', startTimestamp: hoursAgo(30) })
       backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
@@ -196,6 +205,23 @@ describe('the routes of the backups of the platform', () => {
       expect((await stored()).spec.schedule).to.deep.equal({ cron: '30 2 * * 1', ttlHours: 48, paused: true })
       expect((await call('put', '/schedule', body)).status).to.equal(200)
       expect((await call('put', '/schedule', body, reader)).status).to.equal(403)
+    })
+
+    it('is set over what was read of it, and over nothing else', async () => {
+      schedule()
+      settings({})
+      let ttlHours = 1
+      const ask = async (method: 'get' | 'put', ifMatch = '*') => {
+        ttlHours += 1
+        const asked = request(facade.app)[method](`${PATH}/schedule`).set('authorization', bearer(owner))
+        const body = method === 'put' ? { cron: '30 2 * * 1', ttlHours } : undefined
+        const { status, headers } = await asked.set('if-match', ifMatch).send(body)
+        return { status, etag: headers.etag ?? '' }
+      }
+      const { etag: read } = await ask('get')
+      const first = await ask('put', read)
+      expect([first.status, (await ask('put', read)).status]).to.deep.equal([200, 409])
+      expect((await ask('put', first.etag)).status).to.equal(200)
     })
   })
 

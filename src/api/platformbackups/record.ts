@@ -43,7 +43,7 @@ export const PlatformBackupDto = z
       .describe('Databases of the platform that were backed up with it'),
   })
   .meta({ id: 'PlatformBackupDto' })
-type PlatformBackupRecord = z.output<typeof PlatformBackupDto>
+export type PlatformBackupRecord = z.output<typeof PlatformBackupDto>
 
 export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBackup[]): PlatformBackupRecord {
   const { metadata, status = {} } = backup

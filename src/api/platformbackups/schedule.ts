@@ -12,7 +12,7 @@ import { readModel } from '../http/model.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, ignoredFields } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
-import { changeSettings, DEFAULTS, storedSettings } from './settings.ts'
+import { changeSettings, DEFAULTS, storedSettings, tagOf } from './settings.ts'
 
 const errors = 'problem' as const
 
@@ -67,11 +67,12 @@ async function shown(context: Context, set: BackupSchedule, schedule: Schedule |
 async function put(context: Context<string, unknown, z.output<typeof Read>>) {
   const schedule = await requireSchedule(context)
   const given = checked(context.body)
-  const { spec } = await changeSettings(context, (stored) => ({
-    ...stored.spec,
-    schedule: { ...stored.spec.schedule, ...given },
-  }))
-  return ok(await shown(context, spec.schedule, schedule))
+  const settings = await changeSettings(
+    context,
+    ({ spec }) => ({ ...spec, schedule: { ...spec.schedule, ...given } }),
+    context.ifMatch,
+  )
+  return ok(await shown(context, settings.spec.schedule, schedule), tagOf(settings))
 }
 
 /** @throws PlatformError invalid-schedule */
@@ -95,7 +96,7 @@ export const scheduleRoutes: readonly RouteDraft[] = [
         storedSettings(context),
         context.services.platformBackups.cluster.schedule(),
       ])
-      return ok(await shown(context, (settings?.spec ?? DEFAULTS).schedule, schedule))
+      return ok(await shown(context, (settings?.spec ?? DEFAULTS).schedule, schedule), tagOf(settings))
     },
   ),
   route(

@@ -2,6 +2,7 @@ import { SETTINGS_NAME } from '../../contracts/platformbackups/names.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import type { RecordOf } from '../records/records.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 
@@ -17,15 +18,23 @@ export function storedSettings({ services }: Context): Promise<Settings | undefi
   return services.records.get(PlatformBackupSettings, SETTINGS, { fresh: true })
 }
 
-/** Changes the settings, which an administrator may have deleted: then they begin anew. */
+export const tagOf = (settings: Settings | undefined) => (settings === undefined ? {} : { etag: etagOf(settings) })
+
+/**
+ * Changes the settings, which an administrator may have deleted: then they begin anew.
+ *
+ * @throws PlatformError CONFLICT
+ */
 export async function changeSettings(
   { services, caller }: Context,
   change: (stored: Settings) => Settings['spec'],
+  ifMatch?: Context['ifMatch'],
 ): Promise<Settings> {
   if ((await services.records.get(PlatformBackupSettings, SETTINGS)) === undefined)
     await services.records.create(PlatformBackupSettings, { ...SETTINGS, spec: {}, caller, isSame: () => true })
   const { object } = await services.records.update(PlatformBackupSettings, SETTINGS, {
     caller,
+    ifMatch,
     fresh: true,
     change: (stored) => {
       refuseWhileDeleting(stored)

@@ -8,11 +8,11 @@ import { secretData } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, isAmong } from '../http/etag.ts'
+import { isAmong } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import { refuseInRollout } from './rollout.ts'
-import { changeSettings, type Settings, storedSettings } from './settings.ts'
+import { changeSettings, type Settings, storedSettings, tagOf } from './settings.ts'
 import {
   BackupTargetDto,
   BackupTargetRequest,
@@ -43,14 +43,12 @@ async function put(context: Context<string, unknown, Body>) {
     throw new PlatformError('target-rejected', `The target was not saved. ${verdict.message}`, { reason: verdict.code })
   if (before?.metadata.deletionTimestamp !== undefined)
     throw new PlatformError('target-not-applied', 'The settings of backups are being deleted: try again.')
-  if (await isStored(context, before, access)) return ok(await shown(context, before), etag(before))
+  if (await isStored(context, before, access)) return ok(await shown(context, before), tagOf(before))
   await refuseInRollout(context)
   if (before !== undefined && ifMatch !== undefined && !isAmong(ifMatch, before)) throw changed()
   const after = await services.records.exclusively('target of backups', () => store(context, before, access))
-  return accepted(await shown(context, after), etag(after))
+  return accepted(await shown(context, after), tagOf(after))
 }
-
-const etag = (settings: Settings | undefined) => (settings === undefined ? {} : { etag: etagOf(settings) })
 
 const changed = () =>
   new PlatformError('target-changed', 'Somebody else changed the settings of backups meanwhile: read them again.')
@@ -132,7 +130,7 @@ export const targetRoutes: readonly RouteDraft[] = [
     { auth: action('lifecycle/view'), summary: 'Where the platform is backed up to', reply: BackupTargetDto, errors },
     async (context) => {
       const settings = await storedSettings(context)
-      return ok(await shown(context, settings), etag(settings))
+      return ok(await shown(context, settings), tagOf(settings))
     },
   ),
   route(

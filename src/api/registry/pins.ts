@@ -80,12 +80,14 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   await record(context, 'Pin', { repository, detail: counted(body.digests.length, 'digest') })
   const ref = { namespace: boundaryNamespace(boundary), name: repositoryObjectName(repository) }
   const change = () => spec
-  const { object } =
+  // One that somebody else makes at the same moment is replaced as well.
+  const { object: pin, isNew } =
     found === undefined
-      ? await services.records.create(RegistryPin, { ...ref, spec, caller })
-      : await services.records
-          .update(RegistryPin, refOf(found), { caller, ifMatch, change })
-          .catch(inWordsOf(repository))
+      ? await services.records.create(RegistryPin, { ...ref, spec, caller, isSame: () => true })
+      : { object: found, isNew: false }
+  const { object } = isNew
+    ? { object: pin }
+    : await services.records.update(RegistryPin, refOf(pin), { caller, ifMatch, change }).catch(inWordsOf(repository))
   // What is replaced is the pin of the repository, not one of several.
   for (const other of others) await services.records.remove(RegistryPin, refOf(other), { caller })
   return ok(pinDto(context, boundary, object), { etag: etagOf(object) })

@@ -119,8 +119,16 @@ async function writeOrTakeBack(context: Context, source: SourceRecord, credentia
 
 /** @throws PlatformError BAD_REQUEST, URL_NOT_ALLOWED, ENGINE_MISSING */
 function baseUrlOf(services: Services, provider: Provider, body: Request): string {
-  if (provider === 'Circuit') return requireCircuit(services)
   const field = provider === 'Registry' ? 'registryUrl' : 'baseUrl'
+  // In place of an address that nobody reads the public host would be sent the credentials.
+  const unread = (['baseUrl', 'registryUrl'] as const).find(
+    (name) => body[name] != null && (name !== field || provider === 'Circuit'),
+  )
+  if (unread !== undefined) {
+    const instead = provider === 'Circuit' ? '' : `: set ${field}`
+    throw refusedFields([{ field: unread, message: `is not used by a source of type ${provider}${instead}` }])
+  }
+  if (provider === 'Circuit') return requireCircuit(services)
   const given = body[field] ?? PUBLIC_HOSTS[provider]
   if (given === undefined) throw refusedFields([{ field, message: 'is required: it is the address of the repository' }])
   if (URL.canParse(given)) {

@@ -11,6 +11,7 @@ import type { Context } from '../http/context.ts'
 import { inVisibleBoundary } from '../resources/collection/homes.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
+import { BUILD } from '../resources/deployments/reporters.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findGroup } from '../resources/places.ts'
 import { asked, connectionOf } from './connection.ts'
@@ -66,9 +67,15 @@ function requireRegistry({ spec }: SourceRecord): void {
   throw new PlatformError('source-unknown', `"${spec.displayName}" is of type ${spec.provider}, not a registry.`)
 }
 
+/** As names of images have it. Docker Hub is called elsewhere than where they say. */
+function registryIn(baseUrl: string): string {
+  const { host } = new URL(baseUrl)
+  return ['registry-1.docker.io', 'index.docker.io'].includes(host) ? 'docker.io' : host
+}
+
 /**
- * POST .../materialize: the pull secret in the namespace of a group. Whoever may write the resource may have it; to
- * everybody else there is nothing here.
+ * POST .../materialize: the pull secret in the namespace of a group. Whoever may write the resource, or build for it, may
+ * have it; to everybody else there is nothing here.
  *
  * @throws PlatformError NOT_FOUND, source-unknown, already-exists
  */
@@ -81,7 +88,7 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
   requireRegistry(source)
   await findGroup(context, boundaryId, body.resourceGroup)
   const { username = '', credentials, baseUrl } = await connectionOf(services, source)
-  const registry = new URL(baseUrl).host
+  const registry = registryIn(baseUrl)
   const account = { username, password: credentials[CREDENTIAL_KEYS.password] ?? '' }
   const places = body.repositories?.map((path) => `${registry}/${path}`) ?? [registry]
   const namespace = groupNamespace(boundaryId, body.resourceGroup)
@@ -96,22 +103,23 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
   return ok({ secretName, namespace, registry, expiresAt: null })
 }
 
-/** The resource that the caller may write, if one is named. @throws PlatformError NOT_FOUND, for missing and forbidden alike */
+/** The resource that the caller may write or build for, if one is named. @throws PlatformError NOT_FOUND, for missing and forbidden alike */
 async function requireWriter(
   { services, caller, parameters: { boundaryId } }: OfSource,
   { resourceGroup, resourceName }: z.output<typeof MaterializeRegistryRequest>,
 ): Promise<GroupResource | undefined> {
-  const { principalId } = caller
+  const mayAt = async (action: string, scope: string) =>
+    (await isAllowedNow(services, caller.principalId, action, scope)) ||
+    (await isAllowedNow(services, caller.principalId, BUILD, scope))
   if (resourceName == null) {
-    const scope = groupScope(boundaryId, resourceGroup)
-    if (await isAllowedNow(services, principalId, 'resourcegroups/write', scope)) return undefined
+    if (await mayAt('resourcegroups/write', groupScope(boundaryId, resourceGroup))) return undefined
     throw notFound(`Resource group "${resourceGroup}"`)
   }
   for (const found of resourcesOfGroup(services, boundaryId, resourceGroup)) {
     const { kind, object } = found
     const scope = resourceScope(boundaryId, resourceGroup, kind.segment, resourceName)
     const isNamed = object.metadata.name === resourceName
-    if (isNamed && (await isAllowedNow(services, principalId, `${kind.actions}/write`, scope))) return found
+    if (isNamed && (await mayAt(`${kind.actions}/write`, scope))) return found
   }
   throw notFound(`Resource "${resourceName}" in group "${resourceGroup}"`)
 }

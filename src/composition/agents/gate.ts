@@ -11,6 +11,7 @@ import {
   JOIN_PATH,
   type JoinAnswer,
   RENEW_PATH,
+  revokedAtOf,
   whyRefused,
   withoutUsed,
 } from '../../contracts/clusters.ts'
@@ -235,7 +236,7 @@ class AgentGate {
     // The controllers give it to what kubectl made.
     if (incarnation === undefined) throw new Refusal(503, 'The record of the cluster is not ready yet.')
     // Signed before the token is used up: a request that cannot be signed costs none.
-    const issuedAt = issueTime(at, cluster.spec.revokedAt)
+    const issuedAt = issueTime(at, revokedAtOf(cluster))
     const certificate = await this.#sign(certificateRequest, { clusterId, incarnation, issuedAt })
     await this.#useToken(clusterId, read.hash, at, refusal)
     await patchAgent(this.#options.client, cluster.metadata, { joinedAt: timestamp(issuedAt) }).catch(
@@ -283,7 +284,7 @@ class AgentGate {
     const at = clock.now()
     const cluster = await records.get(PlatformCluster, { name: clusterId }, { fresh: true })
     refuseFor(whyRefused(identity, cluster && judged(cluster)))
-    const issuedAt = issueTime(at, cluster?.spec.revokedAt)
+    const issuedAt = issueTime(at, cluster && revokedAtOf(cluster))
     const certificate = await this.#sign(certificateRequest, { ...identity, issuedAt })
     return { clusterId, certificate, authority: authority.certPem }
   }

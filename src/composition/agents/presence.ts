@@ -204,8 +204,8 @@ export async function patchAgent(
 }
 
 /** What of its record says whether the agent of a cluster may come in. */
-export const judged = ({ metadata, spec }: Pick<PlatformCluster, 'metadata' | 'spec'>) => ({
-  spec,
+export const judged = ({ metadata, spec, status }: Pick<PlatformCluster, 'metadata' | 'spec' | 'status'>) => ({
+  ...{ spec, status },
   incarnation: metadata.annotations?.[INCARNATION_ANNOTATION],
   isBeingDeleted: metadata.deletionTimestamp !== undefined,
 })

@@ -26,8 +26,10 @@ export function triggerOf({ metadata: { annotations } }: Pick<KubeObject, 'metad
 /** Phases in which Velero does nothing more with a backup. */
 const OVER: ReadonlySet<string> = new Set(['Completed', 'PartiallyFailed', 'Failed', 'FailedValidation', 'Deleting'])
 
+export const isPhaseOver = (phase: string): boolean => OVER.has(phase)
+
 export function isUnderWay(backup: Backup): boolean {
-  return !OVER.has(phaseOf(backup))
+  return !isPhaseOver(phaseOf(backup))
 }
 
 /** Milliseconds for which a backup that was asked for keeps others from being asked for (interface section 8). */

@@ -115,6 +115,12 @@ describe('a plan adds', () => {
       {},
       ['crds by Caller', 'installer by CrdBundle'],
     ],
+    [
+      'the charts that what installs the platform was made for',
+      { crds: '1.1.0' },
+      withRelease('installer', { pins: { cnpg: '1.1.0' } }),
+      ['crds by Caller', 'installer by CrdBundle', 'cnpg by Pin'],
+    ],
     ['nothing to a component that has its version', { storage: '1.0.0', facade: '1.1.0' }, {}, ['facade by Caller']],
     ['a component again if its values have changed', { storage: '1.0.0' }, { kind: 'Target' }, ['storage by Caller']],
   ]

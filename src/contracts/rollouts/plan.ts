@@ -41,6 +41,8 @@ export function planOf(input: PlanInput): Planned {
   plan.take(input.targetVersions)
   plan.followPins()
   plan.followCrdBundle()
+  // The platform step is made for charts too.
+  plan.followPins()
   plan.judge()
   const items = [...plan.items.values()]
   return { items, batches: batchesOf(items, input.components), problems: plan.problems }
@@ -52,6 +54,8 @@ class Planning {
   readonly #input: PlanInput
   readonly #components: ReadonlyMap<string, PlanComponent>
   readonly #releases: ReadonlyMap<string, PlanRelease>
+  /** Those whose pins came along already. */
+  readonly #followed = new Set<PlanItem>()
 
   constructor(input: PlanInput) {
     this.#input = input
@@ -70,6 +74,8 @@ class Planning {
   /** Charts that a module was made for come along, and so does what they are made for in turn. */
   followPins(): void {
     for (const item of this.items.values()) {
+      if (this.#followed.has(item)) continue
+      this.#followed.add(item)
       const pins = Object.entries(this.#releaseOf(item)?.pins ?? {})
       for (const [name, version] of pins) this.#pin(item, name, version)
     }
@@ -190,6 +196,11 @@ class Planning {
   #refuse(code: ProblemCode, component: string, message: string, details: Record<string, string>): void {
     this.problems.push({ code, component, message, details })
   }
+}
+
+/** What a plan of components is that rolls the platform step: a release of the platform. */
+export function kindOfPlan(kind: PlanKind, items: readonly Pick<PlanItem, 'kind'>[]): PlanKind {
+  return kind === 'Components' && items.some((item) => item.kind === 'PlatformStep') ? 'Release' : kind
 }
 
 function isMinorBefore(version: string, required: string): boolean {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
 import { silentLog } from '../../core/log.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
-import { namespace } from '../../kube/builtin.ts'
+import { namespace, pod } from '../../kube/builtin.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { KubeError } from '../../kube/errors.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
@@ -101,14 +101,45 @@ describe('a cluster that is worked on', () => {
     for (const error of [refused, refused, LOST]) observer.ended?.(namespace, error)
     expect(followed.refused(FAR)).to.deep.equal(['Namespaces may not be watched.'])
     expect(told.length - before).to.equal(1)
-    observer.opened?.(namespace)
+    observer.live?.(namespace)
     expect(followed.refused(FAR)).to.deep.equal([])
     expect(told.length - before).to.equal(2)
+  })
+
+  it('tells once of a type that it begins to list and never ends', () => {
+    const before = told.length
+    const full = new KubeError('Unexpected', 'There is too much of it.', { status: 200 })
+    for (const error of [full, full, full]) {
+      observer.opened?.(namespace)
+      observer.ended?.(namespace, error)
+    }
+    expect(followed.refused(FAR)).to.deep.equal(['There is too much of it.'])
+    expect(told.length - before).to.equal(1)
+    observer.live?.(namespace)
   })
 
   it('tells nothing of what an API server says that starts', () => {
     const busy = new KubeError('Unavailable', 'It starts.', { status: 503 })
     observer.ended?.(namespace, busy)
+    expect(followed.refused(FAR)).to.deep.equal([])
+    observer.live?.(namespace)
+  })
+
+  it('tells what such a server says once it has said it of a type for a minute, and of no other', async () => {
+    const broken = new KubeError('Unavailable', 'Its conversion fails.', { status: 500 })
+    for (const wait of [0, 30_000, 29_000]) {
+      await passes(wait)
+      observer.ended?.(namespace, broken)
+    }
+    expect(followed.refused(FAR)).to.deep.equal([])
+    await passes(1_000)
+    observer.ended?.(pod, broken)
+    expect(followed.refused(FAR)).to.deep.equal([])
+    observer.ended?.(namespace, broken)
+    expect(followed.refused(FAR)).to.deep.equal(['Its conversion fails.'])
+    observer.live?.(namespace)
+    expect(followed.refused(FAR)).to.deep.equal([])
+    observer.ended?.(namespace, broken)
     expect(followed.refused(FAR)).to.deep.equal([])
   })
 })

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { type KubeObject, type Resource, resourceId } from '../../core/object.ts'
-import type { KubeErrorReason } from '../../kube/errors.ts'
+import type { KubeError, KubeErrorReason } from '../../kube/errors.ts'
 import type { WatchObserver } from '../../kube/watch.ts'
 import type { CachedCluster, CacheView, ClusterListener, LostConnection, OtherClusters, Workspace } from './pass.ts'
 import { type ClusterConnection, openWorkspace } from './workspace.ts'
@@ -25,10 +25,14 @@ type Open = {
   lost: LostConnection | undefined
   /** By type: why it cannot be watched. */
   refused: Map<string, string>
+  /** By type: since when it is answered that this cannot be done now. */
+  busy: Map<string, number>
 }
 
 /** Nothing of these passes by itself, unlike what an API server says that starts or has too much to do. */
 const REFUSALS: ReadonlySet<KubeErrorReason> = new Set(['Forbidden', 'Unauthorized', 'NotFound', 'Unexpected'])
+/** Milliseconds after which such an answer is no longer taken for that of an API server that starts. */
+const BUSY_FOR = 60_000
 
 /**
  * Works on each cluster while its record says that it is reachable; only this state is followed here. An offline
@@ -109,9 +113,12 @@ export class FollowedClusters implements OtherClusters {
 
   #begin(clusterId: string, tunnel: string | undefined): void {
     const connection = this.#connect(clusterId, {
-      opened: (resource) => this.#refusal(clusterId, open, resource, undefined),
+      live: (resource) => {
+        open.busy.delete(resourceId(resource))
+        this.#refusal(clusterId, open, resource, undefined)
+      },
       ended: (resource, error) => {
-        if (error !== undefined && error.status !== 0 && REFUSALS.has(error.reason))
+        if (error !== undefined && this.#isRefusal(open, resource, error))
           this.#refusal(clusterId, open, resource, error.message)
         if (error !== undefined && open.doubt === undefined) this.#doubt(clusterId, open, SILENT_AFTER)
       },
@@ -125,6 +132,7 @@ export class FollowedClusters implements OtherClusters {
       doubt: undefined,
       lost: undefined,
       refused: new Map(),
+      busy: new Map(),
     }
     this.#open.set(clusterId, open)
     this.#doubt(clusterId, open, SILENT_AFTER)
@@ -134,6 +142,17 @@ export class FollowedClusters implements OtherClusters {
       // It was closed before.
       () => {},
     )
+  }
+
+  /** What may pass is one once it has lasted: of a type whose conversion fails an API server says it for ever. */
+  #isRefusal({ busy }: Open, resource: Resource, { reason, status }: KubeError): boolean {
+    if (status === 0 || reason === 'Gone') return false
+    if (REFUSALS.has(reason)) return true
+    const id = resourceId(resource)
+    const now = this.#clock.monotonic()
+    const since = busy.get(id) ?? now
+    busy.set(id, since)
+    return now - since >= BUSY_FOR
   }
 
   /** Undefined where there is none any more. */

@@ -56,4 +56,15 @@ describe('an archive that is suspended for the platform', () => {
       await database(made, annotations)
       expect(await isSuspended()).to.equal(expected)
     })
+
+  it('holds the settings as long as its database is there', async () => {
+    const held = async () => {
+      const settings = await bench.find(PlatformBackupSettings.resource, SETTINGS_NAME, SYSTEM_NAMESPACE)
+      return (settings?.metadata.finalizers ?? []).length > 0
+    }
+    await start([{ ...PLACE, suspendedAt: THEN }])
+    expect(await held()).to.equal(false)
+    await database(BEFORE)
+    expect(await held()).to.equal(true)
+  })
 })

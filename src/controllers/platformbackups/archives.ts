@@ -33,13 +33,14 @@ export async function holdArchives(pass: SettingsPass): Promise<Outcome> {
   return done()
 }
 
-/** Whether archives are suspended, or were and have not gone on with a base backup yet. */
+/** Whether archives of databases that are there are suspended, or were and have not gone on with a base backup yet. */
 export function holdsArchives(workspace: Workspace, suspended: readonly SuspendedArchive[]): boolean {
-  if (suspended.length > 0) return true
-  const marks = databasesOf({ workloads: workspace, records: workspace }).map(
-    ({ cluster, owner }) => (owner ?? cluster).metadata.annotations ?? {},
-  )
-  return marks.some((names) => SUSPENDED_ANNOTATION in names || RESUMED_ANNOTATION in names)
+  return databasesOf({ workloads: workspace, records: workspace }).some(({ cluster, owner }) => {
+    const marked = owner ?? cluster
+    const { annotations = {} } = marked.metadata
+    const isMarked = SUSPENDED_ANNOTATION in annotations || RESUMED_ANNOTATION in annotations
+    return isMarked || suspensionIn(suspended, cluster, marked) !== undefined
+  })
 }
 
 /** Nobody would resume them any more. */

@@ -1,4 +1,5 @@
 import { busyWith } from '../../contracts/rollouts/gather.ts'
+import { kindOfPlan } from '../../contracts/rollouts/plan.ts'
 import { rollbackNames } from '../../contracts/rollouts/requests.ts'
 import { EXECUTION_ANNOTATION, lifeMark } from '../../contracts/rollouts/snapshot.ts'
 import { isRolloutActive, isRolloutOver, ROLLOUTS_KEPT } from '../../contracts/rollouts/states.ts'
@@ -143,11 +144,10 @@ async function begin(pass: ExecutionPass): Promise<Outcome> {
   const other = takeTurn(pass)
   if (other !== undefined) return refuse(pass, busyWords(other))
   const planned = plannedNow(plan, records)
-  const isRelease = plan.spec.kind === 'Components' && planned.items.some(({ kind }) => kind === 'PlatformStep')
   report(pass, {
     state: 'Executing',
     step: 'Preflight',
-    kind: isRelease ? 'Release' : plan.spec.kind,
+    kind: kindOfPlan(plan.spec.kind, planned.items),
     batches: batchesOfPlan(planned),
     startedAt: pass.now,
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { planNow } from '../../../contracts/rollouts/gather.ts'
+import { kindOfPlan } from '../../../contracts/rollouts/plan.ts'
 import { blockingChecks, CHECK_IDS, type Checked } from '../../../contracts/rollouts/preflight.ts'
 import { isRolloutOver, PLAN_KINDS, ROLLOUT_STATES } from '../../../contracts/rollouts/states.ts'
 import { PlatformError, refusedFields } from '../../../core/errors.ts'
@@ -12,11 +13,12 @@ import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { Uuid } from '../../resources/dto.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
+import type { Stock } from '../records.ts'
 import { all, idIn, stockOf } from '../stock.ts'
 import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
 import { lookedAt } from './plans.ts'
 import { driftDto, preflightDto, RolloutExecutionDto } from './records.ts'
-import { checksNow, type ExecutionRecord, findPlan, type PlanRecord } from './service.ts'
+import { checksNow, type ExecutionRecord, findPlan, type PlanRecord, takenBackBy } from './service.ts'
 
 const CreateExecutionRequest = z
   .strictObject({
@@ -87,6 +89,7 @@ export const executions = collection(RolloutExecution, {
   around: async (_, context) => ({
     executions: await all(context, RolloutExecution),
     plans: new Map((await all(context, RolloutPlan)).map((plan) => [plan.metadata.name, plan])),
+    stock: await stockOf(context),
   }),
   toDto: (execution, { around }) => executionFields(execution, around),
   columns: {
@@ -107,18 +110,22 @@ export const executions = collection(RolloutExecution, {
   },
 })
 
-type Around = { executions: readonly ExecutionRecord[]; plans: ReadonlyMap<string, PlanRecord> }
+type Around = {
+  executions: readonly ExecutionRecord[]
+  plans: ReadonlyMap<string, PlanRecord>
+  stock: Stock
+}
 
-function executionFields(execution: ExecutionRecord, { executions: others, plans }: Around) {
+function executionFields(execution: ExecutionRecord, { executions: others, plans, stock }: Around) {
   const { metadata, spec, status = {} } = execution
   const { state = 'Executing', step = 'Preflight', batches = [], snapshot, failure, overrides = [] } = status
   const idOfExecution = (name: string) => idIn(RolloutExecution, { name })
-  const back = others.find((one) => one.spec.rollbackOf === metadata.name && one.status?.failure?.code !== 'Refused')
+  const back = takenBackBy(metadata.name, others)
   const isOver = isRolloutOver(state)
   const current = batches.find((batch) => ['Applying', 'WaitingForHealth', 'Paused'].includes(batch.state))
   return {
     planId: idIn(RolloutPlan, { name: spec.plan }),
-    kind: status.kind ?? plans.get(spec.plan)?.spec.kind ?? (spec.rollbackOf === undefined ? 'Components' : 'Rollback'),
+    kind: status.kind ?? kindBefore(spec, plans.get(spec.plan), stock),
     ...{ state, phase: step, overrides: [...overrides] },
     pauseReason: pauseOf(status.pause),
     batches: batches.map((batch) => ({
@@ -151,6 +158,12 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
         ? null
         : { code: failure.code, message: failure.message, component: failure.component ?? null },
   }
+}
+
+/** Of a rollout that has not begun. */
+function kindBefore({ rollbackOf }: ExecutionRecord['spec'], plan: PlanRecord | undefined, stock: Stock) {
+  if (plan === undefined) return rollbackOf === undefined ? ('Components' as const) : ('Rollback' as const)
+  return kindOfPlan(plan.spec.kind, lookedAt(plan, stock).items)
 }
 
 function pauseOf(pause: NonNullable<ExecutionRecord['status']>['pause']) {

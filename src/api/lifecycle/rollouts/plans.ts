@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { planNow } from '../../../contracts/rollouts/gather.ts'
+import { kindOfPlan } from '../../../contracts/rollouts/plan.ts'
 import { PLAN_STATES } from '../../../contracts/rollouts/states.ts'
 import { PlatformError, refusedFields } from '../../../core/errors.ts'
 import { refOf } from '../../../core/object.ts'
@@ -67,7 +68,7 @@ const plans = collection(RolloutPlan, {
     const stays = Object.fromEntries(unselected.map((name) => [name, null]))
     const execution = plan.status?.execution
     return {
-      ...{ status: state, kind, validatedAt, targetVersions: { ...targetVersions, ...stays } },
+      ...{ status: state, kind: kindOfPlan(kind, items), validatedAt, targetVersions: { ...targetVersions, ...stays } },
       items: items.map(({ fromVersion = null, note = null, ...item }) => ({ ...item, fromVersion, note })),
       batches: [...batches],
       problems: [...problems],

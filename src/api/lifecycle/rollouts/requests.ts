@@ -17,7 +17,7 @@ import { all } from '../stock.ts'
 import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
 import { executions } from './executions.ts'
 import { driftDto, driftFields, RolloutExecutionDto } from './records.ts'
-import { checksNow, type ExecutionRecord } from './service.ts'
+import { checksNow, type ExecutionRecord, takenBackBy } from './service.ts'
 
 type Status = NonNullable<ExecutionRecord['status']>
 
@@ -147,10 +147,7 @@ async function rollback(context: Context<'executionId'>) {
   return oneAtATime(services, LIFECYCLE_TURN, async () => {
     const { object: found } = await executions.find(context)
     await refuseWhileBusy(context)
-    const before = await all(context, RolloutExecution, true)
-    const isTaken = before.some(
-      (one) => one.spec.rollbackOf === found.metadata.name && one.status?.failure?.code !== 'Refused',
-    )
+    const isTaken = takenBackBy(found.metadata.name, await all(context, RolloutExecution, true)) !== undefined
     const asked = await ask(
       context,
       found,

@@ -114,6 +114,14 @@ describe('the routes of rollouts', () => {
       ])
     })
 
+    it('is of a release where the platform step rolls, as its rollout is', async () => {
+      component('installer', { kind: 'PlatformStep' })
+      release('installer')
+      const { body } = await call('post', PLANS, { targetVersions: { installer: '1.1.0' } })
+      expect([body.kind, (await call('get', `${PLANS}/${body.id}`)).body.kind]).to.deep.equal(['Release', 'Release'])
+      expect((await call('post', ROLLOUTS, { planId: body.id })).body).to.include({ planId: body.id, kind: 'Release' })
+    })
+
     it('is made with problems too', async () => {
       const { status, body } = await call('post', PLANS, { targetVersions: { cnpg: '9.9.9' } })
       expect([status, body.status]).to.deep.equal([201, 'Unvalidated'])
@@ -288,6 +296,19 @@ describe('the routes of rollouts', () => {
       })
       expect(await told('post', `${ROLLOUTS}/${LAST}/rollback`, undefined, reader)).to.equal('403 FORBIDDEN')
     })
+
+    for (const [state, due] of [
+      ['Failed', '202'],
+      ['Cancelled', '202'],
+      ['Succeeded', '409 NothingToRollBack'],
+    ] as const)
+      it(`is taken back ${due === '202' ? 'again' : 'no more'} after a rollback that is ${state}`, async () => {
+        rollout({ state: 'Succeeded', canRollback: true })
+        rollout({ state, canRollback: true }, { rollbackOf: LAST }, randomUUID())
+        const { body } = await call('get', `${ROLLOUTS}/${LAST}`)
+        expect([body.canRollback, body.rolledBackBy === null]).to.deep.equal([due === '202', due === '202'])
+        expect(await ask('rollback')).to.equal(due)
+      })
   })
 
   describe('changes by hand', () => {

@@ -25,6 +25,12 @@ export type PlanRecord = RecordOf<typeof RolloutPlan>
 export type ExecutionRecord = RecordOf<typeof RolloutExecution>
 export type ScanRecord = RecordOf<typeof PlatformDriftScan>
 
+/** What takes a rollout back, or has: one that failed or was cancelled on the way leaves that to the next. */
+export function takenBackBy(name: string, executions: readonly ExecutionRecord[]): ExecutionRecord | undefined {
+  const isLeft = (state: string | undefined) => state === 'Failed' || state === 'Cancelled'
+  return executions.find(({ spec, status }) => spec.rollbackOf === name && !isLeft(status?.state))
+}
+
 /** @throws PlatformError PlanNotFound */
 export async function findPlan(context: Context, id: string): Promise<PlanRecord> {
   const named = async (now?: boolean) =>

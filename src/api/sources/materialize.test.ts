@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { type SecretObject, secretText } from '../../core/secretData.ts'
+import { DeploymentSource } from '../../crds/sources.ts'
+import { secret } from '../../kube/builtin.ts'
+
+const BUILDER = '33333333-3333-4333-8333-333333333333'
+const READER = '44444444-4444-4444-8444-444444444444'
+const PATH = `/boundaries/${BOUNDARY}/sources/registry`
+
+describe('the pull secret of a registry', () => {
+  let shop: Awaited<ReturnType<typeof startShop>>
+  const [ours, hub] = [randomUUID(), randomUUID()]
+  before(async () => {
+    shop = await startShop()
+    shop.grant(BUILDER, 'Deployer', `/boundaries/${BOUNDARY}`)
+    shop.grant(READER, 'Reader', `/boundaries/${BOUNDARY}`)
+    for (const [id, baseUrl] of [
+      [ours, 'https://registry.test'],
+      [hub, 'https://registry-1.docker.io'],
+    ] as const) {
+      const spec = { provider: 'Registry', displayName: 'Ours', baseUrl, username: 'robot' }
+      const credentials = { secretName: 'robot' }
+      shop.put(DeploymentSource, id, { ...spec, credentials }, boundaryNamespace(BOUNDARY))
+    }
+  })
+  after(() => shop.stop())
+
+  const materialized = (id: string, body: object = {}, as?: string) =>
+    shop.ask('post', `${PATH}/${id}/materialize`, as).send({ resourceGroup: 'shop', ...body })
+
+  it('is written for whoever builds, and for nobody who only reads', async () => {
+    expect((await materialized(ours, {}, BUILDER)).status).to.equal(200)
+    expect((await materialized(ours, {}, READER)).status).to.equal(404)
+  })
+
+  it('names Docker Hub as images do, by which kubelets find it', async () => {
+    const { body } = await materialized(hub, { repositories: ['acme/shop'] })
+    expect(body.registry).to.equal('docker.io')
+    const ref = { namespace: groupNamespace(BOUNDARY, 'shop'), name: body.secretName }
+    const { data } = await shop.client.get<SecretObject>(secret, ref)
+    const { auths } = JSON.parse(secretText(data, '.dockerconfigjson') ?? '')
+    expect(Object.keys(auths)).to.deep.equal(['docker.io/acme/shop'])
+  })
+})
+
+describe('the address of a new source', () => {
+  let shop: Awaited<ReturnType<typeof startShop>>
+  before(async () => {
+    shop = await startShop()
+  })
+  after(() => shop.stop())
+
+  for (const [type, field] of [
+    ['registry', 'baseUrl'],
+    ['gitlab', 'registryUrl'],
+    ['circuit', 'baseUrl'],
+  ]) {
+    it(`is not sent to another place because ${type} reads no ${field}`, async () => {
+      const secret = type === 'registry' ? { username: 'ada', password: 'theirs' } : { accessToken: 'theirs' }
+      const { status, body } = await shop
+        .ask('post', `/boundaries/${BOUNDARY}/sources/${type}/create`)
+        .send({ displayName: 'Ours', [field ?? '']: 'https://ours.test', ...(type === 'circuit' ? {} : secret) })
+      expect([status, body.errors?.[0]?.field], JSON.stringify(body)).to.deep.equal([400, field])
+    })
+  }
+})
