@@ -3,7 +3,7 @@ import {
   type Backup,
   type BackupLocation,
   failureOf,
-  scheduleForVelero,
+  scheduleForOperators,
   snapshotObstacle,
   surplusOf,
   targetObstacle,
@@ -96,17 +96,20 @@ describe('backups that are kept', () => {
   })
 })
 
-describe('a schedule for Velero', () => {
+describe('a schedule for other operators', () => {
   const cases: [string, string][] = [
     ['0 2 * * *', '0 2 * * *'],
     ['0 2 * * 7', '0 2 * * 0'],
     ['0 2 * * 5-7', '0 2 * * 0,5,6'],
     ['0 2 * * 1-7/2', '0 2 * * 0,1,3,5'],
     ['0 2 * * 0,7', '0 2 * * 0'],
+    ['0 2 * * 7/2', '0 2 * * 0'],
+    ['0 2 * * 1/3', '0 2 * * 0,1,4'],
+    ['0 2 * * 2,6/1', '0 2 * * 0,2,6'],
     ['0 2 * * 1-5', '0 2 * * 1-5'],
     ['*/15 7 7 7 */2', '*/15 7 7 7 */2'],
   ]
   for (const [given, expected] of cases) {
-    it(`says "${given}" as "${expected}"`, () => expect(scheduleForVelero(given)).to.equal(expected))
+    it(`says "${given}" as "${expected}"`, () => expect(scheduleForOperators(given)).to.equal(expected))
   }
 })

@@ -1,4 +1,4 @@
-import { scheduleForVelero } from '../contracts/backups.ts'
+import { scheduleForOperators } from '../contracts/backups.ts'
 import { archiverOf, type DatabaseCluster } from '../contracts/platformbackups/archives.ts'
 import {
   PLATFORM_SCHEDULE,
@@ -40,7 +40,7 @@ export function platformSchedule(
     kind: 'Schedule',
     metadata: { name: PLATFORM_SCHEDULE, namespace: velero },
     spec: {
-      schedule: scheduleForVelero(cron),
+      schedule: scheduleForOperators(cron),
       paused,
       // With it, backups that are deleted with the Schedule come back from the bucket.
       useOwnerReferencesInBackup: false,

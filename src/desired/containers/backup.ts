@@ -1,4 +1,4 @@
-import { type BackupLocation, backedUp, backupName, scheduleForVelero } from '../../contracts/backups.ts'
+import { type BackupLocation, backedUp, backupName, scheduleForOperators } from '../../contracts/backups.ts'
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
 import type { BackupPolicySpec } from '../../crds/containerFields.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
@@ -33,7 +33,7 @@ export function backupSchedule(input: BackupInput): Child<'Schedule'> {
     { apiVersion: 'velero.io/v1', kind: 'Schedule', name },
     {
       spec: {
-        schedule: scheduleForVelero(policy.schedule),
+        schedule: scheduleForOperators(policy.schedule),
         paused: !policy.enabled,
         useOwnerReferencesInBackup: false,
         template: {

@@ -1,3 +1,4 @@
+import { scheduleForOperators } from '../../contracts/backups.ts'
 import { relationalNames, snapshotBackupName } from '../../contracts/relational.ts'
 import { secretData } from '../../core/secretData.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
@@ -88,7 +89,7 @@ export function scheduledBackup(input: RelationalInput): Child<'ScheduledBackup'
   if (backup === undefined) return undefined
   const { backupSchedule, running, archivingSuspended } = cluster.spec
   const spec = {
-    schedule: `0 ${backupSchedule}`,
+    schedule: `0 ${scheduleForOperators(backupSchedule)}`,
     immediate: true,
     suspend: !running || archivingSuspended,
     backupOwnerReference: 'none',
