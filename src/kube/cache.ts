@@ -350,13 +350,25 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   #call(handler: CacheHandler<T>, event: CacheEvent<T>): void {
-    const failed = (error: unknown) => {
+    tellEach([handler], event, (error) => {
       this.#counts.handlerErrors += 1
-      this.#log.error({ key: keyOf(event.object), err: error }, 'A handler of cache events failed.')
-    }
+      this.#log.error({ key: keyOf(event.object), err: error }, HANDLER_FAILED)
+    })
+  }
+}
+
+export const HANDLER_FAILED = 'A handler of cache events failed.'
+
+/** Calls each of them, whatever the others do. */
+export function tellEach<Told>(
+  handlers: Iterable<(told: Told) => unknown>,
+  told: Told,
+  failed: (error: unknown) => void,
+): void {
+  for (const handler of [...handlers]) {
     try {
       // An async function passes for a handler; its rejection would end the process.
-      const answer: unknown = handler(event)
+      const answer = handler(told)
       if (answer instanceof Promise) answer.catch(failed)
     } catch (error) {
       failed(error)
