@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
 import { callsCounted, HOST, startActivator } from '../../test/worlds/activatorWorld.ts'
 import { keyDigest } from '../contracts/functions.ts'
-import type { FunctionTrigger } from '../crds/functionFields.ts'
+import { type FunctionTrigger, HTTP_METHODS } from '../crds/functionFields.ts'
 
 const hello: RequestListener = (_, response) => void response.end('hello')
 const open = (path: string, more: Partial<FunctionTrigger> = {}) => [
@@ -74,6 +74,27 @@ describe('the activator', () => {
     expect([answer.status, answer.text]).to.deep.equal([201, 'WORDS'])
     expect(JSON.parse(String(answer.headers['x-seen']))).to.deep.equal({ cookie: 'a=b', url: '/echo/deep?x=1' })
   })
+
+  const framings: [sentence: string, headers: Record<string, string>][] = [
+    ['with its length', { 'content-length': '5' }],
+    ['in pieces', { 'transfer-encoding': 'chunked' }],
+    ['with a length that is said to be of the connection', { 'content-length': '5', connection: 'content-length' }],
+  ]
+  for (const [sentence, headers] of framings)
+    it(`passes on a body ${sentence}, whatever the method, and nothing behind it`, async () => {
+      const asked: string[] = []
+      const activator = await world(async (request, response) => {
+        asked.push(`${request.method} ${request.url}`)
+        response.end((await text(request)).toUpperCase())
+      })
+      activator.put('echo', { spec: { triggers: open('/echo', { methods: [...HTTP_METHODS] }) } })
+      const methods = HTTP_METHODS.filter((method) => method !== 'HEAD')
+      for (const method of methods) {
+        const answer = await activator.call('/echo', { method, headers, body: 'words' })
+        expect([method, answer.status, answer.text]).to.deep.equal([method, 200, 'WORDS'])
+      }
+      expect(asked).to.deep.equal(methods.map((method) => `${method} /echo`))
+    })
 
   it('wakes nobody for a stranger', async () => {
     const secret = 'of the platform'

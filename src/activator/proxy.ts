@@ -1,5 +1,6 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { EVENT_HEADER, KEY_HEADER } from '../contracts/functions.ts'
+import { framingOf } from '../core/framing.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import { type ReachCopy, Unreached, wayTo } from './way.ts'
 
@@ -58,7 +59,8 @@ export async function forward(
   const { isOpen, ...way } = await wayTo(address, reach, signal)
   return new Promise((resolve, reject) => {
     let isConnected = isOpen
-    const upstream = request({ ...way, method: from.method, path: from.url, headers, signal })
+    const framed = { ...headers, ...framingOf(from.headers) }
+    const upstream = request({ ...way, method: from.method, path: from.url, headers: framed, signal })
     const begun = () => {
       isConnected = true
       from.pipe(upstream)

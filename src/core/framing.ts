@@ -18,3 +18,16 @@ export function ambiguityOf({ rawHeaders, httpVersion }: Head): string | undefin
     return 'The only supported transfer coding is chunked.'
   return undefined
 }
+
+/**
+ * How long a body is, for whoever sends the request on over HTTP/1.1: Node sends a DELETE, a GET or OPTIONS without it as
+ * if they had none, and the bytes behind as what the next reader takes for another request.
+ */
+export function framingOf(headers: {
+  readonly 'content-length'?: string | undefined
+  readonly 'transfer-encoding'?: string | undefined
+}): { 'content-length'?: string; 'transfer-encoding'?: string } {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  if (coding !== undefined) return { 'transfer-encoding': 'chunked' }
+  return length === undefined ? {} : { 'content-length': length }
+}

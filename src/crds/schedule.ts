@@ -55,14 +55,14 @@ const parser = () => createRequire(import.meta.url)('cron-parser') as typeof imp
 /** When a schedule runs next, RFC 3339; null if it never does. */
 export function nextRun(schedule: string, now: number, tz = 'UTC'): string | null {
   const options = { currentDate: new Date(now), tz }
-  return parser().CronExpressionParser.parse(schedule, options).next().toISOString()
+  return parser().CronExpressionParser.parse(saidOnce(schedule), options).next().toISOString()
 }
 
 /** The last time up to now at which a schedule ran, RFC 3339; null if it never does. */
 export function lastRun(schedule: string, now: number, tz = 'UTC'): string | null {
   // A moment later, so that one that has just come counts.
   const options = { currentDate: new Date(now + 1), tz }
-  return parser().CronExpressionParser.parse(schedule, options).prev().toISOString()
+  return parser().CronExpressionParser.parse(saidOnce(schedule), options).prev().toISOString()
 }
 
 /** Whether this is a time zone that the platform knows. */
@@ -76,7 +76,7 @@ export function isTimeZone(name: string): boolean {
 
 function parses(expression: string): boolean {
   try {
-    parser().CronExpressionParser.parse(expression)
+    parser().CronExpressionParser.parse(saidOnce(expression))
     return true
   } catch {
     return false
@@ -85,7 +85,27 @@ function parses(expression: string): boolean {
 
 /** Part by part: a number that stands twice in a list does no harm. */
 function isPart(part: string, at: number): boolean {
-  return parses(FIELDS.map((_, field) => (field === at ? part : '*')).join(' '))
+  return parses(ofField(part, at))
+}
+
+const ofField = (part: string, at: number) => FIELDS.map((_, field) => (field === at ? part : '*')).join(' ')
+
+const FIELD_NAMES = ['minute', 'hour', 'dayOfMonth', 'month', 'dayOfWeek'] as const
+
+/** With each number of a list once, as the parser wants it. @throws Error for a part that has no numbers */
+function saidOnce(schedule: string): string {
+  return schedule.split(' ').map(onceInField).join(' ')
+}
+
+function onceInField(field: string, at: number): string {
+  const parts = field.split(',')
+  const name = FIELD_NAMES[at]
+  if (parts.length === 1 || name === undefined) return field
+  if (parts.includes('*')) return '*'
+  const numbersOf = (part: string) => parser().CronExpressionParser.parse(ofField(part, at)).fields[name].values
+  // Sunday is 0 and 7.
+  const numbers = parts.flatMap((part) => numbersOf(part).map((number) => (at === 4 ? Number(number) % 7 : number)))
+  return [...new Set(numbers)].join(',')
 }
 
 function fires(text: string): boolean {

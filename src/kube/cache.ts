@@ -36,8 +36,11 @@ export type WatchCacheOptions<T extends KubeObject> = {
   room?: Room | undefined
 }
 
-/** Characters of stored JSON. */
+/** Characters of stored JSON, with those that each object takes whatever it holds. */
 export type Room = { readonly most: number; taken: number }
+
+/** Very many objects of nothing take memory too. */
+const OF_EACH = 128
 
 export type CacheMetrics = {
   resource: string
@@ -202,7 +205,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
 
   async stop(): Promise<void> {
     await this.#loop.stop()
-    if (this.#room !== undefined) this.#room.taken -= this.#store.bytes
+    if (this.#room !== undefined) this.#room.taken -= this.#weight
     this.#synced.reject(new Error(`The cache of ${resourceId(this.resource)} was stopped before it was complete.`))
   }
 
@@ -318,10 +321,14 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     if (isNewer(version, this.#version)) this.#version = version
   }
 
+  get #weight(): number {
+    return this.#store.bytes + OF_EACH * this.#store.size
+  }
+
   #put(object: T, options: PutOptions = {}): void {
-    const before = this.#store.bytes
+    const before = this.#weight
     const { outcome, previous } = this.#store.put(object, options)
-    if (this.#room !== undefined) this.#room.taken += this.#store.bytes - before
+    if (this.#room !== undefined) this.#room.taken += this.#weight - before
     if (outcome === 'stale') {
       this.#counts.stale += 1
       return
@@ -333,9 +340,9 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   #drop(ref: ObjectRef): void {
-    const before = this.#store.bytes
+    const before = this.#weight
     const previous = this.#store.delete(ref)
-    if (this.#room !== undefined) this.#room.taken += this.#store.bytes - before
+    if (this.#room !== undefined) this.#room.taken += this.#weight - before
     if (previous !== undefined && this.#handlers.size > 0) this.#emit({ type: 'removed', object: previous.object() })
   }
 
@@ -344,13 +351,25 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   }
 
   #call(handler: CacheHandler<T>, event: CacheEvent<T>): void {
-    const failed = (error: unknown) => {
+    tellEach([handler], event, (error) => {
       this.#counts.handlerErrors += 1
-      this.#log.error({ key: keyOf(event.object), err: error }, 'A handler of cache events failed.')
-    }
+      this.#log.error({ key: keyOf(event.object), err: error }, HANDLER_FAILED)
+    })
+  }
+}
+
+export const HANDLER_FAILED = 'A handler of cache events failed.'
+
+/** Calls each of them, whatever the others do. */
+export function tellEach<Told>(
+  handlers: Iterable<(told: Told) => unknown>,
+  told: Told,
+  failed: (error: unknown) => void,
+): void {
+  for (const handler of [...handlers]) {
     try {
       // An async function passes for a handler; its rejection would end the process.
-      const answer: unknown = handler(event)
+      const answer = handler(told)
       if (answer instanceof Promise) answer.catch(failed)
     } catch (error) {
       failed(error)

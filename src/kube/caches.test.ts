@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
-import type { KubeObject } from '../core/object.ts'
-import { configMap, namespace } from './builtin.ts'
+import { type KubeObject, resourceId } from '../core/object.ts'
+import { configMap, customResourceDefinition, namespace } from './builtin.ts'
 import { CacheSet } from './caches.ts'
 import { FakeKubeClient } from './fake.ts'
 
@@ -63,5 +63,55 @@ describe('two sets of caches in one process', () => {
 
   it('watch apart what one of them wants in part', () => {
     expect(second.add(configMap, { labelSelector: 'a=b' })).not.to.equal(first.get(configMap))
+  })
+})
+
+describe('what follows a cache, where one of several that do breaks', () => {
+  const broken = () => {
+    throw new Error('broken')
+  }
+
+  it('hears of a namespace, and of what changes in it', async () => {
+    const client = new FakeKubeClient()
+    const scoped = new CacheSet({ client }).addScoped(configMap)
+    const heard: string[] = []
+    scoped.subscribe(broken)
+    scoped.subscribe(({ type, object }) => heard.push(`${type} ${object.metadata.name}`))
+    scoped.onSynced(broken)
+    scoped.onSynced((synced) => heard.push(synced))
+    scoped.addNamespace('a')
+    await until('it is known', async () => heard.includes('a'))
+    await client.create(configMap, object('one', 'x'))
+    await until('the new object is heard of', async () => heard.includes('added one'))
+    await scoped.stop()
+  })
+
+  it('hears of a type that comes, and of what changes and goes with it', async () => {
+    const client = new FakeKubeClient()
+    const caches = new CacheSet({ client })
+    const cache = caches.addOptional(configMap)
+    const heard: string[] = []
+    cache.subscribe(broken)
+    cache.subscribe(({ type, object }) => heard.push(`${type} ${object.metadata.name}`))
+    cache.onServed(broken)
+    cache.onServed(() => heard.push(String(cache.served)))
+    caches.start()
+    await caches.whenAllSynced()
+    const status = { conditions: [{ type: 'Established', status: 'True' }] }
+    const spec = { versions: [{ name: 'v1', served: true }] }
+    const definition = { name: resourceId(configMap) }
+    client.seed(customResourceDefinition, {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: definition,
+      ...{ spec, status },
+    })
+    await until('it is served', async () => heard.includes('true'))
+    await client.create(configMap, object('one', 'x'))
+    await until('the new object is heard of', async () => heard.includes('added one'))
+    await client.remove(customResourceDefinition, definition)
+    await until('it is served no more', async () => heard.includes('false'))
+    expect(heard).to.include('removed one')
+    await caches.stopAll()
   })
 })

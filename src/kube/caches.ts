@@ -1,6 +1,6 @@
 import { systemClock } from '../core/clock.ts'
 import type { CacheHandler, CacheMetrics, WatchCacheOptions } from './cache.ts'
-import { WatchCache } from './cache.ts'
+import { HANDLER_FAILED, tellEach, WatchCache } from './cache.ts'
 import type { WriteObserver } from './client.ts'
 import { History } from './history.ts'
 import { type KubeObject, type ObjectRef, type Resource, resourceId } from './object.ts'
@@ -186,13 +186,10 @@ export class ScopedCaches<T extends KubeObject = KubeObject> {
     if (present !== undefined) return present
     const cache = new WatchCache<T>({ ...this.#options, namespace })
     this.#caches.set(namespace, cache)
-    cache.subscribe((event) => {
-      for (const handler of this.#handlers) handler(event)
-    })
+    const failed = (error: unknown) => this.#options.log?.error({ namespace, err: error }, HANDLER_FAILED)
+    cache.subscribe((event) => tellEach(this.#handlers, event, failed))
     cache.start()
-    const tell = () => {
-      for (const listener of this.#listeners) listener(namespace)
-    }
+    const tell = () => tellEach(this.#listeners, namespace, failed)
     // One that is stopped before has nothing to tell.
     cache.whenSynced().then(tell, () => {})
     return cache

@@ -77,8 +77,9 @@ export class Caller {
           const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
           return [answer.status, answer]
         })
-        if (status >= 300) throw refused(attempt, status, headers, text)
+        // Refusals are parsed as well.
         if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
+        if (status >= 300) throw refused(attempt, status, headers, text)
         return parse<T>(attempt, status, text)
       }),
     )

@@ -1,7 +1,12 @@
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import { type AddressInfo, connect, createServer as createNetServer, type Socket } from 'node:net'
+import { pipeline } from 'node:stream'
 import { expect } from 'chai'
 import { staticAccess } from '../../test/make/access.ts'
 import { expectReason } from '../../test/suites/kubeContract.ts'
 import { type PlayedRequest, refuse, WatchServer } from '../../test/worlds/watchServer.ts'
+import { createAuthority } from '../composition/certificates.ts'
 import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
 import { createKubeClient, type KubeClient, type KubeClientOptions } from './client.ts'
@@ -13,6 +18,39 @@ const lost = (request: PlayedRequest) => request.reset()
 
 const gone = ({ response }: PlayedRequest) =>
   response.writeHead(404).end(JSON.stringify({ kind: 'Status', code: 404, details: { name: 'x' } }))
+
+/** A server with which the handshake takes as long as the test likes, as when a network comes back. */
+async function slowHandshakes() {
+  const { certPem: cert, keyPem: key } = await createAuthority('test', new Date())
+  const requests: string[] = []
+  const server = createServer({ cert, key }, (request, response) => {
+    requests.push(`${request.method} ${request.url}`)
+    response.end(JSON.stringify(object))
+  })
+  const begun = Promise.withResolvers<void>()
+  const held: Socket[] = []
+  const front = createNetServer({ pauseOnConnect: true }, (socket) => {
+    held.push(socket)
+    begun.resolve()
+  })
+  for (const each of [server, front]) await once(each.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `https://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    begun: begun.promise,
+    requests,
+    goOn() {
+      for (const socket of held) {
+        const onward = connect((server.address() as AddressInfo).port, '127.0.0.1')
+        pipeline(socket, onward, socket, () => {})
+      }
+    },
+    async stop() {
+      for (const socket of held) socket.destroy()
+      server.closeAllConnections()
+      await Promise.all([server, front].map((each) => new Promise((resolve) => each.close(resolve))))
+    },
+  }
+}
 
 describe('client of the API server', () => {
   let server: WatchServer
@@ -137,6 +175,31 @@ describe('client of the API server', () => {
     await client.apply(configMap, object, { unfenced: true })
     expect(server.requests).to.have.length(2)
   })
+
+  const writes: [what: string, write: () => Promise<unknown>][] = [
+    ['an object', () => client.apply(configMap, object)],
+    ['a request of another kind', () => client.request({ method: 'POST', path: '/proxy', body: '{}' })],
+  ]
+  for (const [what, write] of writes)
+    it(`sends no write for which the fence closed while its connection was made: ${what}`, async () => {
+      const lost = new Error('not the leader any more')
+      let isClosed = false
+      const fence = () => {
+        if (isClosed) throw lost
+      }
+      const slow = await slowHandshakes()
+      const access = staticAccess({ server: slow.url, token: 't', tls: { rejectUnauthorized: false } })
+      await play([ok])
+      client = createKubeClient(access, { fieldManager: 'test', userAgent: 'test', fence })
+      const written = write().catch((error: unknown) => error)
+      await slow.begun
+      isClosed = true
+      slow.goOn()
+      const answer = await written
+      await client.close()
+      await slow.stop()
+      expect([answer, slow.requests]).to.deep.equal([lost, []])
+    })
 
   it('tells metrics of every request on the wire', async () => {
     const told: string[] = []

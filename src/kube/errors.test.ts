@@ -53,6 +53,14 @@ describe('errors of the API server', () => {
     expect(error.causes).to.deep.equal([{ field: 'spec.size', message: 'unknown field' }])
   })
 
+  it('reads no more than the beginning of a sentence, and no field that is longer than any', () => {
+    const undeclared = '.spec.size: field not declared in schema'
+    const causesIn = (message: string) => errorFromAnswer(attempt, 500, status({ message })).causes
+    expect(causesIn(`${'x'.repeat(100_000)} ${undeclared}`)).to.deep.equal([])
+    // As a cluster in the hands of somebody else may write it: every dot could be where a field begins.
+    expect(causesIn(`${'.'.repeat(20_000)}${undeclared}`).every(({ field }) => field.length <= 1_000)).to.equal(true)
+  })
+
   it('names the policy that denied, with the words of its author', () => {
     const message = `configmaps "x" is forbidden: ValidatingAdmissionPolicy 'freehold-places' with binding 'freehold-places' denied request: A group kind lives in the namespace of a group.`
     const error = errorFromAnswer(attempt, 422, status({ message, details: { causes: [{ message }] } }))

@@ -230,8 +230,13 @@ function reasonOf(status: number, body: StatusBody | undefined, causes: readonly
   }
 }
 
+/** Characters of what the server says in a sentence. Of a cluster in the hands of somebody else it may be megabytes. */
+const READ_MAX = 32_768
+const sentenceOf = ({ message }: StatusBody = {}) => (typeof message === 'string' ? message.slice(0, READ_MAX) : '')
+
 const STRICT = /(unknown|duplicate) field "([^"]+)"/g
-const UNDECLARED = /(\.[A-Za-z0-9_.\-[\]"=]+): field not declared in schema/g
+/** Bounded: each dot of a long text could be where a path begins, and would be followed to its end. */
+const UNDECLARED = /(\.[A-Za-z0-9_.\-[\]"=]{1,500}): field not declared in schema/g
 
 function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
   const listed = (body?.details?.causes ?? []).map((cause) => ({
@@ -241,7 +246,7 @@ function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
   // A policy's denial is listed as a cause without a field; it has a place of its own.
   const fields = listed.filter((cause) => !DENIAL.test(cause.message))
   if (fields.length > 0) return fields
-  const message = body?.message ?? ''
+  const message = sentenceOf(body)
   const strict = [...message.matchAll(STRICT)].map((match) => ({ field: match[2] ?? '', message: `${match[1]} field` }))
   const undeclared = [...message.matchAll(UNDECLARED)].map((match) => ({
     field: (match[1] ?? '').slice(1),
@@ -254,7 +259,7 @@ const DENIAL =
   /(?:ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request|admission webhook "([^"]+)" denied the request): ([\s\S]*)$/
 
 function denialOf(body: StatusBody | undefined): PolicyDenial | undefined {
-  const match = DENIAL.exec(body?.message ?? '')
+  const match = DENIAL.exec(sentenceOf(body))
   return match === null ? undefined : { policy: match[1] ?? match[2] ?? '', message: match[3] ?? '' }
 }
 

@@ -17,7 +17,7 @@ function startServer(): Promise<Server> {
     sockets.handleUpgrade(request, socket, head, (client) => {
       const [program = '', ...words] = url.searchParams.getAll('command')
       if (program === 'quick') {
-        const status = JSON.stringify({ status: 'Success' })
+        const [status = JSON.stringify({ status: 'Success' })] = words
         for (const [channel, text] of [[1, 'hello'] as const, [3, status] as const])
           client.send(Buffer.concat([Buffer.from([channel]), Buffer.from(text)]))
         return client.close(1000)
@@ -78,6 +78,14 @@ describe('commands in containers', () => {
     const { stdout } = await exec({ namespace: 'n', pod: 'good', container: 'c', command: ['quick'], signal })
     expect((await buffer(stdout)).toString()).to.equal('hello')
   })
+
+  for (const status of ['nonsense', '', 'null', '"Success"', '[]', '{"status":{}}', '{"message":{"toString":1}}'])
+    it(`fail, and end nothing else, where a cluster says of their end: ${status}`, async () => {
+      const { signal } = new AbortController()
+      const session = await exec({ namespace: 'n', pod: 'good', container: 'c', command: ['quick', status], signal })
+      const error = await buffer(session.stdout).catch((caught: Error) => caught)
+      expect(String(error)).to.match(/The command in the container failed|The connection to the container was lost/)
+    })
 
   it('read what is sent, until the end', async () => {
     const session = await run('wc -c')

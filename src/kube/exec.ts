@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { WebSocket } from 'ws'
+import { parsedObject } from '../core/parsedJson.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { queryString } from './path.ts'
 import { opened, podSocket } from './podSocket.ts'
@@ -74,7 +75,7 @@ function sessionOf(socket: WebSocket): ExecSession {
   socket.on('message', (message: Buffer) => {
     const bytes = message.subarray(1)
     if (message[0] === CHANNEL.stdout && bytes.length > 0 && !stdout.push(bytes)) socket.pause()
-    if (message[0] === CHANNEL.stderr) said = (said + bytes.toString()).slice(-2_000)
+    if (message[0] === CHANNEL.stderr) said = (said + bytes.toString()).slice(-SAID_MAX)
     if (message[0] === CHANNEL.status) failure = failureOf(bytes, said)
   })
   socket.once('close', () => {
@@ -88,11 +89,16 @@ function sessionOf(socket: WebSocket): ExecSession {
   }
 }
 
+/** Of what a cluster says, which may be in the hands of somebody else. */
+const SAID_MAX = 2_000
+
 /** @returns why the command failed; undefined if it did not */
 function failureOf(bytes: Buffer, said: string): Error | undefined {
-  const status = JSON.parse(bytes.toString()) as { status?: string; message?: string }
-  if (status.status === 'Success') return undefined
-  return new Error(`The command in the container failed: ${status.message ?? ''} ${said}`.trim())
+  // Whatever is thrown in an event ends the process, and with it the work for everybody.
+  const { status, message } = parsedObject(bytes.toString()) ?? {}
+  if (status === 'Success') return undefined
+  const words = typeof message === 'string' ? message.slice(0, SAID_MAX) : ''
+  return new Error(`The command in the container failed: ${words} ${said}`.trim())
 }
 
 function sendOn(socket: WebSocket, channel: number, bytes: Uint8Array): Promise<void> {

@@ -90,18 +90,19 @@ describe('what a cluster in the hands of somebody else may send', () => {
     expect(await failure(watched)).to.contain('a line is longer')
   })
 
-  it('is an object that takes no more in memory than it looks like', async () => {
-    const hollow = `{"type":"ADDED","object":{"data":[${'{},'.repeat(150_000)}{}]}}\n`
-    server = await new WatchServer(({ response }) => {
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(hollow)
-    }).start()
-    client = createKubeClient(staticAccess({ server: server.url, token: 't' }), {
-      ...{ fieldManager: 'test', userAgent: 'test', answerMax: 16 * MOST },
+  for (const status of [200, 500])
+    it(`is an answer that takes no more in memory than it looks like (HTTP ${status})`, async () => {
+      const hollow = `{"type":"ADDED","object":{"data":[${'{},'.repeat(150_000)}{}]}}\n`
+      server = await new WatchServer(({ response }) => {
+        response.writeHead(status, { 'content-type': 'application/json' })
+        response.end(hollow)
+      }).start()
+      client = createKubeClient(staticAccess({ server: server.url, token: 't' }), {
+        ...{ fieldManager: 'test', userAgent: 'test', answerMax: 16 * MOST },
+      })
+      if (status === 200) expect(await failure(watched)).to.contain('more values than any object')
+      expect(await failure(() => client.get(configMap, ref))).to.contain('larger than any')
     })
-    expect(await failure(watched)).to.contain('more values than any object')
-    expect(await failure(() => client.get(configMap, ref))).to.contain('larger than any')
-  })
 
   it('is a streaming list of a bounded length', async () => {
     const event = (count: number) => ({ type: 'ADDED', object: sent(`n${count}`, count + 1, { n: filling }) })
@@ -109,27 +110,41 @@ describe('what a cluster in the hands of somebody else may send', () => {
     expect(await failure(watched)).to.contain('more objects than any cluster')
   })
 
-  it('is as many objects as there is room for, in all caches of the cluster together', async () => {
-    const bookmark = {
-      kind: 'ConfigMap',
-      metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } },
-    }
-    await play((request) => {
-      request.send({ type: 'BOOKMARK', object: bookmark })
-      const event = (count: number) => ({ type: 'ADDED', object: sent(`n${count}`, count + 2, { n: filling }) })
-      endless(200, (count) => `${JSON.stringify(event(count))}\n`)({ ...request, response: played(request) })
+  const wide: [what: string, event: (count: number) => object][] = [
+    ['contents', (count) => sent(`n${count}`, count + 2, { n: filling })],
+    ['names', (count) => sent(`n${count}${filling}`, count + 2, {})],
+    ['namespaces', (count) => withMetadata(count, { namespace: `${count}${filling}` })],
+    ['uids', (count) => withMetadata(count, { uid: `${count}${filling}` })],
+    ['versions', (count) => withMetadata(count, { resourceVersion: `${count + 1}${'0'.repeat(filling.length)}` })],
+  ]
+  for (const [what, objectOf] of wide)
+    it(`is as many objects as there is room for, in all caches of the cluster together: long ${what}`, async () => {
+      const bookmark = {
+        kind: 'ConfigMap',
+        metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } },
+      }
+      await play((request) => {
+        request.send({ type: 'BOOKMARK', object: bookmark })
+        const event = (count: number) => ({ type: 'ADDED', object: objectOf(count) })
+        endless(200, (count) => `${JSON.stringify(event(count))}\n`)({ ...request, response: played(request) })
+      })
+      const room = { most: 4 * MOST, taken: 0 }
+      const caches = new CacheSet({ client, room })
+      const cache = caches.add(configMap)
+      caches.start()
+      await until('the room is full', () => room.taken > room.most || cache.size > 40)
+      await until('the watch was ended', () => !cache.metrics().live || cache.size > 40)
+      expect(cache.size).to.be.lessThan(20)
+      expect(room.taken).to.be.within(room.most, room.most + MOST)
+      await caches.stopAll()
+      expect(room.taken).to.equal(0)
     })
-    const room = { most: 4 * MOST, taken: 0 }
-    const caches = new CacheSet({ client, room })
-    const cache = caches.add(configMap)
-    caches.start()
-    await until('the watch was ended', () => server.requests.length > 2)
-    expect(room.taken).to.be.within(room.most, room.most + MOST)
-    expect(cache.size).to.be.lessThan(20)
-    await caches.stopAll()
-    expect(room.taken).to.equal(0)
-  })
 })
+
+function withMetadata(count: number, more: object) {
+  const object = sent(`n${count}`, count + 2, {})
+  return { ...object, metadata: { ...object.metadata, ...more } }
+}
 
 /** Its head was sent before. */
 function played({ response }: PlayedRequest): PlayedRequest['response'] {

@@ -1,5 +1,13 @@
 import { customResourceDefinition } from './builtin.ts'
-import { type CacheEvent, type CacheHandler, type CacheMetrics, WatchCache, type WatchCacheOptions } from './cache.ts'
+import {
+  type CacheEvent,
+  type CacheHandler,
+  type CacheMetrics,
+  HANDLER_FAILED,
+  tellEach,
+  WatchCache,
+  type WatchCacheOptions,
+} from './cache.ts'
 import { type KubeObject, type ObjectRef, type Resource, resourceId } from './object.ts'
 
 type Definition = KubeObject & {
@@ -138,11 +146,14 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     this.#tell()
   }
 
+  readonly #failed = (error: unknown) =>
+    this.#options.log?.error({ resource: resourceId(this.resource), err: error }, HANDLER_FAILED)
+
   #emit(event: CacheEvent<T>): void {
-    for (const handler of [...this.#handlers]) handler(event)
+    tellEach(this.#handlers, event, this.#failed)
   }
 
   #tell(): void {
-    for (const listener of [...this.#listeners]) listener()
+    tellEach(this.#listeners, undefined, this.#failed)
   }
 }

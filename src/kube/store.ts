@@ -43,6 +43,12 @@ class Entry<T extends KubeObject> {
   get text(): string {
     return textOf(this.#kept)
   }
+
+  /** Characters that are kept for it. */
+  get length(): number {
+    const version = typeof this.#version === 'string' ? this.#version.length : 0
+    return this.#kept.length + this.namespace.length + this.name.length + version
+  }
 }
 
 const MOST_SMALL = 2 ** 31 - 1
@@ -194,7 +200,7 @@ export class ObjectStore<T extends KubeObject> {
       this.#entries.set(namespace, new Map([names, entry].map((each) => [each.name, each])))
     else names.set(name, entry)
     this.#size += 1
-    this.#bytes += entry.text.length
+    this.#bytes += entry.length
     this.#uids?.set(entry.uid, entry)
     this.#revision += 1
     this.#revisions.set(namespace, this.#revision)
@@ -208,7 +214,7 @@ export class ObjectStore<T extends KubeObject> {
     if (names === entry || (names instanceof Map && names.delete(name) && names.size === 0))
       this.#entries.delete(namespace)
     this.#size -= 1
-    this.#bytes -= entry.text.length
+    this.#bytes -= entry.length
     if (this.#uids?.get(entry.uid) === entry) this.#uids.delete(entry.uid)
     this.#revision += 1
     if (this.#entries.has(namespace)) this.#revisions.set(namespace, this.#revision)

@@ -71,7 +71,7 @@ export class Transport {
 
   /**
    * Sends one request once and reads the whole answer, within `timeout` milliseconds. `before` runs after everything
-   * that takes time: what it permits is sent at the same moment.
+   * that takes time, a connection that has to be made first included: what it permits is sent at the same moment.
    *
    * @throws AnswerTooLong
    */
@@ -92,7 +92,8 @@ export class Transport {
         reject(error)
       }
       const allowances = { own: request.allowance ?? this.allowance(), underway: this.#underway }
-      new Exchange({ resolve, reject: failed }, allowances, request.signal, timeout).begin(agent, options)
+      const bounds = { signal: request.signal, timeout, before }
+      new Exchange({ resolve, reject: failed }, allowances, bounds).begin(agent, options)
     })
   }
 
@@ -109,7 +110,7 @@ export class Transport {
     const { agent } = await this.#current()
     const headers = await this.#headers(request)
     before()
-    return agent.request({
+    return checkedBy(before, agent).request({
       origin: this.#origin,
       path: this.#prefix + request.path,
       method: request.method,
@@ -209,6 +210,22 @@ function createAgent(secure: SecureOptions, proxyUrl: string | undefined): Dispa
   return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: connect })
 }
 
+/** Asks again once there is a connection, which may have taken long. What it throws is the outcome, and nothing is sent. */
+function checkedBy(before: () => void, agent: Dispatcher): Dispatcher {
+  const checked = (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler => ({
+    onRequestStart(...given) {
+      before()
+      handler.onRequestStart?.(...given)
+    },
+    onRequestUpgrade: (...given) => handler.onRequestUpgrade?.(...given),
+    onResponseStart: (...given) => handler.onResponseStart?.(...given),
+    onResponseData: (...given) => handler.onResponseData?.(...given),
+    onResponseEnd: (...given) => handler.onResponseEnd?.(...given),
+    onResponseError: (...given) => handler.onResponseError?.(...given),
+  })
+  return agent.compose((dispatch) => (options, handler) => dispatch(options, checked(handler)))
+}
+
 /** The byte limits of one answer, and of all incomplete answers together. */
 type Allowances = { readonly own: Allowance; readonly underway: Allowance }
 
@@ -219,6 +236,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Bytes that are given back to what all answers have together. */
   #held = 0
   readonly #signal: AbortSignal | undefined
+  readonly #before: () => void
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
   readonly #abort = () => this.#end(this.#signal?.reason as Error)
@@ -230,12 +248,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void },
     allowances: Allowances,
-    signal: AbortSignal | undefined,
-    timeout: number,
+    { signal, timeout, before }: { signal: AbortSignal | undefined; timeout: number; before: () => void },
   ) {
     this.#answer = answer
     this.#allowances = allowances
     this.#signal = signal
+    this.#before = before
     this.#timer = setTimeout(() => this.#end(timeoutError()), timeout)
     signal?.addEventListener('abort', this.#abort)
   }
@@ -250,6 +268,8 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller
     // It waited for a connection until its deadline passed.
     if (this.#failure !== undefined) controller.abort(this.#failure)
+    // What it throws is the outcome, and nothing is sent.
+    else this.#before()
   }
 
   onResponseStart(_controller: unknown, status: number, headers: WireAnswer['headers']): void {

@@ -89,6 +89,14 @@ describe('mergePatchBetween', () => {
       { tags: { constructor: 'x' } },
     ],
   ]
+  for (const name of ['constructor', 'toString', 'hasOwnProperty', 'valueOf'])
+    it(`says that "${name}" is removed, and that it comes`, () => {
+      expect(mergePatchBetween({ tags: { [name]: 'x' } }, { tags: {} })).to.deep.equal({ tags: { [name]: null } })
+      expect(mergePatchBetween({ tags: {} }, { tags: { [name]: 'x' } })).to.deep.equal({ tags: { [name]: 'x' } })
+      expect(isEqual({ [name]: null }, {})).to.equal(true)
+      expect(isEqual({ [name]: 'x' }, {})).to.equal(false)
+    })
+
   for (const [sentence, from, to, patch] of cases) {
     it(`says ${sentence}`, () => {
       expect(mergePatchBetween(from, to)).to.deep.equal(patch)

@@ -22,7 +22,7 @@ export function mergePatchBetween(from: unknown, to: unknown): unknown {
   if (!isRecord(from) || !isRecord(to)) return isEqual(from, to) ? undefined : strip(to)
   const patch = new Map<string, unknown>()
   for (const name of new Set([...Object.keys(from), ...Object.keys(to)])) {
-    const [before, after] = [from[name] ?? undefined, to[name] ?? undefined]
+    const [before, after] = [ownOf(from, name), ownOf(to, name)]
     if (after === undefined) {
       if (before !== undefined) patch.set(name, null)
     } else if (isRecord(after) && !isRecord(before)) patch.set(name, strip(after))
@@ -32,6 +32,11 @@ export function mergePatchBetween(from: unknown, to: unknown): unknown {
     }
   }
   return patch.size === 0 ? undefined : Object.fromEntries(patch)
+}
+
+/** Not what every object has: a tag may be called `constructor`. */
+function ownOf(record: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(record, name) ? (record[name] ?? undefined) : undefined
 }
 
 function strip(value: unknown): unknown {
@@ -47,5 +52,7 @@ export function isEqual(one: unknown, other: unknown): boolean {
     return one.length === other.length && one.every((item, index) => isEqual(item, other[index]))
   }
   if (!isRecord(one) || !isRecord(other)) return false
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every((name) => isEqual(one[name], other[name]))
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].every((name) =>
+    isEqual(ownOf(one, name), ownOf(other, name)),
+  )
 }

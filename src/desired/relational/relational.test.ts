@@ -236,6 +236,14 @@ spec:
     )
   })
 
+  for (const [asked, told] of [
+    ['0 2 * * 7', '0 0 2 * * 0'],
+    ['0 2 * * 6-7', '0 0 2 * * 0,6'],
+  ] as const)
+    it(`takes base backups on the days that were meant: ${asked}`, () => {
+      expect(yamlOf('ScheduledBackup', { backupSchedule: asked })).to.have.nested.property('spec.schedule', told)
+    })
+
   it('lets the instances ask the API server where that is closed to their group', () => {
     const apiServer = [{ cidr: '10.96.0.1/32', ports: [443] }]
     const egress = (over: object) => {

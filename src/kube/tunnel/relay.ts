@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import { type ClientHttp2Session, constants } from 'node:http2'
 import { type RequestOptions, request as requestHttps } from 'node:https'
 import { pipeline } from 'node:stream/promises'
+import { framingOf } from '../../core/framing.ts'
 
 /** Headers that speak of one connection only (RFC 9110, 7.6.1), and credentials, which each end brings itself. */
 const NOT_RELAYED = new Set([
@@ -39,11 +40,13 @@ export async function relay(
   response: ServerResponse,
 ): Promise<void> {
   const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH } = constants
-  const stream = session.request({
+  const headers = {
     ...relayedHeaders(request.headers),
     [HTTP2_HEADER_METHOD]: request.method ?? 'GET',
     [HTTP2_HEADER_PATH]: path,
-  })
+  }
+  // Node would end a DELETE at once: what must hold for it stands in its body.
+  const stream = session.request(headers, { endStream: false })
   response.once('close', () => stream.close(constants.NGHTTP2_CANCEL))
   stream.once('response', ({ ':status': status = 502, ...headers }) => begin(response, status, headers))
   await Promise.all([pipeline(request, stream), pipeline(stream, response)]).catch(() => response.destroy())
@@ -66,7 +69,7 @@ export async function relayToPeer(
   response: ServerResponse,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  const headers = relayedHeaders(request.headers)
+  const headers = { ...relayedHeaders(request.headers), ...framingOf(request.headers) }
   const onward = requestHttps({ ...peer, method: request.method, path: request.url, headers }, resolve)
   // A watch may be silent for long; probes find a replica that vanished, as nothing stands between the two.
   onward.setSocketKeepAlive(true, 5_000)

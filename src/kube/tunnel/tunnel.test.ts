@@ -9,7 +9,7 @@ import {
 } from 'node:http2'
 import { createServer as createHttpsServer, type Server as HttpsServer, type RequestOptions } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
-import { buffer } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { expect } from 'chai'
 import { type WebSocket, WebSocketServer } from 'ws'
@@ -25,6 +25,7 @@ import { dial, serveTunnel, type TunnelCredentials } from './agentEnd.ts'
 import { askTunnel } from './ask.ts'
 import { readTunnelPath, TunnelEntry } from './entry.ts'
 import { ForwardedPorts } from './forwardedPorts.ts'
+import { relay } from './relay.ts'
 import { TUNNEL_PROTOCOL, Tunnels } from './tunnels.ts'
 import { relayUpgrade } from './upgrades.ts'
 
@@ -67,6 +68,13 @@ function upstream({ certPem: cert, keyPem: key }: CertificatePair): Http2SecureS
       return
     }
     const { authorization = 'none', 'impersonate-user': speaksFor = 'nobody' } = request.headers
+    if (path.endsWith('/echo')) {
+      void text(request).then((body) => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ method: request.method, body }))
+      })
+      return
+    }
     const metadata = { name: 'shop', annotations: { authorization, speaksFor: String(speaksFor), path } }
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata }))
@@ -86,6 +94,10 @@ describe('a tunnel to the API server of another cluster', () => {
   const entry = new TunnelEntry(tunnels, async () => undefined)
   /** Of a replica that asks the one above, as its gate lets it. */
   const elsewhere = new TunnelEntry(new Tunnels(), async () => peer)
+  const ENTRIES = [
+    ['here', () => entry],
+    ['at another replica', () => elsewhere],
+  ] as const
   const stop = new AbortController()
   let hub: ReturnType<typeof createTlsServer>
   let gate: HttpsServer
@@ -116,6 +128,10 @@ describe('a tunnel to the API server of another cluster', () => {
     )
     api = upstream(await issueCertificate(authority, { commonName: 'api', purpose: 'server', names: ['api'] }, now))
     gate = createHttpsServer({ cert: own.certPem, key: own.keyPem })
+    gate.on('request', (request, response) => {
+      const [asked, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
+      if (asked !== undefined && session !== undefined) void relay(session, asked.path, request, response)
+    })
     gate.on('upgrade', (request, socket, head) => {
       const [asked, session] = [readTunnelPath(request.url), tunnels.find(CLUSTER)]
       if (asked !== undefined && session !== undefined) relayUpgrade(session, asked.path, { request, socket, head })
@@ -163,6 +179,16 @@ describe('a tunnel to the API server of another cluster', () => {
     expect(await answer.text()).to.contain('"speaksFor":"nobody"')
   })
 
+  for (const [where, enter] of ENTRIES)
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const)
+      it(`carries the body of ${method}: the tunnel ends ${where}`, async () => {
+        const asking = createKubeClient(enter().accessOf(CLUSTER), { fieldManager: 'test', userAgent: 'test' })
+        const body = method === 'GET' ? '' : JSON.stringify({ preconditions: { uid: 'of this life' } })
+        const answer = await asking.request({ method, path: '/api/v1/echo', ...(body !== '' && { body }) })
+        expect(JSON.parse(await answer.text())).to.deep.equal({ method, body })
+        await asking.close()
+      })
+
   it('carries what is asked of the agent itself', async () => {
     const session = tunnels.find(CLUSTER)
     if (session === undefined) throw new Error('There is no tunnel.')
@@ -193,10 +219,7 @@ describe('a tunnel to the API server of another cluster', () => {
     ports.stop()
   })
 
-  for (const [where, enter] of [
-    ['here', () => entry],
-    ['at another replica', () => elsewhere],
-  ] as const)
+  for (const [where, enter] of ENTRIES)
     it(`carries commands in containers, what they read and what they write: the tunnel ends ${where}`, async () => {
       const exec = createExec(enter().accessOf(CLUSTER), 'test')
       const asked = { namespace: 'shop', container: 'c', command: ['cat', '-'], signal: stop.signal }
