@@ -51,7 +51,12 @@ describe('an end that is seen', () => {
   type End = ReturnType<typeof endOf>
   const cases: [string, { isChanged?: boolean }, End[], End[]][] = [
     ['counts at once where nothing was changed', {}, ['missed'], ['missed']],
-    ['counts after a change when it is seen twice', { isChanged: true }, ['reached', 'reached'], [undefined, 'reached']],
+    [
+      'counts after a change when it is seen twice',
+      { isChanged: true },
+      ['reached', 'reached'],
+      [undefined, 'reached'],
+    ],
     [
       'is not the failure from before the change',
       { isChanged: true },
