@@ -214,12 +214,26 @@ describe('Keycloak', () => {
       const known = await provider.federation.find(tenant.tenantId)
       expect(known?.providers[0]).to.include({ alias: 'acme', protocol: 'Saml' })
       const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
-      const alias = brokerAlias(tenant.tenantId, 'acme')
-      const { body } = await admin.call('GET', `/identity-provider/instances/${alias}`)
-      const { config } = body as { config: Record<string, string> }
+      const path = `/identity-provider/instances/${brokerAlias(tenant.tenantId, 'acme')}`
+      const configNow = async () => ((await admin.call('GET', path)).body as { config: Record<string, string> }).config
+      const config = await configNow()
       expect(config.singleSignOnServiceUrl).to.equal(`${keycloak.url}/realms/master/protocol/saml`)
       expect(config.validateSignature).to.equal('true')
       expect(config.signingCertificate).to.be.a('string')
+      expect(config.singleLogoutServiceUrl).to.be.a('string')
+
+      const later = metadata.replaceAll(/<md:SingleLogoutService[^>]*?(\/>|>[^<]*<\/md:SingleLogoutService>)/g, '')
+      const authorizationUrl = 'https://login.acme.example/saml'
+      const changed = { ...saml, metadata: later, emailClaim: 'address', authorizationUrl }
+      await provider.federation.apply({ ...tenant, providers: [changed] })
+      expect((await configNow()).singleLogoutServiceUrl, 'what metadata says no more').to.equal(undefined)
+      const mappers = (await admin.call('GET', `${path}/mappers`)).body as { config: object }[]
+      expect(mappers.map((mapper) => mapper.config)).to.deep.equal([
+        { 'attribute.name': 'address', 'user.attribute': 'email', syncMode: 'FORCE' },
+      ])
+      expect((await provider.federation.find(tenant.tenantId))?.providers).to.have.length(1)
+      const target = await leavesFor(`ada@${domain}`)
+      expect(`${target?.origin}${target?.pathname}`).to.equal(authorizationUrl)
     })
   })
 
