@@ -41,6 +41,25 @@ describe('configuration', () => {
     })
   }
 
+  const numbers = Object.keys(Configuration.shape).filter(
+    (name) =>
+      typeof Configuration.shape[name as keyof typeof Configuration.shape].safeParse('2000000').data === 'number',
+  )
+  for (const name of [...numbers, 'facadePort', 'traceRatio', 'releaseFeedMinutes'])
+    it(`takes nothing for no number, such as 0 (${name})`, () => {
+      const folder = mkdtempSync(join(tmpdir(), 'configuration-'))
+      const file = join(folder, 'settings.yaml')
+      try {
+        expect(() => readConfiguration({ ...least, [variableName(name)]: ' ' })).to.throw(variableName(name))
+        writeFileSync(file, `${name}:\n`)
+        expect(() => readConfiguration({ ...least, PLATFORM_CONFIG_FILE: file })).to.throw(`"${name}" in ${file}`)
+        writeFileSync(file, `${name}: true\n`)
+        expect(() => readConfiguration({ ...least, PLATFORM_CONFIG_FILE: file })).to.throw(`"${name}" in ${file}`)
+      } finally {
+        rmSync(folder, { recursive: true })
+      }
+    })
+
   it('says where a wrong setting stands and what it must be, in words of its own', () => {
     const folder = mkdtempSync(join(tmpdir(), 'configuration-'))
     const file = join(folder, 'settings.yaml')

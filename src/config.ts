@@ -329,16 +329,30 @@ export function readConfiguration(
   const whole = { ...ofFile, ...given } as { role?: unknown }
   const schema = whole.role === 'agent' ? Configuration : OfPlatform
   const parsed = schema.safeParse(whole, { reportInput: true })
-  if (parsed.success) return parsed.data
+  const empty = Object.keys(whole).filter((name) => isNoNumber(name, (whole as Record<string, unknown>)[name]))
+  if (parsed.success && empty.length === 0) return parsed.data
   const isInFile = (name: string) => name in ofFile && !(name in given)
   const placeOf = (name: string) => (isInFile(name) ? `"${name}" in ${file}` : variableName(name))
-  const problems = parsed.error.issues.flatMap((issue) => {
+  const others = parsed.error?.issues.filter(({ path }) => !empty.includes(path.join('.'))) ?? []
+  const problems = others.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => `${placeOf(name)} is not a setting.`)
     return [`${placeOf(issue.path.join('.'))} ${reasonOf(issue)}.`]
   })
+  problems.push(...empty.map((name) => `${placeOf(name)} must be a number.`))
   throw new ConfigurationError(
     `The configuration cannot be used:\n  ${problems.join('\n  ')}\ndocs/reference/configuration.md lists all settings.`,
   )
+}
+
+/** Whether it is to be a number and is none that was written: nothing, which would be taken for 0, or true. */
+function isNoNumber(name: string, value: unknown): boolean {
+  const isWritten = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')
+  return !isWritten && isOfNumber((Configuration.shape as Record<string, z.ZodType>)[name])
+}
+
+function isOfNumber(schema: z.ZodType | undefined): boolean {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return isOfNumber(schema.unwrap() as z.ZodType)
+  return schema instanceof z.ZodNumber
 }
 
 function readFile(path: string): Record<string, unknown> {

@@ -2,7 +2,8 @@ import type { KubeObject } from '../../src/core/object.ts'
 
 /** How the chart lets an administrator place and mark the pods of each part. */
 
-type Pod = { containers: { resources?: object }[]; topologySpreadConstraints?: object[] }
+type Container = { resources?: object; volumeMounts?: unknown[] }
+type Pod = { containers: Container[]; volumes?: unknown[]; topologySpreadConstraints?: object[] }
 export type Part = KubeObject & { spec: { template: { spec: Pod } } }
 
 /** Values that stand for all parts, each with what it is when nothing is said; a part may have its own. */
@@ -14,6 +15,8 @@ const PLACEMENT = {
   priorityClassName: '',
 } as const
 const MARKS = { podAnnotations: {}, podLabels: {} } as const
+/** Files that settings name: of a part beside those of all, and of what is installed anyway. */
+const FILES = { volumes: [], volumeMounts: [] } as const
 
 const list = { type: 'array', items: { type: 'object' } } as const
 const words = { type: 'object', additionalProperties: { type: 'string' } } as const
@@ -36,6 +39,8 @@ export const COMMON_SCHEMA = {
   priorityClassName: { type: 'string' },
   podAnnotations: marks,
   podLabels: marks,
+  volumes: list,
+  volumeMounts: list,
 }
 
 export const PART_SCHEMA = {
@@ -51,7 +56,7 @@ export const PART_SCHEMA = {
 
 /** What the values say of all parts. */
 export const commonValues = () =>
-  Object.entries({ ...PLACEMENT, ...MARKS })
+  Object.entries({ ...PLACEMENT, ...MARKS, ...FILES })
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}\n`)
     .join('')
 
@@ -67,20 +72,25 @@ const LINES = {
   labels: 'SLOT-labels',
 }
 const RESOURCES = 'SLOT-resources'
+const ITEMS = { volumes: 'SLOT-volumes', volumeMounts: 'SLOT-mounts' } as const
 
 /** The part with slots where `withPodValues` puts what the values say. */
 export function withPodSlots<T extends Part>(part: T): T {
   const changed = structuredClone(part) as T & { spec: { template: { metadata: { labels: object } } } }
   const { template } = changed.spec
   const { topologySpreadConstraints, ...pod } = template.spec
-  for (const container of pod.containers) Object.assign(container, { resources: RESOURCES })
+  for (const container of pod.containers) {
+    const volumeMounts = [...(container.volumeMounts ?? []), ITEMS.volumeMounts]
+    Object.assign(container, { resources: RESOURCES, volumeMounts })
+  }
+  const volumes = [...(pod.volumes ?? []), ITEMS.volumes]
   Object.assign(template, {
     metadata: {
       ...template.metadata,
       labels: { ...template.metadata.labels, [LINES.labels]: 0 },
       annotations: { [LINES.annotations]: 0 },
     },
-    spec: { [LINES.placement]: 0, [LINES.spread]: 0, topologySpreadConstraints, ...pod },
+    spec: { [LINES.placement]: 0, [LINES.spread]: 0, topologySpreadConstraints, ...pod, volumes },
   })
   return changed
 }
@@ -92,9 +102,17 @@ export function withPodValues(name: string, text: string): string {
   const placement = Object.keys(PLACEMENT).map((key) => block(`with ${own(key)}`, `${key}: ${nested('.', key)}`))
   const marked = (key: string) =>
     block(`with merge dict (${values}.${key} | default dict) .Values.${key}`, '{{- toYaml . | nindent 8 }}')
+  const more = (key: keyof typeof ITEMS, indent: number) =>
+    block(
+      `with concat (${values}.${key} | default list) .Values.${key}`,
+      `{{- toYaml . | nindent ${indent} }}`,
+      ' '.repeat(indent - 2),
+    )
   const spread = /^ {6}SLOT-spread: 0\n( {6}topologySpreadConstraints:\n(?: {8}.*\n)+)/m
   return text
     .replace(`      ${LINES.placement}: 0\n`, () => placement.join(''))
+    .replace(`            - ${ITEMS.volumeMounts}\n`, () => more('volumeMounts', 12))
+    .replace(`        - ${ITEMS.volumes}\n`, () => more('volumes', 8))
     .replace(`        ${LINES.annotations}: 0\n`, () => marked('podAnnotations'))
     .replace(`        ${LINES.labels}: 0\n`, () => marked('podLabels'))
     .replace(spread, (_all, lines: string) => {
@@ -107,6 +125,6 @@ export function withPodValues(name: string, text: string): string {
 const nested = (value: string, key: string) =>
   key === 'priorityClassName' ? `{{ ${value} | quote }}` : `{{- toYaml ${value} | nindent 8 }}`
 
-function block(condition: string, line: string): string {
-  return `      {{- ${condition} }}\n      ${line}\n      {{- end }}\n`
+function block(condition: string, line: string, indent = '      '): string {
+  return [`{{- ${condition} }}`, line, '{{- end }}'].map((each) => `${indent}${each}\n`).join('')
 }

@@ -219,7 +219,8 @@ image:
   # The version of the chart if empty.
   tag: ""
 # Of the pods of all parts. A part may have each under its own name (facade.tolerations), which counts instead of this one;
-# annotations and labels are added to these. A part also takes topologySpreadConstraints; as installed, it spreads over nodes.
+# annotations, labels, volumes and mounts are added to these. A part also takes topologySpreadConstraints; as installed, it
+# spreads over nodes. Volumes are for files that settings name, such as keycloakClientSecretFile.
 ${commonValues()}${parts.map(partValues).join('')}# Whether the chart makes the namespace ${SYSTEM_NAMESPACE}. Helm needs it before, unless the record of the release is elsewhere,
 # which is refused without this.
 createNamespace: false

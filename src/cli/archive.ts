@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { localTrouble } from './failure.ts'
+import { messageOf } from '../core/errors.ts'
+import { CommandFailure, localTrouble } from './failure.ts'
+import { printable } from './output.ts'
 
 /** Made again by the build, or of no use to it. */
 const LEFT_OUT = new Set(['.git', 'node_modules'])
@@ -14,16 +16,30 @@ const MOST_OF_A_LIST = 64 * 1024 ** 2
  * What a folder would be committed as: what Git ignores stays here. Without Git, all but what is left out.
  *
  * @returns paths below the folder
+ * @throws CommandFailure (local) if there is a repository that Git cannot read: it may ignore what nobody is to see
  */
 export async function filesToSend(folder: string): Promise<string[]> {
-  try {
-    const words = ['-C', folder, 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
-    const { stdout } = await promisify(execFile)('git', words, { maxBuffer: MOST_OF_A_LIST })
-    const listed = stdout.split('\0').filter((path) => path !== '')
+  const listed = await listedByGit(folder)
+  if (listed === undefined) return walk(folder, '')
+  return listed.filter((path) => {
+    if (path.split('/').some((name) => LEFT_OUT.has(name))) return false
     // Git still lists what was deleted and not committed.
-    return listed.filter((path) => lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined)
-  } catch {
-    return walk(folder, '')
+    return lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined
+  })
+}
+
+/** Each once, although Git names one in conflict for each of its versions. @returns undefined without Git or a repository */
+async function listedByGit(folder: string): Promise<string[] | undefined> {
+  const words = ['-C', folder, 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
+  try {
+    const env = { ...process.env, LC_ALL: 'C' }
+    const { stdout } = await promisify(execFile)('git', words, { maxBuffer: MOST_OF_A_LIST, env })
+    return [...new Set(stdout.split('\0'))].filter((path) => path !== '')
+  } catch (error) {
+    const { code, stderr = '' } = error as { code?: unknown; stderr?: string }
+    if (code === 'ENOENT' || stderr.includes('not a git repository')) return undefined
+    const said = printable(stderr.trim().replaceAll(/\s+/g, ' ')) || messageOf(error)
+    throw localTrouble(`Git does not say which files of ${folder} are to be sent. It says: ${said}`)
   }
 }
 
@@ -51,6 +67,7 @@ export async function packed(folder: string): Promise<{ bytes: Uint8Array; files
     tar.finalize()
     return { bytes: gzipSync(await whole), files: paths.length }
   } catch (error) {
+    if (error instanceof CommandFailure) throw error
     throw localTrouble(`The folder ${folder} cannot be packed.`, error)
   }
 }

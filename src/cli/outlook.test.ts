@@ -3,7 +3,7 @@ import { chooseRoute, collectionsOf, findCollection } from './collections.ts'
 import { nextSteps } from './commands/describe.ts'
 import { changes } from './commands/waiting.ts'
 import { duration, type Outlook, outlookOf, statusLine } from './outlook.ts'
-import { checkStatus, endOf, mayScale } from './waiting.ts'
+import { checkStatus, endOf, lasting, mayScale } from './waiting.ts'
 
 describe('what a record says of its future', () => {
   const cases: [string, object, Outlook][] = [
@@ -44,6 +44,30 @@ describe('the end of waiting', () => {
   ]
   for (const [what, record, wanted, expected] of cases) {
     it(what, () => expect(endOf(record, wanted)).to.equal(expected))
+  }
+})
+
+describe('an end that is seen', () => {
+  type End = ReturnType<typeof endOf>
+  const cases: [string, { isChanged?: boolean }, End[], End[]][] = [
+    ['counts at once where nothing was changed', {}, ['missed'], ['missed']],
+    [
+      'counts after a change when it is seen twice',
+      { isChanged: true },
+      ['reached', 'reached'],
+      [undefined, 'reached'],
+    ],
+    [
+      'is not the failure from before the change',
+      { isChanged: true },
+      ['missed', undefined, 'reached', 'reached'],
+      [undefined, undefined, undefined, 'reached'],
+    ],
+    ['is a failure that stays', { isChanged: true }, ['missed', 'missed'], [undefined, 'missed']],
+    ['is not another one than before', { isChanged: true }, ['reached', 'missed'], [undefined, undefined]],
+  ]
+  for (const [what, wanted, seen, expected] of cases) {
+    it(what, () => expect(seen.map(lasting(wanted))).to.deep.equal(expected))
   }
 })
 

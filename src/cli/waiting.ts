@@ -49,7 +49,7 @@ export const DELETED = 'deleted'
 type Wanted = {
   readonly status?: string | undefined
   readonly isGone?: boolean
-  /** A change was just sent: a moment may pass before the status tells of it, so rest counts when it is seen twice. */
+  /** A change was just sent: a moment may pass before the status tells of it, so an end counts when it is seen twice. */
   readonly isChanged?: boolean
 }
 
@@ -78,8 +78,8 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
   const until = performance.now() + timeoutOf(input)
   const title = input.positionals.join(' ')
   const withReason = reasonReader(prepared, nameIn(prepared), context)
+  const lasts = lasting(wanted)
   let told = ''
-  let rests = 0
   // What was never seen may never have been.
   let absent = 'not there'
   for (;;) {
@@ -88,10 +88,10 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
     absent = 'gone'
     if (line !== told) terminal.err(`${title}: ${line}\n`)
     told = line
-    const end = endOf(record, wanted)
-    const isReached = end === 'reached' && !(mayScale(record, wanted) && (await isScaling(prepared)))
-    rests = isReached ? rests + 1 : 0
-    if (rests === (wanted.isChanged === true ? 2 : 1)) return record
+    const seen = endOf(record, wanted)
+    const isOnItsWay = seen === 'reached' && mayScale(record, wanted) && (await isScaling(prepared))
+    const end = lasts(isOnItsWay ? undefined : seen)
+    if (end === 'reached') return record
     if (end === 'missed') throw new CommandFailure(EXIT.failed, `${title} has not become what was waited for: ${line}`)
     if (performance.now() + ASK_EVERY > until) {
       throw new CommandFailure(
@@ -107,8 +107,20 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
 export const nameIn = ({ target }: Pick<Prepared, 'target'>): string =>
   target.values[target.route.nameParameter ?? ''] ?? ''
 
+type End = 'reached' | 'missed'
+
+/** @returns takes each end that is seen, and gives back the one that counts */
+export function lasting({ isChanged = false }: Wanted): (seen: End | undefined) => End | undefined {
+  let before: End | undefined
+  return (seen) => {
+    const isCounted = !isChanged || seen === before
+    before = seen
+    return isCounted ? seen : undefined
+  }
+}
+
 /** Whether waiting is over. */
-export function endOf(record: unknown, { status, isGone = false }: Wanted): 'reached' | 'missed' | undefined {
+export function endOf(record: unknown, { status, isGone = false }: Wanted): End | undefined {
   if (isGone) return record === undefined ? 'reached' : undefined
   if (record === undefined) return 'missed'
   const now = statusOf(record)

@@ -177,7 +177,8 @@ describe('waiting with the client', () => {
   })
 
   it('says that it failed, or that the time is up', async () => {
-    expect(await thrownBy(waitUntil(reader('Failed'), { interval: 1 }))).to.include({ reason: 'Failed' })
+    for (const status of ['Failed', 'PartiallyFailed', 'TimedOut', 'Cancelled'])
+      expect(await thrownBy(waitUntil(reader(status), { timeout: 0 })), status).to.include({ reason: 'Failed' })
     const late = (await thrownBy(waitUntil(reader('Pending'), { timeout: 0 }))) as WaitError
     expect(late.reason).to.equal('Timeout')
     expect(late.message).to.contain('Because.')

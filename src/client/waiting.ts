@@ -12,6 +12,8 @@ export type WaitOptions = {
 }
 
 const AT_REST = new Set(['Running', 'Stopped', 'Succeeded', 'Ready'])
+/** Ends after which nothing else comes. */
+const FAILED = new Set<unknown>(['Failed', 'PartiallyFailed', 'TimedOut', 'Cancelled'])
 const TIMEOUT = 600_000
 const INTERVAL = 1_000
 
@@ -42,7 +44,7 @@ export async function waitUntil<R>(read: () => PromiseLike<R>, options: WaitOpti
     const record = await read()
     const seen = record as Waited
     if (isDone(seen)) return record
-    if (seen.status === 'Failed') throw new WaitError('Failed', seen)
+    if (FAILED.has(seen.status)) throw new WaitError('Failed', seen)
     if (Date.now() + interval > deadline) throw new WaitError('Timeout', seen)
     await pause(interval, signal)
   }

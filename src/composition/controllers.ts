@@ -4,7 +4,6 @@ import { type RunningControllers, startControllers } from '../controllers/index.
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { HostName } from '../crds/containerinstances.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import { createKubeClient } from '../kube/client.ts'
 import { EventRecorder } from '../kube/events.ts'
@@ -15,6 +14,7 @@ import { areaPorts } from './areas/index.ts'
 import { Closing } from './areas/setup.ts'
 import { connect, instanceName, requestMetrics, untilServed, userAgent } from './connection.ts'
 import type { Part, Surroundings } from './part.ts'
+import { platformHosts } from './platformHosts.ts'
 
 const FIELD_MANAGER = 'freehold-controllers'
 const LEASE = 'freehold-controllers'
@@ -73,7 +73,7 @@ export async function runControllers(
         registry,
         log,
         ports,
-        platform: { domain, region, hosts: hostsOf(configuration) },
+        platform: { domain, region, hosts: platformHosts(configuration) },
         workers,
       })
       if (state === 'starting') state = 'running'
@@ -109,14 +109,4 @@ function openLease(
   const client = createKubeClient(access, { fieldManager: FIELD_MANAGER, userAgent: userAgent('lease'), log })
   onStop(() => client.close())
   return new LeaderLease({ client, namespace: SYSTEM_NAMESPACE, name: LEASE, identity: instanceName(), log, ...hears })
-}
-
-/** Where the platform itself answers, as the settings tell; addresses and names without a dot are nobody's domain. */
-function hostsOf(configuration: Configuration): string[] {
-  const { publicUrl, issuer, agentUrl, registryUrl, circuitUrl } = configuration
-  const { objectStoreEndpoint, objectStoreUsersEndpoint, objectStorePublicEndpoint } = configuration
-  const stores = [objectStoreEndpoint, objectStoreUsersEndpoint, objectStorePublicEndpoint]
-  const urls = [publicUrl, issuer, agentUrl, registryUrl, circuitUrl, ...stores]
-  const hosts = urls.flatMap((url) => URL.parse(url ?? '')?.hostname ?? [])
-  return [...new Set(hosts)].filter((host) => HostName.safeParse(host).success)
 }

@@ -25,7 +25,7 @@ export const registrySettings = {
     'rootdirectory of the registry, if it is on this machine: data that nothing needs is removed there',
   ),
   registryAuditFolder: Path.describe(
-    'Folder in which the audit of the registry is kept for 90 days; in memory only when absent',
+    'Folder in which the audit of the registry is kept for 90 days, shared by facades and controllers; in memory only when absent, and then controllers without a facade in their process remove no images',
   ),
   registryUploadGraceSeconds: Whole.min(600)
     .default(3600)

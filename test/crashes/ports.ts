@@ -94,6 +94,7 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
       audit: mortal(engines.audit, { append: ([entry]) => entry?.action ?? '' }, 'retentionrun', life),
       uses: async () => () => UNUSED,
       grace: 3_600_000,
+      seesPushes: true,
     },
     builds: {
       settings: BUILD_SETTINGS,

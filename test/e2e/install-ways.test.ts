@@ -113,6 +113,8 @@ describe('the ways to install', () => {
         priorityClassName: 'system-cluster-critical',
         podLabels: { team: 'platform' },
         podAnnotations: { 'example.com/scrape': 'true' },
+        volumes: [{ name: 'authority', configMap: { name: 'authority' } }],
+        volumeMounts: [{ name: 'authority', mountPath: '/etc/authority', readOnly: true }],
       }
       const facade = {
         tolerations: [],
@@ -120,6 +122,8 @@ describe('the ways to install', () => {
         podLabels: { team: 'front', tier: 'web' },
         topologySpreadConstraints: [],
         resources: { limits: { memory: '2Gi' } },
+        volumes: [{ name: 'keycloak', secret: { secretName: 'freehold-keycloak' } }],
+        volumeMounts: [{ name: 'keycloak', mountPath: '/etc/keycloak', readOnly: true }],
       }
       const path = join(folder, 'values.json')
       await writeFile(path, JSON.stringify({ ...said, facade }))
@@ -128,21 +132,33 @@ describe('the ways to install', () => {
         const found = rendered.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name)
         return (found as Workload).spec.template as unknown as {
           metadata: { labels: object; annotations: object }
-          spec: { containers: { resources: object }[]; topologySpreadConstraints: object[] }
+          spec: {
+            containers: { resources: object; volumeMounts: { name: string }[] }[]
+            topologySpreadConstraints: object[]
+            volumes: { name: string }[]
+          }
         }
       }
-      const { podLabels, podAnnotations, ...placement } = said
+      const { podLabels, podAnnotations, volumes, volumeMounts, ...placement } = said
+      const own = (name: string) =>
+        name === 'freehold-activator' ? ['configuration'] : ['configuration', 'vault-keys']
       for (const name of ['freehold-controllers', 'freehold-activator']) {
         const { metadata, spec } = podOf(name)
         expect(metadata.labels, name).to.include({ ...podLabels, 'app.kubernetes.io/name': name })
         expect(metadata.annotations, name).to.include(podAnnotations).and.to.have.property('freehold.dev/configuration')
         expect(spec, name).to.deep.include(placement)
         expect(spec.topologySpreadConstraints, name).to.have.length(1)
+        expect(spec.volumes, name).to.deep.include(volumes[0])
+        expect(spec.containers[0]?.volumeMounts, name).to.deep.include(volumeMounts[0])
+        expect(spec.volumes.map((each) => each.name)).to.have.members([...own(name), 'authority'])
       }
       const { metadata, spec } = podOf('freehold-facade')
       expect(metadata.labels).to.include(facade.podLabels)
       expect(spec).to.deep.include({ nodeSelector: facade.nodeSelector, topologySpreadConstraints: [] })
       expect(spec).not.to.have.property('tolerations')
+      const files = [...own('freehold-facade'), 'authority', 'keycloak']
+      expect(spec.volumes.map(({ name }) => name)).to.have.members(files)
+      expect(spec.containers[0]?.volumeMounts.map(({ name }) => name)).to.have.members(files)
       expect(spec.containers[0]?.resources).to.deep.equal({
         requests: { cpu: '200m', memory: '256Mi' },
         limits: { memory: '2Gi' },

@@ -38,6 +38,22 @@ const BROWSER = {
   ],
 }
 
+/** The identity provider of a tenant. */
+const ACME = {
+  alias: 'acme',
+  displayName: 'Acme',
+  protocol: 'Oidc' as const,
+  issuer: 'https://login.acme.example',
+  authorizationUrl: 'https://login.acme.example/auth',
+  tokenUrl: 'https://login.acme.example/token',
+  jwksUrl: 'https://login.acme.example/keys',
+  clientId: 'freehold',
+  clientSecret: 'a secret of acme',
+  emailClaim: 'email',
+  trustEmail: true,
+  enabled: true,
+}
+
 describe('Keycloak', () => {
   let keycloak: Keycloak
   let provider: IdentityAdministration
@@ -140,27 +156,13 @@ describe('Keycloak', () => {
     const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }
     const made = await own.users.create({ ...person, id: randomUUID() })
     await own.users.joinTenant(made.id, tenant.tenantId)
+    await own.users.setPassword(made.id, 'Correct-horse-42-battery', { keepSession: randomUUID() })
     expect((await own.users.list({ search: person.userName, limit: 1 }))[0]?.tenantIds).to.deep.equal([tenant.tenantId])
     expect(await own.clients.create({ clientId: randomUUID(), displayName: 'x' })).to.have.property('secret')
     expect(await own.passwordRules()).to.include({ minLength: 12 })
   })
 
   describe('people of a tenant', () => {
-    const acme = {
-      alias: 'acme',
-      displayName: 'Acme',
-      protocol: 'Oidc' as const,
-      issuer: 'https://login.acme.example',
-      authorizationUrl: 'https://login.acme.example/auth',
-      tokenUrl: 'https://login.acme.example/token',
-      jwksUrl: 'https://login.acme.example/keys',
-      clientId: 'freehold',
-      clientSecret: 'a secret of acme',
-      emailClaim: 'email',
-      trustEmail: true,
-      enabled: true,
-    }
-
     /** Types an address on the page of Keycloak; answers where the browser then leaves for, or undefined. */
     function leavesFor(address: string): Promise<URL | undefined> {
       const query = new URLSearchParams({
@@ -179,18 +181,18 @@ describe('Keycloak', () => {
     for (const count of [1, 2]) {
       it(`are sent to their own provider by each of ${count} domains, and others are not`, async () => {
         const domains = Array.from({ length: count }, () => `${randomUUID()}.example`)
-        const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains, providers: [acme] }
+        const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains, providers: [ACME] }
         await provider.federation.apply(tenant)
         for (const domain of domains) {
           const target = await leavesFor(`ada@${domain}`)
-          expect(`${target?.origin}${target?.pathname}`).to.equal(acme.authorizationUrl)
+          expect(`${target?.origin}${target?.pathname}`).to.equal(ACME.authorizationUrl)
           const asked = Object.fromEntries(target?.searchParams ?? [])
           expect(asked).to.include({ client_id: 'freehold', code_challenge_method: 'S256' })
           const issuer = `${keycloak.url}/realms/${REALM}`
           expect(asked.redirect_uri).to.equal(brokerCallback(issuer, tenant.tenantId, 'acme'))
         }
         expect(await leavesFor(`ada@${randomUUID()}.example`)).to.equal(undefined)
-        await provider.federation.apply({ ...tenant, providers: [{ ...acme, enabled: false }] })
+        await provider.federation.apply({ ...tenant, providers: [{ ...ACME, enabled: false }] })
         expect(await leavesFor(`ada@${domains[0]}`)).to.equal(undefined)
       })
     }
@@ -212,13 +214,77 @@ describe('Keycloak', () => {
       const known = await provider.federation.find(tenant.tenantId)
       expect(known?.providers[0]).to.include({ alias: 'acme', protocol: 'Saml' })
       const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
-      const alias = brokerAlias(tenant.tenantId, 'acme')
-      const { body } = await admin.call('GET', `/identity-provider/instances/${alias}`)
-      const { config } = body as { config: Record<string, string> }
+      const path = `/identity-provider/instances/${brokerAlias(tenant.tenantId, 'acme')}`
+      const configNow = async () => ((await admin.call('GET', path)).body as { config: Record<string, string> }).config
+      const config = await configNow()
       expect(config.singleSignOnServiceUrl).to.equal(`${keycloak.url}/realms/master/protocol/saml`)
       expect(config.validateSignature).to.equal('true')
       expect(config.signingCertificate).to.be.a('string')
+      expect(config.singleLogoutServiceUrl).to.be.a('string')
+
+      const later = metadata.replaceAll(/<md:SingleLogoutService[^>]*?(\/>|>[^<]*<\/md:SingleLogoutService>)/g, '')
+      const authorizationUrl = 'https://login.acme.example/saml'
+      const changed = { ...saml, metadata: later, emailClaim: 'address', authorizationUrl }
+      await provider.federation.apply({ ...tenant, providers: [changed] })
+      expect((await configNow()).singleLogoutServiceUrl, 'what metadata says no more').to.equal(undefined)
+      const mappers = (await admin.call('GET', `${path}/mappers`)).body as { config: object }[]
+      expect(mappers.map((mapper) => mapper.config)).to.deep.equal([
+        { 'attribute.name': 'address', 'user.attribute': 'email', syncMode: 'FORCE' },
+      ])
+      expect((await provider.federation.find(tenant.tenantId))?.providers).to.have.length(1)
+      const target = await leavesFor(`ada@${domain}`)
+      expect(`${target?.origin}${target?.pathname}`).to.equal(authorizationUrl)
     })
+  })
+
+  describe('a person with another password', () => {
+    const [FIRST, SECOND, THIRD] = ['Correct-horse-42-battery', 'Another-horse-43-staple', 'A-third-horse-44-shoe']
+    type Login = { refresh_token?: string; access_token?: string }
+
+    async function somebody() {
+      const email = `${randomUUID()}@example.com`
+      const names = { userName: email, firstName: 'Ada', lastName: 'Lovelace' }
+      const { id } = await provider.users.create({ ...names, email, emailVerified: true, password: FIRST })
+      return { id, email }
+    }
+    async function signedIn(username: string, scope: string): Promise<Login> {
+      const form = { grant_type: 'password', client_id: SIGN_IN, username, password: FIRST, scope }
+      return (await token(form)) as Login
+    }
+    const goesOn = async ({ refresh_token = '' }: Login) =>
+      (await token({ grant_type: 'refresh_token', client_id: SIGN_IN, refresh_token })).access_token !== undefined
+    const sessionOf = ({ access_token = '' }: Login) => String(decodeJwt(access_token).sid)
+
+    for (const kept of ['openid', 'openid offline_access'])
+      it(`is signed out everywhere but where it was given, of programs that stay signed in too (${kept})`, async () => {
+        const { id, email } = await somebody()
+        const logins = { kept: await signedIn(email, kept), program: await signedIn(email, 'openid offline_access') }
+        const others = [logins.program, await signedIn(email, 'openid'), await signedIn(email, 'openid offline_access')]
+        expect(await goesOn(logins.program)).to.equal(true)
+        await provider.users.setPassword(id, SECOND, { keepSession: sessionOf(logins.kept) })
+        expect(await Promise.all(others.map(goesOn))).to.deep.equal([false, false, false])
+        expect(await goesOn(logins.kept)).to.equal(true)
+        await provider.users.setPassword(id, THIRD)
+        expect(await goesOn(logins.kept)).to.equal(false)
+      })
+  })
+
+  it('tells of people by their address what it tells by their id', async () => {
+    const tenant = {
+      tenantId: randomUUID(),
+      displayName: 'Acme',
+      domains: [`${randomUUID()}.example`],
+      providers: [ACME],
+    }
+    await provider.federation.apply(tenant)
+    const email = `${randomUUID()}@example.com`
+    const { id } = await provider.users.create({ userName: email, email, emailVerified: true })
+    const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+    const alias = brokerAlias(tenant.tenantId, 'acme')
+    const body = { identityProvider: alias, userId: 'ada', userName: 'ada' }
+    await admin.call('POST', `/users/${id}/federated-identity/${alias}`, { body })
+    expect(await provider.users.find(id)).to.include({ isExternal: true })
+    expect(await provider.users.findByEmail(email)).to.deep.equal(await provider.users.find(id))
   })
 
   it('signs a person in for the facade in a browser, once', async () => {

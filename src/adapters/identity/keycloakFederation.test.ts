@@ -46,3 +46,48 @@ describe('a provider in Keycloak whose metadata cannot be read', () => {
     ])
   })
 })
+
+describe('the claim with the address of a person, in Keycloak', () => {
+  const alias = brokerAlias(TENANT, 'acme')
+  const mapper = {
+    name: 'freehold-email',
+    identityProviderAlias: alias,
+    identityProviderMapper: 'oidc-user-attribute-idp-mapper',
+    config: { claim: 'mail', 'user.attribute': 'email', syncMode: 'FORCE' },
+  }
+
+  /** What Keycloak is asked to write of mappers, where it has these. */
+  async function writesOf(emailClaim: string, mappers: object[]): Promise<string[]> {
+    const known = { alias, providerId: 'oidc', enabled: true, config: {} }
+    const writes: string[] = []
+    const call: KeycloakAdmin['call'] = async (method, path, { body } = {}) => {
+      const isList = path.startsWith('/organizations')
+      const answer = path.endsWith('/mappers') ? mappers : isList ? [known] : known
+      if (method === 'GET') return { status: 200, body: answer, location: undefined }
+      if (path.includes('/mappers')) writes.push(`${method} ${path.split('/mappers')[1]} ${JSON.stringify(body ?? {})}`)
+      return { status: 204, body: undefined, location: undefined }
+    }
+    const organizations = { open: async () => ({ id: 'one', name: TENANT, domains: [] }) }
+    const federation = keycloakFederation({ call } as KeycloakAdmin, organizations as unknown as KeycloakOrganizations)
+    const provider = {
+      ...{ alias: 'acme', displayName: 'Acme', protocol: 'Oidc' as const, enabled: true, trustEmail: false },
+      ...{ clientId: 'freehold', emailClaim },
+    }
+    await federation.apply({ tenantId: TENANT, displayName: 'Acme', domains: [], providers: [provider] })
+    return writes
+  }
+
+  it('is mapped once', async () => {
+    expect(await writesOf('mail', [])).to.deep.equal([`POST  ${JSON.stringify(mapper)}`])
+    expect(await writesOf('mail', [{ ...mapper, id: '1' }])).to.deep.equal([])
+  })
+
+  it('is mapped without a moment in which it is not', async () => {
+    const other = { ...mapper, id: '1', config: { ...mapper.config, claim: 'other' } }
+    expect(await writesOf('mail', [other])).to.deep.equal([`PUT /1 ${JSON.stringify({ ...mapper, id: '1' })}`])
+  })
+
+  it('is not mapped where Keycloak reads it by itself', async () => {
+    expect(await writesOf('email', [{ ...mapper, id: '1' }])).to.deep.equal(['DELETE /1 {}'])
+  })
+})

@@ -93,7 +93,9 @@ async function applyProvider(
   if (before === undefined) {
     await admin.call('POST', '/identity-provider/instances', { body: wanted, signal })
   } else {
-    const config = { ...before.config, ...wanted.config }
+    // Nothing else: what the tenant or its metadata says no more, such as a key, is not to count any more.
+    const { clientSecret } = before.config
+    const config = { ...(clientSecret !== undefined && { clientSecret }), ...wanted.config }
     await admin.call('PUT', pathOf(alias), { body: { ...before, ...wanted, config }, signal })
   }
   const link = `/organizations/${organization.id}/identity-providers`
@@ -118,7 +120,14 @@ async function readMetadata(
   return read(z.record(z.string(), z.string()), body)
 }
 
-/** Only if it is not the claim that Keycloak reads by itself. */
+const Mapper = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  identityProviderMapper: z.string().optional(),
+  config: z.record(z.string(), z.string()).default({}),
+})
+
+/** Only if it is not the claim that Keycloak reads by itself. Never without it meanwhile: somebody may be signing in. */
 async function mapEmail(
   admin: KeycloakAdmin,
   alias: string,
@@ -127,10 +136,12 @@ async function mapEmail(
 ) {
   const path = `${pathOf(alias)}/mappers`
   const { body } = await admin.call('GET', path, { signal })
-  const mappers = read(z.array(z.looseObject({ id: z.string(), name: z.string() })), body)
-  const before = mappers.find(({ name }) => name === EMAIL_MAPPER)
-  if (before !== undefined) await admin.call('DELETE', `${path}/${before.id}`, { accepted: [404], signal })
-  if (emailClaim === 'email' && protocol === 'Oidc') return
+  const before = read(z.array(Mapper), body).find(({ name }) => name === EMAIL_MAPPER)
+  const at = `${path}/${before?.id}`
+  if (emailClaim === 'email' && protocol === 'Oidc') {
+    if (before !== undefined) await admin.call('DELETE', at, { accepted: [404], signal })
+    return
+  }
   const isOidc = protocol === 'Oidc'
   const mapper = {
     name: EMAIL_MAPPER,
@@ -142,7 +153,15 @@ async function mapEmail(
       syncMode: 'FORCE',
     },
   }
-  await admin.call('POST', path, { body: mapper, signal })
+  if (before === undefined) await admin.call('POST', path, { body: mapper, signal })
+  else if (!isMapped(before, mapper)) await admin.call('PUT', at, { body: { ...mapper, id: before.id }, signal })
+}
+
+type Wanted = { identityProviderMapper: string; config: Record<string, string> }
+
+function isMapped(before: z.output<typeof Mapper>, { identityProviderMapper, config }: Wanted): boolean {
+  if (before.identityProviderMapper !== identityProviderMapper) return false
+  return Object.entries(config).every(([name, value]) => before.config[name] === value)
 }
 
 function representationOf(

@@ -17,6 +17,12 @@ const UserRepresentation = z.looseObject({
 })
 type User = z.output<typeof UserRepresentation>
 
+const Sessions = z.array(z.looseObject({ id: z.string() }))
+/** Of each client; a grant beside those that it asked for is a session that lasts. */
+const Consents = z.array(
+  z.looseObject({ additionalGrants: z.array(z.looseObject({ client: z.string() })).default([]) }),
+)
+
 /** As many people as one look takes. */
 const LONGEST_LIST = 10_000
 
@@ -90,12 +96,16 @@ function userLookups(
     async findByEmail(email, signal) {
       const wanted = email.trim().toLowerCase()
       const found = await search({ email: wanted, exact: 'true' }, signal)
-      const user = found.find((candidate) => candidate.email?.toLowerCase() === wanted)
+      const id = found.find((candidate) => candidate.email?.toLowerCase() === wanted)?.id
+      // A search does not tell where else somebody signs in.
+      const user = id === undefined ? undefined : await find(id, signal)
       return user && recordOf(user, signal)
     },
     async list({ search: part = '', limit }, signal) {
       const max = String(Math.min(limit, LONGEST_LIST))
-      const found = await search({ max, ...(part === '' ? {} : { search: part }) }, signal)
+      // Without the stars it looks for what begins so.
+      const words = part.split(/\s+/).flatMap((word) => (word === '' ? [] : `*${word}*`))
+      const found = await search({ max, ...(words.length > 0 && { search: words.join(' ') }) }, signal)
       const tenants = await organizations.tenantsByMember(signal)
       return found.map((user) => userOf(user, tenants.get(user.id) ?? []))
     },
@@ -105,12 +115,27 @@ function userLookups(
 type UserPasswords = Pick<UserDirectory, 'setPassword' | 'hasLocalPassword' | 'signOut'>
 
 function userPasswords(admin: KeycloakAdmin): UserPasswords {
-  async function endOtherSessions(userId: string, kept: string, signal?: AbortSignal): Promise<void> {
-    const { body } = await admin.call('GET', `${pathOf(userId)}/sessions`, { signal })
-    for (const { id } of read(z.array(z.looseObject({ id: z.string() })), body)) {
-      if (id === kept) continue
-      await admin.call('DELETE', `/sessions/${encodeURIComponent(id)}`, { accepted: [404], signal })
+  async function sessionsAt(path: string, signal?: AbortSignal): Promise<string[]> {
+    const { body } = await admin.call('GET', path, { signal })
+    return read(Sessions, body).map(({ id }) => id)
+  }
+  /** Those of programs that stay signed in are kept apart, for each client that the person gave one. */
+  async function lastingSessions(userId: string, signal?: AbortSignal): Promise<string[]> {
+    const { body } = await admin.call('GET', `${pathOf(userId)}/consents`, { signal })
+    const found = new Set<string>()
+    for (const { client } of read(Consents, body).flatMap(({ additionalGrants }) => additionalGrants)) {
+      const path = `${pathOf(userId)}/offline-sessions/${encodeURIComponent(client)}`
+      for (const id of await sessionsAt(path, signal)) found.add(id)
     }
+    return [...found]
+  }
+  async function endOtherSessions(userId: string, kept: string, signal?: AbortSignal): Promise<void> {
+    const end = async (id: string, query = '') => {
+      if (id === kept) return
+      await admin.call('DELETE', `/sessions/${encodeURIComponent(id)}${query}`, { accepted: [404], signal })
+    }
+    for (const id of await sessionsAt(`${pathOf(userId)}/sessions`, signal)) await end(id)
+    for (const id of await lastingSessions(userId, signal)) await end(id, '?isOffline=true')
   }
   const signOut = async (userId: string, signal?: AbortSignal) => {
     await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404], signal })

@@ -27,40 +27,41 @@ export function fileAudit(path: string | undefined, platform: string): ObjectSto
 }
 
 /**
- * owner bucket [time] address requester requestId operation key uri status error bytesSent objectSize ...
+ * owner bucket [time] address requester requestId operation key uri status error bytesSent objectSize ... SigV4 - AuthHeader
+ * host tls arn Yes
  *
- * Everything up to the operation is the store's own. The key is taken from the URI, which is encoded: a key with a
- * space or a line's end could otherwise tell any story. An error that S3 has no code for is a sentence.
+ * Everything up to the operation is the store's own. Key and agent may hold whatever looks like the rest of a line: of all
+ * places that look like one, the last is meant whose URI, which is encoded, and whose ARN name that very key. An error that
+ * S3 has no code for is a sentence.
  */
-const LINE =
-  /^\S+ (\S+) \[([^\]]+)\] (\S+) (\S+) (\S+) ([\w-]+) .*? (\/\S*) (\d{3}) (.{1,500}?) (\d+) (\d+) \d+ \d+ \S+ .*SigV\S* \S+ AuthHeader /
+const HEAD = /^\S+ (\S+) \[([^\]]+)\] (\S+) (\S+) (\S+) ([\w-]+) /
+const URI = / (\/\S*)(?= \d{3} )/g
+const SIGNED = / SigV\S* \S+ AuthHeader /
+const TAIL = /^ (\d{3}) (.{1,500}?) (\d+) (\d+) \d+ \d+ \S+ /
+/** What of a line is looked at behind the URI. */
+const TAIL_LENGTH = 1_000
 
 const MONTHS = 'JanFebMarAprMayJunJulAugSepOctNovDec'
 
 export function parseAccess(line: string): AuditRecord | undefined {
-  const [
-    ,
-    bucket = '',
-    time = '',
-    address = '',
-    requester = '',
-    request = '',
-    operation = '',
-    uri = '',
-    status,
-    error,
-    sent,
-    size,
-  ] = LINE.exec(line) ?? []
+  const head = HEAD.exec(line)
+  if (head === null) return undefined
+  const [whole, bucket = '', time = '', address = '', requester = '', request = '', operation = ''] = head
   const timestamp = parseTime(time)
-  if (timestamp === undefined) return undefined
+  const rest = line.slice(whole.length)
+  const place = SIGNED.test(rest) ? placeIn(rest, bucket) : undefined
+  if (timestamp === undefined || place === undefined) return undefined
+  const { uri, key, end } = place
+  const tail = TAIL.exec(rest.slice(end, end + TAIL_LENGTH))
+  if (tail === null) return undefined
+  const [, status, error, sent, size] = tail
   const bytes = Math.max(Number(sent), Number(size))
   return {
     id: sha256(`${time}\n${request}\n${uri}`).slice(0, 32),
     timestamp,
     operation: operation.replace(/^s3_/, ''),
     bucket,
-    key: keyOf(uri),
+    key,
     statusCode: Number(status),
     errorCode: error === '-' ? undefined : error,
     accessKeyId: requester === '-' ? undefined : requester,
@@ -71,15 +72,27 @@ export function parseAccess(line: string): AuditRecord | undefined {
   }
 }
 
-function keyOf(uri: string): string | undefined {
-  const path = uri.split('?', 1)[0] ?? ''
-  const encoded = path.split('/').slice(2).join('/')
-  if (encoded === '') return undefined
-  try {
-    return decodeURIComponent(encoded)
-  } catch {
-    return encoded
+type Place = { uri: string; key: string | undefined; end: number }
+
+function placeIn(rest: string, bucket: string): Place | undefined {
+  let found: Place | undefined
+  for (const { index, 0: text, 1: uri = '' } of rest.matchAll(URI)) {
+    const path = decoded(uri.split('?', 1)[0] ?? '')
+    if (!rest.endsWith(`${path.slice(1)} Yes`)) continue
+    const key = rest.slice(0, index)
+    const isOfBucket = key === '-' && [`/${bucket}`, `/${bucket}/`].includes(path)
+    if (isOfBucket || path === `/${bucket}/${key}`)
+      found = { uri, key: isOfBucket ? undefined : key, end: index + text.length }
   }
+  return found
+}
+
+/** As the store does it: bytes, whatever they are. */
+function decoded(path: string): string {
+  const bytes = Buffer.from(path)
+    .toString('latin1')
+    .replaceAll(/%([0-9A-Fa-f]{2})/g, (_, pair) => String.fromCharCode(Number.parseInt(pair, 16)))
+  return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
 /** `21/November/2026:14:51:56 +0000`, with the month written out or cut to three letters. */

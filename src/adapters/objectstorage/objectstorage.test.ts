@@ -95,7 +95,7 @@ describe('an access log in a file', () => {
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
   const lineOf = (requester: string, request: string, { bucket = 'one', status = 200, key = 'é' } = {}) =>
-    `admin ${bucket} [21/November/2026:14:51:56 +0000] 127.0.0.1 ${requester} ${request} s3_PutObject ${key} /${bucket}/${encodeURIComponent(key)} ${status} - 0 7 0 0 - sdk - host= SigV4 - AuthHeader s3 - arn Yes`
+    `admin ${bucket} [21/November/2026:14:51:56 +0000] 127.0.0.1 ${requester} ${request} s3_PutObject ${key} /${bucket}/${encodeURIComponent(key)} ${status} - 0 7 0 0 - sdk - host= SigV4 - AuthHeader s3 - arn:aws:s3:::/${bucket}/${key} Yes`
   const ask = async (lines: readonly string[], limit = 100_000) => {
     const path = join(folder, 'access.log')
     await writeFile(path, `${lines.join('\n')}\n`)
@@ -129,7 +129,7 @@ describe('an access log in a file', () => {
 
 describe('lines of an access log', () => {
   const line = (key: string, uri: string, agent = 'sdk/1 x') =>
-    `admin acc-one [21/November/2026:14:51:56 +0000] 127.0.0.1 AKIA1 REQ1 s3_PutObject ${key} ${uri} 200 - 0 7 0 0 - ${agent} - host= SigV4 - AuthHeader s3.us-east-1.amazonaws.com - arn Yes`
+    `admin acc-one [21/November/2026:14:51:56 +0000] 127.0.0.1 AKIA1 REQ1 s3_PutObject ${key} ${uri} 200 - 0 7 0 0 - ${agent} - host= SigV4 - AuthHeader s3.us-east-1.amazonaws.com - arn:aws:s3:::/acc-one/${key} Yes`
 
   it('say who did what', () => {
     expect(parseAccess(line('a b', '/acc-one/a%20b?x-id=PutObject'))).to.deep.include({
@@ -141,6 +141,32 @@ describe('lines of an access log', () => {
   it('may end in an error that S3 has no code for', () => {
     const failed = line('a', '/acc-one/a').replace(' 200 - ', ' 500 get iam data: no such file ')
     expect(parseAccess(failed)).to.deep.include({ statusCode: 500, errorCode: 'get iam data: no such file', bytes: 7 })
+  })
+
+  const told = '/acc-one/x 403 AccessDenied 0 0 0 0 - y - host= SigV4 - AuthHeader s - arn:aws:s3:::/acc-one/x'
+  for (const [what, key, agent] of [
+    ['a key', `x ${told}`, 'sdk'],
+    ['an agent', 'plain', `z ${told}`],
+    ['both', `x ${told}`, `z ${told} Yes`],
+  ] as const)
+    it(`tell what was done, whatever ${what} says was`, () => {
+      const found = parseAccess(line(key, `/acc-one/${encodeURIComponent(key)}`, agent))
+      expect(found).to.deep.include({ key, statusCode: 200, errorCode: undefined, bytes: 7 })
+    })
+
+  for (const [operation, uri] of [
+    ['ListObjectsV2', '/acc-one?list-type=2'],
+    ['ListObjectsV2', '/acc-one/'],
+    ['HeadBucket', '/acc-one'],
+  ] as const)
+    it(`tell of the bucket itself (${uri})`, () => {
+      const [path] = uri.split('?')
+      const asked = line('-', uri).replace('/acc-one/- Yes', `${path} Yes`).replace('PutObject', operation)
+      expect(parseAccess(asked)).to.deep.include({ operation, key: undefined, statusCode: 200 })
+    })
+
+  it('have keys that are no Unicode', () => {
+    expect(parseAccess(line('a\ufffdb', '/acc-one/a%FFb'))).to.deep.include({ key: 'a\ufffdb', statusCode: 200 })
   })
 
   it('that are invalid are skipped', () => {

@@ -22,18 +22,25 @@ const PAGES_MAX = 1000
 
 const Catalogue = z.object({ repositories: z.array(z.string()).nullish() })
 const Tags = z.object({ tags: z.array(z.string()).nullish() })
+/** The registry takes null for what is absent. */
+const present = <Value>(value: Value | null | undefined): Value | undefined => value ?? undefined
 const Descriptor = z.object({
   digest: z.string(),
   // Whoever pushes writes it: a size that cannot be is none, and stops nobody who counts.
   size: z.int().nonnegative().catch(0),
-  platform: z.object({ os: z.string().default(''), architecture: z.string().default('') }).optional(),
+  platform: z
+    .object({ os: z.string().default(''), architecture: z.string().default('') })
+    .nullish()
+    .transform(present),
 })
+/** @internal Its test reads it. */
 export const ManifestDocument = z.object({
-  mediaType: z.string().optional(),
-  config: Descriptor.optional(),
-  layers: z.array(Descriptor).optional(),
-  manifests: z.array(Descriptor).optional(),
-  subject: Descriptor.optional(),
+  mediaType: z.string().nullish().transform(present),
+  config: Descriptor.nullish().transform(present),
+  layers: z.array(Descriptor).nullish().transform(present),
+  manifests: z.array(Descriptor).nullish().transform(present),
+  // It does not look at what an image is about.
+  subject: Descriptor.optional().catch(undefined),
 })
 const ImageConfiguration = z.object({
   // Whoever pushes writes it: what is no date tells nothing.

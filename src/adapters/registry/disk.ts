@@ -1,7 +1,6 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { planSweep, type SweepBlob, type SweepInventory } from '../../contracts/registry/sweep.ts'
-import { ManifestDocument } from './client.ts'
 import { type ImageRegistry, RegistryError } from './port.ts'
 
 /**
@@ -27,12 +26,7 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
     const text = await readFile(dataOf(digest), 'utf8').catch((error: unknown) => {
       throw new RegistryError('Unreadable', `The manifest ${digest} of ${name} is linked but missing.`, error)
     })
-    const parsed = ManifestDocument.safeParse(JSON.parse(text))
-    // Nothing is removed by whoever does not understand what is needed.
-    if (!parsed.success) throw new RegistryError('Unreadable', `The manifest ${digest} of ${name} cannot be read.`)
-    const { config, layers = [], manifests = [], subject } = parsed.data
-    const parts = [config, subject, ...layers, ...manifests].flatMap((part) => part ?? [])
-    return { digest, references: parts.map((part) => part.digest) }
+    return { digest, references: digestsIn(text, `The manifest ${digest} of ${name} cannot be read.`) }
   }
   async function inventory(): Promise<SweepInventory> {
     const found = await Array.fromAsync(repositoriesIn(repositories), async (name) => ({
@@ -52,6 +46,21 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
       for (const digest of plan.blobs) await remove(join(dataOf(digest), '..'))
       return { freedBytes: plan.freedBytes }
     },
+  }
+}
+
+/**
+ * Every digest that a manifest names, wherever. The registry reads more forms than we do, from whoever may push: what one of
+ * them needs is not removed for want of its form, nor does it keep what is nobody's.
+ *
+ * @throws RegistryError Unreadable for what is no JSON: nothing is removed by whoever does not understand what is needed
+ */
+function digestsIn(text: string, unreadable: string): string[] {
+  try {
+    const plain = JSON.stringify(JSON.parse(text))
+    return [...new Set(plain.match(/sha256:[0-9a-f]{64}/g))]
+  } catch (error) {
+    throw new RegistryError('Unreadable', unreadable, error)
   }
 }
 

@@ -102,6 +102,8 @@ export type RegistryPort = {
   readonly registry: ImageRegistry
   readonly keys: RegistryKeys
   readonly audit: AuditLog<RegistryAuditEntry>
+  /** Whether that tells of every token to push with, whichever process gave it out: else nothing may be removed. */
+  readonly seesPushes: boolean
   /** What is in use now, by repository: asked of the API server, because only the present counts. */
   readonly uses: () => Promise<(repository: string) => Uses>
   /** Milliseconds for which nothing is removed of a repository after somebody got a token to push to it. */

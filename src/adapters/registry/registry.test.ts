@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -10,7 +10,7 @@ import { ManifestDocument } from './client.ts'
 import { registryDisk } from './disk.ts'
 import { FakeImageRegistry } from './fake.ts'
 import { createRegistryKeys, type Pair } from './keys.ts'
-import type { Credential } from './port.ts'
+import { type Credential, RegistryError } from './port.ts'
 
 describe('a registry in memory', () => {
   imageRegistryContract(() => {
@@ -19,7 +19,24 @@ describe('a registry in memory', () => {
   })
 })
 
+/** The registry itself takes each of these, from whoever may push. */
+const ODD = [
+  { subject: null },
+  { subject: 'x' },
+  { layers: null },
+  { mediaType: null },
+  { config: null },
+  { layers: [{ digest: `sha256:${'c'.repeat(64)}`, size: 1, platform: null }] },
+  { manifests: null },
+]
+
 describe('a manifest', () => {
+  for (const document of ODD) {
+    it(`that says ${JSON.stringify(document).slice(0, 30)} is read`, () => {
+      expect(ManifestDocument.safeParse({ schemaVersion: 2, ...document }).success).to.equal(true)
+    })
+  }
+
   for (const size of [-1, 2 ** 53 + 2, 0.5, 'many']) {
     it(`with a size of ${size} is read, and counts nothing`, () => {
       const layers = [{ digest: 'sha256:1', size }]
@@ -110,26 +127,55 @@ describe('keys of the registry', () => {
 })
 
 describe('the disk of a registry', () => {
-  it('is left as it is where a manifest cannot be read, since nobody knows what it needs', async () => {
-    const root = await mkdtemp(join(tmpdir(), 'freehold-disk-'))
-    try {
-      const base = join(root, 'docker/registry/v2')
-      const [broken, blob] = ['a'.repeat(64), 'b'.repeat(64)]
-      const write = async (path: string, text: string) => {
-        await mkdir(join(base, path), { recursive: true })
-        await writeFile(join(base, path, path.startsWith('blobs') ? 'data' : 'link'), text)
-      }
-      await write(`repositories/x/y/_manifests/revisions/sha256/${broken}`, `sha256:${broken}`)
-      await write(`blobs/sha256/aa/${broken}`, '{"layers":"none"}')
-      await write(`blobs/sha256/bb/${blob}`, 'data')
-      const disk = registryDisk(root)
-      const failure = await disk.sweep({ busy: new Set(), before: Date.now() + 1000 }).catch((error: Error) => error)
-      expect(failure).to.be.instanceOf(Error)
-      expect(await disk.digests('x/y')).to.deep.equal([`sha256:${broken}`])
-      await rm(join(base, `repositories/x/y/_manifests/revisions/sha256/${broken}/link`))
-      expect((await disk.sweep({ busy: new Set(), before: Date.now() + 1000 }))?.freedBytes).to.equal(21)
-    } finally {
-      await rm(root, { recursive: true, force: true })
-    }
+  const [NAMING, NAMED, OTHER] = ['a', 'b', 'd'].map((digit) => digit.repeat(64)) as [string, string, string]
+  const LATER = { busy: new Set<string>(), before: Date.now() + 60_000 }
+  let root: string
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'freehold-disk-'))
   })
+  afterEach(() => rm(root, { recursive: true, force: true }))
+
+  const base = () => join(root, 'docker/registry/v2')
+  async function write(path: string, text: string): Promise<void> {
+    await mkdir(join(base(), path), { recursive: true })
+    await writeFile(join(base(), path, path.startsWith('blobs') ? 'data' : 'link'), text)
+  }
+  /** A manifest with this text, the layer that it may name, and one that nothing names, of another tenant. */
+  async function holding(manifest: string): Promise<ReturnType<typeof registryDisk>> {
+    await write(`repositories/x/y/_manifests/revisions/sha256/${NAMING}`, `sha256:${NAMING}`)
+    await write(`repositories/x/y/_layers/sha256/${NAMED}`, `sha256:${NAMED}`)
+    await write(`repositories/v/w/_layers/sha256/${OTHER}`, `sha256:${OTHER}`)
+    await write(`blobs/sha256/aa/${NAMING}`, manifest)
+    await write(`blobs/sha256/bb/${NAMED}`, 'data')
+    await write(`blobs/sha256/dd/${OTHER}`, 'nobody needs it')
+    return registryDisk(root)
+  }
+  const blobsLeft = async () => {
+    const files = await readdir(join(base(), 'blobs/sha256'), { recursive: true })
+    return files.filter((path) => path.endsWith('data')).map((path) => path.slice(3, 67))
+  }
+
+  it('is left as it is where a manifest cannot be read, since nobody knows what it needs', async () => {
+    const disk = await holding('no JSON')
+    const failure = await disk.sweep(LATER).catch((error: Error) => error)
+    expect(failure).to.be.instanceOf(RegistryError)
+    expect(await disk.digests('x/y')).to.deep.equal([`sha256:${NAMING}`])
+    await rm(join(base(), `repositories/x/y/_manifests/revisions/sha256/${NAMING}/link`))
+    expect((await disk.sweep(LATER))?.freedBytes).to.equal(26)
+  })
+
+  const layers = [{ digest: `sha256:${NAMED}`, size: 4 }]
+  for (const document of [
+    ...ODD,
+    { LAYERS: layers, config: undefined },
+    { layers: 'none' },
+    { config: { digest: 1 } },
+  ]) {
+    const manifest = { config: layers[0], ...document, beside: layers }
+    it(`is swept of what nothing names, whatever manifest a tenant pushed: ${JSON.stringify(document).slice(0, 30)}`, async () => {
+      const disk = await holding(JSON.stringify(manifest).replace('sha256:', '\\u0073ha256:'))
+      expect((await disk.sweep(LATER))?.freedBytes).to.equal('nobody needs it'.length)
+      expect(await blobsLeft()).to.have.members([NAMING, NAMED])
+    })
+  }
 })

@@ -26,19 +26,21 @@ export class Frames {
   async whole(): Promise<Buffer | undefined> {
     const length = await this.#length()
     if (length === 0) return undefined
-    while (this.#rest.length < length) this.#rest = Buffer.concat([this.#rest, await this.#more()])
-    return this.#take(length)
+    return Buffer.concat(await Array.fromAsync(this.#parts(length)), length)
   }
 
   /** All bytes until the end. @throws Error if the chunks end first */
   async *bytes(): AsyncGenerator<Buffer> {
-    for (let left = await this.#length(); left > 0; left = await this.#length()) {
-      while (left > 0) {
-        if (this.#rest.length === 0) this.#rest = await this.#more()
-        const part = this.#take(Math.min(left, this.#rest.length))
-        left -= part.length
-        yield part
-      }
+    for (let length = await this.#length(); length > 0; length = await this.#length()) yield* this.#parts(length)
+  }
+
+  /** So many bytes, as they come. */
+  async *#parts(length: number): AsyncGenerator<Buffer> {
+    for (let left = length; left > 0; ) {
+      if (this.#rest.length === 0) this.#rest = await this.#more()
+      const part = this.#take(Math.min(left, this.#rest.length))
+      left -= part.length
+      yield part
     }
   }
 

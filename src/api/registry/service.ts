@@ -21,7 +21,7 @@ export interface RegistrySignIn {
   stands(principal: RegistryCaller): Promise<boolean>
 }
 
-export type RegistryService = Omit<RegistryPort, 'grace'> & {
+export type RegistryService = Omit<RegistryPort, 'grace' | 'seesPushes'> & {
   /** What tokens are for, as the registry calls itself. */
   readonly service: string
   readonly signIn: RegistrySignIn

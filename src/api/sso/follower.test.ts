@@ -29,6 +29,7 @@ describe('what Keycloak is told of connections', () => {
   let caches: CacheSet
   let follower: ReturnType<typeof followConnections>
   let secrets: Map<string, string>
+  let documents: Record<string, string>
 
   beforeEach(async () => {
     federation = new FakeFederation(['Oidc', 'Saml'])
@@ -40,7 +41,8 @@ describe('what Keycloak is told of connections', () => {
     for (const resource of [SsoConnection.resource, PlatformTenant.resource, secret]) caches.add(resource)
     caches.start()
     await caches.whenAllSynced()
-    const made = makeSso({ [METADATA]: DISCOVERY }, federation)
+    documents = { [METADATA]: DISCOVERY }
+    const made = makeSso(documents, federation)
     const { sso } = made
     secrets = made.secrets
     secrets.set('sso-acme', 'the secret')
@@ -176,6 +178,40 @@ describe('what Keycloak is told of connections', () => {
     expect([tries, federation.tenants.size]).to.deep.equal([2, 0])
     await clock.advance(10_001)
     await follower.whenIdle()
-    expect([tries, federation.tenants.size, clock.pending]).to.deep.equal([3, 1, 0])
+    expect([tries, federation.tenants.size]).to.deep.equal([3, 1])
+  })
+
+  it('is what metadata says by now, each hour: keys of a provider do not last', async () => {
+    await write()
+    await follower.whenIdle()
+    documents[METADATA] = DISCOVERY.replace('/keys', '/later')
+    await clock.advance(3_600_001)
+    await follower.whenIdle()
+    const keys = () => federation.tenants.get(TENANT)?.providers[0]?.jwksUrl
+    expect(keys()).to.equal('https://login.acme.example/later')
+    documents[METADATA] = DISCOVERY
+    await clock.advance(3_600_001)
+    await follower.whenIdle()
+    expect(keys()).to.equal('https://login.acme.example/keys')
+    expect(clock.pending).to.equal(1)
+  })
+
+  it('is told once where no metadata is to be read, and no more of a connection that is gone', async () => {
+    const { metadataUrl: _, ...addresses } = acme
+    await write({ enabled: false })
+    await follower.whenIdle()
+    expect(clock.pending).to.equal(0)
+    const patch = (provider: object) =>
+      kube.mergePatch(SsoConnection.resource, { namespace, name: TENANT }, { spec: { identityProviders: [provider] } })
+    const issuer = 'https://login.acme.example'
+    await patch({ ...addresses, issuer, authorizationUrl: issuer, tokenUrl: issuer, jwksUrl: issuer })
+    await follower.whenIdle()
+    expect(clock.pending).to.equal(0)
+    await patch(acme)
+    await follower.whenIdle()
+    expect(clock.pending).to.equal(1)
+    await kube.remove(SsoConnection.resource, { namespace, name: TENANT })
+    await follower.whenIdle()
+    expect(clock.pending).to.equal(0)
   })
 })

@@ -27,6 +27,8 @@ export type FollowerOptions = {
 
 const FIRST_WAIT = 5_000
 const LONGEST_WAIT = 300_000
+/** Metadata changes without a word: a provider that takes other keys lets nobody in by the old ones. */
+const METADATA_INTERVAL = 3_600_000
 
 /**
  * Makes an identity provider that keeps records of its own know what SsoConnection objects say, whoever wrote them. Runs
@@ -41,10 +43,11 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
 
   async function settle(tenantId: string): Promise<void> {
     const object = connections.get(SYSTEM_NAMESPACE, tenantId)
+    const isGone = object === undefined || object.metadata.deletionTimestamp !== undefined
     try {
-      if (object === undefined || object.metadata.deletionTimestamp !== undefined) await sso.federation.remove(tenantId)
+      if (isGone) await sso.federation.remove(tenantId)
       else await tell(object)
-      waits.delete(tenantId)
+      rest(tenantId, !isGone && object.spec.identityProviders.some(hasLivingMetadata))
     } catch (error) {
       const isKnown = error instanceof IdentityProviderError || error instanceof OutgoingError
       const why = isKnown ? error.message : 'a record or Secret could not be read'
@@ -59,9 +62,18 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     if (trouble !== undefined) throw trouble
   }
   function later(tenantId: string): void {
-    if (isStopped) return
     const wait = Math.min((waits.get(tenantId)?.wait ?? FIRST_WAIT / 2) * 2, LONGEST_WAIT)
-    waits.set(tenantId, { wait, timer: clock.setTimeout(() => begin(tenantId), wait) })
+    beginIn(tenantId, wait, wait)
+  }
+  /** Until something changes, or metadata may have. */
+  function rest(tenantId: string, hasMetadata: boolean): void {
+    waits.get(tenantId)?.timer.cancel()
+    waits.delete(tenantId)
+    if (hasMetadata) beginIn(tenantId, METADATA_INTERVAL, FIRST_WAIT / 2)
+  }
+  function beginIn(tenantId: string, milliseconds: number, wait: number): void {
+    waits.get(tenantId)?.timer.cancel()
+    if (!isStopped) waits.set(tenantId, { wait, timer: clock.setTimeout(() => begin(tenantId), milliseconds) })
   }
   /** One at a time for each tenant, and once more for what came in between. */
   function begin(tenantId: string): void {
@@ -105,6 +117,11 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     },
     whenIdle: async () => void (await Promise.all(running.values())),
   }
+}
+
+const hasLivingMetadata = (provider: SsoIdentityProvider) => {
+  const { enabled, metadataUrl } = completeProvider(provider)
+  return enabled && metadataUrl !== undefined
 }
 
 /** Only the spec and which domains are verified matter; conditions come and go. */

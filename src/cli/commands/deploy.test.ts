@@ -2,6 +2,15 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
+import { isResourceName } from '../../core/names.ts'
+import { nameOf } from './deploy.ts'
+
+describe('the name of an app', () => {
+  for (const folder of ['My Shop', `${'a'.repeat(39)} b`, 'shop.example.com', '--x--'])
+    it(`is made of that of its folder, such as "${folder}"`, () => {
+      expect(isResourceName(nameOf(`/home/ada/${folder}`)), nameOf(folder)).to.equal(true)
+    })
+})
 
 describe('deploy', () => {
   let commands: CommandsAtServer

@@ -53,8 +53,9 @@ export function nameOf(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
+    .replace(/^-+/, '')
     .slice(0, 40)
+    .replace(/-+$/, '')
   if (/^[a-z]/.test(name)) return name
   throw usage(`No name can be derived from the folder ${printable(folder)}: give one with --name.`)
 }

@@ -4,7 +4,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import { KINDS } from '../../crds/index.ts'
 import { pod } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { notifySecretOf, usesNow } from './registry.ts'
+import { notifySecretOf, seesPushes, usesNow } from './registry.ts'
 
 const REPOSITORY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01/shop/functionnamespaces/api'
 const IMAGE = `registry.test/${REPOSITORY}:built`
@@ -74,5 +74,16 @@ describe('the secret of the registry', () => {
     it(`keeps the facade from starting where it ${title}`, async () => {
       const refused = await notifySecretOf({ registryNotifySecretFile }).catch(messageOf)
       expect(refused).to.include('registryUrl needs registryNotifySecretFile')
+    })
+})
+
+describe('a process that removes images', () => {
+  for (const [role, registryAuditFolder, sees] of [
+    ['controllers', undefined, false],
+    ['controllers', '/audit', true],
+    ['all', undefined, true],
+  ] as const)
+    it(`${sees ? 'knows' : 'does not know'} who pushes in role ${role} with ${registryAuditFolder ?? 'no'} audit`, () => {
+      expect(seesPushes({ role, registryAuditFolder })).to.equal(sees)
     })
 })

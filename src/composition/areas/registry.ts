@@ -108,12 +108,21 @@ export async function registryPorts({ configuration, client, agents }: AreaSetup
     host,
     keys,
     registry: createRegistryClient({ url, tokenFor: ownTokens(keys, A_CALL), disk }),
+    seesPushes: seesPushes(configuration),
     audit: folder === undefined ? memoryAudit() : fileAudit({ folder, clock: systemClock }),
     uses: () => usesNow(client, { clientOf: (clusterId) => agents.clientOf(clusterId) }),
     grace: configuration.registryUploadGraceSeconds * 1000,
   }
   return { registry, archives: sourceArchives({ url, tokenFor: ownTokens(keys, AN_UPLOAD) }) }
 }
+
+/**
+ * Without a folder each process knows of the tokens that it gave out itself, and the controllers give out none.
+ *
+ * @internal Its test calls it.
+ */
+export const seesPushes = ({ role, registryAuditFolder }: Pick<Configuration, 'role' | 'registryAuditFolder'>) =>
+  role === 'all' || registryAuditFolder !== undefined
 
 /** Milliseconds, for those who only look: whoever may pull may ask, and each answer reads everything. Runs ask anew. */
 const USES_KEPT = 10_000

@@ -14,6 +14,7 @@ import { validatingWebhookConfiguration } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { objectStore } from '../areas/objectstorage.ts'
+import { seesPushes } from '../areas/registry.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 import {
   judgeEngine,
@@ -177,7 +178,8 @@ async function lookAtObjectStore({ configuration }: Scene): Promise<Finding> {
   return ok('The object store answers, and accepts the credentials.')
 }
 
-async function lookAtRegistry({ configuration: { registryUrl } }: Scene): Promise<Finding> {
+async function lookAtRegistry({ configuration }: Scene): Promise<Finding> {
+  const { registryUrl } = configuration
   if (registryUrl === undefined)
     return off(
       'No registry is set: there are no images of the platform.',
@@ -185,10 +187,8 @@ async function lookAtRegistry({ configuration: { registryUrl } }: Scene): Promis
     )
   try {
     const answer = await fetchOf(`${registryUrl.replace(/\/$/, '')}/v2/`)
-    return judgeRegistry(registryUrl, {
-      status: answer.status,
-      challenge: answer.headers.get('www-authenticate') ?? '',
-    })
+    const challenge = answer.headers.get('www-authenticate') ?? ''
+    return judgeRegistry(registryUrl, { status: answer.status, challenge }, seesPushes(configuration))
   } catch (error) {
     return judgeRegistry(registryUrl, { reason: messageOf(error) })
   }

@@ -42,6 +42,12 @@ describe('a check of an installation', () => {
       'fault',
       'elsewhere',
     ],
+    [
+      'wants one whose audit the controllers see',
+      judgeRegistry('http://r', { status: 401, challenge: REALM }, false),
+      'fault',
+      'retention removes nothing',
+    ],
     ['takes one that does', judgeRegistry('http://r', { status: 401, challenge: REALM }), 'ok', 'tokens'],
     ['needs no Gateway', judgeGateway([], false), 'ok', 'Ingress'],
     ['needs one that is named', judgeGateway(['infra/web'], false), 'fault', 'infra/web'],

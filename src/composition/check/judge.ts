@@ -64,7 +64,12 @@ export function judgeIssuer(issuer: string, found: Discovery | undefined, keys: 
   return ok(`${issuer} publishes ${keys === 1 ? 'a key' : `${keys} keys`}.`)
 }
 
-export function judgeRegistry(url: string, answer: { status?: number; challenge?: string; reason?: string }): Finding {
+/** @param seesPushes whether those who remove images know of all tokens to push with */
+export function judgeRegistry(
+  url: string,
+  answer: { status?: number; challenge?: string; reason?: string },
+  seesPushes = true,
+): Finding {
   if (answer.status === undefined) {
     return fault(`${url} does not answer: ${answer.reason ?? 'no reason given'}.`, 'Check registryUrl.')
   }
@@ -77,6 +82,10 @@ export function judgeRegistry(url: string, answer: { status?: number; challenge?
       `${url} sends clients elsewhere for tokens.`,
       'Set auth.token.realm to <publicUrl>/registry/auth/token.',
     )
+  }
+  if (!seesPushes) {
+    const what = 'Facade and controllers do not share the audit of the registry: retention removes nothing.'
+    return fault(what, 'Set registryAuditFolder to a folder on a volume that the pods of both mount.')
   }
   return ok(`${url} asks for tokens of the platform.`)
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { makeRegistry } from '../../../test/make/registry.ts'
 import { BOUNDARY_ID, ControllerBench } from '../../../test/worlds/controllers.ts'
-import { RegistryError } from '../../adapters/registry/port.ts'
+import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import { UNUSED } from '../../contracts/registry/retention.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -17,10 +17,14 @@ describe('a retention run', () => {
   let world: ReturnType<typeof makeRegistry>
   beforeEach(() => {
     world = makeRegistry()
-    bench = new ControllerBench([runController({ registry: { ...world.service, grace: 3_600_000 } })])
+    bench = benchWith()
   })
   afterEach(() => bench.stop())
 
+  const benchWith = (change: Partial<RegistryPort> = {}) =>
+    new ControllerBench([
+      runController({ registry: { ...world.service, grace: 3_600_000, seesPushes: true, ...change } }),
+    ])
   const push = (tag: string) => world.registry.push(REPOSITORY, tag, { text: tag })
   const removed = async () => (await world.audit.newest(100, () => true)).map(({ digest }) => digest)
   /** Each step is a moment after the one before. */
@@ -75,7 +79,7 @@ describe('a retention run', () => {
     const uses = async () => () =>
       ++looks === 1 ? UNUSED : { ...UNUSED, running: { digests: new Set([used]), tags: new Set<string>() } }
     await bench.stop()
-    bench = new ControllerBench([runController({ registry: { ...world.service, uses, grace: 3_600_000 } })])
+    bench = benchWith({ uses })
     expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1, failedManifests: 0 })
     expect(await world.registry.tags(REPOSITORY)).to.deep.equal(['v1'])
   })
@@ -89,6 +93,19 @@ describe('a retention run', () => {
       throw new Error('It died.')
     }
     expect(await run()).to.include({ state: 'Succeeded', removedManifests: 1, failedManifests: 0 })
+  })
+
+  it('removes nothing where it cannot tell who is pushing, and still counts', async () => {
+    push('v1')
+    await bench.stop()
+    bench = benchWith({ seesPushes: false })
+    const refused = await run()
+    expect(refused).to.include({ state: 'Failed' })
+    expect(refused.error).to.include('registryAuditFolder')
+    expect(await world.registry.tags(REPOSITORY)).to.deep.equal(['v1'])
+    await bench.stop()
+    bench = benchWith({ seesPushes: false })
+    expect(await run({ dryRun: true })).to.include({ state: 'Succeeded', removedManifests: 1 })
   })
 
   it('fails with a sentence where the registry does not answer', async () => {

@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { END, Frames, frame } from './frames.ts'
+
+async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+/** How many bytes are copied while the work is done. */
+async function copiedBy(work: () => Promise<unknown>): Promise<number> {
+  const { concat } = Buffer
+  let copied = 0
+  Buffer.concat = ((...given: Parameters<typeof concat>) => {
+    const whole = concat(...given)
+    copied += whole.length
+    return whole
+  }) as typeof concat
+  try {
+    await work()
+  } finally {
+    Buffer.concat = concat
+  }
+  return copied
+}
+
+describe('pieces of an answer', () => {
+  const content = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251))
+  const sent = Buffer.concat([...frame(content), ...frame(Buffer.from('next')), END])
+
+  for (const size of [1, 3, 1_000, 65_536, sent.length])
+    it(`are read whole from chunks of ${size} bytes`, async () => {
+      const frames = new Frames(inChunks(sent, size))
+      expect((await frames.whole())?.equals(content)).to.equal(true)
+      expect((await frames.whole())?.toString()).to.equal('next')
+      expect(await frames.whole()).to.equal(undefined)
+    })
+
+  it('are copied once or twice, in however many chunks they come', async () => {
+    const copied = await copiedBy(() => new Frames(inChunks(sent, 1_000)).whole())
+    expect(copied / content.length).to.be.below(3)
+  })
+
+  it('that end early are an error', async () => {
+    const error = await new Frames(inChunks(sent.subarray(0, 5_000), 1_000)).whole().catch((thrown: Error) => thrown)
+    expect(error).to.be.instanceOf(Error)
+  })
+})

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect } from 'chai'
+import { filesToSend, packed } from './archive.ts'
+
+describe('what of a folder is sent', () => {
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-archive-'))
+    for (const path of ['index.js', '.env', 'node_modules/a/index.js', 'web/node_modules/b/index.js']) {
+      await mkdir(dirname(join(folder, path)), { recursive: true })
+      await writeFile(join(folder, path), path)
+    }
+  })
+  afterEach(() => rm(folder, { recursive: true, force: true }))
+
+  const git = (...words: string[]) => execFileSync('git', ['-C', folder, ...words], { stdio: 'ignore' })
+
+  it('is all but what is made again, without Git', async () => {
+    expect((await filesToSend(folder)).sort()).to.deep.equal(['.env', 'index.js'])
+  })
+
+  it('is the same in a repository that ignores nothing', async () => {
+    git('init')
+    expect((await filesToSend(folder)).sort()).to.deep.equal(['.env', 'index.js'])
+    git('add', '.')
+    expect((await filesToSend(folder)).sort(), 'committed').to.deep.equal(['.env', 'index.js'])
+  })
+
+  it('is not what Git ignores', async () => {
+    git('init')
+    await writeFile(join(folder, '.gitignore'), '.env\n')
+    expect((await filesToSend(folder)).sort()).to.deep.equal(['.gitignore', 'index.js'])
+  })
+
+  it('is each file once, also in the middle of a merge', async () => {
+    const commit = async (content: string, ...words: string[]) => {
+      await writeFile(join(folder, 'index.js'), content)
+      git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '--all', '--message', content, ...words)
+    }
+    git('init', '--initial-branch=main')
+    git('add', 'index.js')
+    await commit('first')
+    git('switch', '--create', 'other')
+    await commit('theirs')
+    git('switch', 'main')
+    await commit('ours')
+    expect(() => git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'merge', 'other')).to.throw()
+    expect((await filesToSend(folder)).sort()).to.deep.equal(['.env', 'index.js'])
+  })
+
+  it('is nothing where Git cannot say what it ignores', async () => {
+    git('init')
+    await writeFile(join(folder, '.gitignore'), '.env\n')
+    await writeFile(join(folder, '.git', 'index'), 'no index')
+    const failure = await packed(folder).catch((error: Error) => error)
+    expect(failure).to.be.instanceOf(Error)
+    expect((failure as Error).message).to.match(/^Git does not say which files of .* are to be sent\. .*index/)
+  })
+})
