@@ -16,7 +16,7 @@ import { etagOf } from '../http/etag.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { findGroup, placeOf, viewMaker } from '../resources/places.ts'
 import { underQuota } from '../resources/quota.ts'
-import { type Plan, planNotFound, planOf, planOfFamily, unprocessable } from '../resources/sizing.ts'
+import { offeredPlan, type Plan, planNotFound, planOf, unprocessable } from '../resources/sizing.ts'
 import { checkNewName } from '../resources/writes.ts'
 import { COLLECTION, type RelationalObject, relationalRecord } from './record.ts'
 import { leastStorage, type SnapshotObject, snapshotState, snapshots } from './snapshots.ts'
@@ -140,8 +140,9 @@ function sizesOf(
   source: RelationalObject | undefined,
   { services }: Context,
 ): object {
-  const named = request.computePlan ?? source?.spec.computePlan
-  const plan = named === undefined ? planOf(services, 'Relational', {}) : planOfFamily(services, 'Relational', named)
+  const held = source?.spec.computePlan
+  const id = request.computePlan ?? held
+  const plan = id === undefined ? planOf(services, 'Relational', {}) : offeredPlan(services, 'Relational', { id, held })
   if (plan === undefined)
     throw planNotFound(services, 'Relational', '', 'No compute plan of family Relational is the default: name one.')
   const { cpuRequest, cpuLimit, memoryRequest, memoryLimit, storageClass, walStorageSize, clusterId } =

@@ -126,6 +126,23 @@ describe('snapshots of relational databases over REST', () => {
       expect((copy?.spec as { storageSize?: string } | undefined)?.storageSize).to.equal(made)
     })
 
+  it('become no new database of a plan that is no longer offered, unless theirs has it', async () => {
+    const snapshot = randomUUID()
+    const plan = { family: 'Relational', displayName: 'Old', ...SIZES, isDefault: false, deprecated: true }
+    server.put(ComputePlan, 'relational-old', plan, undefined)
+    server.put(RelationalSnapshot, snapshot, { clusterName: 'orders', name: 'first' }, NAMESPACE)
+    report(RelationalSnapshot, snapshot, { completedAt: '2026-01-01T00:00:00Z' })
+    const restored = async (body: object) => {
+      const answer = await server.ask('post', `${PATH}/${snapshot}/restore`).send(body)
+      return `${answer.status} ${answer.body.code} ${answer.body.field}`
+    }
+    const old = { computePlan: 'relational-old' }
+    expect(await restored({ newName: 'copy', ...old })).to.equal('422 PLAN_DEPRECATED computePlan')
+    server.put(RelationalCluster, 'orders', old, NAMESPACE)
+    expect(await restored({ newName: 'copy' })).to.match(/^202 /)
+    expect(await restored({ newName: 'another', ...old })).to.match(/^202 /)
+  })
+
   it('let a new database take over the name of one that is there only, or its own', async () => {
     const snapshot = randomUUID()
     server.put(ComputePlan, 'relational-dev', { family: 'Relational', displayName: 'Dev', ...SIZES }, undefined)

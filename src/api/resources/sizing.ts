@@ -128,7 +128,7 @@ export function planNotFound(services: Services, family: PlanFamily, id: string,
 }
 
 /** @throws PlatformError PLAN_NOT_FOUND, BAD_REQUEST */
-export function planOfFamily(services: Services, family: PlanFamily, id: string): Plan {
+function planOfFamily(services: Services, family: PlanFamily, id: string): Plan {
   const plan = planNamed(services, id)
   if (plan === undefined) throw planNotFound(services, family, id, `There is no compute plan "${id}".`)
   if (plan.spec.family === family) return plan
@@ -152,14 +152,24 @@ export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView)
     }
     return { named: effective.metadata.name, effective }
   }
-  const isKept = previous?.spec.computePlan === id
+  const held = previous?.spec.computePlan
   // Taken away meanwhile: what follows it waits for another one, and everything else about it may be changed.
-  if (isKept && planNamed(services, id)?.spec.family !== family) return { named: id, effective: undefined }
+  if (held === id && planNamed(services, id)?.spec.family !== family) return { named: id, effective: undefined }
+  return { named: id, effective: offeredPlan(services, family, { id, held }) }
+}
+
+/**
+ * @param held the plan that it, or what it is made from, has already
+ * @throws PlatformError PLAN_NOT_FOUND, PLAN_DEPRECATED, BAD_REQUEST
+ */
+export function offeredPlan(
+  services: Services,
+  family: PlanFamily,
+  { id, held }: { id: string; held: string | undefined },
+): Plan {
   const plan = planOfFamily(services, family, id)
-  if (plan.spec.deprecated && !isKept) {
-    throw unprocessable('PLAN_DEPRECATED', 'computePlan', id, `Compute plan "${id}" is no longer offered.`)
-  }
-  return { named: id, effective: plan }
+  if (!plan.spec.deprecated || held === id) return plan
+  throw unprocessable('PLAN_DEPRECATED', 'computePlan', id, `Compute plan "${id}" is no longer offered.`)
 }
 
 /**
