@@ -19,20 +19,20 @@ describe('what of a folder is sent', () => {
   const git = (...words: string[]) => execFileSync('git', ['-C', folder, ...words], { stdio: 'ignore' })
 
   it('is all but what is made again, without Git', async () => {
-    expect((await filesToSend(folder)).sort()).to.deep.equal(['.env', 'index.js'])
+    expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
   })
 
   it('is the same in a repository that ignores nothing', async () => {
     git('init')
-    expect((await filesToSend(folder)).sort()).to.deep.equal(['.env', 'index.js'])
+    expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
     git('add', '.')
-    expect((await filesToSend(folder)).sort(), 'committed').to.deep.equal(['.env', 'index.js'])
+    expect((await filesToSend(folder, process.env)).sort(), 'committed').to.deep.equal(['.env', 'index.js'])
   })
 
   it('is not what Git ignores', async () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')
-    expect((await filesToSend(folder)).sort()).to.deep.equal(['.gitignore', 'index.js'])
+    expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.gitignore', 'index.js'])
   })
 
   it('is each file once, also in the middle of a merge', async () => {
@@ -48,14 +48,14 @@ describe('what of a folder is sent', () => {
     git('switch', 'main')
     await commit('ours')
     expect(() => git('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'merge', 'other')).to.throw()
-    expect((await filesToSend(folder)).sort()).to.deep.equal(['.env', 'index.js'])
+    expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
   })
 
   it('is nothing where Git cannot say what it ignores', async () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')
     await writeFile(join(folder, '.git', 'index'), 'no index')
-    const failure = await packed(folder).catch((error: Error) => error)
+    const failure = await packed(folder, process.env).catch((error: Error) => error)
     expect(failure).to.be.instanceOf(Error)
     expect((failure as Error).message).to.match(/^Git does not say which files of .* are to be sent\. .*index/)
   })

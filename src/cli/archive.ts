@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { messageOf } from '../core/errors.ts'
 import { CommandFailure, localTrouble } from './failure.ts'
+import type { Environment } from './files.ts'
 import { printable } from './output.ts'
 
 /** Made again by the build, or of no use to it. */
@@ -18,8 +19,8 @@ const MOST_OF_A_LIST = 64 * 1024 ** 2
  * @returns paths below the folder
  * @throws CommandFailure (local) if there is a repository that Git cannot read: it may ignore what nobody is to see
  */
-export async function filesToSend(folder: string): Promise<string[]> {
-  const listed = await listedByGit(folder)
+export async function filesToSend(folder: string, environment: Environment): Promise<string[]> {
+  const listed = await listedByGit(folder, environment)
   if (listed === undefined) return walk(folder, '')
   return listed.filter((path) => {
     if (path.split('/').some((name) => LEFT_OUT.has(name))) return false
@@ -29,10 +30,10 @@ export async function filesToSend(folder: string): Promise<string[]> {
 }
 
 /** Each once, although Git names one in conflict for each of its versions. @returns undefined without Git or a repository */
-async function listedByGit(folder: string): Promise<string[] | undefined> {
+async function listedByGit(folder: string, environment: Environment): Promise<string[] | undefined> {
   const words = ['-C', folder, 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
   try {
-    const env = { ...process.env, LC_ALL: 'C' }
+    const env = { ...environment, LC_ALL: 'C' }
     const { stdout } = await promisify(execFile)('git', words, { maxBuffer: MOST_OF_A_LIST, env })
     return [...new Set(stdout.split('\0'))].filter((path) => path !== '')
   } catch (error) {
@@ -52,9 +53,11 @@ function walk(folder: string, below: string): string[] {
 }
 
 /** The folder as a gzipped tar: the same files make the same bytes. @throws CommandFailure (local) */
-export async function packed(folder: string): Promise<{ bytes: Uint8Array; files: number }> {
+export async function packed(folder: string, environment: Environment): Promise<{ bytes: Uint8Array; files: number }> {
   try {
-    const paths = (await filesToSend(folder)).filter((path) => !lstatSync(join(folder, path)).isDirectory()).sort()
+    const paths = (await filesToSend(folder, environment))
+      .filter((path) => !lstatSync(join(folder, path)).isDirectory())
+      .sort()
     const { pack } = await import('tar-stream')
     const tar = pack()
     const whole = buffer(tar)

@@ -175,6 +175,23 @@ describe('files through pods beside volumes', () => {
     bytes.destroy()
   })
 
+  it('come from no pod that is about to end', async () => {
+    client.seed(PODS, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'a-former-one',
+        namespace: 'n',
+        labels: { 'batch.kubernetes.io/job-name': nameOfPodBeside(PLACE, IMAGE) },
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+      },
+      status: { containerStatuses: [{ ready: true }] },
+    } as KubeObject)
+    const { answer, bytes } = await ask(files(), list)
+    expect(answer).to.have.property('entries')
+    bytes.destroy()
+  })
+
   it('let no request wait for one that has its answer, or whose bytes nobody wants', async () => {
     const from = files()
     for (let count = 0; count < 12; count += 1) await ask(from, list)

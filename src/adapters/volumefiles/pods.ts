@@ -151,7 +151,7 @@ async function running(
         labelSelector,
         resourceVersion: '0',
       })
-      const ready = items.find(({ status }) => status?.containerStatuses?.[0]?.ready === true)
+      const ready = items.find(isReady)
       if (ready !== undefined) return ready.metadata.name
       why = reasonOf(items[0])
     }
@@ -161,6 +161,10 @@ async function running(
     }
   }
 }
+
+/** One of a Job of before may still be on its way out. */
+const isReady = ({ metadata, status }: Pod) =>
+  metadata.deletionTimestamp === undefined && status?.containerStatuses?.[0]?.ready === true
 
 function hasEnded({ metadata, status }: Job): boolean {
   const { conditions = [] } = status ?? {}

@@ -38,7 +38,7 @@ export const deploy: Command = {
     const reading = await prepare('get', asked, context)
     const found = await findIfMade(reading)
     // What is made and then has nothing to serve would stay behind.
-    const source = isSent(reading, found) ? await sourceIn(folder) : undefined
+    const source = isSent(reading, found) ? await sourceIn(folder, context) : undefined
     const record = found ?? (await make(asked, context))
     const begun = source === undefined ? await build(reading, record) : await sendSource(reading, source, context)
     context.terminal.err(`${name}: deployment ${begun.id}\n`)
@@ -92,11 +92,11 @@ const isSent = (reading: Prepared, found: Record | undefined) =>
   takesSources(reading) && (found === undefined || found.sourceKind === 'Upload')
 
 /** @throws CommandFailure (usage) for a folder that there is not, or with nothing in it */
-async function sourceIn(folder: string): Promise<Awaited<ReturnType<typeof packed>>> {
+async function sourceIn(folder: string, { environment }: Context): Promise<Awaited<ReturnType<typeof packed>>> {
   const found = await stat(folder).catch(() => undefined)
   if (found === undefined) throw localTrouble(`There is no folder ${printable(folder)}.`)
   if (!found.isDirectory()) throw localTrouble(`${printable(folder)} is not a folder: name the one that it is in.`)
-  const source = await packed(folder)
+  const source = await packed(folder, environment)
   if (source.files === 0) throw usage(`There is nothing in ${printable(folder)} to send.`)
   return source
 }
