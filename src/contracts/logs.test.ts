@@ -22,6 +22,7 @@ describe('a line of a log', () => {
     ['may have whole seconds', '2026-01-02T03:04:05Z x', '2026-01-02T03:04:05.000000000Z', 'x'],
     ['may be empty', '2026-01-02T03:04:05Z ', '2026-01-02T03:04:05.000000000Z', ''],
     ['keeps its own spaces and times', '2026-01-02T03:04:05Z  2027', '2026-01-02T03:04:05.000000000Z', ' 2027'],
+    ['has no time that is none', '2026-13-45T03:04:05+02:00 x', null, '2026-13-45T03:04:05+02:00 x'],
     ['may have no time', 'hello 2026-01-02T03:04:05Z', null, 'hello 2026-01-02T03:04:05Z'],
   ]
   for (const [title, line, timestamp, text] of cases) {

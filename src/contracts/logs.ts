@@ -7,7 +7,9 @@ const TIMED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d
 export function parseLogLine(line: string): LogLine {
   const [, seconds, fraction = '', zone, text = ''] = TIMED.exec(line) ?? []
   if (seconds === undefined) return { timestamp: null, text: line }
-  const utc = zone === 'Z' ? seconds : new Date(`${seconds}${zone}`).toISOString().slice(0, 19)
+  const time = new Date(`${seconds}${zone}`)
+  if (Number.isNaN(time.getTime())) return { timestamp: null, text: line }
+  const utc = zone === 'Z' ? seconds : time.toISOString().slice(0, 19)
   return { timestamp: `${utc}.${fraction.padEnd(9, '0')}Z`, text }
 }
 

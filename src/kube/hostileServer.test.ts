@@ -6,6 +6,8 @@ import { configMap } from './builtin.ts'
 import { CacheSet } from './caches.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
+import type { KubeObject } from './object.ts'
+import { ObjectStore } from './store.ts'
 
 const MOST = 64 * 1024
 const ref = { name: 'x', namespace: 'a' }
@@ -138,6 +140,16 @@ describe('what a cluster in the hands of somebody else may send', () => {
       expect(room.taken).to.be.within(room.most, room.most + MOST)
       await caches.stopAll()
       expect(room.taken).to.equal(0)
+    })
+})
+
+describe('an object of a cluster in the hands of somebody else', () => {
+  for (const metadata of [{ name: 7 }, { name: undefined }, { namespace: 5 }, { uid: {} }, { resourceVersion: 9 }])
+    it(`is none with metadata that nothing has: ${JSON.stringify(metadata)}`, () => {
+      const store = new ObjectStore(configMap)
+      const odd = { ...sent('x', 1), metadata: { ...sent('x', 1).metadata, ...metadata } } as unknown as KubeObject
+      expect(() => store.put(odd)).to.throw(TypeError)
+      expect([store.size, store.bytes]).to.deep.equal([0, 0])
     })
 })
 

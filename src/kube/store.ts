@@ -162,8 +162,10 @@ export class ObjectStore<T extends KubeObject> {
    * Stores the object and returns what it replaced.
    *
    * @returns `stale` if an equal or newer version of it is already stored
+   * @throws TypeError for what is no object of Kubernetes, as a hostile cluster may send it
    */
   put(object: T, options: PutOptions = {}): { outcome: 'added' | 'modified' | 'stale'; previous?: Previous<T> } {
+    requireNames(object.metadata)
     const version = object.metadata.resourceVersion ?? '0'
     const before = this.#find(object.metadata)
     if (before !== undefined && options.force !== true && compareVersions(version, before.version) <= 0) {
@@ -245,6 +247,12 @@ export class ObjectStore<T extends KubeObject> {
     entry.parsed = new WeakRef(object)
     return object
   }
+}
+
+/** What is compared and counted has to be text. */
+function requireNames({ name, namespace = '', uid = '', resourceVersion = '' }: KubeObject['metadata']): void {
+  if ([name, namespace, uid, resourceVersion].every((text) => typeof text === 'string')) return
+  throw new TypeError('An object has a name, a namespace, a uid or a version that is no text.')
 }
 
 function entriesOf<T extends KubeObject>(held: Bucket<T> | Names<T> | undefined): Iterable<Entry<T>> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { inlineWorkers } from '../../adapters/workers/inline.ts'
@@ -209,4 +210,34 @@ describe('an answer that is kept encoded', () => {
     const { heard } = await sent({ status: 304, headers: { etag: '"1"' } })
     expect([heard.status, heard.headers.get('content-length')]).to.deep.equal([304, null])
   })
+})
+
+describe('the head of an answer without an end', () => {
+  for (const isOpenEnded of [true, false])
+    it(`is all of it, and nobody goes on reading: ${isOpenEnded ? 'a log' : 'a long list'}`, async () => {
+      const stream = new Readable({ read: () => undefined })
+      stream.push('a first line')
+      const server = createServer(
+        (request, response) =>
+          void send(request, response, { status: 200, headers: { 'content-type': 'text/plain' }, stream, isOpenEnded }),
+      )
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      try {
+        const { headers } = await fetch(`http://127.0.0.1:${port}`, {
+          method: 'HEAD',
+          signal: AbortSignal.timeout(3000),
+        }).then(async (answer) => {
+          await answer.text()
+          return answer
+        })
+        expect(headers.get('content-type')).to.equal('text/plain')
+        expect(stream.destroyed).to.equal(true)
+      } finally {
+        stream.destroy()
+        server.closeAllConnections()
+        server.close()
+      }
+    })
 })

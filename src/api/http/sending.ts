@@ -30,6 +30,12 @@ export async function send(
   const rest = restOf(request, response, dropping)
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
+  if (answer.stream !== undefined && request.method === 'HEAD') {
+    // A log that is followed would be read for ever for nobody, and the next request of the connection would wait for it.
+    answer.stream.on('error', () => undefined).destroy()
+    endAfter(rest, response)
+    return
+  }
   if (answer.stream !== undefined) {
     if (answer.isOpenEnded === true) response.flushHeaders()
     await pump(answer.stream, response, { end: rest === undefined })

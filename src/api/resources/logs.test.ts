@@ -161,6 +161,15 @@ describe('the log of a resource', () => {
     await until('nobody follows', () => logs.following === 0)
   })
 
+  it('costs the nodes nothing for whoever asks for its head only', async () => {
+    writeAll()
+    const signal = AbortSignal.timeout(3000)
+    const headers = { authorization: bearer(ANNA) }
+    const answer = await fetch(`${url}?follow=true`, { method: 'HEAD', headers, signal })
+    expect([answer.status, await answer.text()]).to.deep.equal([200, ''])
+    await until('nobody follows', () => logs.following === 0)
+  })
+
   it('ends for a follower whose permission is withdrawn', async () => {
     writeAll()
     const { seen } = await follow()

@@ -146,7 +146,7 @@ async function followed(context: Context, { sources }: FoundLog, request: LogReq
       if (kept.length > 0) yield shown(kept, timestamps)
       for await (const lines of later) yield shown(lines, timestamps)
     }
-    return { ...textOf(Readable.from(text(), { highWaterMark: 1 })), isOpenEnded: true }
+    return { ...textOf(Readable.from(text(), { highWaterMark: 1 }).once('close', end)), isOpenEnded: true }
   } catch (error) {
     end()
     throw error
