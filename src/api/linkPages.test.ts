@@ -10,7 +10,7 @@ import { newLinkToken } from '../core/linkToken.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { PasswordReset } from '../crds/invitations.ts'
-import { RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
+import { PlatformTenant, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { SERVED_ROUTES } from './index.ts'
 import { invitationRoutes } from './invitations/index.ts'
@@ -32,7 +32,9 @@ async function open({ hasAccount = false } = {}) {
     { roles: [...BUILT_IN_ROLES], assignments: [assign('Owner', B1)] },
     { clock, accounts: { ...accounts, isPassword } },
   )
-  facade.boundary(BOUNDARY, { tenantId: randomUUID(), displayName: 'Shop & <co>' })
+  const tenantId = randomUUID()
+  facade.records.put(PlatformTenant, { name: tenantId }, { displayName: 'Acme' })
+  facade.boundary(BOUNDARY, { tenantId, displayName: 'Shop & <co>' })
   facade.records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: ANNA }, { userName: 'anna' })
   for (const { name, ...spec } of BUILT_IN_ROLES) facade.records.put(RoleDefinition, { name }, spec)
   if (hasAccount) users.put({ userName: 'carl', email: CARL })

@@ -465,7 +465,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
   "POST /boundaries/{boundaryId}/members": [
     {"name":"principalId","type":"uuid","isRequired":true,"about":"Id of the person, service account or group that gets the role"},
     {"name":"principalType","type":"User | Group | ServicePrincipal","about":"Looked up when absent"},
-    {"name":"roleDefinitionName","type":"string, 1 to 128 characters","isRequired":true,"about":"Matched exactly"},
+    {"name":"roleDefinitionName","type":"string, at most 128 characters","isRequired":true,"about":"The display name of the role, matched exactly"},
   ],
   "POST /boundaries/{boundaryId}/projections": [
     {"name":"clusterId","type":"uuid","isRequired":true,"about":"Id of the PlatformCluster, which is also the name of this object"},
@@ -495,13 +495,13 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
   "POST /admin/iam/members": [
     {"name":"userId","type":"uuid","isRequired":true,"about":"Id of the person"},
     {"name":"tenantId","type":"uuid","isRequired":true,"about":"Id of the tenant that the person is put into"},
-    {"name":"roleDefinitionName","type":"string, 1 to 128 characters","about":"Given at the root; null makes a member of the tenant only"},
+    {"name":"roleDefinitionName","type":"string, at most 128 characters","about":"Given at the root; null makes a member of the tenant only"},
   ],
   "POST /boundaries/{boundaryId}/providers/authorization/groups": [
     {"name":"displayName","type":"string, 1 to 128 characters","isRequired":true,"about":"Unique in the boundary"},
     {"name":"description","type":"string, at most 512 characters","default":"\"\"","about":"What it is for, as a text for people"},
     {"name":"memberIds","type":"list of uuid, at most 1000 items","default":"[]","about":"People, service accounts and groups"},
-    {"name":"roleDefinitionName","type":"string, 1 to 128 characters","about":"Given to the group at the boundary"},
+    {"name":"roleDefinitionName","type":"string, at most 128 characters","about":"Given to the group at the boundary"},
   ],
   "POST /boundaries/{boundaryId}/providers/authorization/denyAssignments": [
     {"name":"principalId","type":"uuid","about":"Id of the person, service account or group that it binds; absent with isEveryone"},
@@ -534,7 +534,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"claim","type":"string, 1 to 128 characters","default":"\"groups\"","about":"Name of the claim to check"},
     {"name":"claimValue","type":"string, 1 to 256 characters","isRequired":true,"about":"Value that the claim must have or, as a list, contain, compared exactly"},
     {"name":"groupId","type":"uuid","about":"Id of the PrincipalGroup that they are put into; absent if a role is given"},
-    {"name":"roleDefinitionName","type":"string, 1 to 128 characters","about":"The display name of the role that they get, with scope; absent if there is a group"},
+    {"name":"roleDefinitionName","type":"string, at most 128 characters","about":"The display name of the role that they get, with scope; absent if there is a group"},
     {"name":"scope","type":"string, at most 260 characters","about":"Where the role applies, and everywhere below: /, a boundary, a resource group or a resource"},
   ],
   "POST /clusters": [
@@ -555,13 +555,13 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
   "POST /boundaries/{boundaryId}/providers/authorization/roleAssignments": [
     {"name":"principalId","type":"uuid","isRequired":true,"about":"Id of the person, service account or group that gets the role"},
     {"name":"principalType","type":"User | Group | ServicePrincipal","about":"Looked up when absent"},
-    {"name":"roleDefinitionName","type":"string, 1 to 128 characters","isRequired":true,"about":"Matched exactly"},
+    {"name":"roleDefinitionName","type":"string, at most 128 characters","isRequired":true,"about":"The display name of the role, matched exactly"},
     {"name":"scope","type":"string, at most 300 characters","about":"The boundary when absent"},
     {"name":"expiresAt","type":"date-time","about":"When it ends and is removed; it never ends when absent"},
     {"name":"reason","type":"string, at most 512 characters","about":"Why it was given, in words for people"},
   ],
   "POST /boundaries/{boundaryId}/providers/authorization/jitRequests": [
-    {"name":"roleDefinitionName","type":"string, 1 to 128 characters","isRequired":true,"about":"Matched exactly"},
+    {"name":"roleDefinitionName","type":"string, at most 128 characters","isRequired":true,"about":"The display name of the role, matched exactly"},
     {"name":"scope","type":"string, at most 300 characters","isRequired":true,"about":"The boundary, or something in it"},
     {"name":"justification","type":"string, 1 to 512 characters","isRequired":true,"about":"Why the role is needed, for whoever decides"},
     {"name":"durationMinutes","type":"integer, 15 to 480","default":"60","about":"Minutes for which the role is held once the request is approved"},

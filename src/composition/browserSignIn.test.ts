@@ -15,10 +15,11 @@ import { linkPages } from '../api/people/forms.ts'
 import { PlatformError } from '../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
-import { RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
+import { PlatformTenant, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
 import { browserSignIn } from './browserSignIn.ts'
 
+const TENANT = '55555555-5555-4555-8555-555555555555'
 const CARL = 'carl@example.com'
 
 describe('accepting an invitation by a sign-in at an identity provider elsewhere', () => {
@@ -64,8 +65,9 @@ describe('accepting an invitation by a sign-in at an identity provider elsewhere
       { roles: [...BUILT_IN_ROLES], assignments: [assign('Owner', B1)] },
       { clock, accounts: { ...accounts, linkBase, browserSignIn: signIn } },
     )
+    facade.records.put(PlatformTenant, { name: TENANT }, { displayName: 'Acme' })
     facade.boundary(B1.slice('/boundaries/'.length), {
-      tenantId: '55555555-5555-4555-8555-555555555555',
+      tenantId: TENANT,
       displayName: 'Shop',
     })
     facade.records.put(PlatformUser, { namespace: SYSTEM_NAMESPACE, name: ANNA }, { userName: 'anna' })

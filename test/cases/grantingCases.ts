@@ -207,6 +207,19 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     ...denying(({ other }) => ({ principalId: other, principalType: 'ServicePrincipal' })),
   },
   {
+    rule: 'the only Owner comes into no group that is denied something, which nobody could take away',
+    refused: (world) =>
+      `would leave boundary "${world.boundaryId}" without an Owner able to remove it: change the deny`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      mine(world),
+      group(world, []),
+      deny(world, { principalId: world.group, principalType: 'Group' }),
+    ],
+    write: (world) => update(group(world, [world.me])),
+  },
+  {
     rule: 'a deny for everyone spares an Owner',
     roles: owner,
     ...denying(({ me }) => ({ isEveryone: true, actions: ['rbac/members/write'], excludedPrincipalIds: [me] })),

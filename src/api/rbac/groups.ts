@@ -13,7 +13,7 @@ import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { refuseDenyingRootOwners, refuseSheddingDenies } from '../rules/denies.ts'
+import { refuseSheddingDenies } from '../rules/denies.ts'
 import {
   assignmentIdOf,
   findRole,
@@ -25,6 +25,7 @@ import {
   writeAssignment,
 } from '../rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
+import { refuseDenyingRootOwners, refuseLockoutByGroups } from '../rules/lockout.ts'
 import { RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
@@ -125,6 +126,7 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
     refuseSheddingDenies(services, caller, boundaryId, groups)
     await refuseDenyingRootOwners(services, boundaryId, groups)
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, { groups }, 'last_owner', { groupId: id })
+    await refuseLockoutByGroups(services, boundaryId, groups)
   }
   if (body.displayName !== undefined) refuseTakenName(services, boundaryId, { id, displayName: body.displayName })
 }
@@ -133,7 +135,7 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
  * Its assignments go first, so that no assignment of nobody is left behind.
  *
  * @returns that If-Match was compared
- * @throws PlatformError forbidden, last_owner, CONFLICT
+ * @throws PlatformError forbidden, last_owner, lockout, CONFLICT
  */
 async function beforeRemoval(
   { services, caller, ifMatch }: Context,
@@ -148,6 +150,7 @@ async function beforeRemoval(
   refuseSheddingDenies(services, caller, boundaryId, groups)
   const after = { removed: new Set(own.map(assignmentIdOf)), groups }
   await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { groupId })
+  await refuseLockoutByGroups(services, boundaryId, groups)
   // Before anything is taken: who saw another version is refused, and so asked for nothing.
   refuseStale([group], ifMatch)
   for (const { metadata } of own) {

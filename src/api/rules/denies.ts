@@ -6,7 +6,6 @@ import { parseScope, ROOT_SCOPE, type Scope, scopeContains } from '../../core/sc
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { groupsAround, type Memberships } from '../../iam/groups.ts'
 import { type PrincipalType, principalNotFound } from '../callers/principals.ts'
-import { boundaryScope } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -118,58 +117,6 @@ export async function refuseOwnDeny(
   if ((await actingOwners(services, ROOT_SCOPE)).has(caller.principalId)) return
   const message = 'This deny applies to you: somebody to whom it does not apply must remove it.'
   throw new PlatformError('forbidden', message, { denyId: denyIdOf(deny) })
-}
-
-/**
- * Somebody must remain who can remove the deny: an Owner of the boundary to whom it does not apply. And no
- * boundary can deny Owners of the platform: none counts for them, and one that names them is refused.
- *
- * @throws PlatformError lockout
- */
-export async function refuseLockout(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
-  if (body.isEveryone !== true) await refuseReachingRootOwner(services, boundaryId, body)
-  const scope: Scope = { level: 'boundary', boundaryId }
-  for (const owner of await actingOwners(services, scope)) {
-    if (reaches(services, boundaryId, body, owner)) continue
-    if (services.access.isAllowed(owner, 'rbac/members/write', boundaryScope(boundaryId))) return
-  }
-  const message = `The deny would leave boundary "${boundaryId}" without an Owner able to remove it: exclude one.`
-  throw new PlatformError('lockout', message, { boundaryId })
-}
-
-async function refuseReachingRootOwner(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
-  const reached = [...(await actingOwners(services, ROOT_SCOPE))].filter((id) =>
-    reaches(services, boundaryId, body, id),
-  )
-  if (reached.length === 0) return
-  const message = 'The deny would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
-  throw new PlatformError('lockout', message, { boundaryId, principalIds: reached })
-}
-
-/**
- * A new member of a group comes under its denies, but Owners of the platform under none.
- *
- * @param after the memberships once the change is made
- * @throws PlatformError lockout
- */
-export async function refuseDenyingRootOwners(
-  services: Services,
-  boundaryId: string,
-  after: Memberships,
-): Promise<void> {
-  const rootOwners = await actingOwners(services, ROOT_SCOPE)
-  const denies = services.records
-    .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
-    .filter(({ spec }) => !spec.isEveryone && !isOver(spec.expiresAt, services.clock))
-  for (const id of rootOwners) {
-    const comesUnder = denies.some(
-      ({ spec }) => !reaches(services, boundaryId, spec, id) && reaches(services, boundaryId, spec, id, after),
-    )
-    if (!comesUnder) continue
-    const message =
-      'A deny on the group would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
-    throw new PlatformError('lockout', message, { boundaryId, principalIds: [id] })
-  }
 }
 
 /**

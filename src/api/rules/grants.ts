@@ -225,9 +225,17 @@ async function ownersAt(services: Services, scope: Scope): Promise<OwnerAssignme
 
 /** Everybody who acts as Owner of the scope: people and service accounts that exist and are enabled. */
 export async function actingOwners(services: Services, scope: Scope): Promise<Set<string>> {
+  return new Set((await ownerEnds(services, scope)).keys())
+}
+
+/** The same, with when they cease to be Owners: milliseconds since the epoch, infinity if never. */
+export async function ownerEnds(services: Services, scope: Scope): Promise<ReadonlyMap<string, number>> {
   const owners = await ownersAt(services, scope)
   const acting = await actorsBehind(services, scope, owners)
-  return new Set(owners.flatMap(({ principalId }) => acting.get(principalId) ?? []))
+  const ends = new Map<string, number>()
+  for (const { principalId, expiresAt = Number.POSITIVE_INFINITY } of owners)
+    for (const id of acting.get(principalId) ?? []) ends.set(id, Math.max(ends.get(id) ?? 0, expiresAt))
+  return ends
 }
 
 /** The state after the change in question. */

@@ -8,7 +8,7 @@ import { DateTime, Uuid } from '../resources/dto.ts'
 import { type AssignmentRecord, assignmentIdOf, isInForce } from './grants.ts'
 
 /** As it is asked for: what matches no role exactly is an unknown role, with spaces around it too. */
-export const RoleName = z.string().max(128).describe('Matched exactly')
+export const RoleName = z.string().max(128).describe('The display name of the role, matched exactly')
 
 export const PRINCIPAL_TYPES = ['User', 'Group', 'ServicePrincipal'] as const
 export const ORIGINS = ['Direct', 'Inherited', 'JustInTime'] as const

@@ -1,6 +1,7 @@
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
-import { checkDeny, refuseLockout, refuseOwnDeny } from '../../api/rules/denies.ts'
+import { checkDeny, refuseOwnDeny } from '../../api/rules/denies.ts'
+import { refuseLockout } from '../../api/rules/lockout.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
 

@@ -64,15 +64,15 @@ const othersSignInAnew: Step = {
   act: (world) =>
     world.change(PlatformUser, OTHER, { externalIdentity: { claims: { groups: ['staff', 'x'] } } }, SYSTEM),
 }
+const membersOfGroup = async (world: World) => {
+  type Group = KubeObject & { spec: { memberIds: string[] } }
+  const found = await world.find<Group>(PrincipalGroup.resource, FRIENDS, OUTER)
+  return found?.spec.memberIds ?? []
+}
 const takeOutByHand: Step = {
   user: 'takes a person out of the group',
   async act(world) {
-    const found = await world.find<KubeObject & { spec: { memberIds: string[] } }>(
-      PrincipalGroup.resource,
-      FRIENDS,
-      OUTER,
-    )
-    const memberIds = (found?.spec.memberIds ?? []).filter((id) => id !== PERSON)
+    const memberIds = (await membersOfGroup(world)).filter((id) => id !== PERSON)
     await world.change(PrincipalGroup, FRIENDS, { memberIds }, OUTER)
   },
 }
@@ -113,9 +113,7 @@ const ssoFlows: readonly Flow[] = [
   {
     title: 'a binding puts people into a group, and one whom somebody takes out by hand stays out',
     controllers: ['idpbinding'],
-    facts: async (world) => ({
-      members: ((await world.find(PrincipalGroup.resource, FRIENDS, OUTER))?.spec as { memberIds: string[] }).memberIds,
-    }),
+    facts: async (world) => ({ members: await membersOfGroup(world) }),
     given: [friends],
     steps: [
       person(PERSON, ['staff']),
