@@ -95,6 +95,24 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
     })
   }
 
+  const isUnnamed = (kind.spec.parse(body) as { computePlan?: string }).computePlan === undefined
+  if (kind.sized !== undefined && isUnnamed) {
+    it('go on following the default plan where a manifest of kubectl names none, until somebody names one', async () => {
+      const namespace = groupNamespace(BOUNDARY, 'shop')
+      world.server.put(kind, NAME, body, namespace)
+      const planOf = async () => {
+        const { spec } = await world.server.client.get(kind.resource, { namespace, name: NAME })
+        return (spec as { computePlan?: string }).computePlan
+      }
+      const { body: read } = await call('get', one)
+      if (hasRoute('put', '/x')) expect((await call('put', one).send(read)).status).to.equal(200)
+      expect((await call('patch', one).send({ tags: { team: 'books' } })).status).to.equal(200)
+      expect(await planOf()).to.equal(undefined)
+      const named = await call('patch', one).send({ computePlan: read.computePlan })
+      expect([named.status, await planOf()], JSON.stringify(named.body)).to.deep.equal([200, read.computePlan])
+    })
+  }
+
   if (has('cpuLimit') && has('replicas')) {
     it('have as many replicas as their plan says where null is sent, and keep theirs where nothing is', async () => {
       plans({ replicas: 3 })

@@ -140,12 +140,20 @@ function planOfFamily(services: Services, family: PlanFamily, id: string): Plan 
   ])
 }
 
+/** A manifest of kubectl named no plan, and neither does this body: by PUT it names the default one, as it was read. */
+function followsDefault(id: string | undefined, plan: Plan | undefined, { form, previous }: SizedView): boolean {
+  if (plan === undefined || previous === undefined) return false
+  if (previous.spec.computePlan !== undefined || isSizedByItself(previous.spec)) return false
+  return form === 'put' ? id === plan.metadata.name : id === undefined
+}
+
 /** @throws PlatformError PLAN_NOT_FOUND, PLAN_DEPRECATED, BAD_REQUEST */
 export function choosePlan(family: PlanFamily, body: SizedBody, view: SizedView): ChosenPlan {
   const id = planIdOf(body, view)
   const { services, previous } = view
+  const effective = defaultPlans(services.records).get(family)
+  if (followsDefault(id, effective, view)) return { named: undefined, effective }
   if (id === undefined) {
-    const effective = defaultPlans(services.records).get(family)
     if (isSizedByItself(body)) return { named: undefined, effective }
     if (effective === undefined) {
       throw planNotFound(services, family, '', `No compute plan of family ${family} is the default: name one.`)
