@@ -6,6 +6,7 @@ import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { type ClaimType, claimName } from '../core/nameClaims.ts'
 import type { KubeObject } from '../core/object.ts'
 import { PlatformApp } from '../crds/apps.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
@@ -13,6 +14,7 @@ import { RESOURCE_KINDS } from '../crds/index.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import { StaticWebApp } from '../crds/staticwebapps.ts'
 import { VectorCluster } from '../crds/vector.ts'
+import { ingress } from '../kube/builtin.ts'
 
 const HOST = 'shop.example.net'
 const FUNCTION = functionObjectName('shop', 'pay')
@@ -137,6 +139,21 @@ describe('a host that a resource gives up', () => {
       await world.rest()
       expect(await claimed()).to.not.include(host)
     })
+
+  it('is none that it asks for, whether or not anything serves it or its cluster is known', async () => {
+    world = new World((all) => all.filter(({ name }) => name === 'functionnamespace'))
+    seedGroup(world.server)
+    await world.lead()
+    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', customDomains: [HOST] })
+    await world.rest()
+    for (const resource of [PlatformCluster.resource, ingress])
+      for (const { metadata } of (await world.server.list(resource)).items)
+        await world.server.remove(resource, metadata)
+    await world.change(FunctionNamespace, 'shop', { tags: { meanwhile: 'changed' } })
+    await world.rest()
+    expect((await world.server.list(ingress)).items).to.deep.equal([])
+    expect(await claimed()).to.include(HOST)
+  })
 
   it('is free as a path of a function is, which the function no longer says that it has', async () => {
     const names = ['functionnamespace', 'serverlessfunction']

@@ -188,6 +188,13 @@ describe('an address in a field', () => {
     })
   }
 
+  it('of a proxy has a port that there is, if it has one', () => {
+    const isTaken = (port: string) => CALLED_URL.proxy.test(`https://api.example.com:${port}/v1`)
+    expect(['1', '443', '8443', '10000', '59999', '65535'].filter((port) => !isTaken(port))).to.deep.equal([])
+    expect(['', '0', '00443', '65536', '65540', '65600', '66000', '70000', '99999'].filter(isTaken)).to.deep.equal([])
+    expect(CALLED_URL.proxy.test('https://api.example.com')).to.equal(true)
+  })
+
   it('may have what people write in a path, and the user of ssh', () => {
     for (const pattern of [https, repository, source])
       for (const path of ['acme/shop.git', '~ada/größe', 'a:b/c+d(e)', '%20'])

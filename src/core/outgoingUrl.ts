@@ -13,13 +13,16 @@ export type UrlVerdict =
 /** A character of an address is visible and not a space. `\s` means something else to the API server. */
 const SEEN = String.raw`[^\p{Zs}${HIDDEN}@`
 
+const PORT = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})'
+
 /** The pattern of fields with an address that the platform calls. */
 export const CALLED_URL = {
   https: new RegExp(`^https://${SEEN}]+$`, 'u'),
   repository: new RegExp(`^https://${SEEN}?#]+$`, 'u'),
   source: new RegExp(`^(https://${SEEN}?#]+|ssh://([a-z0-9._-]{1,64}@)?${SEEN}?#]+)$`, 'u'),
-  proxy:
-    /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9](:[0-9]{1,5})?(\/[A-Za-z0-9._~/-]*)?$/,
+  proxy: new RegExp(
+    `^https://([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z][a-z0-9-]*[a-z0-9](:${PORT})?(/[A-Za-z0-9._~/-]*)?$`,
+  ),
 } as const
 /** The pattern for a page to which a browser is redirected. */
 export const PAGE_URL = new RegExp(`^https?://${SEEN}]+$`, 'u')

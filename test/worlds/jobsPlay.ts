@@ -26,16 +26,15 @@ export async function playJobs(client: FakeKubeClient, node: Node, now: string):
   const pods = (await client.list(pod)).items.filter(
     ({ metadata }) => metadata.labels?.['batch.kubernetes.io/job-name'],
   )
-  for (const { metadata } of pods) {
-    const isOwned = jobs.some(({ metadata: { uid } }) => uid === metadata.ownerReferences?.[0]?.uid)
-    if (!isOwned) await client.remove(pod, metadata)
-  }
+  const isOwned = ({ metadata }: KubeObject) =>
+    jobs.some(({ metadata: { uid } }) => uid === metadata.ownerReferences?.[0]?.uid)
+  for (const each of pods) if (!isOwned(each)) await client.remove(pod, refOf(each))
   for (const each of jobs) {
     const ended =
       each.spec.suspend === true ||
       each.status?.conditions !== undefined ||
       each.metadata.deletionTimestamp !== undefined
-    if (!ended) await playJob(client, node, each, pods, now)
+    if (!ended) await playJob(client, node, each, pods.filter(isOwned), now)
   }
 }
 

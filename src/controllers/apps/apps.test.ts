@@ -11,6 +11,7 @@ import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builti
 
 const NAME = 'shop'
 const OTHER = '6e2f8a52-7a4e-4b52-9a55-0d6c8f3f9b03'
+const AGAIN = '7e2f8a52-7a4e-4b52-9a55-0d6c8f3f9b04'
 const CONTROLLERS = ['platformapp', 'deploymentrecord']
 const app = { sourceKind: 'Image', image: 'site:1' }
 
@@ -177,6 +178,53 @@ describe('the controller of apps', () => {
         expect((await status()).servingImage).to.equal('site:1')
       })
     })
+
+  describe('whose release command failed', () => {
+    const release = async () => (await world.server.list(job)).items[0]
+    const end = async (type: 'Failed' | 'Complete') => {
+      const found = await release()
+      if (found === undefined) throw new Error('No release command runs.')
+      world.server.edit(job, refOf(found), (object) => {
+        object.status = { conditions: [{ type, status: 'True', reason: 'BackoffLimitExceeded' }] }
+      })
+      await world.rest()
+    }
+    const told = { ownerCollection: 'apps', ownerName: NAME, strategy: 'Image', image: 'site:missing' }
+
+    beforeEach(async () => {
+      await make({ sourceKind: 'Upload', releaseCommand: 'migrate' })
+      await world.make(DeploymentRecord, OTHER, told)
+      await world.rest()
+      await end('Failed')
+      expect(await says()).to.include('The release command failed')
+    })
+
+    it('does not run it again by itself', async () => {
+      const before = await release()
+      await change({ replicas: 2, tags: { a: 'b' } })
+      expect((await release())?.metadata.uid).to.equal(before?.metadata.uid)
+    })
+
+    for (const [title, act] of [
+      ['when it is restarted', () => change({ restartedAt: '2026-01-01T00:01:00Z' })],
+      [
+        'when the same image is deployed again',
+        async () => {
+          await world.make(DeploymentRecord, AGAIN, told)
+          await world.rest()
+        },
+      ],
+    ] as const)
+      it(`runs it again ${title}, and goes on where that succeeds`, async () => {
+        const before = await release()
+        await act()
+        expect((await release())?.metadata.uid).to.not.equal(before?.metadata.uid)
+        expect(await says()).to.include('of the release command')
+        await end('Complete')
+        expect((await status()).releasedRevision).to.equal(1)
+        expect(await copies()).to.deep.equal(['app 1'])
+      })
+  })
 
   it('says where the code of a deployment is from, also when its image is served again', async () => {
     const [id, repositoryUrl] = ['5d2f8a52-7a4e-4b52-9a55-0d6c8f3f9b02', 'https://github.com/acme/shop.git']

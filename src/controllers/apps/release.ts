@@ -1,8 +1,15 @@
-import { COMPONENT_LABEL, namesOf, RELEASE_COMPONENT, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import {
+  COMPONENT_LABEL,
+  namesOf,
+  RELEASE_COMPONENT,
+  RELEASED_FOR_ANNOTATION,
+  REVISION_LABEL,
+} from '../../contracts/containerinstances.ts'
 import { releasedSince } from '../../contracts/deployments.ts'
 import type { Revision, Wanted } from '../../contracts/revisions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
 import { sha256 } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
@@ -67,7 +74,10 @@ export function trafficOf({ object }: AppPass) {
   return { traffic: { httpsOnly, sessionAffinity, requestTimeoutSeconds } }
 }
 
-/** Runs the release command of a new revision before anything of it is started, and never twice. */
+/**
+ * Runs the release command of a new revision before anything of it is started, and never twice: one that failed is run again if the
+ * app is restarted or deployed anew.
+ */
 export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
   return async function runReleaseCommand(pass) {
     const { object, state, children } = pass
@@ -79,11 +89,11 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
       return done()
     }
     const input = { ...inputOf(instancePass(pass)), registryHost }
-    const wanted = releaseJob(input, spec.releaseCommand, revision)
+    const cause = `${state.deployed?.deploymentId} ${spec.restartedAt ?? ''}`.trim()
+    const wanted = releaseJob(input, { command: spec.releaseCommand, revision, cause })
     await children.prune(job, [wanted.metadata.name])
     // What runs once is not changed: another revision has a Job of its own.
-    const held = await children.get(job, wanted.metadata.namespace, wanted.metadata.name)
-    const made = held ?? (await children.create(wanted, { resource: job }))
+    const made = (await heldRelease(pass, wanted)) ?? (await children.create(wanted, { resource: job }))
     const outcome = releaseOutcome(made)
     if (outcome?.ok !== true) await keepCopies(pass)
     if (outcome === undefined) {
@@ -98,6 +108,16 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
     reportRelease(pass, 'Failed', outcome.message)
     return stalled('JobFailed', outcome.message)
   }
+}
+
+/** The Job that was made before; not one that failed for something else, which makes way. */
+async function heldRelease({ children }: AppPass, { metadata }: KubeObject): Promise<KubeObject | undefined> {
+  const { namespace, name, annotations } = metadata
+  const held = await children.get(job, namespace, name)
+  const before = held?.metadata.annotations?.[RELEASED_FOR_ANNOTATION]
+  const isSame = before === undefined || before === annotations?.[RELEASED_FOR_ANNOTATION]
+  if (isSame || releaseOutcome(held)?.ok !== false) return held
+  return (await children.remove(job, namespace, name)) ? undefined : held
 }
 
 /** What serves until the new revision does, or because it cannot, runs in as many copies as are wanted now. */

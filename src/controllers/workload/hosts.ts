@@ -109,7 +109,9 @@ export async function releaseUnserved(
 ): Promise<Outcome> {
   const { kind, object, records, workloads, children } = pass
   const clusters = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list()
-  const wanted = clusters.flatMap(({ spec }) => wantedHosts(kind.segment, object, spec.domain))
+  // What is asked for by its name is wanted whether or not the record of a cluster is there.
+  const domains = ['', ...clusters.map(({ spec }) => spec.domain)]
+  const wanted = domains.flatMap((domain) => wantedHosts(kind.segment, object, domain))
   const ways = [ingress, httpRoute].filter((each) => workloads.isServed(each))
   const served = ways
     .flatMap((each) => children.owned<Way>(each))

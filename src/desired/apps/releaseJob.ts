@@ -1,4 +1,9 @@
-import { COMPONENT_LABEL, RELEASE_COMPONENT, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import {
+  COMPONENT_LABEL,
+  RELEASE_COMPONENT,
+  RELEASED_FOR_ANNOTATION,
+  REVISION_LABEL,
+} from '../../contracts/containerinstances.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type InstanceInput, podOf } from '../containers/index.ts'
 import { type Child, child } from '../workload/child.ts'
@@ -10,8 +15,13 @@ export const RELEASE_SECONDS = 600
 /**
  * Runs the release command once, with the image and the variables that the copies will have and without their volumes,
  * which one node only may be able to mount.
+ *
+ * @param cause what asks for it
  */
-export function releaseJob(input: InstanceInput, command: string, revision: number): Child<'Job'> {
+export function releaseJob(
+  input: InstanceInput,
+  { command, revision, cause }: { command: string; revision: number; cause: string },
+): Child<'Job'> {
   const [component] = input.instance.spec.components
   if (component === undefined) throw new Error('An app has one component.')
   const labels = { [COMPONENT_LABEL]: RELEASE_COMPONENT, [REVISION_LABEL]: String(revision) }
@@ -19,7 +29,13 @@ export function releaseJob(input: InstanceInput, command: string, revision: numb
   const run = { ...rest, command: shell(command), ports: [], mounts: [] }
   return child(
     input,
-    { apiVersion: 'batch/v1', kind: 'Job', name: input.names.release(revision), labels },
+    {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      name: input.names.release(revision),
+      labels,
+      annotations: { [RELEASED_FOR_ANNOTATION]: cause },
+    },
     {
       spec: {
         completions: 1,
