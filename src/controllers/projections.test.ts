@@ -29,7 +29,7 @@ describe('another cluster', () => {
     await world.start()
     expect(await world.says(PlatformCluster)).to.deep.include({
       ...{ state: 'Online', nodeCount: 1, cpuCapacity: '4', memoryCapacity: '8Gi' },
-      storageClasses: [{ name: 'fast', isDefault: false, isExpandable: false }],
+      storageClasses: [{ name: 'fast', isDefault: false, isExpandable: false, survivesNode: false }],
     })
     await world.bench.clock.advance(90_000)
     await world.bench.rest()
