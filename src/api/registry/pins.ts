@@ -89,8 +89,17 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
     ? { object: pin }
     : await services.records.update(RegistryPin, refOf(pin), { caller, ifMatch, change }).catch(inWordsOf(repository))
   // What is replaced is the pin of the repository, not one of several.
-  for (const other of others) await services.records.remove(RegistryPin, refOf(other), { caller })
+  for (const other of others) await removePin(context, other)
   return ok(pinDto(context, boundary, object), { etag: etagOf(object) })
+}
+
+const isGone = (error: unknown) => error instanceof PlatformError && error.code === 'NOT_FOUND'
+
+/** Whoever else deletes it at the same moment has done what is wanted. */
+async function removePin({ services, caller }: Context, pin: PinObject): Promise<void> {
+  await services.records.remove(RegistryPin, refOf(pin), { caller }).catch((error: unknown) => {
+    if (!isGone(error)) throw error
+  })
 }
 
 /** Callers know the repository of a pin, not the name of its object. */
@@ -116,7 +125,7 @@ function pinDto({ services }: Context, boundary: string, { metadata, spec }: Pin
 }
 
 async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
-  const { services, caller, ifMatch, query } = context
+  const { services, ifMatch, query } = context
   const { boundary, repository } = query
   await mayPin(context, boundary, repository)
   if ((await services.records.get(Boundary, { name: boundary })) === undefined) return noContent()
@@ -128,7 +137,7 @@ async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
   if (ifMatch !== undefined && !isAmong(ifMatch, first)) inWordsOf(repository)(stale(first))
   for (const pin of [first, ...others]) {
     await record(context, 'Unpin', { repository })
-    await services.records.remove(RegistryPin, refOf(pin), { caller })
+    await removePin(context, pin)
   }
   return noContent()
 }

@@ -7,10 +7,10 @@ import { AuditError } from '../../adapters/audit/port.ts'
 import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import { BoundaryTrust, DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { RegistryRepository, RetentionRun } from '../../crds/registry.ts'
+import { RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { askedScopes, isWithin } from './scopes.ts'
@@ -247,7 +247,7 @@ describe('the token endpoint of the registry', () => {
     expect(answers, 'until the run is over').to.deep.equal([200])
   })
 
-  const asOwner = (method: 'get' | 'put', path: string) =>
+  const asOwner = (method: 'get' | 'put' | 'delete', path: string) =>
     supertest(facade.app)
       [method](path)
       .set('authorization', bearer(withRole('Owner', '/')))
@@ -286,6 +286,22 @@ describe('the token endpoint of the registry', () => {
       expect((await pin(name)).status, name).to.equal(400)
     const { status, body } = await pin(REPOSITORY)
     expect([status, body.expiresAt]).to.deep.equal([200, '2999-01-01T00:00:00Z'])
+  })
+
+  it('takes a pin away though somebody else does so at that moment', async () => {
+    const [path, query] = ['/v1/internal/registries/pins', `?boundary=${BOUNDARY}&repository=${REPOSITORY}`]
+    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
+    expect((await asOwner('put', path).send(body)).status).to.equal(200)
+    const list = facade.client.list.bind(facade.client)
+    facade.client.list = (async (...given: Parameters<typeof list>) => {
+      const found = await list(...given)
+      if (given[0] === RegistryPin.resource)
+        for (const pin of found.items) await facade.client.remove(RegistryPin.resource, refOf(pin))
+      return found
+    }) as typeof list
+    const { status } = await asOwner('delete', path + query)
+    facade.client.list = list
+    expect(status).to.equal(204)
   })
 
   it('reads what the audit log is asked for as strictly as other queries, without regard to case', async () => {
