@@ -33,7 +33,10 @@ describe('a check of the installation', () => {
 
   it('finds nothing wrong with a whole one, and says what is not set up', async () => {
     const optional = {
-      ...(registry !== undefined && { PLATFORM_REGISTRY_URL: registry.url }),
+      ...(registry !== undefined && {
+        PLATFORM_REGISTRY_URL: registry.url,
+        PLATFORM_REGISTRY_AUDIT_FOLDER: registry.auditFolder,
+      }),
       ...(store !== undefined && {
         PLATFORM_OBJECT_STORE_DRIVER: 'versitygw',
         PLATFORM_OBJECT_STORE_ENDPOINT: store.endpoint,

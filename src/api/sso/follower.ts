@@ -36,7 +36,7 @@ const METADATA_INTERVAL = 3_600_000
  * same, which does no harm: what is applied is the whole of what a tenant has.
  */
 export function followConnections(options: FollowerOptions): { stop(): void; whenIdle(): Promise<void> } {
-  const { connections, tenants, secrets, clock, log, sso } = options
+  const { connections, clock, log, sso } = options
   const waits = new Map<string, { timer: Timer; wait: number }>()
   const running = new Map<string, Promise<void>>()
   let isStopped = false
@@ -89,7 +89,24 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     waits.get(tenantId)?.timer.cancel()
     begin(tenantId)
   }
-  const unsubscribe = connections.subscribe(
+  const unfollow = follow(options, atOnce, begin)
+  return {
+    stop() {
+      isStopped = true
+      unfollow()
+      for (const { timer } of waits.values()) timer.cancel()
+    },
+    whenIdle: async () => void (await Promise.all(running.values())),
+  }
+}
+
+/** Tells of each tenant of which something else is to be made known. @returns ends it */
+function follow(
+  { connections, secrets, tenants }: FollowerOptions,
+  atOnce: (tenantId: string) => void,
+  begin: (tenantId: string) => void,
+): () => void {
+  const unsubscribeConnections = connections.subscribe(
     ({ type, object, previous }) => {
       if (type !== 'modified' || !isAlike(object, previous)) atOnce(object.metadata.name)
     },
@@ -107,15 +124,10 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     const isNamedAlike = previous?.spec.displayName === object.spec.displayName
     if (!isNamedAlike && connections.get(SYSTEM_NAMESPACE, tenantId) !== undefined) begin(tenantId)
   })
-  return {
-    stop() {
-      isStopped = true
-      unsubscribe()
-      unsubscribeSecrets()
-      unsubscribeTenants()
-      for (const { timer } of waits.values()) timer.cancel()
-    },
-    whenIdle: async () => void (await Promise.all(running.values())),
+  return () => {
+    unsubscribeConnections()
+    unsubscribeSecrets()
+    unsubscribeTenants()
   }
 }
 
