@@ -155,6 +155,7 @@ export async function runWebhooks(
     ownerOfPart: partOwners(caches),
     isThere: isKnown,
     recorder,
+    log,
     isReady,
   })
   const reviews: Reviews = new Map([

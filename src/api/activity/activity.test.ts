@@ -125,6 +125,19 @@ describe('the recorder of activity', () => {
     await made.stop()
   })
 
+  it('keeps what comes with an entry that can never be kept', async () => {
+    const { store, recorder: made } = recorder()
+    const append = store.append.bind(store)
+    store.append = (resource, all) =>
+      resource.resourceName === 'broken' ? Promise.reject(new Error('damaged')) : append(resource, all)
+    const lasting = { resource: { ...NAME, resourceName: 'broken' }, sighting: now() }
+    made.note(lasting)
+    const other = { resource: NAME, sighting: now({ id: 'another' }) }
+    expect(await made.write([lasting, other]).catch((error) => error)).to.be.instanceOf(Error)
+    expect(await store.read(NAME)).to.have.length(1)
+    await made.stop()
+  })
+
   it('keeps what could not be written', async () => {
     const { store, away, recorder: made } = recorder()
     away()

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Told } from '../../api/records/activity/recorder.ts'
+import { silentLog } from '../../core/log.ts'
 import { createAuditor } from './index.ts'
 
 const BOUNDARY = '11111111-1111-4111-8111-111111111111'
@@ -44,6 +45,7 @@ async function toldBy(events: object[], more: { isThere?: boolean; owner?: strin
     ownerOfPart: () => more.owner,
     isThere: () => more.isThere ?? true,
     isReady: () => true,
+    log: silentLog,
     recorder: {
       write: async (all) => {
         told.push(...all)
@@ -58,6 +60,21 @@ const refused = (code: number) => event({ responseStatus: { code, reason: 'Forbi
 const ref = (more: object) => ({ ...ACCOUNT, ...more })
 
 describe('the audit log of the API server', () => {
+  it('tells of a write under an audit id of any length, which the client chooses', async () => {
+    expect(await toldBy([event({ auditID: 'x'.repeat(100_000) })])).to.have.length(1)
+  })
+
+  for (const [what, broken] of Object.entries({
+    'a moment that is none': { requestReceivedTimestamp: 'yesterday' },
+    'a collection that is none': { verb: 'deletecollection', responseObject: { items: {} } },
+    'an object that is none': { verb: 'deletecollection', responseObject: { items: [null] } },
+    'no fields at all': { auditID: undefined },
+  }))
+    it(`loses nothing but an event with ${what}`, async () => {
+      const told = await toldBy([event({ auditID: 'a-0' }), event(broken), event({ auditID: 'a-2' })])
+      expect(told).to.have.length(2)
+    })
+
   it('tells who wrote what with which client, from where, and how it is then', async () => {
     const [told, ...more] = await toldBy([event()])
     expect(more).to.deep.equal([])
@@ -181,7 +198,7 @@ describe('the audit log of the API server', () => {
   })
 
   it('is sent again if it was not kept, or came before the facade knew what exists', async () => {
-    const options = { placeOf: () => undefined, ownerOfPart: () => undefined, isThere: () => true }
+    const options = { log: silentLog, placeOf: () => undefined, ownerOfPart: () => undefined, isThere: () => true }
     const write = () => Promise.reject(new Error('away'))
     const failing = createAuditor({ ...options, isReady: () => true, recorder: { write } })
     const early = createAuditor({ ...options, isReady: () => false, recorder: { write } })

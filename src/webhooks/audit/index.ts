@@ -1,12 +1,15 @@
 import type { ActivityRecorder } from '../../api/records/activity/recorder.ts'
+import { messageOf } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { PlaceOfNamespace } from '../authorizer/question.ts'
-import { readEvents } from './events.ts'
+import { type AuditEvent, readEvents } from './events.ts'
 import { type Surroundings, toldByEvent } from './told.ts'
 
 export type AuditOptions = Surroundings & {
   recorder: Pick<ActivityRecorder, 'write'>
   isReady: () => boolean
+  log: Log
 }
 
 /** Namespaces whose group went a moment ago: the end of its resources is told after it. */
@@ -23,11 +26,20 @@ export function createAuditor(options: AuditOptions): (body: unknown) => Promise
     if (found !== undefined) places.set(namespace, found)
     return found ?? places.get(namespace)
   }
+  // Sent again it would fail again, and all that came with it would be lost.
+  const told = (event: AuditEvent) => {
+    try {
+      return toldByEvent(event, { ...options, placeOf })
+    } catch (error) {
+      options.log.error({ auditId: event.auditID.slice(0, 64), error: messageOf(error) }, 'An audit event is left out.')
+      return []
+    }
+  }
   return async (body) => {
     const events = readEvents(body)
     if (events === undefined) return undefined
     if (!options.isReady()) throw new Error('The facade does not know yet what exists.')
-    await options.recorder.write(events.flatMap((event) => toldByEvent(event, { ...options, placeOf })))
+    await options.recorder.write(events.flatMap(told))
     return {}
   }
 }

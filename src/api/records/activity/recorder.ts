@@ -53,9 +53,10 @@ export class ActivityRecorder {
   async write(all: readonly Told[]): Promise<void> {
     const isUnwritten = ({ sighting }: Told) => this.#own.get(sighting.id) === false
     if (all.some(isUnwritten)) await this.#flush()
-    if (all.some(isUnwritten)) throw new Error('Entries of requests could not be written yet.')
+    // One that can never be written must not keep the others from being kept.
     const news = all.filter((told) => !this.#own.has(told.sighting.id) && !this.#isTooMuch(told))
     const [failed] = await this.#append(news)
+    if (all.some(isUnwritten)) throw new Error('Entries of requests could not be written yet.')
     if (failed !== undefined) throw failed.error
   }
 
