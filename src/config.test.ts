@@ -100,4 +100,14 @@ describe('configuration', () => {
     expect(shown.smtpUrl).to.equal('smtps://post:redacted@mail.example.com:465')
     expect(withoutSecrets({} as Configuration)).to.deep.equal({})
   })
+
+  it('is shown without the passwords and tokens in any of its URLs', () => {
+    const names = Object.keys(Configuration.shape).filter((name) => /(Url|Endpoint)$/.test(name))
+    expect(names).to.include.members(['smtpUrl', 'prometheusUrl', 'otlpEndpoint'])
+    for (const name of names)
+      for (const user of ['post:hunter2', ':hunter2', ...(name === 'smtpUrl' ? [] : ['hunter2'])]) {
+        const shown = withoutSecrets({ [name]: `https://${user}@system.example.com/a` } as unknown as Configuration)
+        expect(JSON.stringify(shown), name).to.include('system.example.com/a').and.not.include('hunter2')
+      }
+  })
 })

@@ -380,12 +380,19 @@ function readVariables(environment: Record<string, string | undefined>): Record<
   return entries
 }
 
-/** As it may be shown: without the password of the mail server, the key to the object store and the token of an agent. */
+/** As it may be shown: without the key to the object store, the token of an agent, and what a URL has to sign in with. */
 export function withoutSecrets(configuration: Configuration): Configuration {
-  const hidden = (['objectStoreSecretAccessKey', 'agentToken'] as const).filter((name) => configuration[name])
-  const shown = { ...configuration, ...Object.fromEntries(hidden.map((name) => [name, 'redacted'])) }
-  if (shown.smtpUrl === undefined) return shown
-  const url = new URL(shown.smtpUrl)
+  const shown = Object.entries(configuration).map(([name, value]) => [name, shownValue(name, value)])
+  return Object.fromEntries(shown) as Configuration
+}
+
+function shownValue(name: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value === '') return value
+  if (name === 'objectStoreSecretAccessKey' || name === 'agentToken') return 'redacted'
+  const url = value.includes('@') ? URL.parse(value) : null
+  if (url === null) return value
+  // Alone, a user name is a token.
   if (url.password !== '') url.password = 'redacted'
-  return { ...shown, smtpUrl: url.href }
+  else if (url.username !== '' && name !== 'smtpUrl') url.username = 'redacted'
+  return url.href
 }
