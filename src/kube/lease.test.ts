@@ -147,6 +147,37 @@ describe('leader lease', () => {
     expect(second.isLeader).to.equal(true)
   })
 
+  it('is handed over at once by a process that stops while it takes the lease', async () => {
+    const answer = Promise.withResolvers<void>()
+    const slow = {
+      get: server.get.bind(server),
+      update: server.update.bind(server),
+      create: async (...given: Parameters<FakeKubeClient['create']>) => {
+        const made = await server.create(...given)
+        await answer.promise
+        return made
+      },
+    }
+    const first = new LeaderLease({ client: slow as never, ...REF, identity: 'first', clock })
+    first.start()
+    await clock.advance(10)
+    expect(await holder()).to.equal('first')
+    const stopping = first.stop()
+    answer.resolve()
+    await stopping
+    expect(first.isLeader).to.equal(false)
+    expect(await holder()).to.equal('')
+  })
+
+  it('is not given back by one that stops and never had it', async () => {
+    contender('first')
+    await clock.advance(10)
+    const second = contender('second')
+    await clock.advance(10)
+    await second.stop()
+    expect(await holder()).to.equal('first')
+  })
+
   it('refuses writes of a client that it fences', async () => {
     const first = contender('first')
     const fenced = new FakeKubeClient({ fence: first.fence })

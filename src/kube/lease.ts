@@ -71,6 +71,8 @@ export class LeaderLease {
   #state: 'idle' | 'candidate' | 'leader' | 'lost' | 'stopped' = 'idle'
   #validUntil = Number.NEGATIVE_INFINITY
   #held: LeaseObject | undefined
+  /** It was asked for, and nobody has said that another was faster. */
+  #isAskedFor = false
   /** The last foreign renewal that was seen, and when. */
   #rival: { version: string; seenAt: number } | undefined
   #timer: Timer | undefined
@@ -104,9 +106,10 @@ export class LeaderLease {
   /** Releases the lease, so that the next leader need not wait for its end. The caller must have stopped writing. */
   async stop(): Promise<void> {
     const wasLeader = this.isLeader
+    const wasCandidate = this.#state === 'candidate'
     this.#end('stopped')
     await this.#round
-    if (wasLeader) await this.#release()
+    if (wasLeader || (wasCandidate && this.#isAskedFor)) await this.#release()
   }
 
   #next(milliseconds: number): void {
@@ -152,6 +155,7 @@ export class LeaderLease {
     const spec = { ...this.#renewedSpec(), acquireTime: this.#microTime(), leaseTransitions: transitions + 1 }
     const started = this.#clock.monotonic()
     const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
+    this.#isAskedFor = true
     try {
       this.#held =
         current === undefined
@@ -162,8 +166,9 @@ export class LeaderLease {
             )
           : await this.#options.client.update<LeaseObject>(leaseResource, { ...current, spec }, call)
     } catch (error) {
-      if (isKubeError(error, 'Conflict', 'AlreadyExists')) return this.#timings.retryEvery
-      throw error
+      if (!isKubeError(error, 'Conflict', 'AlreadyExists')) throw error
+      this.#isAskedFor = false
+      return this.#timings.retryEvery
     }
     if (this.#state !== 'candidate') return 0
     this.#state = 'leader'
@@ -235,10 +240,11 @@ export class LeaderLease {
   }
 
   async #release(): Promise<void> {
-    const held = this.#held
-    if (held === undefined) return
-    const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#microTime() }
     try {
+      // The answer to the last write may have been lost.
+      const held = await this.#read()
+      if (held?.spec?.holderIdentity !== this.#options.identity) return
+      const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#microTime() }
       const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
       await this.#options.client.update<LeaseObject>(leaseResource, { ...held, spec }, call)
     } catch (error) {
