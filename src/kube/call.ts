@@ -15,7 +15,15 @@ import {
 } from './errors.ts'
 import { resourceId } from './object.ts'
 import type { Liveness, StreamAnswer } from './sessions.ts'
-import { type Allowance, AnswerTooLong, Semaphore, Transport, timeoutError, type WireRequest } from './transport.ts'
+import {
+  type Allowance,
+  AnswerTooLong,
+  NeverBegun,
+  Semaphore,
+  Transport,
+  timeoutError,
+  type WireRequest,
+} from './transport.ts'
 
 export type CallOptions = {
   signal?: AbortSignal | undefined
@@ -71,21 +79,24 @@ export class Caller {
   /** The parsed body of a 2xx answer. */
   json<T>(attempt: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
     const { signal } = options
-    return this.#semaphore.run(() =>
-      this.#attempts(attempt, request, options, async (left) => {
-        const { status, headers, text } = await this.#observed(attempt, async () => {
+    return this.#attempts(attempt, request, options, async (most) => {
+      const end = performance.now() + most
+      const exchange = () => {
+        const left = Math.max(1, end - performance.now())
+        return this.#observed(attempt, async () => {
           const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
           return [answer.status, answer]
         })
-        // Refusals are parsed as well.
-        if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
-        if (status >= 300) throw refused(attempt, status, headers, text)
-        return parse<T>(attempt, status, text)
-      }),
-    )
+      }
+      const { status, headers, text } = await this.#semaphore.run(exchange, most, signal)
+      // Refusals are parsed as well.
+      if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
+      if (status >= 300) throw refused(attempt, status, headers, text)
+      return parse<T>(attempt, status, text)
+    })
   }
 
-  /** Any answer, unread. The deadline covers the time to its headers; the caller's signal also the body. */
+  /** Any answer, unread. The deadline covers the time to its headers, and again that of `text`; the caller's signal also the body. */
   raw(
     attempt: Attempt,
     request: CallRequest,
@@ -108,7 +119,7 @@ export class Caller {
           return [answer.statusCode, answer]
         })
         const { statusCode: status, headers, body } = response
-        return { status, headers, body, text: () => this.#textOf(attempt, body) }
+        return { status, headers, body, text: () => this.#textOf(attempt, body, options) }
       } finally {
         clearTimeout(timer)
       }
@@ -133,9 +144,22 @@ export class Caller {
     throw refused(attempt, status, headers, await textOf(body))
   }
 
-  async #textOf(attempt: Attempt, body: Dispatcher.ResponseData['body']): Promise<string> {
+  async #textOf(
+    attempt: Attempt,
+    body: Dispatcher.ResponseData['body'],
+    { signal, timeout = this.#options.timeout ?? DEFAULT_TIMEOUT }: CallOptions,
+  ): Promise<string> {
     const { left } = this.allowance()
-    return (await readWithin(left, body, () => tooLong(attempt))).toString('utf8')
+    const timer =
+      timeout === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => body.destroy(timeoutError()), timeout)
+    try {
+      return (await readWithin(left, body, () => tooLong(attempt))).toString('utf8')
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw isKubeError(error) ? error : errorFromTransport(attempt, error, attempt.verb !== 'GET')
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   close(): Promise<void> {
@@ -195,6 +219,7 @@ export class Caller {
 
   #failureOf(attempt: Attempt, thrown: unknown): KubeError {
     if (isKubeError(thrown)) return thrown
+    if (thrown instanceof NeverBegun) return errorFromTransport(attempt, thrown, false)
     return thrown instanceof AnswerTooLong ? tooLong(attempt) : this.#unanswered(attempt, thrown)
   }
 

@@ -148,6 +148,37 @@ describe('client of the API server', () => {
     expect(performance.now() - before).to.be.at.least(90)
   })
 
+  describe('while as many calls as it sends at once get no answer', () => {
+    const busy: Promise<unknown>[] = []
+    beforeEach(async () => {
+      await play([() => {}])
+      for (let call = 0; call < 50; call += 1) busy.push(client.get(configMap, ref).catch(() => undefined))
+    })
+    afterEach(async () => {
+      await client.close()
+      await Promise.all(busy.splice(0))
+    })
+
+    it('gives up at its deadline, and has sent nothing', async () => {
+      const error = await expectReason('Unavailable', client.create(configMap, object, { timeout: 50 }))
+      expect(error.maybeApplied).to.equal(false)
+    })
+
+    it('stops waiting when the caller does', async () => {
+      const controller = new AbortController()
+      const call = client.get(configMap, ref, { signal: controller.signal })
+      const reason = new Error('the request went away')
+      controller.abort(reason)
+      expect(await call.catch((error: unknown) => error)).to.equal(reason)
+    })
+  })
+
+  it('does not wait for the rest of a text beyond its deadline', async () => {
+    await play([({ response }) => response.writeHead(200).write('a beginning')])
+    const { text } = await client.request({ path: '/version', timeout: 50 })
+    await expectReason('Unavailable', text())
+  })
+
   it('stops waiting when the caller does, with the reason of the caller', async () => {
     await play([refuse(503)])
     const controller = new AbortController()

@@ -29,6 +29,11 @@ export type TransportOptions = {
 /** The server sent more than allowed; its answer is discarded. */
 export class AnswerTooLong extends Error {}
 
+/** Nothing was sent: others took all the time. */
+export class NeverBegun extends Error {
+  override readonly name = 'TimeoutError'
+}
+
 /** A whole answer. */
 export type WireAnswer = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
 
@@ -321,21 +326,50 @@ export function timeoutError(): Error {
 /** Lets at most `limit` tasks run at once, the rest in order of arrival. */
 export class Semaphore {
   #free: number
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new Set<() => void>()
 
   constructor(limit: number = MAX_CONCURRENT) {
     this.#free = limit
   }
 
-  async run<T>(task: () => Promise<T>): Promise<T> {
+  /**
+   * @param most milliseconds of waiting
+   * @throws NeverBegun if that was too short; the reason of the signal
+   */
+  async run<T>(task: () => Promise<T>, most: number, signal?: AbortSignal): Promise<T> {
     if (this.#free > 0) this.#free -= 1
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else await this.#wait(most, signal)
     try {
       return await task()
     } finally {
-      const next = this.#waiting.shift()
+      const [next] = this.#waiting
       if (next === undefined) this.#free += 1
       else next()
     }
+  }
+
+  #wait(most: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.delete(proceed)
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+      }
+      const proceed = () => {
+        leave()
+        resolve()
+      }
+      const abort = () => {
+        leave()
+        reject(signal?.reason as Error)
+      }
+      const giveUp = () => {
+        leave()
+        reject(new NeverBegun())
+      }
+      const timer = most === Number.POSITIVE_INFINITY ? undefined : setTimeout(giveUp, most)
+      signal?.addEventListener('abort', abort)
+      this.#waiting.add(proceed)
+    })
   }
 }

@@ -3,7 +3,7 @@ import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { configMap } from '../../src/kube/builtin.ts'
 import { WatchCache } from '../../src/kube/cache.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
-import { isKubeError, type KubeErrorReason } from '../../src/kube/errors.ts'
+import { isKubeError, type KubeError, type KubeErrorReason } from '../../src/kube/errors.ts'
 import { PATIENCE } from '../make/until.ts'
 
 /** `custom` is a custom resource of the namespace that has a status. */
@@ -192,7 +192,7 @@ export function kubeClientContract(subject: () => Subject): void {
   })
 }
 
-export async function expectReason(reason: KubeErrorReason, call: Promise<unknown>): Promise<Error> {
+export async function expectReason(reason: KubeErrorReason, call: Promise<unknown>): Promise<KubeError> {
   try {
     await call
   } catch (error) {
