@@ -1,16 +1,14 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
 import { CommitJudge } from '../../../contracts/builds/commit.ts'
 import { failureOfGit } from '../../../contracts/builds/failure.ts'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import { AUTHORITY_BUNDLE, type BuildOrder } from '../../../contracts/builds/pod.ts'
-import { unpack } from '../unpack.ts'
 import { ran } from './commands.ts'
 import type { Places } from './places.ts'
 import { accountFor, flagsOf } from './registry.ts'
+import { unpackOutput } from './unpackOutput.ts'
 
 type Git = Extract<BuildOrder['source'], { kind: 'Git' }>
 
@@ -103,15 +101,5 @@ export async function fetchArchive(reference: string, { settings }: BuildOrder, 
     throw new BuildRefusal('SourceUnreachable', 'The uploaded source is no longer in the registry.')
   const args = ['blob', ...flagsOf(settings), `${named.slice(0, named.indexOf('@'))}@${digest}`]
   const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', ...environment }
-  const child = spawn('crane', args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = once(child, 'close')
-  try {
-    await unpack(child.stdout, places.source)
-  } catch (error) {
-    child.kill()
-    if (error instanceof ArchiveRefused)
-      throw new BuildRefusal('SourceRefused', `The archive is refused. ${error.message}`)
-    throw error
-  }
-  await ended
+  await unpackOutput(spawn('crane', args, { env, stdio: ['ignore', 'pipe', 'inherit'] }), places.source)
 }

@@ -1,0 +1,28 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import { BuildRefusal } from '../../../contracts/builds/files.ts'
+import { unpack } from '../unpack.ts'
+
+/**
+ * Unpacks the archive that a program writes.
+ *
+ * @throws BuildRefusal SourceRefused for an archive that came whole; BuilderFailed if the program failed
+ */
+export async function unpackOutput(child: ChildProcess & { stdout: Readable }, into: string): Promise<void> {
+  const ended: Promise<[number | null]> = once(child, 'close') as never
+  let refusal: unknown
+  try {
+    await unpack(child.stdout, into)
+  } catch (error) {
+    refusal = error
+  }
+  // One that has not written all of it would wait for us; one that has says itself whether that was all.
+  if (!child.stdout.readableEnded) child.kill()
+  else if ((await ended)[0] !== 0)
+    throw new BuildRefusal('BuilderFailed', 'The uploaded source could not be read from the registry to its end.')
+  if (refusal instanceof ArchiveRefused)
+    throw new BuildRefusal('SourceRefused', `The archive is refused. ${refusal.message}`)
+  if (refusal !== undefined) throw refusal
+}
