@@ -1,5 +1,6 @@
 import type { ClientOptions, WebSocket } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
+import { agentOf } from './proxy.ts'
 
 const HANDSHAKE_TIMEOUT = 15_000
 /** Bytes of one message, which is held whole: kubelets send some 32 KiB, and a cluster may be in the hands of somebody else. */
@@ -24,6 +25,7 @@ export async function podSocket(
   const authorization = await access.authorization()
   const options: ClientOptions = {
     ...(await access.tls()),
+    ...agentOf(access),
     headers: { 'user-agent': userAgent, ...(authorization !== undefined && { authorization }) },
     handshakeTimeout: HANDSHAKE_TIMEOUT,
     perMessageDeflate: false,
