@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
+import { checkFence } from '../core/fencedWork.ts'
 import type { Log } from '../core/log.ts'
 import { readWithin } from '../core/readWithin.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
@@ -257,6 +258,7 @@ export class Caller {
   #fence(): void {
     try {
       this.#options.fence?.()
+      checkFence()
     } catch (error) {
       throw new FencedError(error)
     }

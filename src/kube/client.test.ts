@@ -7,6 +7,7 @@ import { staticAccess } from '../../test/make/access.ts'
 import { expectReason } from '../../test/suites/kubeContract.ts'
 import { type PlayedRequest, refuse, WatchServer } from '../../test/worlds/watchServer.ts'
 import { createAuthority } from '../composition/certificates.ts'
+import { fencedBy } from '../core/fencedWork.ts'
 import type { KubeObject } from '../core/object.ts'
 import { configMap } from './builtin.ts'
 import { createKubeClient, type KubeClient, type KubeClientOptions } from './client.ts'
@@ -192,6 +193,21 @@ describe('client of the API server', () => {
     await play([refuse(503)])
     for (let call = 0; call < 20; call += 1) await expectReason('Unavailable', client.get(configMap, ref))
     expect(server.requests.length).to.be.at.most(20 + 10 + 2)
+  })
+
+  it('sends no write once the fence of the work is closed, and reads all the same', async () => {
+    await play([ok])
+    const closed = new Error('too late')
+    const fence = () => {
+      throw closed
+    }
+    const within = <Result>(work: () => Result) => fencedBy(fence, () => fencedBy(() => {}, work))
+    await within(async () => {
+      expect(await client.create(configMap, object).catch((error: unknown) => error)).to.equal(closed)
+      expect(await client.remove(configMap, ref).catch((error: unknown) => error)).to.equal(closed)
+      await client.get(configMap, ref)
+    })
+    expect(server.requests).to.have.length(1)
   })
 
   it('sends no write once the fence is closed, and reads all the same', async () => {

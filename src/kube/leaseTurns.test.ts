@@ -1,5 +1,7 @@
+import { AsyncResource } from 'node:async_hooks'
 import { expect } from 'chai'
 import { PlatformError } from '../core/errors.ts'
+import { checkFence } from '../core/fencedWork.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { lease } from './builtin.ts'
 import { FakeKubeClient } from './fake.ts'
@@ -60,6 +62,22 @@ describe('turns over processes', () => {
     const failure = await turns.take('a', () => Promise.reject(new Error('refused'))).catch((error: Error) => error)
     expect((failure as Error).message).to.equal('refused')
     expect(await turns.take('a', async () => 'next')).to.equal('next')
+  })
+
+  it('has the work write nothing once another process may take over, and what it left running afterwards', async () => {
+    const turns = new LeaseTurns(new FakeKubeClient(), { ...QUICK, duration: 30 })
+    const end = performance.now() + 100
+    let later = () => {}
+    const work = turns.take('a', async () => {
+      checkFence()
+      later = AsyncResource.bind(checkFence)
+      while (performance.now() < end) await new Promise((resolve) => setImmediate(resolve))
+      expect(later).to.throw(PlatformError)
+      checkFence()
+    })
+    expect(await work.catch((error: unknown) => error)).to.be.instanceOf(PlatformError)
+    later()
+    checkFence()
   })
 
   it('refuses after a while, and takes over what a process that ended left behind', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PlatformError } from '../core/errors.ts'
+import { fencedBy } from '../core/fencedWork.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../core/names.ts'
 import { recentlyUsed } from '../core/recentlyUsed.ts'
 import { Turns } from '../core/turns.ts'
@@ -11,7 +12,10 @@ import type { LeaseObject } from './lease.ts'
 
 /** Milliseconds. */
 export type TurnTimings = {
-  /** After this long a turn counts as left behind by a process that ended: longer than any request may take. */
+  /**
+   * After this long a turn counts as left behind by a process that ended. One that goes on writes nothing more after two thirds
+   * of it: the rest is for a write that is slow.
+   */
   duration: number
   /** How long a caller waits for its turn: longer than it takes until what was left behind is taken over. */
   patience: number
@@ -54,22 +58,30 @@ export class LeaseTurns {
 
   async #takeLease<Result>(key: string, giveUp: number, work: () => Promise<Result>): Promise<Result> {
     const ref = { namespace: SYSTEM_NAMESPACE, name: `turn-${sha256(key).slice(0, 40)}` }
-    const uid = await this.#acquire(ref, giveUp)
+    const { uid, since } = await this.#acquire(ref, giveUp)
+    let isOver = false
+    const end = since + (this.#timings.duration * 2) / 3
+    const fence = () => {
+      // What it has left running writes for itself.
+      if (!isOver && performance.now() > end) throw busy()
+    }
     try {
-      return await work()
+      return await fencedBy(fence, work)
     } finally {
+      isOver = true
       // What cannot be given back ends by itself.
-      await this.#client.remove(lease, ref, { uid }).catch(() => undefined)
+      await this.#client.remove(lease, ref, { uid, unfenced: true }).catch(() => undefined)
     }
   }
 
-  /** @returns the uid of the Lease */
-  async #acquire(ref: { namespace: string; name: string }, giveUp: number): Promise<string> {
+  /** @returns the uid of the Lease, and a moment before anybody else can have seen it */
+  async #acquire(ref: { namespace: string; name: string }, giveUp: number): Promise<{ uid: string; since: number }> {
     const holder = randomUUID()
     const { duration, pause } = this.#timings
     for (;;) {
+      const since = performance.now()
       const held = (await this.#create(ref, holder, duration)) ?? (await this.#read(ref))
-      if (held?.spec?.holderIdentity === holder) return held.metadata.uid ?? ''
+      if (held?.spec?.holderIdentity === holder) return { uid: held.metadata.uid ?? '', since }
       if (held !== undefined) await this.#endIfLeft(ref, held.metadata.uid ?? '')
       if (performance.now() > giveUp) throw busy()
       await sleep(pause.least + (pause.most - pause.least) * Math.random())
