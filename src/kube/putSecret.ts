@@ -2,7 +2,7 @@ import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_INCARNATION_ANNOTATION } from '../c
 import type { KubeObject, OwnerReference } from '../core/object.ts'
 import { secret } from './builtin.ts'
 import type { KubeClient } from './client.ts'
-import { isKubeError } from './errors.ts'
+import { alreadyThere, isKubeError } from './errors.ts'
 
 /** The owner of a Secret, which is deleted with it. */
 export type SecretOwner = {
@@ -35,11 +35,12 @@ export async function putSecret(
   data: Readonly<Record<string, string>>,
   owner?: SecretOwner & { isElsewhere?: boolean },
 ): Promise<void> {
+  const patch = () => client.mergePatch(secret, { namespace, name }, { data })
   try {
-    await client.mergePatch(secret, { namespace, name }, { data })
+    await patch()
   } catch (error) {
     if (!isKubeError(error, 'NotFound')) throw error
-    await client.create(secret, {
+    const made = {
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: {
@@ -54,7 +55,9 @@ export async function putSecret(
       },
       type: 'Opaque',
       data,
-    })
+    }
+    // Another first write was faster: this one is the later.
+    if ((await client.create(secret, made).catch(alreadyThere)) === undefined) await patch()
   }
 }
 
