@@ -111,4 +111,22 @@ describe('errors of the API server', () => {
     expect(error.message).to.contain('ECONNREFUSED').and.not.to.contain('password')
     expect(error).to.include({ reason: 'Unavailable', status: 0 })
   })
+
+  it('has a bounded number of bounded words of a server that says too much, or what is no text', () => {
+    const answered = (body: object) => errorFromAnswer(attempt, 422, JSON.stringify({ kind: 'Status', ...body }))
+    const long = 'x'.repeat(100_000)
+    const causes = Array.from({ length: 1_000 }, () => ({ field: long, message: long }))
+    const denied = `admission webhook "${long}" denied the request: ${long}`
+    for (const error of [
+      answered({ details: { causes } }),
+      answered({ message: denied.replace(long, 'w') }),
+      answered({ details: { causes: [{ field: {}, message: 7 }, null] } }),
+      answered({ details: { causes: 'many' } }),
+    ]) {
+      expect(JSON.stringify([error.causes, error.denial, error.message]).length).to.be.below(150_000)
+      for (const { field, message } of error.causes)
+        expect([typeof field, typeof message]).to.deep.equal(['string', 'string'])
+      expect(error.denial?.message.length ?? 0).to.be.at.most(2_000)
+    }
+  })
 })

@@ -234,14 +234,21 @@ function reasonOf(status: number, body: StatusBody | undefined, causes: readonly
 const READ_MAX = 32_768
 const sentenceOf = ({ message }: StatusBody = {}) => (typeof message === 'string' ? message.slice(0, READ_MAX) : '')
 
+/** Of what reaches answers: our own policies and schemas say less. */
+const CAUSES_MAX = 50
+const WORDS_MAX = 2_000
+const PATH_MAX = 500
+const words = (text: unknown, most = WORDS_MAX) => (typeof text === 'string' ? text.slice(0, most) : '')
+
 const STRICT = /(unknown|duplicate) field "([^"]+)"/g
 /** Bounded: each dot of a long text could be where a path begins, and would be followed to its end. */
 const UNDECLARED = /(\.[A-Za-z0-9_.\-[\]"=]{1,500}): field not declared in schema/g
 
 function causesOf(body: StatusBody | undefined): KubeErrorCause[] {
-  const listed = (body?.details?.causes ?? []).map((cause) => ({
-    field: cause.field ?? '',
-    message: cause.message ?? cause.reason ?? '',
+  const told: unknown = body?.details?.causes
+  const listed = (Array.isArray(told) ? told.slice(0, CAUSES_MAX) : []).map((cause) => ({
+    field: words(cause?.field, PATH_MAX),
+    message: words(cause?.message) || words(cause?.reason),
   }))
   // A policy's denial is listed as a cause without a field; it has a place of its own.
   const fields = listed.filter((cause) => !DENIAL.test(cause.message))
@@ -260,7 +267,7 @@ const DENIAL =
 
 function denialOf(body: StatusBody | undefined): PolicyDenial | undefined {
   const match = DENIAL.exec(sentenceOf(body))
-  return match === null ? undefined : { policy: match[1] ?? match[2] ?? '', message: match[3] ?? '' }
+  return match === null ? undefined : { policy: words(match[1] ?? match[2], PATH_MAX), message: words(match[3]) }
 }
 
 /** Seconds of a Retry-After header; its date form is not used by the API server and is ignored. */
