@@ -60,8 +60,12 @@ describe('the controllers of secret vaults', () => {
   const pass = async (milliseconds: number) => {
     // Of days only the last minute is played moment by moment.
     bench.clock.freeze(Math.max(0, milliseconds - 60_000))
-    await bench.clock.advance(Math.min(milliseconds, 60_000))
-    await bench.rest()
+    // Values are opened on other threads, for which the clock does not wait: what is due is done before it moves on, and a
+    // pass that it has left behind sets its next time from where the clock stands now.
+    for (const step of [0, Math.min(milliseconds, 60_000), 1]) {
+      await bench.clock.advance(step)
+      await bench.rest()
+    }
   }
   async function valueAt(version: number, life = 1): Promise<string> {
     const names = valueNames(ENTRY, life)
