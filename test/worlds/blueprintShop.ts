@@ -1,3 +1,6 @@
+import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { BlueprintTemplate } from '../../src/crds/blueprints.ts'
+import { DEFAULT_BLUEPRINTS } from '../../src/crds/defaultBlueprints.ts'
 import { CLUSTER } from './facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from './shop.ts'
 
@@ -28,6 +31,16 @@ ${more}outputs:
   - { name: endpoint, component: vectors, output: restEndpoint }
   - { name: key, component: vectors, output: apiKey, secret: true }
 `
+
+const slugOf = (content: string) => /^slug: (.*)$/m.exec(content)?.[1] ?? ''
+
+/** The same with the blueprints of the platform. */
+export async function startBlueprintShopWithDefaults(...given: Parameters<typeof startShop>) {
+  const world = await startBlueprintShop(...given)
+  for (const content of DEFAULT_BLUEPRINTS)
+    world.put(BlueprintTemplate, slugOf(content), { slug: slugOf(content), content }, SYSTEM_NAMESPACE)
+  return world
+}
 
 /** The shop with what posts templates, and deploys the blueprint `search` as `find`. */
 export async function startBlueprintShop(...given: Parameters<typeof startShop>) {

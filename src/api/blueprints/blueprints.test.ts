@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
-import { BLUEPRINTS as B, startBlueprintShop, searchTemplate as template } from '../../../test/worlds/blueprintShop.ts'
+import {
+  BLUEPRINTS as B,
+  startBlueprintShopWithDefaults,
+  searchTemplate as template,
+} from '../../../test/worlds/blueprintShop.ts'
 import { bearer, CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER } from '../../../test/worlds/shop.ts'
 import { executionSecretName } from '../../contracts/blueprints/executions.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { BlueprintExecution, BlueprintTemplate } from '../../crds/blueprints.ts'
+import { BlueprintExecution } from '../../crds/blueprints.ts'
 import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import { PlatformUser } from '../../crds/identity.ts'
@@ -21,15 +25,12 @@ import { secret } from '../../kube/builtin.ts'
 const HOME = groupNamespace(BOUNDARY, 'shop')
 const OUTER = boundaryNamespace(BOUNDARY)
 const READER = '33333333-3333-4333-8333-333333333333'
-const slugOf = (content: string) => /^slug: (.*)$/m.exec(content)?.[1] ?? ''
 
 describe('blueprints over REST', () => {
-  let world: Awaited<ReturnType<typeof startBlueprintShop>>
+  let world: Awaited<ReturnType<typeof startBlueprintShopWithDefaults>>
   beforeEach(async () => {
-    world = await startBlueprintShop()
+    world = await startBlueprintShopWithDefaults()
     world.grant(READER, 'Reader', `/boundaries/${BOUNDARY}`)
-    for (const content of DEFAULT_BLUEPRINTS)
-      world.put(BlueprintTemplate, slugOf(content), { slug: slugOf(content), content }, SYSTEM_NAMESPACE)
   })
   afterEach(() => world.stop())
 

@@ -1,20 +1,15 @@
 import { expect } from 'chai'
-import { startBlueprintShop, searchTemplate as template } from '../../../test/worlds/blueprintShop.ts'
+import { startBlueprintShopWithDefaults, searchTemplate as template } from '../../../test/worlds/blueprintShop.ts'
 import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY } from '../../../test/worlds/shop.ts'
 import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
-import { DEFAULT_BLUEPRINTS } from '../../crds/defaultBlueprints.ts'
-
-const slugOf = (content: string) => /^slug: (.*)$/m.exec(content)?.[1] ?? ''
 
 describe('whoever writes or deploys a blueprint', () => {
-  let world: Awaited<ReturnType<typeof startBlueprintShop>>
+  let world: Awaited<ReturnType<typeof startBlueprintShopWithDefaults>>
   beforeEach(async () => {
-    world = await startBlueprintShop()
-    for (const content of DEFAULT_BLUEPRINTS)
-      world.put(BlueprintTemplate, slugOf(content), { slug: slugOf(content), content }, SYSTEM_NAMESPACE)
+    world = await startBlueprintShopWithDefaults()
   })
   afterEach(() => world.stop())
 

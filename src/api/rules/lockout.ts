@@ -49,12 +49,8 @@ function whoMustRemain(able: Ends, deniedUntil: string | null | undefined): stri
  * @throws PlatformError lockout
  */
 export async function refuseLockoutByGroups(services: Services, boundaryId: string, after: Memberships): Promise<void> {
-  const denies = services.records
-    .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
-    .filter(({ spec }) => !isOver(spec.expiresAt, services.clock))
+  const { denies, comesUnder } = deniesAfter(services, boundaryId, after)
   if (denies.length === 0) return
-  const comesUnder = ({ spec }: DenyRecord, owner: string) =>
-    !reaches(services, boundaryId, spec, owner) && reaches(services, boundaryId, spec, owner, after)
   const able = await ableOwners(services, boundaryId)
   const touched = new Set([...able.keys()].filter((owner) => denies.some((deny) => comesUnder(deny, owner))))
   for (const deny of denies.filter((one) => [...touched].some((owner) => comesUnder(one, owner)))) {
@@ -62,6 +58,16 @@ export async function refuseLockoutByGroups(services: Services, boundaryId: stri
     if (!whoMustRemain(able, deny.spec.expiresAt).some(isFree))
       throw lockout(boundaryId, 'A deny that names groups', 'change the deny first')
   }
+}
+
+/** The denies of the boundary that are in force, and whom one of them reaches only once the change is made. */
+function deniesAfter(services: Services, boundaryId: string, after: Memberships) {
+  const denies = services.records
+    .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
+    .filter(({ spec }) => !isOver(spec.expiresAt, services.clock))
+  const comesUnder = ({ spec }: DenyRecord, id: string) =>
+    !reaches(services, boundaryId, spec, id) && reaches(services, boundaryId, spec, id, after)
+  return { denies, comesUnder }
 }
 
 async function refuseReachingRootOwner(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
@@ -85,14 +91,10 @@ export async function refuseDenyingRootOwners(
   after: Memberships,
 ): Promise<void> {
   const rootOwners = await actingOwners(services, ROOT_SCOPE)
-  const denies = services.records
-    .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
-    .filter(({ spec }) => !spec.isEveryone && !isOver(spec.expiresAt, services.clock))
+  const { denies, comesUnder } = deniesAfter(services, boundaryId, after)
+  const naming = denies.filter(({ spec }) => !spec.isEveryone)
   for (const id of rootOwners) {
-    const comesUnder = denies.some(
-      ({ spec }) => !reaches(services, boundaryId, spec, id) && reaches(services, boundaryId, spec, id, after),
-    )
-    if (!comesUnder) continue
+    if (!naming.some((deny) => comesUnder(deny, id))) continue
     const message =
       'A deny on the group would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
     throw new PlatformError('lockout', message, { boundaryId, principalIds: [id] })
