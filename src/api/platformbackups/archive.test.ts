@@ -1,66 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import request from 'supertest'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
-import { FakeBackupTargets } from '../../adapters/backuptarget/fake.ts'
-import { PLATFORM_SCHEDULE } from '../../contracts/platformbackups/names.ts'
+import { hoursAgo, PlatformBackupsWorld } from '../../../test/worlds/platformBackups.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { barmanObjectStore, postgresqlCluster } from '../../kube/postgresql.ts'
-import { veleroSchedule } from '../../kube/velero.ts'
-import type { Services } from '../http/context.ts'
-import { createBackupCluster } from './cluster.ts'
-
-const PATH = '/lifecycle/backups'
 
 describe('the routes of archives', () => {
-  const owner = randomUUID()
-  const reader = randomUUID()
-  let facade: Awaited<ReturnType<typeof startFacade>>
-  let figures: Map<string, { readyCount: number; volumePercent: number }>
-
-  /** Asked while the facade serves, so the client is there. */
-  const ports: Services['platformBackups'] = {
-    get cluster() {
-      return createBackupCluster(facade.client, 'velero')
-    },
-    targets: new FakeBackupTargets(),
-    logs: { all: async () => figures },
-    secrets: { read: async () => undefined, put: async () => {}, remove: async () => {} },
-  }
-
+  let world: PlatformBackupsWorld
   beforeEach(async () => {
-    figures = new Map()
-    facade = await startFacade({}, { platformBackups: ports })
-    facade.grant(owner, 'Platform Owner', '/')
-    facade.grant(reader, 'Platform Reader', '/')
-    settings({})
+    world = await PlatformBackupsWorld.start()
   })
-  afterEach(() => facade.stop())
-
-  const call = async (method: 'get' | 'post' | 'put' | 'delete', path: string, body?: object, who = owner) => {
-    const answer = await request(facade.app)[method](`${PATH}${path}`).set('authorization', bearer(who)).send(body)
-    return { status: answer.status, body: answer.body, code: answer.body?.code, headers: answer.headers }
-  }
-  const settings = (spec: object) =>
-    facade.put(PlatformBackupSettings, 'default', spec, SYSTEM_NAMESPACE) as unknown as PlatformBackupSettings
-  const stored = async () =>
-    (await facade.client.get(PlatformBackupSettings.resource, {
-      ...{ namespace: SYSTEM_NAMESPACE, name: 'default' },
-    })) as unknown as PlatformBackupSettings
-  const seed = (resource: Resource, name: string, fields: object, metadata: object = {}, namespace = 'velero') => {
-    const { group, version, kind } = resource
-    facade.client.seed(resource, {
-      apiVersion: `${group}/${version}`,
-      kind,
-      metadata: { name, namespace, ...metadata },
-      ...fields,
-    } as KubeObject)
-  }
-  const schedule = (status: object = { phase: 'Enabled' }) =>
-    seed(veleroSchedule, PLATFORM_SCHEDULE, { spec: { schedule: '0 1 * * *', template: { ttl: '720h0m0s' } }, status })
-  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+  afterEach(() => world.facade.stop())
 
   describe('the archive of a database', () => {
     const place = { namespace: 'shop', name: 'orders' }
@@ -69,9 +18,9 @@ describe('the routes of archives', () => {
       const plugins = [{ name: 'barman-cloud.cloudnative-pg.io', isWALArchiver: true, parameters }]
       const conditions = [{ type: 'ContinuousArchiving', status: condition, message: 'no\nbucket' }]
       const fields = { spec: archives ? { plugins } : {}, status: { conditions } }
-      seed(postgresqlCluster, 'orders', fields, { annotations }, 'shop')
+      world.seed(postgresqlCluster, 'orders', fields, { annotations }, 'shop')
     }
-    const valve = (verb: string, body: object = place) => call('post', `/archiving/${verb}`, body)
+    const valve = (verb: string, body: object = place) => world.call('post', `/archiving/${verb}`, body)
 
     const refusals: [string, string, () => void, object, number, string][] = [
       ['suspend', 'an empty name', () => {}, { namespace: 'shop', name: '' }, 400, 'invalid-cluster'],
@@ -100,22 +49,27 @@ describe('the routes of archives', () => {
         given()
         const answer = await valve(verb, body)
         expect([answer.status, answer.code]).to.deep.equal([status, code])
-        expect((await stored()).spec.suspendedArchives).to.deep.equal([])
+        expect((await world.stored()).spec.suspendedArchives).to.deep.equal([])
       })
     }
 
     it('is measured where somebody measures', async () => {
       database()
-      figures.set('shop/orders', { readyCount: 12, volumePercent: 3.5 })
+      world.figures.set('shop/orders', { readyCount: 12, volumePercent: 3.5 })
       expect((await valve('suspend')).code).to.equal('archiving-healthy')
-      figures.set('shop/orders', { readyCount: 100, volumePercent: 3.5 })
+      world.figures.set('shop/orders', { readyCount: 100, volumePercent: 3.5 })
       const { body } = await valve('suspend')
-      expect(body).to.include({ archiving: 'Suspended', walReadyCount: 100, walVolumePercent: 3.5, suspendedBy: owner })
+      expect(body).to.include({
+        archiving: 'Suspended',
+        walReadyCount: 100,
+        walVolumePercent: 3.5,
+        suspendedBy: world.owner,
+      })
     })
 
     it('is suspended once, and resumed', async () => {
       database()
-      seed(
+      world.seed(
         barmanObjectStore,
         'store',
         { status: { serverRecoveryWindow: { 'orders-1': { firstRecoverabilityPoint: hoursAgo(9) } } } },
@@ -126,29 +80,29 @@ describe('the routes of archives', () => {
       expect([status, body.archiving, body.message]).to.deep.equal([200, 'Suspended', 'no bucket'])
       expect(body.firstRecoverableAt).to.not.equal(null)
       expect((await valve('suspend')).code).to.equal('archiving-healthy')
-      expect((await stored()).spec.suspendedArchives).to.have.length(1)
+      expect((await world.stored()).spec.suspendedArchives).to.have.length(1)
       expect((await valve('resume')).body).to.include({ archiving: 'ResumePending', suspendedBy: null })
-      expect((await stored()).spec.suspendedArchives).to.deep.equal([])
+      expect((await world.stored()).spec.suspendedArchives).to.deep.equal([])
     })
 
     it('is not that of a former database of the name', async () => {
       database()
       const spec = { suspendedArchives: [{ ...place, suspendedAt: hoursAgo(9) }] }
       const ref = { namespace: SYSTEM_NAMESPACE, name: 'default' }
-      await facade.client.mergePatch(PlatformBackupSettings.resource, ref, { spec })
+      await world.facade.client.mergePatch(PlatformBackupSettings.resource, ref, { spec })
       expect((await valve('resume')).code).to.equal('archiving-not-suspended')
       expect((await valve('suspend')).body).to.include({ archiving: 'Suspended' })
-      expect((await stored()).spec.suspendedArchives).to.have.length(1)
+      expect((await world.stored()).spec.suspendedArchives).to.have.length(1)
     })
 
     it('is written down without those of databases that are gone', async () => {
       database()
       const [gone, there] = ['gone', 'kept'].map((name) => ({ ...place, name, suspendedAt: hoursAgo(-9) }))
-      seed(postgresqlCluster, 'kept', { spec: {} }, {}, place.namespace)
+      world.seed(postgresqlCluster, 'kept', { spec: {} }, {}, place.namespace)
       const ref = { namespace: SYSTEM_NAMESPACE, name: 'default' }
       const spec = { suspendedArchives: [gone, there] }
-      await facade.client.mergePatch(PlatformBackupSettings.resource, ref, { spec })
-      const names = async () => (await stored()).spec.suspendedArchives.map(({ name }) => name)
+      await world.facade.client.mergePatch(PlatformBackupSettings.resource, ref, { spec })
+      const names = async () => (await world.stored()).spec.suspendedArchives.map(({ name }) => name)
       await valve('suspend')
       expect(await names()).to.deep.equal(['kept', 'orders'])
     })
@@ -160,8 +114,8 @@ describe('the routes of archives', () => {
 
     it('is among what is said of the backups', async () => {
       database()
-      schedule()
-      const { body } = await call('get', '/conditions', undefined, reader)
+      world.schedule()
+      const { body } = await world.call('get', '/conditions', undefined, world.reader)
       expect(body.overall).to.equal('Failing')
       expect(body.databases.map(({ name, archiving }: Record<string, string>) => [name, archiving])).to.deep.equal([
         ['orders', 'Pressure'],

@@ -5,18 +5,15 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import request from 'supertest'
 import { Authority } from '../../../scripts/controlplane/pki.ts'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
-import { FakeBackupTargets } from '../../adapters/backuptarget/fake.ts'
+import { bearer } from '../../../test/worlds/facadeServer.ts'
+import { hoursAgo, PlatformBackupsWorld } from '../../../test/worlds/platformBackups.ts'
 import { PLATFORM_SCHEDULE, SCHEDULE_LABEL, TARGET_SECRETS } from '../../contracts/platformbackups/names.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject, Resource } from '../../core/object.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { RolloutExecution } from '../../crds/rollouts.ts'
 import { secret } from '../../kube/builtin.ts'
-import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule } from '../../kube/velero.ts'
-import type { Services } from '../http/context.ts'
-import { kubeSecrets, kubeSecretWriter } from '../records/secrets.ts'
-import { createBackupCluster } from './cluster.ts'
+import { veleroBackup, veleroDeletion, veleroLocation } from '../../kube/velero.ts'
 
 const PATH = '/lifecycle/backups'
 const TARGET = {
@@ -27,68 +24,18 @@ const TARGET = {
 }
 
 describe('the routes of the backups of the platform', () => {
-  const owner = randomUUID()
-  const reader = randomUUID()
-  let facade: Awaited<ReturnType<typeof startFacade>>
-  let targets: FakeBackupTargets
-  let removed: string[]
-  let figures: Map<string, { readyCount: number; volumePercent: number }>
-
-  /** Asked while the facade serves, so the client is there. */
-  const ports: Services['platformBackups'] = {
-    get cluster() {
-      return createBackupCluster(facade.client, 'velero')
-    },
-    get targets() {
-      return targets
-    },
-    logs: { all: async () => figures },
-    secrets: {
-      read: (...given) => kubeSecrets(facade.client).read(...given),
-      put: (...given) => kubeSecretWriter(facade.client).put(...given),
-      remove: async ({ name }) => void removed.push(name),
-    },
-  }
-
+  let world: PlatformBackupsWorld
   beforeEach(async () => {
-    targets = new FakeBackupTargets()
-    removed = []
-    figures = new Map()
-    facade = await startFacade({}, { platformBackups: ports })
-    facade.grant(owner, 'Platform Owner', '/')
-    facade.grant(reader, 'Platform Reader', '/')
-    settings({})
+    world = await PlatformBackupsWorld.start()
   })
-  afterEach(() => facade.stop())
+  afterEach(() => world.facade.stop())
 
-  const call = async (method: 'get' | 'post' | 'put' | 'delete', path: string, body?: object, who = owner) => {
-    const answer = await request(facade.app)[method](`${PATH}${path}`).set('authorization', bearer(who)).send(body)
-    return { status: answer.status, body: answer.body, code: answer.body?.code, headers: answer.headers }
-  }
-  const settings = (spec: object) =>
-    facade.put(PlatformBackupSettings, 'default', spec, SYSTEM_NAMESPACE) as unknown as PlatformBackupSettings
-  const stored = async () =>
-    (await facade.client.get(PlatformBackupSettings.resource, {
-      ...{ namespace: SYSTEM_NAMESPACE, name: 'default' },
-    })) as unknown as PlatformBackupSettings
-  const seed = (resource: Resource, name: string, fields: object, metadata: object = {}, namespace = 'velero') => {
-    const { group, version, kind } = resource
-    facade.client.seed(resource, {
-      apiVersion: `${group}/${version}`,
-      kind,
-      metadata: { name, namespace, ...metadata },
-      ...fields,
-    } as KubeObject)
-  }
-  const schedule = (status: object = { phase: 'Enabled' }) =>
-    seed(veleroSchedule, PLATFORM_SCHEDULE, { spec: { schedule: '0 1 * * *', template: { ttl: '720h0m0s' } }, status })
   const backup = (name: string, status: object, annotations: object = {}) =>
-    seed(veleroBackup, name, { status }, { labels: { [SCHEDULE_LABEL]: PLATFORM_SCHEDULE }, annotations })
-  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+    world.seed(veleroBackup, name, { status }, { labels: { [SCHEDULE_LABEL]: PLATFORM_SCHEDULE }, annotations })
 
   describe('a backup now', () => {
     it('needs the schedule, which says what is backed up', async () => {
-      const { status, body, headers } = await call('post', '')
+      const { status, body, headers } = await world.call('post', '')
       expect(status).to.equal(409)
       expect(headers['content-type']).to.match(/problem\+json/)
       expect(body).to.include({ title: 'schedule-missing', code: 'schedule-missing', module: 'lifecycle' })
@@ -96,14 +43,16 @@ describe('the routes of the backups of the platform', () => {
     })
 
     it('is taken of what the schedule says, and is found by its label', async () => {
-      schedule()
-      const { status, body } = await call('post', '')
+      world.schedule()
+      const { status, body } = await world.call('post', '')
       expect(status).to.equal(202)
-      expect(body).to.include({ trigger: 'Manual', phase: 'New', startedBy: owner })
-      const { items } = await facade.client.list(veleroBackup, { namespace: 'velero' })
+      expect(body).to.include({ trigger: 'Manual', phase: 'New', startedBy: world.owner })
+      const { items } = await world.facade.client.list(veleroBackup, { namespace: 'velero' })
       expect(items[0]?.spec).to.deep.equal({ ttl: '720h0m0s' })
-      expect((await call('get', '')).body.items.map(({ name }: { name: string }) => name)).to.deep.equal([body.name])
-      const again = await call('post', '')
+      expect((await world.call('get', '')).body.items.map(({ name }: { name: string }) => name)).to.deep.equal([
+        body.name,
+      ])
+      const again = await world.call('post', '')
       expect([again.status, again.code, again.body.backup, again.body.phase]).to.deep.equal([
         ...[409, 'backup-in-progress', body.name, 'New'],
       ])
@@ -123,9 +72,9 @@ describe('the routes of the backups of the platform', () => {
     ]
     for (const [title, said, annotations, expected] of blocking) {
       it(title, async () => {
-        schedule()
+        world.schedule()
         backup('before', said, annotations)
-        expect((await call('post', '')).status).to.equal(expected)
+        expect((await world.call('post', '')).status).to.equal(expected)
       })
     }
 
@@ -136,20 +85,20 @@ describe('the routes of the backups of the platform', () => {
         startTimestamp: hoursAgo(1),
         progress: { totalItems: 9, itemsBackedUp: 4 },
       })
-      seed(veleroBackup, 'tenant', { status: { phase: 'Completed' } }, { labels: { [SCHEDULE_LABEL]: 'other' } })
-      const { items } = (await call('get', '', undefined, reader)).body
+      world.seed(veleroBackup, 'tenant', { status: { phase: 'Completed' } }, { labels: { [SCHEDULE_LABEL]: 'other' } })
+      const { items } = (await world.call('get', '', undefined, world.reader)).body
       expect(items.map(({ name }: { name: string }) => name)).to.deep.equal(['newer', 'older'])
       expect(items[0]).to.include({ trigger: 'Scheduled', itemsTotal: 9, itemsDone: 4, startedBy: null })
-      const filtered = await call('get', '?filter=phase:eq:Completed&sort=startedAt')
+      const filtered = await world.call('get', '?filter=phase:eq:Completed&sort=startedAt')
       expect(filtered.body.items).to.have.length(1)
-      expect((await call('get', '?filter=trigger:eq:Other')).code).to.equal('bad-request')
+      expect((await world.call('get', '?filter=trigger:eq:Other')).code).to.equal('bad-request')
     })
 
     it('is the newest while it waits for its turn, unless Velero refused it', async () => {
       backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
       backup('refused', { phase: 'FailedValidation' })
       backup('waits', { phase: 'Queued' })
-      const { items } = (await call('get', '')).body
+      const { items } = (await world.call('get', '')).body
       expect(items.map(({ name }: { name: string }) => name)).to.deep.equal(['waits', 'runs', 'refused'])
       expect(items[0].startedAt).to.equal(null)
     })
@@ -157,26 +106,26 @@ describe('the routes of the backups of the platform', () => {
     it('is deleted by Velero, unless it is under way', async () => {
       backup('done', { phase: 'Completed', startTimestamp: hoursAgo(30) })
       backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
-      expect((await call('delete', '/done')).status).to.equal(202)
-      expect((await call('delete', '/done')).status).to.equal(202)
-      expect((await facade.client.list(veleroDeletion)).items.map(({ spec }) => spec)).to.deep.equal([
+      expect((await world.call('delete', '/done')).status).to.equal(202)
+      expect((await world.call('delete', '/done')).status).to.equal(202)
+      expect((await world.facade.client.list(veleroDeletion)).items.map(({ spec }) => spec)).to.deep.equal([
         { backupName: 'done' },
       ])
-      expect((await call('delete', '/runs')).code).to.equal('backup-in-progress')
-      expect((await call('delete', '/nothing')).status).to.equal(404)
-      expect((await call('delete', '/done', undefined, reader)).status).to.equal(403)
+      expect((await world.call('delete', '/runs')).code).to.equal('backup-in-progress')
+      expect((await world.call('delete', '/nothing')).status).to.equal(404)
+      expect((await world.call('delete', '/done', undefined, world.reader)).status).to.equal(403)
     })
   })
 
   describe('the schedule', () => {
     it('is told with its defaults, and that it is missing', async () => {
-      const { body } = await call('get', '/schedule', undefined, reader)
+      const { body } = await world.call('get', '/schedule', undefined, world.reader)
       expect(body).to.include({ cron: '0 1 * * *', ttlHours: 720, isPaused: false, nextRunAt: null })
       expect(body.validationErrors[0]).to.match(/There is no Velero Schedule/)
     })
 
     it('is missing before its body is looked at', async () => {
-      const { status, code } = await call('put', '/schedule', { cron: 'no', ttlHours: 0 })
+      const { status, code } = await world.call('put', '/schedule', { cron: 'no', ttlHours: 0 })
       expect([status, code]).to.deep.equal([409, 'schedule-missing'])
     })
 
@@ -190,30 +139,30 @@ describe('the routes of the backups of the platform', () => {
     ]
     for (const [title, body] of bodies) {
       it(`is refused with ${title}`, async () => {
-        schedule()
-        const { status, code } = await call('put', '/schedule', body)
+        world.schedule()
+        const { status, code } = await world.call('put', '/schedule', body)
         expect([status, code]).to.deep.equal([400, 'invalid-schedule'])
-        expect((await stored()).spec.schedule.cron).to.equal('0 1 * * *')
+        expect((await world.stored()).spec.schedule.cron).to.equal('0 1 * * *')
       })
     }
 
     it('is set, and a record that was read can be sent back', async () => {
-      schedule()
-      settings({ schedule: { paused: true } })
-      const { status, body } = await call('put', '/schedule', { cron: '30 2 * * 1', ttlHours: 48 })
+      world.schedule()
+      world.settings({ schedule: { paused: true } })
+      const { status, body } = await world.call('put', '/schedule', { cron: '30 2 * * 1', ttlHours: 48 })
       expect([status, body.cron, body.ttlHours, body.isPaused]).to.deep.equal([200, '30 2 * * 1', 48, true])
-      expect((await stored()).spec.schedule).to.deep.equal({ cron: '30 2 * * 1', ttlHours: 48, paused: true })
-      expect((await call('put', '/schedule', body)).status).to.equal(200)
-      expect((await call('put', '/schedule', body, reader)).status).to.equal(403)
+      expect((await world.stored()).spec.schedule).to.deep.equal({ cron: '30 2 * * 1', ttlHours: 48, paused: true })
+      expect((await world.call('put', '/schedule', body)).status).to.equal(200)
+      expect((await world.call('put', '/schedule', body, world.reader)).status).to.equal(403)
     })
 
     it('is set over what was read of it, and over nothing else', async () => {
-      schedule()
-      settings({})
+      world.schedule()
+      world.settings({})
       let ttlHours = 1
       const ask = async (method: 'get' | 'put', ifMatch = '*') => {
         ttlHours += 1
-        const asked = request(facade.app)[method](`${PATH}/schedule`).set('authorization', bearer(owner))
+        const asked = request(world.facade.app)[method](`${PATH}/schedule`).set('authorization', bearer(world.owner))
         const body = method === 'put' ? { cron: '30 2 * * 1', ttlHours } : undefined
         const { status, headers } = await asked.set('if-match', ifMatch).send(body)
         return { status, etag: headers.etag ?? '' }
@@ -226,13 +175,16 @@ describe('the routes of the backups of the platform', () => {
   })
 
   describe('the target', () => {
-    const put = (change: object = {}) => call('put', '/target', { ...TARGET, ...change })
+    const put = (change: object = {}) => world.call('put', '/target', { ...TARGET, ...change })
 
     it('is told of, whether there is none, one of the installation or one that was set', async () => {
-      expect((await call('get', '/target', undefined, reader)).body).to.include({ isConfigured: false, bucket: '' })
+      expect((await world.call('get', '/target', undefined, world.reader)).body).to.include({
+        isConfigured: false,
+        bucket: '',
+      })
       const spec = { provider: 'aws', default: true, objectStorage: { bucket: 'first' }, config: { s3Url: 'http://a' } }
-      seed(veleroLocation, 'default', { spec, status: { phase: 'Available', lastValidationTime: hoursAgo(1) } })
-      const installed = (await call('get', '/target')).body
+      world.seed(veleroLocation, 'default', { spec, status: { phase: 'Available', lastValidationTime: hoursAgo(1) } })
+      const installed = (await world.call('get', '/target')).body
       expect(installed).to.include({
         bucket: 'first',
         endpoint: 'http://a',
@@ -240,7 +192,7 @@ describe('the routes of the backups of the platform', () => {
         status: 'Available',
       })
       expect((await put()).status).to.equal(202)
-      const { body } = await call('get', '/target', undefined, reader)
+      const { body } = await world.call('get', '/target', undefined, world.reader)
       expect(body).to.include({ source: 'Configured', accessKeyId: 'id', hasSecretAccessKey: true, status: 'Unknown' })
       expect(JSON.stringify(body)).to.not.match(/"secret"/)
     })
@@ -264,8 +216,8 @@ describe('the routes of the backups of the platform', () => {
       it(`is invalid with ${title}, and nothing is asked or stored`, async () => {
         const { status, code } = await put(change)
         expect([status, code]).to.deep.equal([400, 'invalid-target'])
-        expect(targets.tested).to.deep.equal([])
-        const test = await call('post', '/target/test', { ...TARGET, ...change })
+        expect(world.targets.tested).to.deep.equal([])
+        const test = await world.call('post', '/target/test', { ...TARGET, ...change })
         expect([test.status, test.body.success, test.body.code]).to.deep.equal([200, false, 'invalid-target'])
       })
     }
@@ -280,27 +232,27 @@ describe('the routes of the backups of the platform', () => {
         expect([status, body.code, body.reason]).to.deep.equal([422, 'target-rejected', reason])
         expect(JSON.stringify(body)).to.not.contain('wrong')
       }
-      expect((await stored()).spec.target).to.equal(undefined)
+      expect((await world.stored()).spec.target).to.equal(undefined)
       for (const name of TARGET_SECRETS)
-        expect(await facade.client.get(secret, { namespace: SYSTEM_NAMESPACE, name }).catch(() => 'none')).to.equal(
-          'none',
-        )
+        expect(
+          await world.facade.client.get(secret, { namespace: SYSTEM_NAMESPACE, name }).catch(() => 'none'),
+        ).to.equal('none')
     })
 
     it('is stored with its key in a Secret, and once more changes nothing', async () => {
       const { status, body } = await put()
       expect([status, body.bucket, body.hasSecretAccessKey]).to.deep.equal([202, 'backups', true])
-      const { target } = (await stored()).spec
+      const { target } = (await world.stored()).spec
       expect(target).to.include({ bucket: 'backups', region: 'us-east-1', secretName: TARGET_SECRETS[0] })
-      const { data } = await facade.client.get<KubeObject & { data: Record<string, string> }>(secret, {
+      const { data } = await world.facade.client.get<KubeObject & { data: Record<string, string> }>(secret, {
         ...{ namespace: SYSTEM_NAMESPACE, name: TARGET_SECRETS[0] },
       })
       expect(Buffer.from(data['secret-access-key'] ?? '', 'base64').toString()).to.equal('secret')
       expect((await put()).status).to.equal(200)
-      targets.key.secretAccessKey = 'newer'
+      world.targets.key.secretAccessKey = 'newer'
       expect((await put({ secretAccessKey: 'newer' })).status).to.equal(202)
-      expect((await stored()).spec.target?.secretName).to.equal(TARGET_SECRETS[1])
-      expect(removed).to.deep.equal([TARGET_SECRETS[0]])
+      expect((await world.stored()).spec.target?.secretName).to.equal(TARGET_SECRETS[1])
+      expect(world.removed).to.deep.equal([TARGET_SECRETS[0]])
     })
 
     it('takes a certificate, and tells when it ends', async () => {
@@ -308,12 +260,12 @@ describe('the routes of the backups of the platform', () => {
       const { certPem: caCertificate } = await Authority.open(folder, 'ca')
       await rm(folder, { recursive: true })
       expect((await put({ caCertificate })).body).to.include({ hasCaCertificate: true })
-      expect(Date.parse((await call('get', '/target')).body.caExpiresAt)).to.be.greaterThan(Date.now())
+      expect(Date.parse((await world.call('get', '/target')).body.caExpiresAt)).to.be.greaterThan(Date.now())
     })
 
     it('is not changed while a rollout runs', async () => {
       const id = randomUUID()
-      facade.client.seed(RolloutExecution.resource, {
+      world.facade.client.seed(RolloutExecution.resource, {
         apiVersion: RolloutExecution.apiVersion,
         kind: RolloutExecution.kind,
         metadata: { name: id, namespace: SYSTEM_NAMESPACE },
@@ -324,9 +276,9 @@ describe('the routes of the backups of the platform', () => {
     })
 
     it('is not written over what somebody else has written meanwhile', async () => {
-      const original = targets.test.bind(targets)
-      targets.test = async (target) => {
-        await facade.client.mergePatch(
+      const original = world.targets.test.bind(world.targets)
+      world.targets.test = async (target) => {
+        await world.facade.client.mergePatch(
           PlatformBackupSettings.resource,
           { namespace: SYSTEM_NAMESPACE, name: 'default' },
           { spec: { schedule: { ttlHours: 5 } } },
@@ -335,16 +287,16 @@ describe('the routes of the backups of the platform', () => {
       }
       const { status, code } = await put()
       expect([status, code]).to.deep.equal([409, 'target-changed'])
-      expect((await stored()).spec.target).to.equal(undefined)
+      expect((await world.stored()).spec.target).to.equal(undefined)
     })
 
     it('tells what is wrong when it is tested, and stores nothing', async () => {
-      const good = await call('post', '/target/test', TARGET)
+      const good = await world.call('post', '/target/test', TARGET)
       expect(good.body).to.include({ success: true, code: 'Ok' })
-      const bad = await call('post', '/target/test', { ...TARGET, bucket: 'other' })
+      const bad = await world.call('post', '/target/test', { ...TARGET, bucket: 'other' })
       expect([bad.status, bad.body.code]).to.deep.equal([200, 'BucketMissing'])
-      expect((await call('post', '/target/test', TARGET, reader)).status).to.equal(403)
-      expect((await stored()).spec.target).to.equal(undefined)
+      expect((await world.call('post', '/target/test', TARGET, world.reader)).status).to.equal(403)
+      expect((await world.stored()).spec.target).to.equal(undefined)
     })
   })
 })
