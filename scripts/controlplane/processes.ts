@@ -88,6 +88,11 @@ export class ProcessGroup {
  */
 const STOP_ORDER = [['kube-controller-manager', 'kube-scheduler', 'kwok'], ['kube-apiserver'], ['etcd'], ['node']]
 const STOP_DEADLINE_MS = 10_000
+/**
+ * All that it knows is in etcd by then. It would wait for who takes its audit log, which ended before it or cannot write
+ * without it.
+ */
+const API_SERVER_STOP_DEADLINE_MS = 2_000
 /** Waits for the first process of namespaces: it is that one which is told to end, or nobody would be left to reap it. */
 const HOLDER = 'node'
 
@@ -97,11 +102,14 @@ async function stopInOrder(records: readonly ProcessRecord[]): Promise<string[]>
   const stages = STOP_ORDER.map((names) => records.filter(({ name }) => names.includes(name)))
   const stopped: string[] = []
   for (const stage of [ours, ...stages]) {
-    const lived = await Promise.all(stage.map((record) => stopRecord(record, STOP_DEADLINE_MS)))
+    const lived = await Promise.all(stage.map((record) => stopRecord(record, stopDeadlineOf(record))))
     stopped.push(...stage.filter((_, index) => lived[index]).map(({ name }) => name))
   }
   return stopped
 }
+
+const stopDeadlineOf = ({ name }: ProcessRecord) =>
+  name === 'kube-apiserver' ? API_SERVER_STOP_DEADLINE_MS : STOP_DEADLINE_MS
 
 /** Linux can end a child when its parent dies, by SIGKILL too; `setpriv` (util-linux) asks for it. */
 export function dyingWithParent(signalName: 'KILL' | 'INT', command: readonly string[]): readonly string[] {

@@ -72,8 +72,18 @@ export function keyDigest(secret: string, incarnation: string, trigger: string, 
     .digest('hex')
 }
 
+export const FUNCTION_RUNTIME_NAMES = ['nodejs', 'python', 'go', 'dotnet', 'java', 'php'] as const
+export type FunctionRuntime = (typeof FUNCTION_RUNTIME_NAMES)[number]
+
 type RuntimeVersion = { version: string; status: 'Supported' | 'Deprecated' | 'Ended' }
-type Runtime = { versions: readonly RuntimeVersion[]; hasServer: boolean }
+/** How a handler is served: what is laid over the source, by the file of ours that it comes from, and how it starts. */
+type HandlerServer = {
+  files: Readonly<Record<string, string>>
+  /** Instead of what an app of the runtime is built with. */
+  build?: string
+  start: string
+}
+type Runtime = { versions: readonly RuntimeVersion[]; server: HandlerServer | undefined }
 
 const versions = (supported: string[], deprecated: string[], ended: string[]): RuntimeVersion[] => [
   ...supported.map((version) => ({ version, status: 'Supported' as const })),
@@ -81,17 +91,44 @@ const versions = (supported: string[], deprecated: string[], ended: string[]): R
   ...ended.map((version) => ({ version, status: 'Ended' as const })),
 ]
 
-/** What functions are written in; the newest version first. Sources are taken for those with a handler server. */
-export const FUNCTION_RUNTIMES = {
-  nodejs: { versions: versions(['24', '22'], [], ['20', '18']), hasServer: true },
-  python: { versions: versions(['3.14', '3.13', '3.12'], ['3.11', '3.10'], ['3.9', '3.8']), hasServer: true },
-  go: { versions: versions(['1.26', '1.25'], [], ['1.24', '1.23']), hasServer: false },
-  dotnet: { versions: versions(['10.0'], [], ['9.0', '8.0']), hasServer: false },
-  java: { versions: versions(['25', '21'], ['17'], ['11']), hasServer: false },
-  php: { versions: versions(['8.5', '8.4', '8.3'], ['8.2'], ['8.1']), hasServer: false },
-} as const satisfies Readonly<Record<string, Runtime>>
-export type FunctionRuntime = keyof typeof FUNCTION_RUNTIMES
-export const FUNCTION_RUNTIME_NAMES = Object.keys(FUNCTION_RUNTIMES) as [FunctionRuntime, ...FunctionRuntime[]]
+/**
+ * What functions are written in; the newest version first. Sources are taken for those with a server, whose files have
+ * names that no source has by chance.
+ */
+export const FUNCTION_RUNTIMES: Readonly<Record<FunctionRuntime, Runtime>> = {
+  nodejs: {
+    versions: versions(['24', '22'], [], ['20', '18']),
+    server: { files: { 'freehold-server.mjs': 'node/server.mjs' }, start: 'exec node freehold-server.mjs' },
+  },
+  python: {
+    versions: versions(['3.14', '3.13', '3.12'], ['3.11'], ['3.10', '3.9', '3.8']),
+    server: { files: { 'freehold_server.py': 'python/server.py' }, start: 'exec python3 freehold_server.py' },
+  },
+  go: {
+    versions: versions(['1.26', '1.25'], [], ['1.24', '1.23']),
+    server: {
+      files: { 'freehold_server/main.go': 'go/main.go', 'freehold_server/generate/main.go': 'go/generate.go' },
+      build: 'go run ./freehold_server/generate && go build -trimpath -o /out/server ./freehold_server',
+      start: 'exec /app/server',
+    },
+  },
+  dotnet: { versions: versions(['10.0'], [], ['9.0', '8.0']), server: undefined },
+  java: {
+    versions: versions(['25', '21'], ['17'], ['11']),
+    server: {
+      files: { 'src/main/java/FreeholdServer.java': 'java/FreeholdServer.java', 'freehold-build.sh': 'java/build.sh' },
+      build: 'sh freehold-build.sh',
+      start: "exec java -XX:MaxRAMPercentage=60 -cp '/app/app.jar:/app/lib/*' FreeholdServer",
+    },
+  },
+  php: {
+    versions: versions(['8.5', '8.4', '8.3'], ['8.2'], ['8.1']),
+    server: {
+      files: { 'freehold_server.php': 'php/server.php', 'freehold-server.sh': 'php/server.sh' },
+      start: 'exec sh freehold-server.sh',
+    },
+  },
+}
 
 export function newestVersion(runtime: FunctionRuntime): string {
   return FUNCTION_RUNTIMES[runtime].versions[0]?.version ?? ''

@@ -43,3 +43,20 @@ export async function unpackDebian(name: string, packages: readonly string[]): P
   }
   return folder
 }
+
+/** The same for a test, which is skipped where they cannot be had. */
+export async function unpackDebianOrSkip(
+  name: string,
+  packages: readonly string[],
+  test: Mocha.Context,
+): Promise<string> {
+  const why =
+    debianIsMissing(name) ??
+    (await unpackDebian(name, packages).then(
+      () => undefined,
+      () => `apt-get has no ${packages[0]}`,
+    ))
+  if (why === undefined) return unpackDebian(name, packages)
+  console.log(`    skipped: ${why}`)
+  return test.skip()
+}

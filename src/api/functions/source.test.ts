@@ -7,7 +7,7 @@ import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import type { BlobRef, BlobStore } from '../../adapters/blobs/port.ts'
 import { sameProcessCallFigures } from '../../adapters/calls/sameProcess.ts'
-import { functionObjectName } from '../../contracts/functions.ts'
+import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, functionObjectName } from '../../contracts/functions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 
@@ -76,6 +76,16 @@ describe('sources of functions', () => {
     expect(answers.map(({ body }) => body.quota)).to.include('functionSources')
     expect(await left(), 'only what was counted').to.equal(1)
   })
+
+  for (const runtime of FUNCTION_RUNTIME_NAMES) {
+    const expected = FUNCTION_RUNTIMES[runtime].server === undefined ? [422, 'FEATURE_UNSUPPORTED', runtime] : [200]
+    it(`are answered with ${expected[0]} in ${runtime}`, async () => {
+      server.put(FunctionNamespace, 'calls', { runtime }, NAMESPACE)
+      const { status, body } = await upload()
+      expect([status, ...(status === 200 ? [] : [body.code, body.value])]).to.deep.equal(expected)
+      expect(await left()).to.equal(status === 200 ? 1 : 0)
+    })
+  }
 
   it('are kept', async () => {
     const answer = await upload(await etag())

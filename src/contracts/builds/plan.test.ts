@@ -170,6 +170,24 @@ describe('a Dockerfile that we write', () => {
       'RUN go build -trimpath -o /out/server ./cmd/shop',
     ],
     [
+      'makes a module of Go files without one',
+      { 'shop.go': 'package shop' },
+      { runtime: 'go' },
+      'RUN go mod init source && go mod tidy',
+    ],
+    [
+      'lets a command build Java without a project',
+      { 'Shop.java': '' },
+      { runtime: 'java', buildCommand: 'sh build.sh' },
+      'RUN sh build.sh',
+    ],
+    [
+      'gives every command of Maven the mirror',
+      { 'pom.xml': '' },
+      { mirrors: { maven: 'https://m.example/maven/' } },
+      'ENV MAVEN_ARGS="-s /tmp/settings.xml"',
+    ],
+    [
       'takes packages from a mirror',
       NODE,
       { mirrors: { npm: 'https://m.example/npm/' } },
@@ -202,7 +220,7 @@ describe('a Dockerfile that we write', () => {
       'COPY --from=build ["/app/build/","/site/"]',
     ],
     ['serves files as they are', { 'index.html': '' }, {}, 'COPY ["./","/site/"]'],
-    ['finds the one archive of Maven', { 'pom.xml': '' }, {}, 'COPY --from=build /out/app.jar ./'],
+    ['finds the one archive of Maven', { 'pom.xml': '' }, {}, 'COPY --from=build /out/ ./'],
     [
       "serves PHP's public folder",
       { 'composer.json': '{}', 'public/index.php': '' },

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readParts } from '../../adapters/blobs/port.ts'
 import { tarOfZip } from '../../adapters/builds/zipped.ts'
-import { FUNCTION_PORT, type FunctionRuntime, functionNames } from '../../contracts/functions.ts'
+import { FUNCTION_PORT, FUNCTION_RUNTIMES, functionNames, newestVersion } from '../../contracts/functions.ts'
 import { FunctionNamespace, type ServerlessFunction } from '../../crds/functions.ts'
 import type { Code } from '../../desired/builds/index.ts'
 import type { CachedNamespace } from '../functions/types.ts'
@@ -12,11 +12,6 @@ import type { BuildOptions } from './types.ts'
 
 const SERVERS = join(import.meta.dirname, '../../desired/functionServers')
 
-/** What serves the handler, under a name that no source has by chance, and what starts it. */
-const SERVED: Partial<Record<FunctionRuntime, { from: string; to: string; start: string }>> = {
-  nodejs: { from: 'node.mjs', to: 'freehold-server.mjs', start: 'exec node freehold-server.mjs' },
-  python: { from: 'python.py', to: 'freehold_server.py', start: 'exec python3 freehold_server.py' },
-}
 const BUILD_MINUTES = 15
 
 /** In the place of a digest where builds are played. */
@@ -41,20 +36,28 @@ export async function functionCode(
   if (source === undefined || source.deploymentId !== name)
     throw new NoBuild('Other files were uploaded meanwhile, or these were removed.')
   const around = records.cache<CachedNamespace>(FunctionNamespace.resource).get(namespace, namespaceName)
-  const { runtime, runtimeVersion } = around?.spec ?? {}
-  const served = runtime && SERVED[runtime]
-  if (served === undefined) throw new NoBuild(`Sources of functions of runtime ${runtime ?? 'none'} cannot be built.`)
+  const runtime = around?.spec.runtime
+  const server = runtime && FUNCTION_RUNTIMES[runtime].server
+  if (runtime === undefined || server === undefined)
+    throw new NoBuild(`Sources of functions of runtime ${runtime ?? 'none'} cannot be built.`)
   const names = functionNames(object.spec.ownerName)
   const placeOf = (part: number) => ({ namespace, name: names.source(source.hash, part) })
   const read = () => readParts(options.sourceBlobs, placeOf, source.parts)
-  const pipeline = { rootPath: '/', buildEnv: [], buildTimeoutMinutes: BUILD_MINUTES }
-  const code = { branch: functionName, pipeline, runtime, runtimeVersion, startCommand: served.start }
+  const pipeline = { rootPath: '/', buildCommand: server.build, buildEnv: [], buildTimeoutMinutes: BUILD_MINUTES }
+  // As the namespace shows it: the default of apps may be an older one.
+  const runtimeVersion = around?.spec.runtimeVersion ?? newestVersion(runtime)
+  const code = { branch: functionName, pipeline, runtime, runtimeVersion, startCommand: server.start }
   return {
     code: { ...code, port: FUNCTION_PORT } as unknown as Code,
     // A played build fetches nothing.
     archive: options.isPlayed ? `${repository}@${NOTHING}` : await keptArchive(read, repository, options),
-    files: { [served.to]: await readFile(join(SERVERS, served.from), 'utf8') },
+    files: await laidOver(server.files),
   }
+}
+
+async function laidOver(files: Readonly<Record<string, string>>): Promise<Record<string, string>> {
+  const read = async ([to, from]: [string, string]) => [to, await readFile(join(SERVERS, from), 'utf8')]
+  return Object.fromEntries(await Promise.all(Object.entries(files).map(read)))
 }
 
 async function keptArchive(

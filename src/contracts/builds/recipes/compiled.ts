@@ -11,10 +11,14 @@ export const goRecipe: Recipe = (input) => {
   return {
     build: [
       ...variables({ CGO_ENABLED: '0', GOPROXY: mirrors.go, GONOSUMDB: mirrors.go && '*', GOFLAGS: '-buildvcs=false' }),
-      '# Fetched again only when one of these changes.',
-      copy(there(files, 'go.mod', 'go.sum')),
-      run('go mod download'),
-      'COPY . .',
+      ...(files.paths.has('go.mod')
+        ? [
+            '# Fetched again only when one of these changes.',
+            copy(there(files, 'go.mod', 'go.sum')),
+            run('go mod download'),
+            'COPY . .',
+          ]
+        : ['COPY . .', run('go mod init source && go mod tidy')]),
       ...runWithVariables(buildCommand ?? `go build -trimpath -o /out/server ${mainPackage(files)}`, input),
       run('mkdir -p /out && cp -r /etc/ssl/certs/ca-certificates.crt /out/'),
     ],
@@ -39,30 +43,30 @@ export const javaRecipe: Recipe = (input) => {
   const { files, buildCommand, mirrors } = input
   const isMaven = files.paths.has('pom.xml')
   const wrapper = firstOf(files, isMaven ? 'mvnw' : 'gradlew')
-  if (!isMaven && wrapper === undefined)
+  if (!isMaven && wrapper === undefined && buildCommand === undefined)
     throw nothingToBuild('A Gradle build needs its wrapper, gradlew, in the repository.')
   const made = isMaven ? 'target' : 'build/libs'
   const mirror = isMaven && mirrors.maven !== undefined ? settingsFor(mirrors.maven) : []
-  const maven = mirror.length > 0 ? 'mvn -B -s /tmp/settings.xml' : 'mvn -B'
-  const command = buildCommand ?? (isMaven ? `${maven} -DskipTests package` : 'sh ./gradlew --no-daemon assemble')
+  const command = buildCommand ?? (isMaven ? 'mvn -B -DskipTests package' : 'sh ./gradlew --no-daemon assemble')
   return {
     build: [
       ...mirror,
       ...(isMaven
-        ? ['# Fetched again only when this changes.', copy(['pom.xml']), run(`${maven} dependency:go-offline`)]
+        ? ['# Fetched again only when this changes.', copy(['pom.xml']), run('mvn -B dependency:go-offline')]
         : []),
       'COPY . .',
       ...runWithVariables(command, input),
       run(`mkdir -p /out && cp "$(ls ${made}/*.jar | ${ARCHIVE})" /out/app.jar`),
     ],
-    last: ['COPY --from=build /out/app.jar ./'],
+    last: ['COPY --from=build /out/ ./'],
     start: ['java', '-jar', '/app/app.jar'],
   }
 }
 
 function settingsFor(url: string): string[] {
   const mirror = `<mirror><id>mirror</id><mirrorOf>*</mirrorOf><url>${url}</url></mirror>`
-  return [run(`echo '<settings><mirrors>${mirror}</mirrors></settings>' > /tmp/settings.xml`)]
+  const written = run(`echo '<settings><mirrors>${mirror}</mirrors></settings>' > /tmp/settings.xml`)
+  return [written, ...variables({ MAVEN_ARGS: '-s /tmp/settings.xml' })]
 }
 
 export const dotnetRecipe: Recipe = (input) => {

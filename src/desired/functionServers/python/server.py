@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from socketserver import ThreadingMixIn
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from wsgiref.simple_server import ServerHandler, WSGIRequestHandler, WSGIServer
 
 
 def load(handler):
@@ -33,6 +33,11 @@ class Server(ThreadingMixIn, WSGIServer):
     daemon_threads = False
     block_on_close = True
     request_queue_size = 128
+
+
+# The traceback goes to the log of the function; a caller learns nothing of its code.
+ServerHandler.error_headers = [("Content-Type", "application/json")]
+ServerHandler.error_body = b'{"error":"The function failed.","code":"FUNCTION_FAILED"}'
 
 
 class Handler(WSGIRequestHandler):

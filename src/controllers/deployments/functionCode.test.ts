@@ -1,0 +1,37 @@
+import { expect } from 'chai'
+import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, newestVersion } from '../../contracts/functions.ts'
+import type { ServerlessFunction } from '../../crds/functions.ts'
+import { functionCode } from './functionCode.ts'
+import type { RecordPass } from './owners.ts'
+
+const DEPLOYMENT = '5d2f8a52-7a4e-4b52-9a55-0d6c8f3f9b02'
+const source = { hash: 'a'.repeat(64), parts: 1, deploymentId: DEPLOYMENT }
+const owner = { spec: { namespaceName: 'calls', functionName: 'hello', source } } as ServerlessFunction
+
+/** Of a deployment of that function, in a namespace of functions with the spec. */
+const codeIn = (spec: object) => {
+  const object = { metadata: { namespace: 'shop', name: DEPLOYMENT }, spec: { ownerName: 'calls.hello' } }
+  const records = { cache: () => ({ get: () => ({ spec }) }) }
+  const options = { archives: undefined, sourceBlobs: undefined as never, isPlayed: true }
+  return functionCode({ object, records } as unknown as RecordPass, owner, 'boundary/shop/functions/calls', options)
+}
+
+describe('what is built of the files of a function', () => {
+  for (const runtime of FUNCTION_RUNTIME_NAMES) {
+    const { server } = FUNCTION_RUNTIMES[runtime]
+    if (server === undefined) {
+      it(`is nothing in ${runtime}`, async () => {
+        const refused = await codeIn({ runtime }).catch((error: Error) => error.message)
+        expect(refused).to.equal(`Sources of functions of runtime ${runtime} cannot be built.`)
+      })
+    } else {
+      it(`has the server of ${runtime} laid over it, and is built in the version that the namespace shows`, async () => {
+        const { code, files } = await codeIn({ runtime })
+        expect(code).to.include({ runtime, runtimeVersion: newestVersion(runtime), startCommand: server.start })
+        expect(code.pipeline.buildCommand).to.equal(server.build)
+        expect(Object.keys(files)).to.deep.equal(Object.keys(server.files))
+        expect((await codeIn({ runtime, runtimeVersion: '1.2' })).code.runtimeVersion).to.equal('1.2')
+      })
+    }
+  }
+})
