@@ -287,4 +287,5 @@ export function httpPaths(spec: Triggered): string[] {
 }
 
 /** Whether sources of the runtime can be built and served. */
-export const hasServer = (runtime: FunctionNamespace['spec']['runtime']) => FUNCTION_RUNTIMES[runtime].server !== undefined
+export const hasServer = (runtime: FunctionNamespace['spec']['runtime']) =>
+  FUNCTION_RUNTIMES[runtime].server !== undefined
