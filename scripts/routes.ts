@@ -1,5 +1,4 @@
-import { ADDITIONS } from '../src/api/additions.ts'
-import { AREAS } from '../src/api/index.ts'
+import { ADDITIONS, AREAS } from '../src/api/index.ts'
 
 /** `npm run routes`: how many routes of the interface are built, area by area. */
 const rows = AREAS.map(({ name, routes }) => ({

@@ -1,6 +1,5 @@
 import { activityRoutes } from './activity/index.ts'
-import { ADDITIONS } from './additions.ts'
-import { appRoutes } from './apps/index.ts'
+import { additionalAppRoutes, appRoutes } from './apps/index.ts'
 import { blueprintRoutes } from './blueprints/index.ts'
 import { boundaryRoutes } from './boundaries/index.ts'
 import { memberRoutes } from './boundaries/members.ts'
@@ -9,7 +8,7 @@ import { tenantMoveRoutes } from './boundaries/tenantMove.ts'
 import { bugReportRoutes } from './bugreports/index.ts'
 import { clusterRoutes } from './clusters/index.ts'
 import { containerInstanceRoutes } from './containerinstances/index.ts'
-import { crosslinkRoutes } from './crosslink/index.ts'
+import { additionalCrosslinkRoutes, crosslinkRoutes } from './crosslink/index.ts'
 import { functionAreaRoutes } from './functions/index.ts'
 import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
@@ -17,21 +16,26 @@ import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { jobRoutes } from './jobs/index.ts'
 import { lifecycleRoutes } from './lifecycle/index.ts'
-import { rolloutReads, rolloutRoutes } from './lifecycle/rollouts/index.ts'
+import { additionalPlanRoutes, rolloutReads, rolloutRoutes } from './lifecycle/rollouts/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
+import { alertmanagerRoute } from './monitoring/alertmanager.ts'
 import { monitoringRoutes } from './monitoring/index.ts'
 import { networkRoutes } from './network/index.ts'
 import { policyReads } from './network/looks.ts'
+import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
+import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { passwordRoutes } from './passwords/index.ts'
 import { plannedRoutes } from './planned.ts'
 import { DOCUMENTED_MODULES } from './platform/documentation.ts'
-import { commonRoutes } from './platform/index.ts'
+import { additionalCommonRoutes, commonRoutes } from './platform/index.ts'
 import { platformBackupReads } from './platformbackups/cluster.ts'
-import { platformBackupRoutes } from './platformbackups/index.ts'
+import { additionalBackupRoutes, platformBackupRoutes } from './platformbackups/index.ts'
 import { projectionRoutes } from './projections/index.ts'
+import { additionalAuthorizationRoutes } from './rbac/additions.ts'
 import { rbacRoutes } from './rbac/index.ts'
 import { registryRoutes } from './registry/index.ts'
+import { additionalEditorRoutes } from './relational/editor.ts'
 import { relationalRoutes } from './relational/index.ts'
 import { resourceGroupRoutes } from './resourcegroups/index.ts'
 import { orphanedGrantRoutes } from './resourcegroups/orphanedGrants.ts'
@@ -51,37 +55,55 @@ function whole(name: string, module: string, drafts: readonly (readonly RouteDra
 
 /** Every area with the module that its errors and documents name (interface section 4.1). */
 export const AREAS: readonly Area[] = [
-  whole('common', 'platform', [commonRoutes]),
+  whole('common', 'platform', [commonRoutes, additionalCommonRoutes]),
   whole('vector', 'db-vector', [vectorRoutes]),
-  whole('relational', 'db-relational', [relationalRoutes]),
+  whole('relational', 'db-relational', [relationalRoutes, additionalEditorRoutes]),
   whole('sql', 'db-sql', [sqlRoutes]),
   whole('containerinstances', 'containerinstances', [containerInstanceRoutes]),
   whole('staticwebapps', 'staticwebapps', [siteRoutes]),
-  whole('apps', 'apps', [appRoutes]),
+  whole('apps', 'apps', [appRoutes, additionalAppRoutes]),
   whole('secrets', 'secrets', [vaultRoutes]),
   whole('jobs', 'jobs', [jobRoutes]),
   whole('functions', 'functions', [functionAreaRoutes]),
-  whole('objectstorage', 'objectstorage', [objectStorageRoutes]),
+  whole('objectstorage', 'objectstorage', [objectStorageRoutes, additionalKeyRoutes, additionalBucketRoutes]),
   whole('boundaries', 'boundaries', [
     boundaryRoutes,
     memberRoutes,
     networkRoutes,
     projectionRoutes,
     crosslinkRoutes,
+    additionalCrosslinkRoutes,
     tenantRoutes,
   ]),
   whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
   whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
-  whole('monitoring', 'monitoring', [monitoringRoutes]),
+  whole('monitoring', 'monitoring', [monitoringRoutes, [alertmanagerRoute]]),
   whole('registry', 'registry', [registryRoutes]),
   whole('blueprints', 'blueprints', [blueprintRoutes]),
-  whole('rbac', 'rbac', [rbacRoutes, tenantMoveRoutes, invitationRoutes, passwordRoutes, userRoutes, ssoRoutes]),
+  whole('rbac', 'rbac', [
+    rbacRoutes,
+    additionalAuthorizationRoutes,
+    tenantMoveRoutes,
+    invitationRoutes,
+    passwordRoutes,
+    userRoutes,
+    ssoRoutes,
+  ]),
   whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
-  whole('lifecycle', 'lifecycle', [lifecycleRoutes, platformBackupRoutes, rolloutRoutes]),
+  whole('lifecycle', 'lifecycle', [
+    lifecycleRoutes,
+    platformBackupRoutes,
+    additionalBackupRoutes,
+    rolloutRoutes,
+    additionalPlanRoutes,
+  ]),
 ]
 
 /** Every route of the interface. */
 export const ROUTES: readonly Route[] = AREAS.flatMap((entry) => entry.routes)
+
+/** Every route that the interface does not have. */
+export const ADDITIONS: readonly Route[] = AREAS.flatMap((entry) => entry.additions)
 
 /** Every route of the platform, additions included: what the router serves and the documents describe. */
 export const SERVED_ROUTES: readonly Route[] = [...ROUTES, ...ADDITIONS]

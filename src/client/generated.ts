@@ -410,11 +410,35 @@ export const OPERATIONS = {
   "PostLifecyclePlatformDriftAdopt": { method: 'POST', path: '/lifecycle/platform-drift/adopt' },
   "GetDocs": { method: 'GET', path: '/docs' },
   "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/query', needsBody: true },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/schemas' },
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', needsBody: true },
+  "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}', needsBody: true },
+  "DeleteBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk', needsBody: true },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-delete', needsBody: true },
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-insert', needsBody: true },
+  "GetBoundariesResourcesSqlclusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesSqlclustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters/config' },
+  "GetBoundariesResourcesContainerinstances": { method: 'GET', path: '/boundaries/{boundaryId}/resources/containerinstances', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesContainerinstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/containerinstances/config' },
+  "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/actions/{action}' },
+  "GetBoundariesResourcesApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps/config' },
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/source', isRaw: true },
+  "GetBoundariesResourcesJobs": { method: 'GET', path: '/boundaries/{boundaryId}/resources/jobs', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesJobsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/jobs/config' },
+  "GetBoundariesResourcesFunctionnamespaces": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcesFunctionnamespacesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces/config' },
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}', needsBody: true },
+  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
   "GetBoundariesBoundaryIdCrosslink": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink' },
   "PutBoundariesBoundaryIdCrosslink": { method: 'PUT', path: '/boundaries/{boundaryId}/crosslink', needsBody: true },
   "GetBoundariesCrosslinkStatus": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink/status' },
   "GetBoundariesCrosslinkAccessGrant": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink/access-grant', query: ["clusterId"] },
+  "PostAdminMonitoringAlertsAlertmanager": { method: 'POST', path: '/admin/monitoring/alerts/alertmanager', needsBody: true },
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesProvidersAuthorizationRoleAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', needsBody: true },
@@ -433,21 +457,6 @@ export const OPERATIONS = {
   "PostAdminTenants": { method: 'POST', path: '/admin/tenants', needsBody: true },
   "GetAdminTenantsByTenantId": { method: 'GET', path: '/admin/tenants/{tenantId}' },
   "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
-  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}', needsBody: true },
-  "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
-  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/query', needsBody: true },
-  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/schemas' },
-  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', needsBody: true },
-  "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}', needsBody: true },
-  "DeleteBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows/{pkValue}' },
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk', needsBody: true },
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-delete', needsBody: true },
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows:bulk-insert', needsBody: true },
-  "GetBoundariesResourcesSqlclusters": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
-  "GetBoundariesResourcesSqlclustersConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/sqlclusters/config' },
-  "PostAdminMonitoringAlertsAlertmanager": { method: 'POST', path: '/admin/monitoring/alerts/alertmanager', needsBody: true },
   "DeleteLifecycleBackupsByName": { method: 'DELETE', path: '/lifecycle/backups/{name}' },
   "GetLifecycleRolloutsPlansByPlanId": { method: 'GET', path: '/lifecycle/rollouts/plans/{planId}', statuses: ["Unvalidated", "Validated", "Executed", "Superseded"] },
 } as const
@@ -583,6 +592,9 @@ export const NAMES = {
     rollbackRevision: "PostBoundariesResourcegroupsResourcesContainerinstancesRevisionsNumberRollback",
     redeployComponent: "PostBoundariesResourcegroupsResourcesContainerinstancesComponentsActionsRedeploy",
     url: "PostBoundariesResourcesContainerinstancesUrl",
+    listInBoundary: "GetBoundariesResourcesContainerinstances",
+    getConfigInBoundary: "GetBoundariesResourcesContainerinstancesConfig",
+    runAction: "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction",
   },
   containerinstancecomputeplans: {
     list: "GetBoundariesResourcesContainerinstancecomputeplans",
@@ -641,6 +653,8 @@ export const NAMES = {
     directoryFiles: "PostBoundariesResourcegroupsResourcesAppsFilesDirectory",
     moveFiles: "PostBoundariesResourcegroupsResourcesAppsFilesMove",
     deleteFiles: "DeleteBoundariesResourcegroupsResourcesAppsAppNameFiles",
+    listInBoundary: "GetBoundariesResourcesApps",
+    getConfigInBoundary: "GetBoundariesResourcesAppsConfig",
     replaceSource: "PutBoundariesResourcegroupsResourcesAppsAppNameSource",
   },
   appcomputeplans: {
@@ -678,6 +692,8 @@ export const NAMES = {
     create: "PostBoundariesResourcegroupsResourcesJobsByJobName",
     delete: "DeleteBoundariesResourcegroupsResourcesJobsByJobName",
     getLogs: "GetBoundariesResourcegroupsResourcesJobsJobNameLogs",
+    listInBoundary: "GetBoundariesResourcesJobs",
+    getConfig: "GetBoundariesResourcesJobsConfig",
   },
   functionNamespaces: {
     list: "GetBoundariesResourcegroupsResourcesFunctionnamespaces",
@@ -701,6 +717,8 @@ export const NAMES = {
     deleteFunctionSource: "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource",
     getFunctionMetrics: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameMetrics",
     getFunctionLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameLogs",
+    listInBoundary: "GetBoundariesResourcesFunctionnamespaces",
+    getConfigInBoundary: "GetBoundariesResourcesFunctionnamespacesConfig",
   },
   functioncomputeplans: {
     get: "GetBoundariesResourcesFunctioncomputeplans",
@@ -827,11 +845,11 @@ export const NAMES = {
     createTenantSsoIdentityProvider: "PostAdminTenantsSsoIdentityProviders",
     patchTenantSsoIdentityProvider: "PatchAdminTenantsSsoIdentityProvidersByAlias",
     deleteTenantSsoIdentityProvider: "DeleteAdminTenantsSsoIdentityProvidersByAlias",
+    alertmanagerMonitoringAlerts: "PostAdminMonitoringAlertsAlertmanager",
     listTenants: "GetAdminTenants",
     createTenant: "PostAdminTenants",
     getTenant: "GetAdminTenantsByTenantId",
     deleteTenant: "DeleteAdminTenantsByTenantId",
-    alertmanagerMonitoringAlerts: "PostAdminMonitoringAlertsAlertmanager",
   },
   registries: {
     mintBoundaryCredential: "PostV1InternalRegistriesMintBoundaryCredential",
@@ -1426,11 +1444,33 @@ export interface OperationTypes {
   "PostLifecyclePlatformDriftAdopt": { body: AdoptPlatformDriftRequestInput; reply: PlatformDriftAdoption }
   "GetDocs": { body: unknown; reply: DocumentedModules }
   "GetOpenapiJson": { body: unknown; reply: { openapi: string } }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: RowMutationRequestInput; reply: EditorRow }
+  "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { body: RowMutationRequestInput; reply: EditorRow }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
+  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
+  "GetBoundariesResourcesSqlclusters": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesSqlclustersConfig": { body: unknown; reply: ListConfig }
+  "GetBoundariesResourcesContainerinstances": { body: unknown; reply: { items: Array<ContainerInstanceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesContainerinstancesConfig": { body: unknown; reply: ListConfig }
+  "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { body: unknown; reply: ResourceActionResult }
+  "GetBoundariesResourcesApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesAppsConfig": { body: unknown; reply: ListConfig }
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { body: unknown; reply: DeploymentLogEntryDto }
+  "GetBoundariesResourcesJobs": { body: unknown; reply: { items: Array<JobDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesJobsConfig": { body: unknown; reply: ListConfig }
+  "GetBoundariesResourcesFunctionnamespaces": { body: unknown; reply: { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesFunctionnamespacesConfig": { body: unknown; reply: ListConfig }
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
+  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: { versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean | null; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean | null; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }> | null; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }> | null; tags?: Record<string, string | null> | null }; reply: BucketDto }
   "GetBoundariesBoundaryIdCrosslink": { body: unknown; reply: CrosslinkDto }
   "PutBoundariesBoundaryIdCrosslink": { body: CrosslinkUpdateRequestInput; reply: CrosslinkDto }
   "GetBoundariesCrosslinkStatus": { body: unknown; reply: CrosslinkStatusReport }
   "GetBoundariesCrosslinkAccessGrant": { body: unknown; reply: CrosslinkAccessGrant }
+  "PostAdminMonitoringAlertsAlertmanager": { body: AlertmanagerDeliveryInput; reply: AlertmanagerResult }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
@@ -1445,19 +1485,6 @@ export interface OperationTypes {
   "GetAdminTenants": { body: unknown; reply: { items: Array<TenantDto>; pagination: PaginationMeta } }
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
-  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
-  "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: { versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean | null; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean | null; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }> | null; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }> | null; tags?: Record<string, string | null> | null }; reply: BucketDto }
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
-  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
-  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: RowMutationRequestInput; reply: EditorRow }
-  "PatchBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsByPkValue": { body: RowMutationRequestInput; reply: EditorRow }
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
-  "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
-  "GetBoundariesResourcesSqlclusters": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
-  "GetBoundariesResourcesSqlclustersConfig": { body: unknown; reply: ListConfig }
-  "PostAdminMonitoringAlertsAlertmanager": { body: AlertmanagerDeliveryInput; reply: AlertmanagerResult }
   "GetLifecycleRolloutsPlansByPlanId": { body: unknown; reply: RolloutPlanDto }
 }
 

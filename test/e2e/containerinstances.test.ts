@@ -109,6 +109,10 @@ describe('container instances', () => {
     const { body: revisions } = await expectCall<Page<{ reason: string }>>(200, 'GET', `${base}/${name}/revisions`)
     const reasons = revisions.items.map(({ reason }) => reason)
     expect(reasons).to.deep.equal(['Redeployed', 'RolledBack', 'Updated', 'Created'])
+    await expectCall(202, 'PUT', `${base}/${name}/actions/stop`)
+    await until('it is stopped', async () => (await read(name)).status === 'Stopped')
+    await expectCall(202, 'PUT', `${base}/${name}/actions/start`)
+    await runs(name, 4)
 
     await expectCall(202, 'DELETE', `${base}/${name}`)
     await until(`${name} is gone`, async () => {

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { ADDITION_AREAS } from '../../src/api/additions.ts'
 import type { Route } from '../../src/api/http/route.ts'
-import { AREAS } from '../../src/api/index.ts'
+import { AREAS, SERVED_ROUTES } from '../../src/api/index.ts'
 import {
   type Answer,
   type CallOptions,
@@ -165,19 +164,39 @@ describe('refusals, over the whole route table', () => {
 
   it('sees the routes at all', () => {
     const routes = AREAS.flatMap((area) => area.routes)
-    expect(ADDITION_AREAS.flatMap((area) => area.routes)).to.not.be.empty
+    expect(AREAS.flatMap((area) => area.additions)).to.not.be.empty
     expect(routes.length).to.be.at.least(406)
     expect(routes.filter(({ isBuilt }) => isBuilt).length).to.be.at.least(21)
   })
 
-  for (const { name, routes } of [...AREAS, ...ADDITION_AREAS]) {
+  const parts = AREAS.flatMap(({ name, routes, additions }) => [
+    { name, routes },
+    ...(additions.length === 0 ? [] : [{ name: `${name}, additions`, routes: additions }]),
+  ])
+  it('has lists across the groups of a boundary', async () => {
+    const lists = SERVED_ROUTES.filter(
+      ({ method, path }) =>
+        method === 'GET' && /^\/boundaries\/\{boundaryId\}\/resources\/[a-z]+(\/config)?$/.test(path),
+    )
+    expect(lists).to.not.be.empty
+    expect(
+      await deviations(
+        lists,
+        send({}),
+        () => '200',
+        ({ status }) => `${status}`,
+      ),
+    ).to.deep.equal([])
+  })
+
+  for (const { name, routes } of parts) {
     const signedIn = routes.filter(({ authorization }) => authorization.kind !== 'anonymous')
     const permitted = routes.filter(({ authorization }) => authorization.kind === 'iam')
     const built = routes.filter(({ isBuilt }) => isBuilt)
     const planned = routes.filter(({ isBuilt }) => !isBuilt)
     const withBody = built.filter(({ bodyKind }) => bodyKind === 'json')
 
-    describe(routes.some(({ isAddition }) => isAddition) ? `${name}, additions` : name, () => {
+    describe(name, () => {
       if (signedIn.length > 0) {
         it('wants a token', async () => {
           expect(await deviations(signedIn, send({ token: null }), () => '401 UNAUTHORIZED')).to.deep.equal([])

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { z } from 'zod'
-import { ADDITIONS } from '../../src/api/additions.ts'
 import { METHODS, type Route } from '../../src/api/http/route.ts'
 import { Router } from '../../src/api/http/router.ts'
 import { templateSegments } from '../../src/api/http/template.ts'
-import { AREAS, ROUTES, reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
+import { ADDITIONS, AREAS, ROUTES, reservedNames, SERVED_ROUTES } from '../../src/api/index.ts'
 import { DOCUMENTED_MODULES } from '../../src/api/platform/documentation.ts'
 import { findAction } from '../../src/core/actions.ts'
 

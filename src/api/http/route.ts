@@ -189,19 +189,25 @@ export function route<
 export const ofKind = ({ kind }: { readonly kind: string }, drafts: readonly RouteDraft[]): RouteDraft[] =>
   drafts.map((draft) => ({ ...draft, kind }))
 
-export type Area = { readonly name: string; readonly module: string; readonly routes: readonly Route[] }
+export type Area = {
+  readonly name: string
+  readonly module: string
+  /** Rows of the interface. */
+  readonly routes: readonly Route[]
+  /** What it serves beyond them: what one needs to read back, correct or take away what the interface lets one make. */
+  readonly additions: readonly Route[]
+}
 
 /**
  * The routes of one area, in the order in which its documents show them. A kind's generic routes (`resource(...)`) are
  * one list among the others.
  */
 export function area(name: string, module: string, drafts: readonly (RouteDraft | readonly RouteDraft[])[]): Area {
-  return { name, module, routes: drafts.flat().map((draft) => ({ ...draft, area: name, module, isAddition: false })) }
-}
-
-/** Routes of an area that the interface does not have. */
-export function additionsTo(name: string, module: string, drafts: readonly RouteDraft[]): Area {
-  return { name, module, routes: drafts.map((draft) => ({ ...draft, area: name, module, isAddition: true })) }
+  const all = drafts.flat().map((draft) => {
+    return { ...draft, area: name, module, isAddition: interfaceRow(draft) === undefined }
+  })
+  const [routes, additions] = [all.filter((each) => !each.isAddition), all.filter((each) => each.isAddition)]
+  return { name, module, routes, additions }
 }
 
 /**

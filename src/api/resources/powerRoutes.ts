@@ -22,7 +22,9 @@ export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const { parameter = 'name', scale = { min: 0, max: 99 } } = declaration
   const reply: z.ZodType = ResourceActionResultDto
   return [
-    genericRoute('action', declaration, { reply }, (context) => runAction(kind, context, parameter)),
+    genericRoute('action', declaration, { reply, answers: [200, 202] }, (context) =>
+      runAction(kind, context, parameter),
+    ),
     genericRoute('getScale', declaration, { reply: ScaleStatusDto }, async (context) => {
       const { object } = await findResource(kind, context, parameter, declaration)
       return ok(scaleStatus(object, scale), { etag: etagOf(object) })

@@ -8,14 +8,19 @@ import { readRoutes, writeRoutes } from './genericRoutes.ts'
 import { powerRoutes } from './powerRoutes.ts'
 import type { AnyDeclaration, ResourceDeclaration } from './types.ts'
 
-/** Declares the generic routes of a kind in resource groups: of the twelve, those that the interface has for it. */
+/**
+ * Declares the generic routes of a kind in resource groups: of the twelve, those that the interface has for it, its lists
+ * across groups, and actions if it can be stopped.
+ */
 export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extends z.ZodObject>(
   kind: K,
   given: ResourceDeclaration<K, Dto, Body>,
 ): RouteDraft[] {
   const declaration = given as unknown as AnyDeclaration<K>
   declare(kind, declaration)
-  const additions = (declaration.additions ?? []).map(expandPath)
+  const across = expandPath(`{B}/resources/${declaration.segment}`)
+  const isAddition = ({ path }: RouteDraft) =>
+    path.startsWith(across) || (path.endsWith('/actions/{action}') && 'running' in kind.spec.shape)
   const drafts = [
     ...readRoutes(kind, declaration),
     ...writeRoutes(kind, declaration),
@@ -23,6 +28,6 @@ export function resource<K extends AnyKind, Dto extends z.ZodObject, Body extend
   ]
   return ofKind(
     kind,
-    drafts.filter((draft) => interfaceRow(draft) !== undefined || additions.includes(draft.path)),
+    drafts.filter((draft) => interfaceRow(draft) !== undefined || isAddition(draft)),
   )
 }

@@ -66,8 +66,6 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   toSpec: (body: z.output<Body>, view: WriteView<K>) => object
   /** Such as its plan. Declare it if that is all: then records are kept as texts until something changes. */
   dependsOn?: Surroundings<K>
-  /** Paths of generic routes that are served although the interface does not have them. */
-  additions?: readonly string[]
   /** Beyond those that every resource has. One without `of` is the field of that name of the spec. */
   fields?: Readonly<Record<string, ListField<ResourceView<K>>>>
   /** The order of lists that ask for none; by name. */

@@ -8,7 +8,6 @@ import { editorRoutes, historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { interfaceRow } from '../http/interface.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
@@ -42,8 +41,6 @@ const objectOf = async (context: Context) =>
   (await findResource(SqlInstance, context, 'name', { segment: COLLECTION })).object
 
 const generic = resource(SqlInstance, {
-  // The lists over all groups, which the interface names for the other databases and not for these.
-  additions: ['{B}/resources/sqlclusters', '{B}/resources/sqlclusters/config'],
   segment: COLLECTION,
   actionPrefix: 'sqlcluster',
   ...sqlRecord,
@@ -57,13 +54,9 @@ const generic = resource(SqlInstance, {
   },
 })
 
-const isAddition = (draft: RouteDraft) => interfaceRow(draft) === undefined
-
-export const additionalSqlRoutes: readonly RouteDraft[] = generic.filter(isAddition)
-
 /** The 25 routes of SQL instances (interface sections 4.2 and 4.5). */
 export const sqlRoutes: readonly RouteDraft[] = [
-  ...generic.filter((draft) => !isAddition(draft)),
+  ...generic,
   ...planRoutes({
     segment: 'sqlcomputeplans',
     family: 'Sql',
