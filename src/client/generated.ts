@@ -434,10 +434,12 @@ export const OPERATIONS = {
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}', needsBody: true },
   "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
+  "PutBoundariesBoundaryIdQuota": { method: 'PUT', path: '/boundaries/{boundaryId}/quota' },
   "GetBoundariesBoundaryIdCrosslink": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink' },
   "PutBoundariesBoundaryIdCrosslink": { method: 'PUT', path: '/boundaries/{boundaryId}/crosslink', needsBody: true },
   "GetBoundariesCrosslinkStatus": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink/status' },
   "GetBoundariesCrosslinkAccessGrant": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink/access-grant', query: ["clusterId"] },
+  "PatchBoundariesResourcegroupsByResourceGroupName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}' },
   "PostAdminMonitoringAlertsAlertmanager": { method: 'POST', path: '/admin/monitoring/alerts/alertmanager', needsBody: true },
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
@@ -765,6 +767,7 @@ export const NAMES = {
     getIdentityManagedidentity: "GetBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid",
     deleteIdentityManagedidentity: "DeleteBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid",
     createIdentityManagedidentityToken: "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken",
+    patch: "PatchBoundariesResourcegroupsByResourceGroupName",
   },
   boundaries: {
     list: "GetBoundaries",
@@ -1007,6 +1010,9 @@ export const NAMES = {
   },
   openapiJson: {
     get: "GetOpenapiJson",
+  },
+  quota: {
+    replace: "PutBoundariesBoundaryIdQuota",
   },
   roleDefinitions: {
     get: "GetBoundariesProvidersAuthorizationRoleDefinitions",
@@ -1466,10 +1472,12 @@ export interface OperationTypes {
   "GetBoundariesResourcesFunctionnamespacesConfig": { body: unknown; reply: ListConfig }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: { versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean | null; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean | null; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }> | null; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }> | null; tags?: Record<string, string | null> | null }; reply: BucketDto }
+  "PutBoundariesBoundaryIdQuota": { body: BoundaryQuotaRequestInput; reply: BoundaryDto }
   "GetBoundariesBoundaryIdCrosslink": { body: unknown; reply: CrosslinkDto }
   "PutBoundariesBoundaryIdCrosslink": { body: CrosslinkUpdateRequestInput; reply: CrosslinkDto }
   "GetBoundariesCrosslinkStatus": { body: unknown; reply: CrosslinkStatusReport }
   "GetBoundariesCrosslinkAccessGrant": { body: unknown; reply: CrosslinkAccessGrant }
+  "PatchBoundariesResourcegroupsByResourceGroupName": { body: PatchResourceGroupRequestInput; reply: ResourceGroupDto }
   "PostAdminMonitoringAlertsAlertmanager": { body: AlertmanagerDeliveryInput; reply: AlertmanagerResult }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
@@ -1531,6 +1539,7 @@ export type BoundaryGroupDto = { id: string; boundaryId: string; displayName: st
 export type BoundaryMemberDto = { assignmentId: string; boundaryId: string; principalId: string; principalType: "User" | "Group" | "ServicePrincipal"; displayName: string | null; email: string | null; roleDefinitionName: string; scope: string; origin: "Direct" | "Inherited" | "JustInTime"; isInherited: boolean; expiresAt: string | null; createdAt: string; createdBy: string | null }
 export type BoundaryProjectionDto = { id: string; boundaryId: string; clusterId: string; clusterName: string; namespaces: Array<string> | null; resolvedNamespaces: Array<ProjectedNamespace>; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; observedAt: string | null; createdAt: string }
 export type BoundaryQuota = { cpu: string | null; memory: string | null; storage: string | null; resourceGroups: number | null; resources: number | null; pods: number | null }
+export type BoundaryQuotaRequestInput = { cpu?: string | null; memory?: string | null; storage?: string | null; resourceGroups?: number | null; resources?: number | null; pods?: number | null }
 export type BoundaryTenantMoveRequestInput = { tenantId: string | null; fromTenantId?: string | null }
 export type BoundaryTenantMoveResult = { boundaryId: string; tenantId: string | null; movedAssignments: number; removedAssignments: number }
 export type BucketCreateDtoInput = { name: string; versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }>; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }>; tags?: Record<string, string> }
@@ -1719,6 +1728,7 @@ export type PasswordResetConfirmRequestInput = { password: string }
 export type PasswordResetLinkDto = { email: string; expiresAt: string }
 export type PasswordResetRequestInput = { email: string }
 export type PasswordResetResult = { signInUrl: string }
+export type PatchResourceGroupRequestInput = { tags?: Record<string, string | null> | null; quota?: BoundaryQuotaRequestInput | null }
 export type PauseReasonDto = { code: "ComponentFailed" | "HealthFailed" | "BatchCheckWorsened" | "ClusterRefused" | "SnapshotFailed" | "PlatformDrift"; message: string; component: string | null; batchIndex: number | null; canSkipSnapshot: boolean; platformDrift: Array<PlatformDriftItem> }
 export type PinDto = { id: string; boundary: string; repository: string; digests: Array<string>; keepLast: number | null; keepForDays: number | null; expiresAt: string; updatedAt: string; updatedBy: string; missingDigests: Array<string> }
 export type PinUpsertRequestInput = { boundary: string; repository: string; digests?: Array<string>; keepLast?: number | null; keepForDays?: number | null; expiresAt: string }

@@ -83,14 +83,32 @@ describe('resource groups', () => {
 
   it('stop at the quota of the boundary with 422', async () => {
     const { id } = await makeBoundary()
-    await admin.mergePatch(Boundary.resource, { name: id }, { spec: { quota: { resourceGroups: 1 } } })
-    await until('the quota is seen', async () => {
-      return (await call<BoundaryDto>('GET', `/boundaries/${id}`)).body.quota.resourceGroups === 1
-    })
+    const quota = { resourceGroups: 1 }
+    const { body: limited } = await expectCall<BoundaryDto>(200, 'PUT', `/boundaries/${id}/quota`, quota)
+    expect(limited.quota).to.include(quota)
+    const { spec } = (await admin.get(Boundary.resource, { name: id })) as unknown as Boundary
+    expect(spec.quota).to.deep.equal(quota)
     await expectCall(201, 'POST', `/boundaries/${id}/resourcegroups/first`)
     const { status, body } = await call<Record<string, unknown>>('POST', `/boundaries/${id}/resourcegroups/second`)
     expect(status).to.equal(422)
     expect(body).to.deep.include({ code: 'QUOTA_EXCEEDED', quota: 'resourceGroups', limit: 1, used: 1, requested: 1 })
+  })
+
+  it('take tags and a quota by PATCH, which kubectl reads at once', async () => {
+    const { name } = await makeGroup(boundary.id)
+    const change = { tags: { team: 'search' }, quota: { pods: 3 } }
+    const { body } = await expectCall<{ tags: object; quota: object }>(
+      200,
+      'PATCH',
+      at(`/resourcegroups/${name}`),
+      change,
+    )
+    expect([body.tags, body.quota]).to.deep.equal([
+      change.tags,
+      { cpu: null, memory: null, storage: null, resourceGroups: null, resources: null, pods: 3 },
+    ])
+    const ref = { namespace: boundaryNamespace(boundary.id), name }
+    expect(((await admin.get(ResourceGroup.resource, ref)) as unknown as ResourceGroup).spec).to.deep.equal(change)
   })
 
   it('list what is in them, over groups and by kind, as far as the caller may read', async () => {

@@ -135,6 +135,16 @@ describe('boundaries', () => {
     })
   })
 
+  it('has its limits replaced: what is left out or null is unlimited', async () => {
+    const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
+    facade.boundary(ONE, { quota: { cpu: '8', pods: 3 }, tags: { team: 'search' } })
+    const put = (body: object) => facade.call(boundaryRoutes, 'PUT', `/boundaries/${ONE}/quota`, { body })
+    const none = { cpu: null, memory: null, storage: null, resourceGroups: null, resources: null, pods: null }
+    const { body } = await put({ memory: '64Gi', resourceGroups: 2, cpu: null })
+    expect(body).to.deep.include({ quota: { ...none, memory: '64Gi', resourceGroups: 2 }, tags: { team: 'search' } })
+    expect((await put({})).body).to.deep.include({ quota: none })
+  })
+
   it('changes the display name and nothing else', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', B1)] })
     facade.boundary(ONE, { tags: { team: 'search' } })

@@ -13,11 +13,13 @@ import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { tenantsOfCreator } from '../people/tenants.ts'
+import { withoutAbsent } from '../records/specs.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
 import { namedHolders } from '../resources/holders.ts'
 import { listConfig } from '../resources/listConfig.ts'
 import { pagedParts } from '../resources/pages.ts'
 import { findBoundary } from '../resources/places.ts'
+import { BoundaryQuotaBody } from '../resources/quotaRecord.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { inTenant } from '../rules/tenants.ts'
 import { BoundaryBody, BoundaryDto, boundaryDto, boundaryShape } from './record.ts'
@@ -92,6 +94,17 @@ function readsSomeBoundary(principalId: string, { access }: Services): boolean {
   return access.scopesWith(principalId, 'boundaries/read').granted.length > 0
 }
 
+async function changeBoundary(context: Context, fields: Partial<BoundaryRecord['spec']>) {
+  const { services, caller, ifMatch, parameters } = context
+  const change = (stored: BoundaryRecord) => {
+    refuseWhileDeleting(stored)
+    return { ...stored.spec, ...fields }
+  }
+  const ref = { name: parameters.boundaryId ?? '' }
+  const { object } = await services.records.update(Boundary, ref, { caller, ifMatch, change })
+  return ok(shown(context, object), { etag: etagOf(object) })
+}
+
 export const boundaryRoutes: readonly RouteDraft[] = [
   route(
     'GET',
@@ -161,22 +174,20 @@ export const boundaryRoutes: readonly RouteDraft[] = [
       mediaTypes: ['application/json', 'application/merge-patch+json'],
       reply: BoundaryDto,
     },
-    async (context) => {
-      const { services, caller, ifMatch, body, parameters } = context
-      const { object } = await services.records.update(
-        Boundary,
-        { name: parameters.boundaryId },
-        {
-          caller,
-          ifMatch,
-          change: (stored) => {
-            refuseWhileDeleting(stored)
-            return { ...stored.spec, displayName: body.displayName }
-          },
-        },
-      )
-      return ok(shown(context, object), { etag: etagOf(object) })
+    (context) => changeBoundary(context, { displayName: context.body.displayName }),
+  ),
+  route(
+    'PUT',
+    '{B}/quota',
+    {
+      auth: action('boundaries/create'),
+      scope: 'root',
+      summary: 'Replace the limits over all groups of the boundary; what runs already goes on',
+      body: BoundaryQuotaBody,
+      example: { cpu: '16', memory: '64Gi' },
+      reply: BoundaryDto,
     },
+    (context) => changeBoundary(context, { quota: withoutAbsent(context.body) as BoundaryRecord['spec']['quota'] }),
   ),
   route(
     'DELETE',

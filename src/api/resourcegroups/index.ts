@@ -29,7 +29,7 @@ import {
   readableViews,
   summaryDto,
 } from './resources.ts'
-import { createGroup, deleteGroup } from './writes.ts'
+import { changeGroup, createGroup, deleteGroup, PatchResourceGroupRequest } from './writes.ts'
 
 function displayNameOf({ services }: Context, boundaryId: string): string {
   return services.records.peek(Boundary, { name: boundaryId })?.spec.displayName ?? ''
@@ -129,6 +129,23 @@ const groupRoutes: readonly RouteDraft[] = [
       const { group, isNew } = await createGroup(context)
       const answer = isNew ? created : ok
       return answer(shown(context, context.parameters.boundaryId, group), { etag: etagOf(group) })
+    },
+  ),
+  route(
+    'PATCH',
+    '{B}/resourcegroups/{resourceGroupName}',
+    {
+      auth: action('resourcegroups/write'),
+      summary: 'JSON Merge Patch (RFC 7396) of tags and quota; the quota needs boundaries/manage',
+      body: PatchResourceGroupRequest,
+      mediaTypes: ['application/merge-patch+json', 'application/json'],
+      example: { tags: { team: 'search' }, quota: { cpu: '4' } },
+      reply: ResourceGroupDto,
+    },
+    async (context) => {
+      const { boundaryId } = context.parameters
+      const group = await changeGroup(context)
+      return ok(shown(context, boundaryId, group), { etag: etagOf(group) })
     },
   ),
   route(

@@ -38,6 +38,31 @@ function shop(given: Given = { assignments: [assign('Owner', B1)] }) {
 const namesOf = (body: unknown) => (body as Page).items.map(({ name }) => name)
 
 describe('resource groups', () => {
+  const path = `/boundaries/${ONE}/resourcegroups/shop`
+  const none = { cpu: null, memory: null, storage: null, resources: null, pods: null, resourceGroups: null }
+
+  it('take tags and limits by a merge patch, and null takes them away', async () => {
+    const facade = shop()
+    const patch = async (body: object) => (await facade.call(routes, 'PATCH', path, { body })).body
+    const first = await patch({ tags: { team: 'search', cost: 'a' }, quota: { cpu: '4', pods: 9 } })
+    expect(first).to.deep.include({ tags: { team: 'search', cost: 'a' }, quota: { ...none, cpu: '4', pods: 9 } })
+    expect(await patch({ tags: { cost: null }, quota: { cpu: null } })).to.deep.include({
+      tags: { team: 'search' },
+      quota: { ...none, pods: 9 },
+    })
+    expect(await patch({ quota: null })).to.deep.include({ tags: { team: 'search' }, quota: none })
+  })
+
+  it('have their tags changed, but not their limits, by who may not manage the boundary', async () => {
+    const facade = shop({ assignments: [assign('Owner', SHOP)] })
+    const patch = (body: object) => facade.call(routes, 'PATCH', path, { body })
+    expect((await patch({ tags: { team: 'search' } })).body).to.deep.include({ tags: { team: 'search' } })
+    for (const quota of [{ cpu: '400' }, null]) expect(await codeOf(patch({ quota }))).to.include({ code: 'FORBIDDEN' })
+    expect(
+      facade.records.peek(ResourceGroup, { namespace: boundaryNamespace(ONE), name: 'shop' })?.spec.quota,
+    ).to.deep.equal({})
+  })
+
   const visible: [string, Given, string[], string[]][] = [
     [
       'everything to the owner of the boundary',

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
@@ -6,11 +7,14 @@ import { boundaryNamespaceObject, groupNamespaceObject } from '../../core/namesp
 import { grantOf, groupGrantKey, isGroupGrant, unseenUsers } from '../../core/sizing/ledger.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { isKubeError } from '../../kube/errors.ts'
-import type { BoundaryRecord } from '../callers/visibility.ts'
+import { type BoundaryRecord, boundaryScope, requireBelow } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { mergePatch } from '../records/mergePatch.ts'
+import { Tags } from '../resources/dto.ts'
 import { mayReadNamed, namedHolders } from '../resources/holders.ts'
 import { findBoundary, findGroup } from '../resources/places.ts'
 import { givingBack, nowOf, takeQuota } from '../resources/quotaLedger.ts'
+import { BoundaryQuotaBody } from '../resources/quotaRecord.ts'
 import { checkNewName, refuseWhileDeleting, requireMatch } from '../resources/writes.ts'
 import { whatHolds } from '../rules/protection.ts'
 import type { GroupRecord } from './record.ts'
@@ -49,6 +53,33 @@ export async function createGroup(context: GroupContext): Promise<{ group: Group
     }
   }
   return { group: object, isNew }
+}
+
+export const PatchResourceGroupRequest = z
+  .strictObject({
+    tags: z.record(z.string(), Tags.valueType.nullable()).nullish(),
+    quota: BoundaryQuotaBody.nullish(),
+  })
+  .meta({ id: 'PatchResourceGroupRequest' })
+
+/**
+ * Changes the tags and the quota of a group. A lower quota stops nothing: what was granted goes on.
+ *
+ * @throws PlatformError FORBIDDEN (a quota), NOT_FOUND, INVALID_STATE, BAD_REQUEST
+ */
+export async function changeGroup(
+  context: Context<'boundaryId' | 'resourceGroupName', unknown, z.output<typeof PatchResourceGroupRequest>>,
+): Promise<GroupRecord> {
+  const { services, caller, ifMatch, body, parameters } = context
+  const { boundaryId, resourceGroupName: name } = parameters
+  if (body.quota !== undefined) await requireBelow(context, 'boundaries/manage', boundaryScope(boundaryId))
+  await findGroup(context, boundaryId, name)
+  const change = (stored: GroupRecord) => {
+    refuseWhileDeleting(stored)
+    return mergePatch(stored.spec, body) as GroupRecord['spec']
+  }
+  const ref = { namespace: boundaryNamespace(boundaryId), name }
+  return (await services.records.update(ResourceGroup, ref, { caller, ifMatch, change })).object
 }
 
 /** A boundary made with kubectl a moment ago may lack its namespace: it is made here, and the write done once more. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Quota } from '../../crds/fields.ts'
 
 /** The limits of a boundary or group, and the usage of each; null is unlimited. */
 export const BoundaryQuotaDto = z
@@ -19,3 +20,10 @@ export function quotaDto(
   const { cpu = null, memory = null, storage = null, resourceGroups = null, resources = null, pods = null } = limits
   return { cpu, memory, storage, resourceGroups, resources, pods }
 }
+
+type Limit = string | number | null | undefined
+
+/** The same limits in a body; null, or none, is unlimited. */
+export const BoundaryQuotaBody = z
+  .strictObject(Object.fromEntries(Object.entries(Quota.shape).map(([name, limit]) => [name, limit.nullable()])))
+  .meta({ id: 'BoundaryQuotaRequest' }) as z.ZodType<Readonly<Record<string, Limit>>>
