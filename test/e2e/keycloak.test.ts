@@ -269,7 +269,7 @@ describe('Keycloak', () => {
       })
   })
 
-  it('tells of people by their address what it tells by their id', async () => {
+  it('tells of people by their address, and in a list, what it tells by their id', async () => {
     const tenant = {
       tenantId: randomUUID(),
       displayName: 'Acme',
@@ -285,6 +285,11 @@ describe('Keycloak', () => {
     await admin.call('POST', `/users/${id}/federated-identity/${alias}`, { body })
     expect(await provider.users.find(id)).to.include({ isExternal: true })
     expect(await provider.users.findByEmail(email)).to.deep.equal(await provider.users.find(id))
+    expect(await provider.users.list({ search: email, limit: 1 })).to.deep.equal([await provider.users.find(id)])
+    const others = (await provider.users.list({ limit: 1_000 })).filter((user) => user.id !== id)
+    expect(others.map(({ isExternal }) => isExternal))
+      .to.include(false)
+      .and.not.to.include(true)
   })
 
   it('signs a person in for the facade in a browser, once', async () => {
