@@ -104,7 +104,7 @@ export const Configuration = z.strictObject({
     .max(255)
     .optional()
     .describe(
-      'Service account with the roles manage-users, manage-clients, manage-identity-providers, manage-realm and view-realm of realm-management',
+      'Service account with the roles manage-users, manage-identity-providers, manage-realm and view-realm of realm-management',
     ),
   keycloakClientSecretFile: z.string().optional().describe('Path of a file that holds its secret'),
   keycloakAdminRealm: z

@@ -4,7 +4,7 @@ import type { IdentityAdministration } from '../adapters/identity/provider.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { systemClock, timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
-import { PlatformClient, PlatformUser } from '../crds/identity.ts'
+import { PlatformUser } from '../crds/identity.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import { PASSWORD_POLICY } from '../iam/passwordPolicy.ts'
 import { hashPassword, secretStateStore } from '../identity/index.ts'
@@ -14,7 +14,7 @@ import type { KubeClient } from '../kube/client.ts'
 import type { Connection } from './connection.ts'
 
 /**
- * The identity provider as the platform administers it: people, service accounts and single sign-on. With an external
+ * The identity provider as the platform administers it: people and single sign-on. With an external
  * issuer that the platform does not administer, people are the PlatformUser objects that somebody keeps in step with it.
  *
  * @throws ConfigurationError where the configuration of Keycloak is not complete
@@ -28,7 +28,7 @@ export async function openAdministration(
 }
 
 /**
- * The local provider's people and service accounts.
+ * The local provider's people.
  *
  * @param users a cache of PlatformUser objects; without one the API server is asked each time
  */
@@ -38,7 +38,6 @@ export function localAdministration(client: KubeClient, users?: WatchCache<KubeO
     ...(users === undefined ? {} : { users }),
     resources: {
       user: PlatformUser.resource,
-      client: PlatformClient.resource,
       secret,
       connection: SsoConnection.resource,
     },
@@ -52,7 +51,7 @@ export function localAdministration(client: KubeClient, users?: WatchCache<KubeO
 }
 
 async function keycloak(configuration: Configuration): Promise<IdentityAdministration> {
-  const { issuer, realm, audience, keycloakUrl, keycloakAdminRealm: adminRealm } = configuration
+  const { issuer, realm, keycloakUrl, keycloakAdminRealm: adminRealm } = configuration
   const { keycloakClientId: clientId, keycloakClientSecretFile: path } = configuration
   if (clientId === undefined || path === undefined) {
     throw new ConfigurationError(
@@ -63,7 +62,7 @@ async function keycloak(configuration: Configuration): Promise<IdentityAdministr
   if (clientSecret === '') throw new ConfigurationError(`${path}: expected the client secret, found nothing.`)
   const url = keycloakUrl ?? issuerHost(issuer, realm)
   const { createKeycloakProvider } = await import('../adapters/identity/keycloak.ts')
-  const options = { url: url.replace(/\/+$/, ''), realm, audience, clientId, clientSecret }
+  const options = { url: url.replace(/\/+$/, ''), realm, clientId, clientSecret }
   return createKeycloakProvider(adminRealm === undefined ? options : { ...options, adminRealm })
 }
 

@@ -15,6 +15,7 @@ import { createFacade } from '../api/http/server.ts'
 import { openApiDocument, reservedNames, SERVED_ROUTES } from '../api/index.ts'
 import { invitationsOnAccountPage } from '../api/invitations/account.ts'
 import { invitationPages, signedInPages } from '../api/invitations/pages.ts'
+import { endSessionsOfEnded } from '../api/objectstorage/endedCallers.ts'
 import { onAccountPage } from '../api/passwords/index.ts'
 import { resetPages } from '../api/passwords/pages.ts'
 import { linkPages } from '../api/people/forms.ts'
@@ -32,9 +33,11 @@ import type { Configuration } from '../config.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
 import { VERSION } from '../core/release.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { KINDS } from '../crds/index.ts'
+import { ObjectAccessKey } from '../crds/objectstorage.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import {
@@ -293,9 +296,16 @@ async function openPeople(
     log,
   })
   closing.onStop(() => follower.stop())
+  const principals = directoryPrincipals(recorded, administration.users, systemClock)
+  // People of an external issuer have objects here, or are known to nobody.
+  if (configuration.identityProvider === 'keycloak') {
+    const keys = caches.get<ObjectAccessKey & KubeObject>(ObjectAccessKey.resource)
+    const sessions = endSessionsOfEnded({ keys, principals, client, clock: systemClock, log })
+    closing.onStop(() => sessions.stop())
+  }
   return {
     records,
-    principals: directoryPrincipals(recorded, administration.users, systemClock),
+    principals,
     accounts: signIn === undefined ? accounts : { ...accounts, browserSignIn: signIn },
     sso,
   }

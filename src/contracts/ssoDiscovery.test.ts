@@ -11,8 +11,11 @@ const discovery = (issuer: string) =>
     token_endpoint: `${ISSUER}/token`,
     jwks_uri: `${ISSUER}/keys`,
   })
+const SIGN_ON = '<md:SingleSignOnService Binding="redirect" Location="https://login.acme.example/saml"/>'
+const entity = (id: string, content = `<md:IDPSSODescriptor>${SIGN_ON}</md:IDPSSODescriptor>`) =>
+  `<md:EntityDescriptor entityID="${id}">${content}</md:EntityDescriptor>`
 const saml = (...ids: string[]) =>
-  `<md:EntitiesDescriptor>${ids.map((id) => `<md:EntityDescriptor entityID="${id}"/>`).join('')}</md:EntitiesDescriptor>`
+  `<md:EntitiesDescriptor>${ids.map((id) => entity(id)).join('')}</md:EntitiesDescriptor>`
 
 describe('metadata of an identity provider', () => {
   const oidc: [sentence: string, text: string, asked: { metadataUrl?: string; issuer?: string }, why?: string][] = [
@@ -57,6 +60,30 @@ describe('metadata of an identity provider', () => {
     ['is not where it has none', saml(), OTHER, 'than "issuer" names'],
     ['is not with a definition of its own', `<!DOCTYPE a>${saml(ISSUER)}`, undefined, 'not SAML metadata'],
     ['is not if it is a page', '<html>', undefined, 'not SAML metadata'],
+    [
+      'is taken with all that XML may have around it',
+      `\uFEFF<?xml version="1.0"?>\n<!-- <a> -->${entity(ISSUER, `<![CDATA[<b>]]>&#x41; <md:IDPSSODescriptor a = '>' >${SIGN_ON}</md:IDPSSODescriptor >`)}\n`,
+      ISSUER,
+    ],
+    ['is not if it is cut off', saml(ISSUER).slice(0, -10), undefined, 'not SAML metadata'],
+    ['is not if an element is not closed', saml(ISSUER).replace('"/>', '">'), undefined, 'not SAML metadata'],
+    ['is not if two elements cross', `<a>${saml(ISSUER)}<b></a></b>`, undefined, 'not SAML metadata'],
+    ['is not if something comes behind it', `${saml(ISSUER)}<a/>`, undefined, 'not SAML metadata'],
+    ['is not in text', `see ${saml(ISSUER)}`, undefined, 'not SAML metadata'],
+    ['is not with a broken attribute', saml(ISSUER).replace('"redirect"', 'redirect'), undefined, 'not SAML metadata'],
+    ['is not with a stray ampersand', saml(`${ISSUER}?a&b`), undefined, 'not SAML metadata'],
+    [
+      'is not if nobody signs in there',
+      entity(ISSUER, '<md:SPSSODescriptor/>'),
+      undefined,
+      'describes no identity provider',
+    ],
+    [
+      'is not if it does not say where',
+      entity(ISSUER, '<md:IDPSSODescriptor/>'),
+      undefined,
+      'describes no identity provider',
+    ],
   ]
   for (const [sentence, text, issuer, why] of entities) {
     it(`${sentence} (Saml)`, () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { parsedJson } from '../core/parsedJson.ts'
+import { isWellFormedXml } from '../core/wellFormedXml.ts'
 
 /** Where an OpenID provider does what (OpenID Connect Discovery 1.0 section 3). */
 export type OidcEndpoints = {
@@ -53,11 +54,15 @@ function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Me
   return { endpoints: { issuer, authorizationUrl, tokenUrl, jwksUrl, tokenAuthMethods, signingAlgorithms } }
 }
 
-/** As far as can be told without reading all of it. */
+/** As far as can be told without reading all of it: what an identity provider cannot read is not to be written down. */
 function readSaml(text: string, { issuer }: Asked): Metadata {
-  const isMetadata = /<(?:[A-Za-z0-9]+:)?(?:EntityDescriptor|EntitiesDescriptor)[\s>]/.test(text)
-  if (!isMetadata || /<!DOCTYPE/i.test(text)) return { why: 'is not SAML metadata' }
+  const hasElement = (name: string) => new RegExp(`<(?:[A-Za-z0-9]+:)?${name}[\\s/>]`).test(text)
+  const isMetadata = hasElement('EntityDescriptor') || hasElement('EntitiesDescriptor')
+  if (!isMetadata || !isWellFormedXml(text)) return { why: 'is not SAML metadata' }
   const entities = [...text.matchAll(/\sentityID\s*=\s*(?:"([^"]*)"|'([^']*)')/g)]
   const ids = entities.map(([, double, single]) => (double ?? single ?? '').replaceAll('&amp;', '&'))
-  return issuer === undefined || ids.includes(issuer) ? { endpoints: undefined } : { why: OTHER_ISSUER }
+  if (issuer !== undefined && !ids.includes(issuer)) return { why: OTHER_ISSUER }
+  if (!hasElement('IDPSSODescriptor') || !hasElement('SingleSignOnService'))
+    return { why: 'describes no identity provider at which people sign in' }
+  return { endpoints: undefined }
 }

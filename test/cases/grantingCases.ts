@@ -156,6 +156,18 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     ...taking(mine),
   },
   {
+    rule: 'an Owner stays beside one who may not give it back',
+    refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      mine(world),
+      assignment(world, { to: world.other, role: 'Owner', name: 'theirs' }),
+      deny(world, { principalId: world.other, principalType: 'ServicePrincipal', actions: ['rbac/*'] }),
+    ],
+    ...taking(mine),
+  },
+  {
     rule: 'an Owner beside another may go',
     roles: () => ({}),
     given: (world) => [mine(world)],

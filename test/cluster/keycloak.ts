@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { cachedAt } from '../../scripts/controlplane/cache.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
+import type { KeycloakAdmin } from '../../src/adapters/identity/keycloakAdmin.ts'
 
 const POM = join(import.meta.dirname, '../../tools/keycloak/pom.xml')
 const OLDEST_JAVA = 17
@@ -129,4 +130,45 @@ async function makeRealm(url: string, admin: Keycloak['admin'], realm: object): 
     body: JSON.stringify(realm),
   })
   if (made.status !== 201) throw new Error(`Keycloak did not make the realm: ${made.status} ${await made.text()}`)
+}
+
+export type ServiceAccount = { clientId: string; secret: string; principalId: string }
+
+/** As an administrator makes one for the platform. */
+export async function makeServiceAccount(admin: KeycloakAdmin, protocolMappers: object[]): Promise<ServiceAccount> {
+  const [clientId, secret] = [`account-${randomUUID()}`, randomUUID()]
+  const ways = { publicClient: false, serviceAccountsEnabled: true, standardFlowEnabled: false }
+  const body = { clientId, secret, enabled: true, protocol: 'openid-connect', ...ways, protocolMappers }
+  const { location } = await admin.call('POST', '/clients', { body })
+  const { body: user } = await admin.call('GET', `/clients/${location?.split('/').at(-1)}/service-account-user`)
+  return { clientId, secret, principalId: (user as { id: string }).id }
+}
+
+/** A browser that sends these forms, one on each page that it meets; answers where it then leaves for, or undefined. */
+export async function browse(
+  keycloak: Pick<Keycloak, 'url'>,
+  address: string,
+  forms: Record<string, string>[],
+): Promise<URL | undefined> {
+  const cookies = new Map<string, string>()
+  const open = async (url: string, form?: Record<string, string>) => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const body = form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }
+    const answer = await fetch(url, { redirect: 'manual', headers: { cookie }, ...body })
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      cookies.set(name, value)
+    }
+    return answer
+  }
+  let answer = await open(address)
+  for (let hops = 0; hops < 10; hops += 1) {
+    const location = answer.headers.get('location')
+    if (location !== null && !location.startsWith(keycloak.url)) return new URL(location)
+    const action = /action="([^"]*login-actions\/authenticate[^"]*)"/.exec(await answer.text())?.[1] ?? ''
+    const form = location === null ? forms.shift() : undefined
+    if (location === null && form === undefined) return undefined
+    answer = await open(location ?? action.replaceAll('&amp;', '&'), form)
+  }
+  return undefined
 }

@@ -4,15 +4,22 @@ import { expect } from 'chai'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { createKeycloakProvider } from '../../src/adapters/identity/keycloak.ts'
 import { keycloakAdmin } from '../../src/adapters/identity/keycloakAdmin.ts'
-import type { ClientCredentials } from '../../src/adapters/identity/port.ts'
 import type { IdentityAdministration } from '../../src/adapters/identity/provider.ts'
 import { createTokenVerifier, type TokenVerifier } from '../../src/api/callers/tokens.ts'
 import { SIGNED_IN_PATH, SignInRefused } from '../../src/api/people/browserSignIn.ts'
 import { browserSignIn } from '../../src/composition/browserSignIn.ts'
 import { brokerAlias, brokerCallback } from '../../src/contracts/sso.ts'
+import { readMetadata } from '../../src/contracts/ssoDiscovery.ts'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { silentLog } from '../../src/core/log.ts'
-import { type Keycloak, keycloakIsMissing, startKeycloak } from '../cluster/keycloak.ts'
+import {
+  browse,
+  type Keycloak,
+  keycloakIsMissing,
+  makeServiceAccount,
+  type ServiceAccount,
+  startKeycloak,
+} from '../cluster/keycloak.ts'
 import { identityContract } from '../suites/identityContract.ts'
 
 const REALM = 'freehold'
@@ -74,13 +81,7 @@ describe('Keycloak', () => {
       passwordPolicy: 'length(12) and digits(1)',
       clients: [{ clientId: SIGN_IN, enabled: true, publicClient: true, directAccessGrantsEnabled: true }, BROWSER],
     } as { realm: string })
-    provider = createKeycloakProvider({
-      url: keycloak.url,
-      realm: REALM,
-      adminRealm: 'master',
-      audience: AUDIENCE,
-      ...keycloak.admin,
-    })
+    provider = createKeycloakProvider({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
   })
   after(async () => {
     await keycloak?.stop()
@@ -93,37 +94,18 @@ describe('Keycloak', () => {
     })
     return (await answer.json()) as { access_token?: string; id_token?: string }
   }
-  const tokenOf = ({ clientId, secret }: Pick<ClientCredentials, 'clientId' | 'secret'>, more = {}) =>
+  const tokenOf = ({ clientId, secret }: Pick<ServiceAccount, 'clientId' | 'secret'>, more = {}) =>
     token({ grant_type: 'client_credentials', client_id: clientId, client_secret: secret, ...more })
 
-  /** A browser that sends these forms, one on each page that it meets; answers where it then leaves for, or undefined. */
-  async function leavesForm(address: string, forms: Record<string, string>[]): Promise<URL | undefined> {
-    const cookies = new Map<string, string>()
-    const open = async (url: string, form?: Record<string, string>) => {
-      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-      const body = form === undefined ? {} : { method: 'POST', body: new URLSearchParams(form) }
-      const answer = await fetch(url, { redirect: 'manual', headers: { cookie }, ...body })
-      for (const line of answer.headers.getSetCookie()) {
-        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-        cookies.set(name, value)
-      }
-      return answer
-    }
-    let answer = await open(address)
-    for (let hops = 0; hops < 10; hops += 1) {
-      const location = answer.headers.get('location')
-      if (location !== null && !location.startsWith(keycloak.url)) return new URL(location)
-      const action = /action="([^"]*login-actions\/authenticate[^"]*)"/.exec(await answer.text())?.[1] ?? ''
-      const form = location === null ? forms.shift() : undefined
-      if (location === null && form === undefined) return undefined
-      answer = await open(location ?? action.replaceAll('&amp;', '&'), form)
-    }
-    return undefined
-  }
+  const administrator = () =>
+    keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+
+  const serviceAccount = () => makeServiceAccount(administrator(), BROWSER.protocolMappers)
+
+  const leavesForm = (address: string, forms: Record<string, string>[]) => browse(keycloak, address, forms)
 
   identityContract(() => ({
     provider,
-    givesToken: async (clientId, secret) => (await tokenOf({ clientId, secret })).access_token !== undefined,
     async takesPassword(username, password) {
       const answer = await token({ grant_type: 'password', client_id: SIGN_IN, username, password })
       return answer.access_token !== undefined
@@ -133,32 +115,27 @@ describe('Keycloak', () => {
   }))
 
   it('is administered with the roles that the configuration page names, and no others', async () => {
-    const names = ['manage-users', 'manage-clients', 'manage-identity-providers', 'manage-realm', 'view-realm']
-    const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
-    const idOf = async (clientId: string) => {
-      const { body } = await admin.call('GET', `/clients?clientId=${clientId}`)
-      return (body as { id: string }[])[0]?.id ?? ''
-    }
-    const [clientId, clientSecret] = [`platform-${randomUUID()}`, randomUUID()]
-    const client = { clientId, secret: clientSecret, enabled: true, serviceAccountsEnabled: true }
-    await admin.call('POST', '/clients', { body: { ...client, protocol: 'openid-connect', publicClient: false } })
-    const { body: user } = await admin.call('GET', `/clients/${await idOf(clientId)}/service-account-user`)
-    const management = await idOf('realm-management')
+    const names = ['manage-users', 'manage-identity-providers', 'manage-realm', 'view-realm']
+    const { clientId, secret: clientSecret, principalId } = await serviceAccount()
+    const admin = administrator()
+    const { body: found } = await admin.call('GET', '/clients?clientId=realm-management')
+    const management = (found as { id: string }[])[0]?.id
     const { body: all } = await admin.call('GET', `/clients/${management}/roles`)
     const roles = (all as { name: string }[]).filter(({ name }) => names.includes(name))
     expect(roles).to.have.length(names.length)
-    const mappings = `/users/${(user as { id: string }).id}/role-mappings/clients/${management}`
-    await admin.call('POST', mappings, { body: roles })
-    const own = createKeycloakProvider({ url: keycloak.url, realm: REALM, audience: AUDIENCE, clientId, clientSecret })
-    const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains: [`${randomUUID()}.example`], providers: [] }
+    await admin.call('POST', `/users/${principalId}/role-mappings/clients/${management}`, { body: roles })
+    const own = createKeycloakProvider({ url: keycloak.url, realm: REALM, clientId, clientSecret })
+    const domains = [`${randomUUID()}.example`]
+    const tenant = { tenantId: randomUUID(), displayName: 'Acme', domains, providers: [ACME] }
     await own.federation.apply(tenant)
-    expect(await own.federation.find(tenant.tenantId)).to.deep.equal({ domains: tenant.domains, providers: [] })
+    const { alias, displayName, protocol, enabled } = ACME
+    const providers = [{ alias, displayName, protocol, enabled }]
+    expect(await own.federation.find(tenant.tenantId)).to.deep.equal({ domains, providers })
     const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }
     const made = await own.users.create({ ...person, id: randomUUID() })
     await own.users.joinTenant(made.id, tenant.tenantId)
     await own.users.setPassword(made.id, 'Correct-horse-42-battery', { keepSession: randomUUID() })
     expect((await own.users.list({ search: person.userName, limit: 1 }))[0]?.tenantIds).to.deep.equal([tenant.tenantId])
-    expect(await own.clients.create({ clientId: randomUUID(), displayName: 'x' })).to.have.property('secret')
     expect(await own.passwordRules()).to.include({ minLength: 12 })
   })
 
@@ -197,9 +174,25 @@ describe('Keycloak', () => {
       })
     }
 
+    it('are told of SAML metadata that cannot be read', async () => {
+      const broken = { ...ACME, protocol: 'Saml' as const, metadata: '<EntityDescriptor' }
+      const tenant = {
+        tenantId: randomUUID(),
+        displayName: 'Acme',
+        domains: [],
+        providers: [broken, { ...ACME, alias: 'other' }],
+      }
+      const error = await provider.federation.apply(tenant).catch((thrown: unknown) => thrown)
+      expect(String(error)).to.include('Keycloak cannot read the SAML metadata of "acme"')
+      const known = await provider.federation.find(tenant.tenantId)
+      expect(known?.providers.map(({ alias }) => alias)).to.deep.equal(['other'])
+    })
+
     it('may sign in by SAML, as metadata says', async () => {
       const domain = `${randomUUID()}.example`
-      const metadata = await (await fetch(`${keycloak.url}/realms/master/protocol/saml/descriptor`)).text()
+      const metadataUrl = `${keycloak.url}/realms/master/protocol/saml/descriptor`
+      const metadata = await (await fetch(metadataUrl)).text()
+      expect(readMetadata(metadata, { protocol: 'Saml', metadataUrl })).to.deep.equal({ endpoints: undefined })
       const saml = {
         alias: 'acme',
         displayName: 'Acme',
@@ -213,7 +206,7 @@ describe('Keycloak', () => {
       await provider.federation.apply(tenant)
       const known = await provider.federation.find(tenant.tenantId)
       expect(known?.providers[0]).to.include({ alias: 'acme', protocol: 'Saml' })
-      const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+      const admin = administrator()
       const path = `/identity-provider/instances/${brokerAlias(tenant.tenantId, 'acme')}`
       const configNow = async () => ((await admin.call('GET', path)).body as { config: Record<string, string> }).config
       const config = await configNow()
@@ -237,7 +230,7 @@ describe('Keycloak', () => {
     })
   })
 
-  describe('a person with another password', () => {
+  describe('a person', () => {
     const [FIRST, SECOND, THIRD] = ['Correct-horse-42-battery', 'Another-horse-43-staple', 'A-third-horse-44-shoe']
     type Login = { refresh_token?: string; access_token?: string }
 
@@ -256,7 +249,7 @@ describe('Keycloak', () => {
     const sessionOf = ({ access_token = '' }: Login) => String(decodeJwt(access_token).sid)
 
     for (const kept of ['openid', 'openid offline_access'])
-      it(`is signed out everywhere but where it was given, of programs that stay signed in too (${kept})`, async () => {
+      it(`with another password is signed out everywhere but where it was given, of programs that stay signed in too (${kept})`, async () => {
         const { id, email } = await somebody()
         const logins = { kept: await signedIn(email, kept), program: await signedIn(email, 'openid offline_access') }
         const others = [logins.program, await signedIn(email, 'openid'), await signedIn(email, 'openid offline_access')]
@@ -267,9 +260,20 @@ describe('Keycloak', () => {
         await provider.users.setPassword(id, THIRD)
         expect(await goesOn(logins.kept)).to.equal(false)
       })
+
+    it('who is disabled or gone gets no further token, in a program that stays signed in neither', async () => {
+      const [disabled, gone] = [await somebody(), await somebody()]
+      const scopes = ['openid', 'openid offline_access']
+      const logins = await Promise.all(
+        [disabled, gone].flatMap(({ email }) => scopes.map((scope) => signedIn(email, scope))),
+      )
+      await provider.users.update(disabled.id, { isEnabled: false })
+      await provider.users.delete(gone.id)
+      expect(await Promise.all(logins.map(goesOn))).to.deep.equal([false, false, false, false])
+    })
   })
 
-  it('tells of people by their address what it tells by their id', async () => {
+  it('tells of people by their address, and in a list, what it tells by their id', async () => {
     const tenant = {
       tenantId: randomUUID(),
       displayName: 'Acme',
@@ -279,12 +283,17 @@ describe('Keycloak', () => {
     await provider.federation.apply(tenant)
     const email = `${randomUUID()}@example.com`
     const { id } = await provider.users.create({ userName: email, email, emailVerified: true })
-    const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+    const admin = administrator()
     const alias = brokerAlias(tenant.tenantId, 'acme')
     const body = { identityProvider: alias, userId: 'ada', userName: 'ada' }
     await admin.call('POST', `/users/${id}/federated-identity/${alias}`, { body })
     expect(await provider.users.find(id)).to.include({ isExternal: true })
     expect(await provider.users.findByEmail(email)).to.deep.equal(await provider.users.find(id))
+    expect(await provider.users.list({ search: email, limit: 1 })).to.deep.equal([await provider.users.find(id)])
+    const others = (await provider.users.list({ limit: 1_000 })).filter((user) => user.id !== id)
+    expect(others.map(({ isExternal }) => isExternal))
+      .to.include(false)
+      .and.not.to.include(true)
   })
 
   it('signs a person in for the facade in a browser, once', async () => {
@@ -309,7 +318,7 @@ describe('Keycloak', () => {
 
   describe('tokens', () => {
     let verifier: TokenVerifier
-    let account: ClientCredentials
+    let account: ServiceAccount
 
     before(async () => {
       const issuer = `${keycloak.url}/realms/${REALM}`
@@ -321,7 +330,7 @@ describe('Keycloak', () => {
         clock,
         log: silentLog,
       })
-      account = await provider.clients.create({ clientId: randomUUID(), displayName: 'Pipeline' })
+      account = await serviceAccount()
     })
     after(async () => {
       await verifier?.stop()
@@ -364,7 +373,7 @@ describe('Keycloak', () => {
     it('keep being accepted while keys rotate, without a restart of anything', async () => {
       const before = (await tokenOf(account)).access_token ?? ''
       await verify(before)
-      const admin = keycloakAdmin({ url: keycloak.url, realm: REALM, adminRealm: 'master', ...keycloak.admin })
+      const admin = administrator()
       await admin.call('POST', '/components', {
         body: {
           name: 'rotated',

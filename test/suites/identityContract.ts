@@ -6,8 +6,6 @@ import type { IdentityAdministration } from '../../src/adapters/identity/provide
 /** What a test can see of an identity provider from outside. */
 export type ProviderUnderTest = {
   provider: IdentityAdministration
-  /** Whether the provider gives a token for these. */
-  givesToken(clientId: string, secret: string): Promise<boolean>
   /** Whether the person could sign in with it. */
   takesPassword(userName: string, password: string): Promise<boolean>
   /** What of single sign-on the provider is told by another way than `apply`: where records are its source, the record. */
@@ -30,7 +28,6 @@ export function identityContract(open: () => ProviderUnderTest): void {
     const name = `person-${randomUUID().slice(0, 8)}`
     return { userName: name, email: `${name}@example.com`, emailVerified: true, firstName: 'Ada', lastName: 'Lovelace' }
   }
-  const newClient = () => ({ clientId: randomUUID(), displayName: 'Pipeline' })
 
   describe('people', () => {
     it('are found as they were made, by id and by address in whatever case', async () => {
@@ -155,56 +152,6 @@ export function identityContract(open: () => ProviderUnderTest): void {
       await provider.users.signOut(made.id)
       expect(await provider.users.find(made.id)).to.equal(undefined)
       expect(await takesPassword(made.userName, GOOD)).to.equal(false)
-    })
-  })
-
-  describe('service accounts', () => {
-    it('get tokens with the secret that they were made with', async () => {
-      const { provider, givesToken } = open()
-      const wanted = newClient()
-      const { secret, ...made } = await provider.clients.create(wanted)
-      expect(made).to.include({ ...wanted, isEnabled: true })
-      expect(made.principalId).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
-      expect(secret.length).to.be.at.least(32)
-      expect(await provider.clients.find(wanted.clientId)).to.deep.equal(made)
-      expect(await givesToken(wanted.clientId, secret)).to.equal(true)
-      expect(await givesToken(wanted.clientId, `${secret}x`)).to.equal(false)
-    })
-
-    it('are made once', async () => {
-      const { clients } = open().provider
-      const wanted = newClient()
-      await clients.create(wanted)
-      expect(await reasonOf(clients.create(wanted))).to.equal('NameTaken')
-    })
-
-    it('lose the old secret with a new one', async () => {
-      const { provider, givesToken } = open()
-      const made = await provider.clients.create(newClient())
-      const rotated = await provider.clients.rotateSecret(made.clientId)
-      expect(rotated.principalId).to.equal(made.principalId)
-      expect(await givesToken(made.clientId, made.secret)).to.equal(false)
-      expect(await givesToken(made.clientId, rotated.secret)).to.equal(true)
-      expect(await reasonOf(provider.clients.rotateSecret(randomUUID()))).to.equal('NotFound')
-    })
-
-    it('get no token while disabled, and the same secret works again', async () => {
-      const { provider, givesToken } = open()
-      const { clientId, secret } = await provider.clients.create(newClient())
-      await provider.clients.setEnabled(clientId, false)
-      expect((await provider.clients.find(clientId))?.isEnabled).to.equal(false)
-      expect(await givesToken(clientId, secret)).to.equal(false)
-      await provider.clients.setEnabled(clientId, true)
-      expect(await givesToken(clientId, secret)).to.equal(true)
-    })
-
-    it('are gone when deleted, as often as one likes', async () => {
-      const { provider, givesToken } = open()
-      const { clientId, secret } = await provider.clients.create(newClient())
-      for (let time = 0; time < 2; time += 1) await provider.clients.delete(clientId)
-      expect(await provider.clients.find(clientId)).to.equal(undefined)
-      expect(await givesToken(clientId, secret)).to.equal(false)
-      expect(await reasonOf(provider.clients.setEnabled(clientId, true))).to.equal('NotFound')
     })
   })
 

@@ -1,23 +1,16 @@
 import { z } from 'zod'
 import { type KeycloakOptions, keycloakAdmin, read } from './keycloakAdmin.ts'
-import { keycloakClients } from './keycloakClients.ts'
 import { keycloakFederation } from './keycloakFederation.ts'
 import { keycloakOrganizations } from './keycloakOrganizations.ts'
 import { keycloakUsers } from './keycloakUsers.ts'
 import type { IdentityAdministration, PasswordRules } from './provider.ts'
 
-export type KeycloakProviderOptions = KeycloakOptions & {
-  /** The `aud` of tokens for the platform; each client that is made gets a mapper that adds it. */
-  audience: string
-}
-
 /** Keycloak as the platform administers it, through its admin API. */
-export function createKeycloakProvider(options: KeycloakProviderOptions): IdentityAdministration {
+export function createKeycloakProvider(options: KeycloakOptions): IdentityAdministration {
   const admin = keycloakAdmin(options)
   const organizations = keycloakOrganizations(admin)
   return {
     users: keycloakUsers(admin, organizations),
-    clients: keycloakClients(admin, options.audience),
     federation: keycloakFederation(admin, organizations),
     async passwordRules(signal) {
       const { body } = await admin.call('GET', '', { signal })

@@ -3,6 +3,7 @@ import { brokerAlias } from '../../contracts/sso.ts'
 import type { KeycloakAdmin } from './keycloakAdmin.ts'
 import { keycloakFederation } from './keycloakFederation.ts'
 import type { KeycloakOrganizations } from './keycloakOrganizations.ts'
+import { IdentityProviderError } from './port.ts'
 
 const TENANT = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 
@@ -45,6 +46,31 @@ describe('a provider in Keycloak whose metadata cannot be read', () => {
       'PUT away {"enabled":false,"config":{"tokenUrl":"https://a.example/t"}}',
     ])
   })
+})
+
+describe('SAML metadata that Keycloak cannot read', () => {
+  for (const status of [400, 500])
+    it(`is told as such, and nothing of its provider is written (HTTP ${status})`, async () => {
+      const writes: string[] = []
+      const call: KeycloakAdmin['call'] = async (method, path, { accepted = [] } = {}) => {
+        if (method === 'GET')
+          return { status: path.startsWith('/organizations') ? 200 : 404, body: [], location: undefined }
+        const isImport = path.endsWith('/import-config')
+        if (isImport && !accepted.includes(status)) throw new IdentityProviderError('Unavailable', 'It refused.')
+        if (!isImport) writes.push(`${method} ${path}`)
+        return { status: isImport ? status : 204, body: undefined, location: undefined }
+      }
+      const organizations = { open: async () => ({ id: 'one', name: TENANT, domains: [] }) }
+      const federation = keycloakFederation({ call }, organizations as unknown as KeycloakOrganizations)
+      const provider = {
+        ...{ alias: 'acme', displayName: 'Acme', protocol: 'Saml' as const, enabled: true, trustEmail: false },
+        ...{ metadata: '<EntityDescriptor/>', emailClaim: 'mail' },
+      }
+      const tenant = { tenantId: TENANT, displayName: 'Acme', domains: [], providers: [provider] }
+      const error = await federation.apply(tenant).catch((thrown: unknown) => thrown)
+      expect(String(error)).to.include('Keycloak cannot read the SAML metadata of "acme"')
+      expect(writes).to.deep.equal(['PUT /organizations/one'])
+    })
 })
 
 describe('the claim with the address of a person, in Keycloak', () => {

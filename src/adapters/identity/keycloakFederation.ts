@@ -4,6 +4,7 @@ import { brokerAlias } from '../../contracts/sso.ts'
 import type { FederatedProvider, FederatedTenant, Federation } from './federation.ts'
 import { type KeycloakAdmin, read } from './keycloakAdmin.ts'
 import type { KeycloakOrganizations, OrganizationRepresentation } from './keycloakOrganizations.ts'
+import { IdentityProviderError } from './port.ts'
 
 const ProviderRepresentation = z.looseObject({
   alias: z.string(),
@@ -88,7 +89,8 @@ async function applyProvider(
   const alias = brokerAlias(tenant.tenantId, provider.alias)
   const { status, body } = await admin.call('GET', pathOf(alias), { accepted: [404], signal })
   const before = status === 404 ? undefined : read(ProviderRepresentation, body)
-  const known = provider.metadata === undefined ? {} : await readMetadata(admin, provider.metadata, signal)
+  const known =
+    provider.metadata === undefined ? {} : await readMetadata(admin, provider.alias, provider.metadata, signal)
   const wanted = representationOf(tenant, provider, alias, known)
   if (before === undefined) {
     await admin.call('POST', '/identity-provider/instances', { body: wanted, signal })
@@ -107,6 +109,7 @@ async function applyProvider(
 /** Keycloak reads the metadata of a SAML entity itself; fetching it is ours. */
 async function readMetadata(
   admin: KeycloakAdmin,
+  alias: string,
   metadata: string,
   signal?: AbortSignal,
 ): Promise<Record<string, string>> {
@@ -116,7 +119,11 @@ async function readMetadata(
   const file = '; filename="metadata.xml"\r\nContent-Type: application/xml'
   const text = `${part('providerId', '', 'saml')}${part('file', file, metadata)}--${line}--\r\n`
   const raw = { type: `multipart/form-data; boundary=${line}`, text }
-  const { body } = await admin.call('POST', '/identity-provider/import-config', { raw, signal })
+  // What it cannot read breaks it, by its own account.
+  const accepted = [400, 500]
+  const { status, body } = await admin.call('POST', '/identity-provider/import-config', { raw, accepted, signal })
+  if (accepted.includes(status))
+    throw new IdentityProviderError('Unavailable', `Keycloak cannot read the SAML metadata of "${alias}".`)
   return read(z.record(z.string(), z.string()), body)
 }
 

@@ -17,7 +17,8 @@ const UserRepresentation = z.looseObject({
 })
 type User = z.output<typeof UserRepresentation>
 
-const Sessions = z.array(z.looseObject({ id: z.string() }))
+const Identified = z.array(z.looseObject({ id: z.string() }))
+const Providers = z.array(z.looseObject({ alias: z.string() }))
 /** Of each client; a grant beside those that it asked for is a session that lasts. */
 const Consents = z.array(
   z.looseObject({ additionalGrants: z.array(z.looseObject({ client: z.string() })).default([]) }),
@@ -78,6 +79,18 @@ function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
       const { body } = await admin.call('GET', `/users?${new URLSearchParams(query)}`, { signal })
       return read(z.array(UserRepresentation), body)
     },
+    /** Who signs in at a provider of the realm, which a list of people does not tell. */
+    async externalIds(signal?: AbortSignal): Promise<ReadonlySet<string>> {
+      const max = String(LONGEST_LIST)
+      const { body } = await admin.call('GET', `/identity-provider/instances?max=${max}`, { signal })
+      const external = new Set<string>()
+      for (const { alias } of read(Providers, body)) {
+        const query = new URLSearchParams({ max, idpAlias: alias, briefRepresentation: 'true' })
+        const { body: linked } = await admin.call('GET', `/users?${query}`, { signal })
+        for (const { id } of read(Identified, linked)) external.add(id)
+      }
+      return external
+    },
     async recordOf(user: User, signal?: AbortSignal): Promise<UserRecord> {
       return userOf(user, await organizations.tenantsOf(user.id, signal))
     },
@@ -85,7 +98,7 @@ function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
 }
 
 function userLookups(
-  { find, search, recordOf }: UserReads,
+  { find, search, externalIds, recordOf }: UserReads,
   organizations: KeycloakOrganizations,
 ): Pick<UserDirectory, 'find' | 'findByEmail' | 'list'> {
   return {
@@ -107,7 +120,11 @@ function userLookups(
       const words = part.split(/\s+/).flatMap((word) => (word === '' ? [] : `*${word}*`))
       const found = await search({ max, ...(words.length > 0 && { search: words.join(' ') }) }, signal)
       const tenants = await organizations.tenantsByMember(signal)
-      return found.map((user) => userOf(user, tenants.get(user.id) ?? []))
+      const external = await externalIds(signal)
+      return found.map((user) => {
+        const record = userOf(user, tenants.get(user.id) ?? [])
+        return { ...record, isExternal: record.isExternal || external.has(user.id) }
+      })
     },
   }
 }
@@ -117,7 +134,7 @@ type UserPasswords = Pick<UserDirectory, 'setPassword' | 'hasLocalPassword' | 's
 function userPasswords(admin: KeycloakAdmin): UserPasswords {
   async function sessionsAt(path: string, signal?: AbortSignal): Promise<string[]> {
     const { body } = await admin.call('GET', path, { signal })
-    return read(Sessions, body).map(({ id }) => id)
+    return read(Identified, body).map(({ id }) => id)
   }
   /** Those of programs that stay signed in are kept apart, for each client that the person gave one. */
   async function lastingSessions(userId: string, signal?: AbortSignal): Promise<string[]> {

@@ -7,7 +7,7 @@ import { IdentityProviderError } from './port.ts'
 /** Where the local identity provider keeps what it knows. */
 export type LocalObjects = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
-  resources: { user: Resource; client: Resource; secret: Resource }
+  resources: { user: Resource; secret: Resource }
 }
 
 export const namespace = SYSTEM_NAMESPACE
@@ -55,7 +55,7 @@ export function typeOf(resource: Resource): { apiVersion: string; kind: string }
 }
 
 export function existing<T>(found: T | undefined): T {
-  if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user or client.')
+  if (found === undefined) throw new IdentityProviderError('NotFound', 'There is no such user.')
   return found
 }
 

@@ -1,14 +1,8 @@
 import { expect } from 'chai'
 import { identityContract } from '../../../test/suites/identityContract.ts'
-import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
+import { PlatformUser } from '../../crds/identity.ts'
 import { SsoConnection } from '../../crds/sso.ts'
-import {
-  hashPassword,
-  kubeClientStore,
-  kubeUserStore,
-  secretPasswords,
-  secretStateStore,
-} from '../../identity/index.ts'
+import { hashPassword, kubeUserStore, secretPasswords, secretStateStore } from '../../identity/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import type { KubeObject } from '../../kube/object.ts'
@@ -33,7 +27,6 @@ describe('the local identity provider as an identity provider', () => {
     client: kube,
     resources: {
       user: PlatformUser.resource,
-      client: PlatformClient.resource,
       secret,
       connection: SsoConnection.resource,
     },
@@ -48,10 +41,6 @@ describe('the local identity provider as an identity provider', () => {
   // Through the stores of the provider that people meet: what one writes, the other must read.
   identityContract(() => ({
     provider,
-    async givesToken(clientId, clientSecret) {
-      const found = await kubeClientStore(kube).find(clientId)
-      return found?.isEnabled === true && found.secret === clientSecret
-    },
     async takesPassword(userName, password) {
       const user = await users.findByLogin(userName)
       return user?.isEnabled === true && (await secretPasswords(kube).verify(user.id, password))

@@ -33,17 +33,6 @@ export interface UserDirectory {
   delete(userId: string, signal?: AbortSignal): Promise<void>
 }
 
-export interface ClientDirectory {
-  find(clientId: string, signal?: AbortSignal): Promise<ClientRecord | undefined>
-  /** The secret is in this answer and in no other. @throws IdentityProviderError NameTaken */
-  create(client: NewClient, signal?: AbortSignal): Promise<ClientCredentials>
-  /** The old secret is refused from then on. @throws IdentityProviderError NotFound */
-  rotateSecret(clientId: string, signal?: AbortSignal): Promise<ClientCredentials>
-  setEnabled(clientId: string, isEnabled: boolean, signal?: AbortSignal): Promise<void>
-  /** Without effect for a client that is gone. */
-  delete(clientId: string, signal?: AbortSignal): Promise<void>
-}
-
 /** Times are milliseconds since the epoch; `id` is the subject of the person's tokens, a uuid. */
 export type UserRecord = {
   id: string
@@ -79,11 +68,6 @@ export type NewUser = Pick<UserRecord, 'userName' | 'email' | 'emailVerified' | 
   id?: string
 }
 export type UserChange = Partial<Pick<UserRecord, 'email' | 'emailVerified' | 'firstName' | 'lastName' | 'isEnabled'>>
-
-/** `clientId` asks for tokens; `principalId` is their subject. The local provider uses one uuid for both. */
-export type ClientRecord = { clientId: string; principalId: string; displayName: string; isEnabled: boolean }
-export type NewClient = { clientId: string; displayName: string }
-export type ClientCredentials = ClientRecord & { secret: string }
 
 export type IdentityProviderReason = 'NotFound' | 'NameTaken' | 'PasswordRefused' | 'Unsupported' | 'Unavailable'
 

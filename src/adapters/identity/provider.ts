@@ -1,5 +1,5 @@
 import type { Federation } from './federation.ts'
-import type { ClientDirectory, UserDirectory } from './port.ts'
+import type { UserDirectory } from './port.ts'
 
 /** What a password needs, as counts of characters; 0 if nothing is asked. */
 export type PasswordRules = {
@@ -16,7 +16,6 @@ export type PasswordRules = {
 /** An identity provider with everything that the platform does there. Local and Keycloak pass the same contract. */
 export interface IdentityAdministration {
   readonly users: UserDirectory
-  readonly clients: ClientDirectory
   /** Identity providers of tenants, behind this one. */
   readonly federation: Federation
   passwordRules(signal?: AbortSignal): Promise<PasswordRules>

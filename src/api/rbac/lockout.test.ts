@@ -64,4 +64,43 @@ describe('that an Owner remains who can remove a deny', () => {
     const { status, body } = await server.ask('patch', `${authorization}/groups/${GROUP}`).send({ memberIds: [OWNER] })
     expect([status, body.code], JSON.stringify(body)).to.deep.equal([422, 'lockout'])
   })
+
+  const spec = { principalType: 'ServicePrincipal', roleDefinitionName: 'Owner', scope: B }
+  const own = async () => {
+    const { items } = await server.client.list(RoleAssignment.resource, { namespace })
+    return items.find((one) => (one as { spec?: { principalId?: string } }).spec?.principalId === OWNER)?.metadata.name
+  }
+  const held = () => {
+    const { annotations } = server.caches.get(Boundary.resource).get(undefined, BOUNDARY)?.metadata ?? {}
+    return { scopeIncarnation: annotations?.[INCARNATION_ANNOTATION] }
+  }
+  const takings: [string, string, () => Promise<[method: 'delete' | 'patch', path: string, body?: object]>][] = [
+    ['as a member', 'LAST_OWNER', async () => ['delete', `${B}/members/${await own()}`]],
+    ['as a person', 'last_owner', async () => ['delete', `${B}/iam/members/${OWNER}`]],
+    ['by an assignment', 'last_owner', async () => ['delete', `${authorization}/roleAssignments/${await own()}`]],
+    [
+      'from their group',
+      'last_owner',
+      async () => ['patch', `${authorization}/groups/${GROUP}`, { memberIds: [GUEST] }],
+    ],
+  ]
+  for (const [way, code, taking] of takings)
+    it(`is asked where another is taken away ${way}`, async () => {
+      server.put(RoleAssignment, 'guest', { ...spec, ...held(), principalId: GUEST }, namespace)
+      if (way === 'from their group') {
+        server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER, GUEST] }, namespace)
+        const ofGroup = { ...spec, ...held(), principalId: GROUP, principalType: 'Group' }
+        server.put(RoleAssignment, 'group', ofGroup, namespace)
+        await server.client.remove(RoleAssignment.resource, { namespace, name: (await own()) ?? '' })
+      }
+      expect(await deny(OWNER, { principalId: GUEST, actions: ['rbac/members/write'] })).to.deep.equal([201, undefined])
+      const [method, path, body] = await taking()
+      const answer = await server.ask(method, path).send(body)
+      expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([409, code])
+      const denies = await server.client.list(DenyAssignment.resource, { namespace })
+      for (const { metadata } of denies.items)
+        await server.client.remove(DenyAssignment.resource, { namespace, name: metadata.name })
+      const again = await server.ask(method, path).send(body)
+      expect(again.status, JSON.stringify(again.body)).to.be.oneOf([200, 204])
+    })
 })

@@ -5,7 +5,7 @@ import { objectId, uuidV5 } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { parseScope, type Scope } from '../../core/scope.ts'
+import { formatScope, parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
@@ -247,7 +247,10 @@ export type AfterChange = {
   groups?: Memberships | undefined
 }
 
-/** Whether the scope has no Owner left who can act, once the change is made. */
+/** What an Owner needs to give others their role, and to take a deny away, at the root and in a boundary. */
+const governing = (scope: Scope) => (scope.level === 'root' ? 'rbac/members/admin' : 'rbac/members/write')
+
+/** Whether the scope has no Owner left who can act, and whom no deny keeps from it, once the change is made. */
 export async function takesLastOwner(
   services: Services,
   scope: Scope,
@@ -258,9 +261,11 @@ export async function takesLastOwner(
     actorsBehind(services, scope, owners),
     actorsBehind(services, scope, owners, groups),
   ])
-  const canAct = (id: string) => (after.get(id) ?? []).some((actor) => actor !== withoutPrincipal)
+  const mayGovern = (id: string) =>
+    services.access.explain(id, governing(scope), formatScope(scope)).reason !== 'DeniedByAssignment'
+  const canAct = (id: string) => (after.get(id) ?? []).some((actor) => actor !== withoutPrincipal && mayGovern(actor))
   // A member who leaves an Owner group is no longer Owner; a group without members does not count.
-  const emptied = owners.filter(({ principalId }) => (acting.get(principalId) ?? []).length > 0 && !canAct(principalId))
+  const emptied = owners.filter(({ principalId: id }) => (acting.get(id) ?? []).some(mayGovern) && !canAct(id))
   const gone = new Set([...removed, ...emptied.map(({ id }) => id)])
   return leavesNoOwner(owners, gone, services.clock.now(), canAct)
 }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { makeSso } from '../../../test/make/sso.ts'
+import { FakeFederation, makeSso } from '../../../test/make/sso.ts'
 import { OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
+import { SsoConnection } from '../../crds/sso.ts'
 
 const ISSUER = 'https://login.acme.example'
 const METADATA = `${ISSUER}/.well-known/openid-configuration`
@@ -13,11 +15,14 @@ const DISCOVERY = JSON.stringify({
   jwks_uri: `${ISSUER}/keys`,
 })
 
+const SAML = `<EntityDescriptor entityID="${ISSUER}"><IDPSSODescriptor><SingleSignOnService/></IDPSSODescriptor></EntityDescriptor>`
+
 describe('an identity provider of a tenant', () => {
+  const documents: Record<string, string> = { [METADATA]: DISCOVERY }
   let server: Awaited<ReturnType<typeof startShop>>
   let path: string
   beforeEach(async () => {
-    server = await startShop({}, { sso: makeSso({ [METADATA]: DISCOVERY }).sso })
+    server = await startShop({}, { sso: makeSso(documents, new FakeFederation(['Oidc', 'Saml'])).sso })
     server.grant(OWNER, 'Platform Owner', '/')
     const tenantId = randomUUID()
     server.put(PlatformTenant, tenantId, { displayName: 'Acme' })
@@ -40,6 +45,24 @@ describe('an identity provider of a tenant', () => {
       )
     })
   }
+
+  it('is refused before anything is written where its SAML metadata is broken', async () => {
+    const address = `${ISSUER}/saml`
+    const body = { alias: 'acme', displayName: 'Acme', protocol: 'Saml', metadataUrl: address }
+    for (const [text, status] of [
+      [SAML.slice(0, -3), 502],
+      [SAML, 201],
+    ] as const) {
+      documents[address] = text
+      const answer = await server.ask('post', path).send(body)
+      expect([answer.status, answer.body.field], JSON.stringify(answer.body)).to.deep.equal([
+        status,
+        status === 201 ? undefined : 'metadataUrl',
+      ])
+      const stored = server.caches.get(SsoConnection.resource).list({ namespace: SYSTEM_NAMESPACE })
+      expect(stored).to.have.length(status === 201 ? 1 : 0)
+    }
+  })
 
   it('is refused by a patch as well, and stays as it was', async () => {
     expect((await server.ask('post', path).send(acme)).status).to.equal(201)

@@ -1,0 +1,29 @@
+import { expect } from 'chai'
+import type { KeycloakAdmin } from './keycloakAdmin.ts'
+import type { KeycloakOrganizations } from './keycloakOrganizations.ts'
+import { keycloakUsers } from './keycloakUsers.ts'
+
+describe('people of Keycloak in a list', () => {
+  it('are external where they sign in at a provider of the realm, or come from a directory', async () => {
+    const person = (id: string, more = {}) => ({ id, username: id, enabled: true, ...more })
+    const everybody = [
+      person('own'),
+      person('linked'),
+      person('twice'),
+      person('directory', { federationLink: 'ldap' }),
+    ]
+    const linked: Record<string, string[]> = { acme: ['linked', 'twice'], zeta: ['twice'], empty: [] }
+    const call: KeycloakAdmin['call'] = async (_method, path) => {
+      const alias = new URL(path, 'http://keycloak').searchParams.get('idpAlias')
+      const people = alias === null ? everybody : everybody.filter(({ id }) => linked[alias]?.includes(id))
+      const providers = Object.keys(linked).map((name) => ({ alias: name }))
+      const body = path.startsWith('/identity-provider/instances') ? providers : people
+      return { status: 200, body, location: undefined }
+    }
+    const organizations = { tenantsByMember: async () => new Map() } as unknown as KeycloakOrganizations
+    const listed = await keycloakUsers({ call }, organizations).list({ limit: 10 })
+    expect(Object.fromEntries(listed.map(({ id, isExternal }) => [id, isExternal]))).to.deep.equal({
+      ...{ own: false, linked: true, twice: true, directory: true },
+    })
+  })
+})

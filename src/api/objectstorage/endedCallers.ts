@@ -1,0 +1,58 @@
+import type { Clock, Timer } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
+import { createdByOf } from '../../core/labels.ts'
+import type { Log } from '../../core/log.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
+import { ObjectAccessKey } from '../../crds/objectstorage.ts'
+import type { WatchCache } from '../../kube/cache.ts'
+import type { KubeClient } from '../../kube/client.ts'
+import { absent } from '../../kube/errors.ts'
+import type { Principals } from '../callers/principals.ts'
+
+export type EndedCallersOptions = {
+  keys: Pick<WatchCache<ObjectAccessKey & KubeObject>, 'list'>
+  principals: Principals
+  client: Pick<KubeClient, 'remove'>
+  clock: Clock
+  log: Log
+}
+
+/** Milliseconds between two looks. Where there is no session nobody is asked. */
+const INTERVAL = 60_000
+
+/**
+ * Ends sessions whose callers an identity provider of its own has disabled or deleted: the controllers know only who has an
+ * object here. Each replica looks; one that comes later finds nothing left.
+ */
+export function endSessionsOfEnded({ keys, principals, client, clock, log }: EndedCallersOptions): { stop(): void } {
+  let timer: Timer
+  let isStopped = false
+  async function look(): Promise<void> {
+    const sessions = keys.list().filter(({ spec, metadata }) => spec.isSession && createdByOf(metadata) !== null)
+    const callerOf = ({ metadata }: KubeObject) => createdByOf(metadata) ?? ''
+    const known = await principals.find(sessions.map(callerOf), undefined)
+    for (const session of sessions) {
+      if (known.get(callerOf(session))?.isEnabled === true) continue
+      const { uid } = session.metadata
+      await client.remove(ObjectAccessKey.resource, refOf(session), { uid }).catch(absent)
+    }
+  }
+  function begin(): void {
+    timer = clock.setTimeout(() => {
+      look()
+        .catch((error: unknown) =>
+          log.warn({ error: messageOf(error) }, 'Callers of sessions could not be looked for.'),
+        )
+        .finally(() => {
+          if (!isStopped) begin()
+        })
+    }, INTERVAL)
+  }
+  begin()
+  return {
+    stop() {
+      isStopped = true
+      timer.cancel()
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+import { HOME, OUTER, seedGroup } from '../../test/crashes/seeds.ts'
+import { World } from '../../test/crashes/world.ts'
+import { functionObjectName } from '../contracts/functions.ts'
+import { PlatformCluster } from '../crds/clusters.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
+import { KINDS } from '../crds/index.ts'
+import { BoundaryProjection } from '../crds/projections.ts'
+import { deployment } from '../kube/builtin.ts'
+
+/** What a policy refuses beside its neighbour, written while that is not there yet. */
+type Early = {
+  kind: AnyKind
+  name: string
+  spec: object
+  space: string
+  makeNeighbour: (world: World) => Promise<void>
+}
+
+const CLUSTER = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b09'
+const pay = functionObjectName('shop', 'pay')
+const handled = { namespaceName: 'shop', functionName: 'pay', handler: 'index', image: 'pay:1', minReplicas: 1 }
+const early = (shared: object): Early => ({
+  kind: ServerlessFunction,
+  name: pay,
+  spec: handled,
+  space: HOME,
+  makeNeighbour: (world) => world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', ...shared }),
+})
+const secret = { vaultName: 'keys', secretName: 'Token' }
+
+const EARLY: Readonly<Record<string, Readonly<Record<string, Early>>>> = {
+  'ServerlessFunction beside FunctionNamespace': {
+    'with an identity': early({ managedIdentity: true }),
+    'with a secret': early({ env: [{ name: 'TOKEN', secret }] }),
+  },
+  'BoundaryProjection beside PlatformCluster': {
+    "that is the platform's own": {
+      kind: BoundaryProjection,
+      name: CLUSTER,
+      spec: { clusterId: CLUSTER },
+      space: OUTER,
+      makeNeighbour: (world) =>
+        world.make(PlatformCluster, CLUSTER, { displayName: 'Here', domain: 'a.test', isPlatform: true }),
+    },
+  },
+}
+
+/** A policy looks at what is there: what comes later, the controller has to look at. */
+describe('what stands beside an object that was there before', () => {
+  const kinds = ['functionnamespace', 'serverlessfunction', 'managedidentity', 'boundaryprojection']
+  let world: World
+  beforeEach(async () => {
+    world = new World((all) => all.filter(({ name }) => kinds.includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+  })
+  afterEach(() => world.stop())
+
+  const phaseOf = async (kind: AnyKind, name: string, space: string) =>
+    ((await world.find(kind.resource, name, space))?.status as { phase?: string } | undefined)?.phase
+
+  it('is known for every kind that a policy judges so', () => {
+    const judged = KINDS.flatMap((kind) => (kind.beside ?? []).map(({ of }) => `${kind.kind} beside ${of.kind}`))
+    expect(Object.keys(EARLY)).to.have.members(judged)
+  })
+
+  for (const [pair, cases] of Object.entries(EARLY))
+    for (const [which, { kind, name, spec, space, makeNeighbour }] of Object.entries(cases))
+      it(`gives it nothing: ${pair} ${which}`, async () => {
+        await world.make(kind, name, spec, space)
+        await world.rest()
+        expect(await phaseOf(kind, name, space)).to.equal('ReferenceMissing')
+        await world.pass(1_000)
+        await makeNeighbour(world)
+        await world.rest()
+        expect(await phaseOf(kind, name, space)).to.equal('ConfigurationInvalid')
+        expect((await world.server.list(deployment)).items).to.deep.equal([])
+      })
+
+  const made = () => world.make(ServerlessFunction, pay, handled)
+  const served = () => world.server.list(deployment).then(({ items }) => items.length)
+
+  it('gives a function what it has if both came at once, in either order, or if that is no secret', async () => {
+    await made()
+    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', managedIdentity: true })
+    await world.until('its copies are there', async () => (await served()) === 1)
+    await world.remove(FunctionNamespace, 'shop')
+    await world.until('both are gone', () => world.isGone(FunctionNamespace, 'shop'))
+    await made()
+    await world.pass(1_000)
+    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', env: [{ name: 'MODE', value: 'test' }] })
+    await world.until('its copies are there again', async () => (await served()) === 1)
+  })
+
+  it('gives a function that is made again what it withheld', async () => {
+    await made()
+    await world.pass(1_000)
+    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', managedIdentity: true })
+    await world.rest()
+    await world.remove(ServerlessFunction, pay)
+    await world.until('the early one is gone', () => world.isGone(ServerlessFunction, pay))
+    await made()
+    await world.until('its copies are there', async () => (await served()) === 1)
+  })
+})
