@@ -69,6 +69,11 @@ describe('what of a folder is sent', () => {
       expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)
     })
 
+    it('is the same where it is in no repository itself', async () => {
+      await rm(join(folder, '.git'), { recursive: true })
+      expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)
+    })
+
     it('is the same where that is a submodule', async () => {
       git('add', 'library')
       expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)

@@ -23,7 +23,7 @@ const MOST_OF_A_LIST = 64 * 1024 ** 2
  */
 export async function filesToSend(folder: string, environment: Environment): Promise<string[]> {
   const listed = await listedByGit(folder, environment)
-  if (listed === undefined) return walk(folder, '')
+  if (listed === undefined) return walk(folder, '', environment)
   if (listed.length === 0 && (await isIgnored(folder, environment)))
     throw localTrouble(
       `Git ignores the folder ${folder}, so nothing of it is sent. Name another one, or take it out of .gitignore.`,
@@ -69,12 +69,17 @@ async function listedByGit(folder: string, environment: Environment): Promise<st
   }
 }
 
-function walk(folder: string, below: string): string[] {
-  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
-    const path = below === '' ? entry.name : `${below}/${entry.name}`
-    if (LEFT_OUT.has(entry.name)) return []
-    return entry.isDirectory() ? walk(folder, path) : entry.isFile() || entry.isSymbolicLink() ? [path] : []
-  })
+async function walk(folder: string, below: string, environment: Environment): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
+    const path = join(below, entry.name)
+    if (LEFT_OUT.has(entry.name)) continue
+    if (entry.isFile() || entry.isSymbolicLink()) found.push(path)
+    if (!entry.isDirectory()) continue
+    const isRepository = existsSync(join(folder, path, '.git'))
+    found.push(...(await (isRepository ? filesOfRepository : walk)(folder, path, environment)))
+  }
+  return found
 }
 
 /** The folder as a gzipped tar: the same files make the same bytes. @throws CommandFailure (local) */
