@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { tryLock } from './lockfile.ts'
+import { holderOf, tryLock } from './lockfile.ts'
 import {
   CONTROL_PLANE,
   linkerFlags,
@@ -162,10 +162,16 @@ export async function takeBuildLock(
   progress: Progress,
   signal: AbortSignal | undefined,
 ): Promise<() => Promise<void>> {
-  for (let told = false; ; told = true) {
+  let told = false
+  for (;;) {
     const release = await tryLock(path)
     if (release !== undefined) return release
-    if (!told) progress.note('Another build of the same programs, or of what they share, is under way: waiting for it')
+    const { pid = process.pid } = (await holderOf(path)) ?? {}
+    // Builds of this process show themselves.
+    if (!told && pid !== process.pid) {
+      progress.note('Another build of the same programs, or of what they share, is under way: waiting for it')
+      told = true
+    }
     await delay(LOCK_POLL_MS, undefined, signal === undefined ? {} : { signal })
   }
 }

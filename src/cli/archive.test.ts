@@ -51,6 +51,51 @@ describe('what of a folder is sent', () => {
     expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.env', 'index.js'])
   })
 
+  describe('with a repository in it', () => {
+    const inner = (...words: string[]) => git('-C', join(folder, 'library'), ...words)
+    beforeEach(async () => {
+      git('init')
+      await mkdir(join(folder, 'library'))
+      await writeFile(join(folder, 'library', '.gitignore'), 'built\n')
+      await writeFile(join(folder, 'library', 'built'), '')
+      await writeFile(join(folder, 'library', 'code.js'), '')
+      inner('init')
+      inner('add', '.')
+      inner('-c', 'user.name=a', '-c', 'user.email=a@example.com', 'commit', '--message', 'first')
+    })
+    const all = ['.env', 'index.js', 'library/.gitignore', 'library/code.js']
+
+    it('is also what that would be committed as', async () => {
+      expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)
+    })
+
+    it('is the same where it is in no repository itself', async () => {
+      await rm(join(folder, '.git'), { recursive: true })
+      expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)
+    })
+
+    it('is the same where that is a submodule', async () => {
+      git('add', 'library')
+      expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(all)
+    })
+
+    it('is nothing while a submodule is not there', async () => {
+      git('add', 'library')
+      await rm(join(folder, 'library'), { recursive: true })
+      await mkdir(join(folder, 'library'))
+      const failure = await packed(folder, process.env).catch((error: Error) => error)
+      expect((failure as Error).message).to.match(/library is not there.*git submodule update --init/)
+    })
+  })
+
+  it('is nothing where Git ignores the whole folder, and says so', async () => {
+    git('init')
+    await writeFile(join(folder, '.gitignore'), 'web\n')
+    await writeFile(join(folder, 'web', 'index.html'), '')
+    const failure = await packed(join(folder, 'web'), process.env).catch((error: Error) => error)
+    expect((failure as Error).message).to.match(/^Git ignores the folder .*web, so nothing of it is sent/)
+  })
+
   it('is nothing where Git cannot say what it ignores', async () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
@@ -14,19 +14,44 @@ const LEFT_OUT = new Set(['.git', 'node_modules'])
 const MOST_OF_A_LIST = 64 * 1024 ** 2
 
 /**
- * What a folder would be committed as: what Git ignores stays here. Without Git, all but what is left out.
+ * What a folder would be committed as, with the repositories in it: what Git ignores stays here. Without Git, all but what is
+ * left out.
  *
  * @returns paths below the folder
- * @throws CommandFailure (local) if there is a repository that Git cannot read: it may ignore what nobody is to see
+ * @throws CommandFailure (local) if there is a repository that Git cannot read, as it may ignore what nobody is to see; if it
+ *   ignores the whole folder; if a submodule is not there
  */
 export async function filesToSend(folder: string, environment: Environment): Promise<string[]> {
   const listed = await listedByGit(folder, environment)
-  if (listed === undefined) return walk(folder, '')
-  return listed.filter((path) => {
-    if (path.split('/').some((name) => LEFT_OUT.has(name))) return false
+  if (listed === undefined) return walk(folder, '', environment)
+  if (listed.length === 0 && (await isIgnored(folder, environment)))
+    throw localTrouble(
+      `Git ignores the folder ${folder}, so nothing of it is sent. Name another one, or take it out of .gitignore.`,
+    )
+  const sent: string[] = []
+  for (const path of listed) {
+    if (path.split('/').some((name) => LEFT_OUT.has(name))) continue
     // Git still lists what was deleted and not committed.
-    return lstatSync(join(folder, path), { throwIfNoEntry: false }) !== undefined
-  })
+    const found = lstatSync(join(folder, path), { throwIfNoEntry: false })
+    if (found?.isDirectory()) sent.push(...(await filesOfRepository(folder, path, environment)))
+    else if (found !== undefined) sent.push(path)
+  }
+  return sent
+}
+
+/** Of a repository in another one Git lists the folder alone. */
+async function filesOfRepository(folder: string, path: string, environment: Environment): Promise<string[]> {
+  const inner = join(folder, path)
+  if (!existsSync(join(inner, '.git')))
+    throw localTrouble(`The submodule ${inner} is not there: run \`git submodule update --init\` first.`)
+  return (await filesToSend(inner, environment)).map((below) => join(path, below))
+}
+
+function isIgnored(folder: string, env: Environment): Promise<boolean> {
+  return promisify(execFile)('git', ['-C', folder, 'check-ignore', '--quiet', '.'], { env }).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Each once, although Git names one in conflict for each of its versions. @returns undefined without Git or a repository */
@@ -44,20 +69,23 @@ async function listedByGit(folder: string, environment: Environment): Promise<st
   }
 }
 
-function walk(folder: string, below: string): string[] {
-  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
-    const path = below === '' ? entry.name : `${below}/${entry.name}`
-    if (LEFT_OUT.has(entry.name)) return []
-    return entry.isDirectory() ? walk(folder, path) : entry.isFile() || entry.isSymbolicLink() ? [path] : []
-  })
+async function walk(folder: string, below: string, environment: Environment): Promise<string[]> {
+  const found: string[] = []
+  for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
+    const path = join(below, entry.name)
+    if (LEFT_OUT.has(entry.name)) continue
+    if (entry.isFile() || entry.isSymbolicLink()) found.push(path)
+    if (!entry.isDirectory()) continue
+    const isRepository = existsSync(join(folder, path, '.git'))
+    found.push(...(await (isRepository ? filesOfRepository : walk)(folder, path, environment)))
+  }
+  return found
 }
 
 /** The folder as a gzipped tar: the same files make the same bytes. @throws CommandFailure (local) */
 export async function packed(folder: string, environment: Environment): Promise<{ bytes: Uint8Array; files: number }> {
   try {
-    const paths = (await filesToSend(folder, environment))
-      .filter((path) => !lstatSync(join(folder, path)).isDirectory())
-      .sort()
+    const paths = (await filesToSend(folder, environment)).sort()
     const { pack } = await import('tar-stream')
     const tar = pack()
     const whole = buffer(tar)

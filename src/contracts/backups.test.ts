@@ -3,7 +3,6 @@ import {
   type Backup,
   type BackupLocation,
   failureOf,
-  scheduleOfEngine,
   snapshotObstacle,
   surplusOf,
   targetObstacle,
@@ -94,19 +93,4 @@ describe('backups that are kept', () => {
     expect(failureOf(taken(1, 'PartiallyFailed'))).to.equal('It ended as PartiallyFailed with 2 errors and 1 warning.')
     expect(failureOf(taken(1, 'Completed'))).to.equal(undefined)
   })
-})
-
-describe('a schedule for Velero and CloudNativePG', () => {
-  const cases: [string, string][] = [
-    ['0 2 * * *', '0 2 * * *'],
-    ['0 2 * * 7', '0 2 * * 0'],
-    ['0 2 * * 5-7', '0 2 * * 0,5,6'],
-    ['0 2 * * 1-7/2', '0 2 * * 0,1,3,5'],
-    ['0 2 * * 0,7', '0 2 * * 0'],
-    ['0 2 * * 1-5', '0 2 * * 1-5'],
-    ['*/15 7 7 7 */2', '*/15 7 7 7 */2'],
-  ]
-  for (const [given, expected] of cases) {
-    it(`says "${given}" as "${expected}"`, () => expect(scheduleOfEngine(given)).to.equal(expected))
-  }
 })

@@ -117,24 +117,3 @@ export function surplusOf(backups: readonly Backup[], keepLast: number | undefin
   const last = good[keepLast - 1]
   return last === undefined ? [] : over.slice(last + 1)
 }
-
-/** A schedule for Velero and CloudNativePG, whose Sunday is 0 and never 7. */
-export function scheduleOfEngine(cron: string): string {
-  const fields = cron.split(' ')
-  return [...fields.slice(0, 4), ...fields.slice(4).map(withoutSeven)].join(' ')
-}
-
-const rangeOf = (part: string) => part.split('/')[0]?.split('-') ?? []
-
-function withoutSeven(field: string): string {
-  const parts = field.split(',')
-  if (!parts.some((part) => rangeOf(part).some((day) => Number(day) === 7))) return field
-  return [...new Set(parts.flatMap(daysOf))].sort().join(',')
-}
-
-function daysOf(part: string): number[] {
-  const [from = '', to] = rangeOf(part)
-  const step = Number(part.split('/')[1] ?? '1')
-  const [first, last] = from === '*' ? [0, 6] : [Number(from), Number(to ?? (part.includes('/') ? 6 : from))]
-  return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, at) => (first + at * step) % 7)
-}

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { type Condition, type ReconcileStatus, summarize } from './conditions.ts'
+import { type Condition, type ReconcileStatus, summarize, summaryOf } from './conditions.ts'
 
 const condition = (type: string, status: 'True' | 'False', reason: string, message = ''): Condition => ({
   ...{ type, status, reason, message },
@@ -49,4 +49,31 @@ describe('the state that callers read', () => {
   for (const [title, status, isDeleting, [state, phase, statusMessage]] of cases) {
     it(title, () => expect(summarize(status, isDeleting)).to.deep.equal({ status: state, phase, statusMessage }))
   }
+})
+
+describe('the state of an object', () => {
+  const told = { status: 'Updating', phase: 'Accepted' }
+  const cases: [string, Condition[], { generation?: number; deletionTimestamp?: string }, object][] = [
+    ['is what its controller said of it', [ready], { generation: 2 }, { status: 'Running' }],
+    ['is not what was said of the intent before', [ready], { generation: 3 }, told],
+    ['is not a failure of the intent before', stuck, { generation: 3 }, told],
+    [
+      'is what a pass of now said, which has not come to its end',
+      waits,
+      { generation: 2 },
+      { phase: 'WaitingForPods' },
+    ],
+    ['is its deletion', [ready], { generation: 3, deletionTimestamp: '2026-01-02T00:00:00Z' }, { status: 'Deleting' }],
+  ]
+  for (const [title, found, metadata, shown] of cases)
+    it(title, () => {
+      const conditions = found.map((each) => ({ ...each, observedGeneration: 2 }))
+      const status = { conditions, observedGeneration: 1, firstReadyAt: '2026-01-01T00:00:00Z' }
+      expect(summaryOf({ metadata, status })).to.include(shown)
+    })
+
+  it('is that of what has never worked until it has', () => {
+    const conditions = stuck.map((each) => ({ ...each, observedGeneration: 1 }))
+    expect(summaryOf({ metadata: { generation: 2 }, status: { conditions } }).status).to.equal('Provisioning')
+  })
 })

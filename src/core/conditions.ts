@@ -119,3 +119,21 @@ export function summarize(status: ReconcileStatus | undefined, deleting: boolean
   if (ready?.status === 'True') return summary('Running')
   return { status: 'Pending', phase: null, statusMessage: null }
 }
+
+/** An object whose controller tells of it by conditions. */
+export type Summarized = {
+  metadata: { generation?: number | undefined; deletionTimestamp?: string | undefined }
+  status?: ReconcileStatus | undefined
+}
+
+/** What is now, for records: conditions of the intent before say nothing of one that was written a moment ago. */
+export function summaryOf({ metadata, status }: Summarized): Summary {
+  const isDeleting = metadata.deletionTimestamp !== undefined
+  const seen = status?.conditions?.find(({ type }) => type === 'Ready')?.observedGeneration
+  if (isDeleting || seen === undefined || seen >= (metadata.generation ?? 1)) return summarize(status, isDeleting)
+  return {
+    status: status?.firstReadyAt === undefined ? 'Provisioning' : 'Updating',
+    phase: 'Accepted',
+    statusMessage: 'The change was accepted, and is being carried out.',
+  }
+}

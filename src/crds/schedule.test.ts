@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { CronSchedule, everRuns, lastRun, nextRun } from './schedule.ts'
+import { CronSchedule, everRuns, lastRun, nextRun, plainSchedule } from './schedule.ts'
 
 const NOON = Date.parse('2026-01-07T12:00:00Z')
 
@@ -35,4 +35,55 @@ describe('a schedule', () => {
   ]
   for (const [schedule, next] of cases)
     it(`"${schedule}" runs next at ${next}`, () => expect(nextRun(schedule, NOON)).to.equal(next))
+})
+
+/** What robfig/cron says of the schedule that is told: 3.0.1, as in Velero, and 1.2.0, as in CloudNativePG. */
+describe('a schedule for Velero and CloudNativePG', () => {
+  const cases: [schedule: string, told: string, next: string][] = [
+    ['0 2 * * *', '0 2 * * *', '01-08T02:00 01-09T02:00 01-10T02:00'],
+    ['0 2 * * 7', '0 2 * * 0', '01-11T02:00 01-18T02:00 01-25T02:00'],
+    ['0 2 * * 5-7', '0 2 * * 0,5,6', '01-09T02:00 01-10T02:00 01-11T02:00'],
+    ['0 2 * * 1-7/2', '0 2 * * 0,1,3,5', '01-09T02:00 01-11T02:00 01-12T02:00'],
+    ['0 2 * * 0,7', '0 2 * * 0', '01-11T02:00 01-18T02:00 01-25T02:00'],
+    ['0 2 * * 1-5', '0 2 * * 1-5', '01-08T02:00 01-09T02:00 01-12T02:00'],
+    ['0 2 * * 7/2', '0 2 * * 0', '01-11T02:00 01-18T02:00 01-25T02:00'],
+    ['0 2 * * 5/2', '0 2 * * 5', '01-09T02:00 01-16T02:00 01-23T02:00'],
+    ['0 2 * * 1/3', '0 2 * * 1,4', '01-08T02:00 01-12T02:00 01-15T02:00'],
+    ['0 2 * * */2', '0 2 * * 0,2,4,6', '01-08T02:00 01-10T02:00 01-11T02:00'],
+    ['0 2 */9 * *', '0 2 1,10,19,28 * *', '01-10T02:00 01-19T02:00 01-28T02:00'],
+    ['0 2 */9 * 5', '0 2 1,10,19,28 * 5', '01-09T02:00 01-10T02:00 01-16T02:00'],
+    ['0 2 1 * 5', '0 2 1 * 5', '01-09T02:00 01-16T02:00 01-23T02:00'],
+    ['0 2 1 * */1', '0 2 1 * *', '02-01T02:00 03-01T02:00 04-01T02:00'],
+    ['0 2 */1 * 5', '0 2 * * 5', '01-09T02:00 01-16T02:00 01-23T02:00'],
+    ['0 2 1-31 * 5', '0 2 1-31 * 5', '01-08T02:00 01-09T02:00 01-10T02:00'],
+    ['0 2 1 * 0-6', '0 2 1 * 0-6', '01-08T02:00 01-09T02:00 01-10T02:00'],
+    ['0 2 1,*,3 * 5', '0 2 * * 5', '01-09T02:00 01-16T02:00 01-23T02:00'],
+    ['0 2 25/3 * *', '0 2 25,28,31 * *', '01-25T02:00 01-28T02:00 01-31T02:00'],
+    ['*/15 7 7 7 */2', '*/15 7 7 7 0,2,4,6', '07-02T07:00 07-02T07:15 07-02T07:30'],
+    ['50/5 20/2 * */5 *', '50/5 20/2 * */5 *', '01-07T20:50 01-07T20:55 01-07T22:50'],
+  ]
+  for (const [schedule, told, next] of cases)
+    it(`says "${schedule}" as "${told}", and runs when it is told to run`, () => {
+      expect(CronSchedule.safeParse(schedule).success).to.equal(true)
+      expect(plainSchedule(schedule)).to.equal(told)
+      const times: string[] = []
+      for (let now = NOON; times.length < 3; now = Date.parse(times.at(-1) ?? ''))
+        times.push(nextRun(schedule, now) ?? '')
+      expect(times.map((time) => time.slice(5, 16)).join(' ')).to.equal(next)
+      expect(lastRun(schedule, Date.parse(times[2] ?? ''))).to.equal(times[2])
+    })
+
+  for (const schedule of [
+    '@daily',
+    '0 2 ? * *',
+    '0 2 * JAN *',
+    '0 2 * * SUN',
+    '0 2 L * *',
+    '0 2 * * 5#2',
+    '0 0 2 * * *',
+  ])
+    it(`that not everything understands is refused: ${schedule}`, () => {
+      expect(CronSchedule.safeParse(schedule).success).to.equal(false)
+      expect(everRuns(schedule)).to.equal(false)
+    })
 })

@@ -55,14 +55,14 @@ const parser = () => createRequire(import.meta.url)('cron-parser') as typeof imp
 /** When a schedule runs next, RFC 3339; null if it never does. */
 export function nextRun(schedule: string, now: number, tz = 'UTC'): string | null {
   const options = { currentDate: new Date(now), tz }
-  return parser().CronExpressionParser.parse(saidOnce(schedule), options).next().toISOString()
+  return parser().CronExpressionParser.parse(plainSchedule(schedule), options).next().toISOString()
 }
 
 /** The last time up to now at which a schedule ran, RFC 3339; null if it never does. */
 export function lastRun(schedule: string, now: number, tz = 'UTC'): string | null {
   // A moment later, so that one that has just come counts.
   const options = { currentDate: new Date(now + 1), tz }
-  return parser().CronExpressionParser.parse(saidOnce(schedule), options).prev().toISOString()
+  return parser().CronExpressionParser.parse(plainSchedule(schedule), options).prev().toISOString()
 }
 
 /** Whether this is a time zone that the platform knows. */
@@ -76,7 +76,7 @@ export function isTimeZone(name: string): boolean {
 
 function parses(expression: string): boolean {
   try {
-    parser().CronExpressionParser.parse(saidOnce(expression))
+    parser().CronExpressionParser.parse(plainSchedule(expression))
     return true
   } catch {
     return false
@@ -90,22 +90,47 @@ function isPart(part: string, at: number): boolean {
 
 const ofField = (part: string, at: number) => FIELDS.map((_, field) => (field === at ? part : '*')).join(' ')
 
-const FIELD_NAMES = ['minute', 'hour', 'dayOfMonth', 'month', 'dayOfWeek'] as const
+/** Of a star; where only the first number of a step is named, the last of these is its end. */
+const NUMBERS = [
+  [0, 59],
+  [0, 23],
+  [1, 31],
+  [1, 12],
+  [0, 6],
+] as const
+/** The fields that are read together: where both name days, either is enough. */
+const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4]
 
-/** With each number of a list once, as the parser wants it. @throws Error for a part that has no numbers */
-function saidOnce(schedule: string): string {
-  return schedule.split(' ').map(onceInField).join(' ')
+/**
+ * A schedule as everything that carries one out understands it alike: days are a star or plain numbers, Sunday is 0, and no
+ * number stands twice. Parsers differ in whether a star with a step leaves days open, and in Sunday as 7.
+ *
+ * @throws Error for a part that has no numbers
+ */
+export function plainSchedule(schedule: string): string {
+  return schedule.split(' ').map(plainField).join(' ')
 }
 
-function onceInField(field: string, at: number): string {
+function plainField(field: string, at: number): string {
   const parts = field.split(',')
-  const name = FIELD_NAMES[at]
-  if (parts.length === 1 || name === undefined) return field
-  if (parts.includes('*')) return '*'
-  const numbersOf = (part: string) => parser().CronExpressionParser.parse(ofField(part, at)).fields[name].values
-  // Sunday is 0 and 7.
-  const numbers = parts.flatMap((part) => numbersOf(part).map((number) => (at === 4 ? Number(number) % 7 : number)))
-  return [...new Set(numbers)].join(',')
+  if (parts.some((part) => part === '*' || part === '*/1')) return '*'
+  const isOfDays = at === DAY_OF_MONTH || at === DAY_OF_WEEK
+  if (parts.length === 1 && !(isOfDays && /[/7]/.test(field))) return field
+  const numbers = parts.flatMap((part) => numbersOf(part, NUMBERS[at] ?? NUMBERS[0]))
+  const days = at === DAY_OF_WEEK ? numbers.map((day) => day % 7) : numbers
+  return [...new Set(days)].sort((one, other) => one - other).join(',')
+}
+
+function numbersOf(part: string, [least, most]: readonly [number, number]): number[] {
+  const [range = '', step = '1'] = part.split('/')
+  const [from = '', to] = range === '*' ? [String(least), String(most)] : range.split('-')
+  const first = Number(from)
+  const last = Number(to ?? (part.includes('/') ? Math.max(first, most) : first))
+  if (last < first) throw new Error(`"${part}" has no numbers.`)
+  return Array.from(
+    { length: Math.floor((last - first) / Number(step)) + 1 },
+    (_, index) => first + index * Number(step),
+  )
 }
 
 function fires(text: string): boolean {

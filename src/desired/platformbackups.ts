@@ -1,4 +1,3 @@
-import { scheduleOfEngine } from '../contracts/backups.ts'
 import { archiverOf, type DatabaseCluster } from '../contracts/platformbackups/archives.ts'
 import {
   PLATFORM_SCHEDULE,
@@ -12,6 +11,7 @@ import { resourceId } from '../core/object.ts'
 import { secretData } from '../core/secretData.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { type BackupSchedule, type BackupTarget, PlatformBackupSettings } from '../crds/platformBackups.ts'
+import { plainSchedule } from '../crds/schedule.ts'
 import type { Child } from './workload/child.ts'
 
 const API = 'velero.io/v1'
@@ -40,7 +40,7 @@ export function platformSchedule(
     kind: 'Schedule',
     metadata: { name: PLATFORM_SCHEDULE, namespace: velero },
     spec: {
-      schedule: scheduleOfEngine(cron),
+      schedule: plainSchedule(cron),
       paused,
       // With it, backups that are deleted with the Schedule come back from the bucket.
       useOwnerReferencesInBackup: false,

@@ -47,6 +47,8 @@ export type CallerOptions = {
   timeout?: number
   liveness?: Liveness
   answerMax?: number
+  /** The id of another cluster than the platform's own: what it says is not ours. */
+  cluster?: string
   random?: () => number
 }
 
@@ -92,7 +94,7 @@ export class Caller {
       const { status, headers, text } = await this.#semaphore.run(exchange, most, signal)
       // Refusals are parsed as well.
       if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
-      if (status >= 300) throw refused(attempt, status, headers, text)
+      if (status >= 300) throw this.#refused(attempt, status, headers, text)
       return parse<T>(attempt, status, text)
     })
   }
@@ -142,7 +144,7 @@ export class Caller {
     const { status, headers, body } = answer
     if (status === 200) return body
     if (status === 401) this.#transport.refreshCredentials()
-    throw refused(attempt, status, headers, await textOf(body))
+    throw this.#refused(attempt, status, headers, await textOf(body))
   }
 
   async #textOf(
@@ -251,6 +253,12 @@ export class Caller {
     }
   }
 
+  #refused(attempt: Attempt, status: number, headers: StreamAnswer['headers'], text: string): KubeError {
+    const header = headers['retry-after']
+    const retryAfter = typeof header === 'string' ? header : undefined
+    return errorFromAnswer({ ...attempt, cluster: this.#options.cluster }, status, text, retryAfter)
+  }
+
   #before({ method }: WireRequest, { unfenced }: CallOptions): () => void {
     return method === 'GET' || unfenced === true ? () => {} : () => this.#fence()
   }
@@ -270,11 +278,6 @@ function tooLong(attempt: Attempt): KubeError {
   const message = `Cannot ${describeAttempt(attempt)}: the answer is larger than any expected from this cluster.`
   const detail = { status: 200, resource: attempt.resource, ...attempt.ref, maybeApplied: attempt.verb !== 'get' }
   return new KubeError('Unexpected', message, detail)
-}
-
-function refused(attempt: Attempt, status: number, headers: StreamAnswer['headers'], text: string): KubeError {
-  const header = headers['retry-after']
-  return errorFromAnswer(attempt, status, text, typeof header === 'string' ? header : undefined)
 }
 
 /** Of a refusal; a partial one will do. */

@@ -116,6 +116,8 @@ export type KubeClientOptions = {
   timeout?: number
   /** Bytes of an answer, of a listing with all its pages, and of a line of a watch; any number for a server of our own. */
   answerMax?: number
+  /** The id of another cluster than the platform's own: what it says is not ours. */
+  cluster?: string
   /** For tests. */
   liveness?: Liveness
   random?: () => number

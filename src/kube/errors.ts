@@ -23,6 +23,7 @@ export type PolicyDenial = { policy: string; message: string }
 export type KubeErrorDetail = {
   /** The HTTP status; 0 if there was no answer. */
   status: number
+  cluster?: string | undefined
   resource?: Resource | undefined
   namespace?: string | undefined
   name?: string | undefined
@@ -42,6 +43,8 @@ export type KubeErrorDetail = {
 export class KubeError extends Error {
   readonly reason: KubeErrorReason
   readonly status: number
+  /** The id of the cluster that answered; undefined for the platform's own. */
+  readonly cluster: string | undefined
   readonly resource: Resource | undefined
   readonly namespace: string | undefined
   readonly objectName: string | undefined
@@ -60,6 +63,7 @@ export class KubeError extends Error {
     this.name = 'KubeError'
     this.reason = reason
     this.status = detail.status
+    this.cluster = detail.cluster
     this.resource = detail.resource
     this.namespace = detail.namespace
     this.objectName = detail.name
@@ -75,6 +79,11 @@ export class KubeError extends Error {
   afterLostAnswer(): KubeError {
     return new KubeError(this.reason, this.message, { ...this, name: this.objectName, repeated: true })
   }
+}
+
+/** Whose words a refusal holds, as a sentence begins. */
+export function whoRefuses({ cluster }: KubeError): string {
+  return cluster === undefined ? 'The API server' : `The API server of cluster "${cluster}"`
 }
 
 /** True for a KubeError, with one of the given reasons if any are given. */
@@ -97,6 +106,7 @@ export function alreadyThere(error: unknown): undefined {
 /** What was attempted, for the sentence of an error. */
 export type Attempt = {
   verb: string
+  cluster?: string | undefined
   resource?: Resource | undefined
   ref?: Partial<ObjectRef> | undefined
   path?: string
@@ -154,6 +164,7 @@ export function errorFromAnswer(
   const where = denial === undefined ? '' : ` (policy "${denial.policy}")`
   return new KubeError(reason, `Cannot ${describeAttempt(attempt)}: ${sentence}${where} (HTTP ${status}).`, {
     status,
+    cluster: attempt.cluster,
     resource: attempt.resource,
     namespace: attempt.ref?.namespace,
     name: attempt.ref?.name,

@@ -30,7 +30,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
   async function play(script: (request: PlayedRequest) => void): Promise<void> {
     server = await new WatchServer(script).start()
     const access = staticAccess({ server: server.url, token: 't' })
-    client = createKubeClient(access, { fieldManager: 'test', userAgent: 'test', answerMax: MOST })
+    client = createKubeClient(access, { fieldManager: 'test', userAgent: 'test', answerMax: MOST, cluster: 'c-1' })
   }
   afterEach(async () => {
     await client.close()
@@ -55,6 +55,13 @@ describe('what a cluster in the hands of somebody else may send', () => {
       'Unexpected: Cannot get configmaps "a/x": the answer is larger than any expected from this cluster.',
     )
     expect(server.requests).to.have.length(1)
+  })
+
+  it('is known as its own', async () => {
+    await play(({ response }) => response.writeHead(403).end(JSON.stringify({ kind: 'Status' })))
+    const thrown: unknown[] = []
+    for (const call of [() => client.get(configMap, ref), watched]) await call().catch((error) => thrown.push(error))
+    expect(thrown.map((error) => isKubeError(error, 'Forbidden') && error.cluster)).to.deep.equal(['c-1', 'c-1'])
   })
 
   it('is a bounded listing, however many pages it has', async () => {

@@ -3,15 +3,21 @@ import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect } from 'node:net'
 import { pipeline } from 'node:stream'
+import { createServer as createHub } from 'node:tls'
 import { expect } from 'chai'
 import { WebSocketServer } from 'ws'
 import { staticAccess } from '../../test/make/access.ts'
-import { createAuthority } from '../composition/certificates.ts'
+import { until } from '../../test/make/until.ts'
+import { createAuthority, issueCertificate } from '../composition/certificates.ts'
 import { createExec } from './exec.ts'
 import { createPortForward } from './portForward.ts'
+import { dial, serveTunnel } from './tunnel/agentEnd.ts'
+import { TunnelEntry } from './tunnel/entry.ts'
+import { TUNNEL_PROTOCOL, Tunnels } from './tunnel/tunnels.ts'
 
 /** Only a proxy finds it. */
 const SERVER = 'https://cluster.invalid:6443'
+const CLUSTER = '11111111-1111-4111-8111-111111111111'
 
 describe('connections to pods of a cluster that is behind a proxy', () => {
   async function behindProxy() {
@@ -47,6 +53,39 @@ describe('connections to pods of a cluster that is behind a proxy', () => {
       port.destroy()
     } finally {
       gone.abort()
+      await stop()
+    }
+  })
+
+  it('go through it also where they come through the tunnel of an agent', async () => {
+    const { access, asked, stop } = await behindProxy()
+    const now = new Date()
+    const authority = await createAuthority('test', now)
+    const own = await issueCertificate(authority, { commonName: 'hub', purpose: 'server', names: ['hub'] }, now)
+    const agent = await issueCertificate(authority, { commonName: CLUSTER, purpose: 'client' }, now)
+    const ca = authority.certPem
+    const tunnels = new Tunnels()
+    const entry = new TunnelEntry(tunnels, async () => undefined)
+    const hub = createHub(
+      { cert: own.certPem, key: own.keyPem, ca, requestCert: true, ALPNProtocols: [TUNNEL_PROTOCOL] },
+      (socket) => void tunnels.begin(CLUSTER, socket, () => {}),
+    )
+    await Promise.all([once(hub.listen(0, '127.0.0.1'), 'listening'), entry.listen()])
+    const address = { host: '127.0.0.1', port: (hub.address() as AddressInfo).port }
+    const socket = await dial(address, { cert: agent.certPem, key: agent.keyPem, ca, servername: 'hub' })
+    const gone = new AbortController()
+    const serving = serveTunnel(socket, access, async () => undefined, { signal: gone.signal })
+    try {
+      await until('the tunnel is open', () => tunnels.find(CLUSTER)?.remoteSettings?.enableConnectProtocol === true)
+      const port = await createPortForward(entry.accessOf(CLUSTER), 'test')({ namespace: 'n', pod: 'p', port: 80 })
+      expect(asked).to.deep.equal(['cluster.invalid:6443'])
+      port.destroy()
+    } finally {
+      gone.abort()
+      await serving
+      tunnels.stop()
+      await entry.stop()
+      hub.close()
       await stop()
     }
   })

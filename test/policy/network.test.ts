@@ -1,15 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { loadAll } from 'js-yaml'
+import { load, loadAll } from 'js-yaml'
 import { type NetworkPolicy, type Pod, rulesOf } from '../../scripts/node/networkPolicies.ts'
 import { readConfiguration } from '../../src/config.ts'
 import { ACTIVATOR_SERVICE } from '../../src/contracts/functions.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 
-const installed = loadAll(readFileSync(join(import.meta.dirname, '../../deploy/install.yaml'), 'utf8')) as KubeObject[]
-const policies = installed.filter(({ kind }) => kind === 'NetworkPolicy') as NetworkPolicy[]
+const read = (path: string) => readFileSync(join(import.meta.dirname, '../../deploy', path), 'utf8')
+const objectsIn = (path: string) => loadAll(read(path)) as KubeObject[]
+const installed = objectsIn('install.yaml')
+const atOthers = (load(read('agent/kustomization.yaml')) as { resources: string[] }).resources.flatMap((name) =>
+  objectsIn(`agent/${name}`),
+)
+const policiesIn = (objects: readonly KubeObject[]) =>
+  objects.filter(({ kind }) => kind === 'NetworkPolicy') as NetworkPolicy[]
+const policies = policiesIn(installed)
 const namespaces = [SYSTEM_NAMESPACE, 'tenant'].map((name) => ({
   apiVersion: 'v1',
   kind: 'Namespace',
@@ -55,24 +62,41 @@ describe('what the activator counted', () => {
   })
 })
 
-describe('the ports of what is installed', () => {
-  type Deployment = KubeObject & {
-    spec: { template: { spec: { containers: { ports?: { name: string; containerPort: number }[] }[] } } }
-  }
-  const deployments = installed.filter(({ kind }) => kind === 'Deployment') as Deployment[]
-  const open = deployments.flatMap(({ metadata, spec }) =>
-    spec.template.spec.containers.flatMap(({ ports = [] }) =>
-      ports.map(({ name, containerPort }) => [metadata.name, name, containerPort] as const),
-    ),
-  )
-
-  it('are several of each deployment', () => expect(open.length).to.be.greaterThan(deployments.length))
-
-  for (const [deployment, name, port] of open)
-    it(`${name} of ${deployment} is reached by somebody`, () => {
+for (const [where, objects, ports] of [
+  ['what is installed', installed, 8],
+  ['what is installed in other clusters', atOthers, 1],
+] as const)
+  describe(`the pods of ${where}`, () => {
+    type Container = { ports?: { name: string; containerPort: number }[] } & Record<string, unknown>
+    type Deployment = KubeObject & { spec: { template: { spec: { containers: Container[] } } } }
+    const deployments = objects.filter(({ kind }) => kind === 'Deployment') as Deployment[]
+    const containers = deployments.flatMap(({ metadata, spec }) =>
+      spec.template.spec.containers.map((container) => [metadata.name, container] as const),
+    )
+    const open = containers.flatMap(([deployment, { ports = [] }]) =>
+      ports.map(({ name, containerPort }) => [deployment, name, containerPort] as const),
+    )
+    const lets = (deployment: string) => {
       const target = pod(SYSTEM_NAMESPACE, deployment, '10.244.1.1')
-      const script = rulesOf({ policies, pods: [target, FACADE, ...others], namespaces })
-      const chain = /chain to_10_244_1_1 \{\n([^}]*)\n {2}\}/.exec(script)?.[1] ?? ''
-      expect(chain).to.match(new RegExp(`dport ${port} return`))
-    })
-})
+      const script = rulesOf({ policies: policiesIn(objects), pods: [target, FACADE, ...others], namespaces })
+      return /chain to_10_244_1_1 \{\n([^}]*)\n {2}\}/.exec(script)?.[1]
+    }
+
+    it('have ports', () => expect(open).to.have.length(ports))
+
+    for (const [deployment, container] of containers)
+      it(`tell whether they have started, live and are ready: ${deployment}`, () => {
+        expect(container).to.include.keys('startupProbe', 'livenessProbe', 'readinessProbe')
+      })
+
+    for (const [deployment, name, port] of open)
+      it(`are reached by somebody: ${name} of ${deployment}`, () => {
+        expect(lets(deployment)).to.match(new RegExp(`dport ${port} return`))
+      })
+
+    for (const { metadata } of deployments)
+      it(`are reached on named ports only: ${metadata.name}`, () => {
+        const returns = lets(metadata.name)?.match(/.* return$/gm) ?? ['all of them']
+        expect(returns.filter((line) => !line.includes('dport'))).to.deep.equal([])
+      })
+  })

@@ -15,8 +15,10 @@ const READ_BYTES = 8 * 1024 * 1024
 export function fileAudit(path: string | undefined, platform: string): ObjectStore['audit'] {
   return async (buckets, limit) => {
     const found: AuditRecord[] = []
-    for await (const line of path === undefined ? [] : linesBackwards(path, READ_BYTES)) {
-      const record = parseAccess(line)
+    const lines: string[] = []
+    for await (const line of path === undefined ? [] : linesBackwards(path, READ_BYTES)) lines.push(line)
+    for (const text of requestsIn(lines)) {
+      const record = parseAccess(text)
       if (record === undefined || !buckets.has(record.bucket)) continue
       if (record.accessKeyId === platform && record.statusCode !== 403) continue
       found.push(record)
@@ -30,7 +32,7 @@ export function fileAudit(path: string | undefined, platform: string): ObjectSto
  * owner bucket [time] address requester requestId operation key uri status error bytesSent objectSize ... SigV4 - AuthHeader
  * host tls arn Yes
  *
- * Everything up to the operation is the store's own. Key and agent may hold whatever looks like the rest of a line: of all
+ * Everything up to the operation is the store's own, if the line is (`requestsIn`). Key and agent may hold whatever looks like the rest of a line: of all
  * places that look like one, the last is meant whose URI, which is encoded, and whose ARN name that very key. An error that
  * S3 has no code for is a sentence.
  */
@@ -72,12 +74,52 @@ export function parseAccess(line: string): AuditRecord | undefined {
   }
 }
 
+/**
+ * What was written of each request. A key may hold ends of lines, and between them what looks like other requests; whoever
+ * reaches the store can ask for such a key. The URI, which is encoded, tells which lines belong together: those of the key
+ * before it, and again those of the ARN behind. Of two such texts the longer one holds the other.
+ *
+ * @param lines the last one first, as the requests that are told
+ */
+function* requestsIn(lines: readonly string[]): Generator<string> {
+  /** By the last line of a request: the ends of lines in its key. */
+  const ends = new Map<number, number>()
+  for (const [at, line] of lines.entries()) {
+    if (!/%0A/i.test(line)) continue
+    for (const [, uri = ''] of line.matchAll(URI)) {
+      const parts = pathOf(uri).slice(1).split('\n')
+      const count = parts.length - 1
+      if (count > (ends.get(at - count) ?? 0) && areOne(lines, at, uri, parts)) ends.set(at - count, count)
+    }
+  }
+  for (let at = 0, length = 1; at < lines.length; at += length) {
+    length = 2 * (ends.get(at) ?? 0) + 1
+    yield lines
+      .slice(at, at + length)
+      .reverse()
+      .join('\n')
+  }
+}
+
+function areOne(lines: readonly string[], at: number, uri: string, parts: readonly string[]): boolean {
+  const [first = '', ...others] = parts
+  const last = others.pop() ?? ''
+  const key = first.slice(first.indexOf('/') + 1)
+  return (
+    lines[at]?.startsWith(`${last} ${uri} `) === true &&
+    lines[at].endsWith(`:::/${first}`) &&
+    others.every((part, index) => lines[at - 1 - index] === part && lines[at + others.length - index] === part) &&
+    lines[at - 1 - others.length] === `${last} Yes` &&
+    lines[at + 1 + others.length]?.endsWith(` ${key}`) === true
+  )
+}
+
 type Place = { uri: string; key: string | undefined; end: number }
 
 function placeIn(rest: string, bucket: string): Place | undefined {
   let found: Place | undefined
   for (const { index, 0: text, 1: uri = '' } of rest.matchAll(URI)) {
-    const path = decoded(uri.split('?', 1)[0] ?? '')
+    const path = pathOf(uri)
     if (!rest.endsWith(`${path.slice(1)} Yes`)) continue
     const key = rest.slice(0, index)
     const isOfBucket = key === '-' && [`/${bucket}`, `/${bucket}/`].includes(path)
@@ -87,9 +129,9 @@ function placeIn(rest: string, bucket: string): Place | undefined {
   return found
 }
 
-/** As the store does it: bytes, whatever they are. */
-function decoded(path: string): string {
-  const bytes = Buffer.from(path)
+/** As the store decodes it: bytes, whatever they are. */
+function pathOf(uri: string): string {
+  const bytes = Buffer.from(uri.split('?', 1)[0] ?? '')
     .toString('latin1')
     .replaceAll(/%([0-9A-Fa-f]{2})/g, (_, pair) => String.fromCharCode(Number.parseInt(pair, 16)))
   return Buffer.from(bytes, 'latin1').toString('utf8')

@@ -121,6 +121,32 @@ describe('an access log in a file', () => {
     expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R4', 'R3'])
   })
 
+  describe('whatever keys hold ends of lines', () => {
+    const forged = lineOf('AKIA2', 'FORGED', { key: 'y' })
+    /** It looks as if it stood in lines of its own, with a URI in the middle. */
+    const whole = lineOf('AKIA2', 'FORGED', { key: 'v\nw' })
+    for (const [what, key] of [
+      ['a line', `x\n${forged}\nz`],
+      ['several lines', `x\n${forged}\n\n${forged}\nz`],
+      ['its first line', `y /one/y 403 AccessDenied 0 0 0 0 - a - h SigV4 - AuthHeader s - arn:aws:s3:::/one/y Yes\nz`],
+      ['its last line', `x\n${forged.slice(0, -' Yes'.length)}`],
+      ['lines of a request whose key holds an end of a line', `x\n${whole}\nz`],
+      ['such lines at its end', `x\n${whole.slice(0, -' Yes'.length)}`],
+      ['nothing', '\n\n'],
+    ] as const)
+      it(`tells of what was asked for and no more: ${what}`, async () => {
+        const lines = [lineOf('AKIA1', 'R1'), lineOf('AKIA1', 'R2', { key, status: 404 }), lineOf('AKIA1', 'R3')]
+        const found = await ask(lines)
+        expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R3', 'R2', 'R1'])
+        expect(found[1]).to.include({ key, statusCode: 404, accessKeyId: 'AKIA1' })
+      })
+
+    it('takes no line of others that is not all of what it says', async () => {
+      const found = await ask([lineOf('AKIA1', 'R1'), forged.replace('/one/y', '/one/y%0Az'), lineOf('AKIA1', 'R3')])
+      expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R3', 'R1'])
+    })
+  })
+
   it('is empty if there is none', async () => {
     expect(await fileAudit(join(folder, 'nothing'), 'platform')(new Set(['one']), 5)).to.deep.equal([])
     expect(await fileAudit(undefined, 'platform')(new Set(['one']), 5)).to.deep.equal([])

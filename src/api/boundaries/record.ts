@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CROSSLINK_NAME } from '../../contracts/crosslink.ts'
-import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { RESOURCE_STATES, summaryOf } from '../../core/conditions.ts'
 import { createdByOf, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
@@ -48,7 +48,7 @@ export const BoundaryBody = z.strictObject({ displayName: DisplayName })
 
 /** The record without what depends on the caller. Everything counted is counted now and stored nowhere. */
 export function boundaryDto(services: Services, boundary: BoundaryRecord): BoundaryDto {
-  const { metadata, spec, status } = boundary
+  const { metadata, spec } = boundary
   const id = metadata.name
   const crosslink = { namespace: boundaryNamespace(id), name: CROSSLINK_NAME }
   const resources = resourcesOfBoundary(services, id)
@@ -61,7 +61,7 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
     namespace: boundaryNamespace(id),
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
-    ...summarize(status, metadata.deletionTimestamp !== undefined),
+    ...summaryOf(boundary),
     resourceGroupCount: groups.length,
     resourceCount: resources.length,
     memberCount: countMembers(services, boundary),
@@ -94,9 +94,7 @@ function countMembers({ records, clock }: Services, { metadata, spec }: Boundary
 export const boundaryShape: ListShape<BoundaryRecord> = {
   fields: {
     displayName: text('Name', { of: ({ spec }) => spec.displayName, isSearched: true }),
-    status: enumeration('Status', RESOURCE_STATES, {
-      of: ({ metadata, status }) => summarize(status, metadata.deletionTimestamp !== undefined).status,
-    }),
+    status: enumeration('Status', RESOURCE_STATES, { of: (boundary) => summaryOf(boundary).status }),
     tenantId: text('Tenant', { of: ({ spec }) => spec.tenantId, isShown: false }),
     createdAt: dateTime('Created', { of: ({ metadata }) => metadata.creationTimestamp }),
   },

@@ -82,6 +82,7 @@ describe('links between clusters, over REST', () => {
   it('tell of a change what is now, and not what was before it', async () => {
     await enable()
     const ready = { type: 'Ready', status: 'True', reason: 'Available', message: '', lastTransitionTime: NOW }
+    Object.assign(ready, { observedGeneration: 1 })
     await patchStatus({ observedGeneration: 1, firstReadyAt: NOW, conditions: [ready] })
     expect(await call('get', '')).to.include({ status: 'Running' })
     const off = await call('put', '', { enabled: false })

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { LINK_STATUS, SITE_ROLE, SITE_STATUS, type StoredReport, withConflicts } from '../../contracts/crosslink.ts'
-import { RESOURCE_STATES, type Summary, summarize } from '../../core/conditions.ts'
+import { RESOURCE_STATES, type Summary, summaryOf } from '../../core/conditions.ts'
 import { CALLED_URL } from '../../core/outgoingUrl.ts'
 import type { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
@@ -147,20 +147,7 @@ export function statusReport(
   }
 }
 
-/** What is now: conditions of the intent before say nothing of one that was written a moment ago. */
-function summaryOf(record: CrosslinkRecord | undefined): Summary {
-  if (record === undefined) return { status: 'Stopped', phase: null, statusMessage: null }
-  const { metadata, status = {} } = record
-  const { observedGeneration = 0, conditions = [], firstReadyAt } = status
-  const isLeaving = metadata.deletionTimestamp !== undefined
-  if (isLeaving || conditions.length === 0 || observedGeneration >= (metadata.generation ?? 1))
-    return summarize(status, isLeaving)
-  return {
-    status: firstReadyAt === undefined ? 'Provisioning' : 'Updating',
-    phase: 'Accepted',
-    statusMessage: 'The change was accepted, and is being carried out.',
-  }
-}
+const NOTHING: Summary = { status: 'Stopped', phase: null, statusMessage: null }
 
 export function crosslinkDto(record: CrosslinkRecord | undefined, hubClusterName: string | null) {
   const { spec, status } = record ?? {}
@@ -169,7 +156,7 @@ export function crosslinkDto(record: CrosslinkRecord | undefined, hubClusterName
   return {
     ...{ enabled: spec?.enabled ?? false, hubClusterId: spec?.hubClusterId ?? null, hubClusterName },
     pkiVersion: spec?.pkiVersion ?? 1,
-    ...summaryOf(record),
+    ...(record === undefined ? NOTHING : summaryOf(record)),
     siteCount: sites.length,
     connectedCount: sites.filter(({ linkStatus }) => linkStatus === LINK_STATUS.connected).length,
     exposureCount: exposures.length,

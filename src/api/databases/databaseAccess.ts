@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { summarize } from '../../core/conditions.ts'
+import { summarize, summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
@@ -59,13 +59,10 @@ export function isHostName(address: string): boolean {
 }
 
 /** The address of the load balancer, on the one port of the engine. */
-export function loadBalancerAddress(
-  { spec, status, metadata }: Reachable,
-  port: { name: string; port: number },
-): ExternalAddressDto {
-  const isEnabled = spec.enableLoadBalancer
-  const summary = summarize(status, metadata.deletionTimestamp !== undefined)
-  const addresses = [...(status?.externalAddresses ?? [])]
+export function loadBalancerAddress(object: Reachable, port: { name: string; port: number }): ExternalAddressDto {
+  const isEnabled = object.spec.enableLoadBalancer
+  const summary = summaryOf(object)
+  const addresses = [...(object.status?.externalAddresses ?? [])]
   const pending = summary.status === 'Failed' ? 'Failed' : 'Pending'
   const state = !isEnabled ? 'Disabled' : addresses.length > 0 ? 'Ready' : pending
   return {

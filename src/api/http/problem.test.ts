@@ -23,6 +23,16 @@ describe('what went wrong, in the words of the interface', () => {
       400,
       'BAD_REQUEST',
     ],
+    [
+      'another cluster that refuses',
+      errorFromAnswer(
+        { ...attempt, cluster: 'c-1' },
+        422,
+        JSON.stringify({ kind: 'Status', details: { causes: [{ field: 'spec', message: 'words of the server' }] } }),
+      ),
+      502,
+      'UPSTREAM_FAILED',
+    ],
     ['a server that is busy', status(429, 'TooManyRequests'), 503, 'SERVICE_UNAVAILABLE'],
     ['a server that is ill', status(500, 'InternalError'), 503, 'SERVICE_UNAVAILABLE'],
     [

@@ -1,6 +1,6 @@
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
 import { ERROR_STATUS, type ErrorCode, firstReason, PlatformError } from '../../core/errors.ts'
-import { isKubeError, type KubeError } from '../../kube/errors.ts'
+import { isKubeError, type KubeError, whoRefuses } from '../../kube/errors.ts'
 
 /** The form of error bodies (interface section 7); `problem of 500` where only a failure is problem-details: plans. */
 export type ErrorForm = 'platform' | 'problem' | 'problem of 500'
@@ -160,6 +160,9 @@ export function recordField(path: string): string {
 
 function refused(error: KubeError): PlatformError {
   const { denial } = error
+  // Neither our policies nor our kinds are there, so nothing of it is about what the caller sent.
+  if (error.cluster !== undefined)
+    return new PlatformError('UPSTREAM_FAILED', `${whoRefuses(error)} refuses this.`, {}, { cause: error })
   if (denial !== undefined) {
     const errors = [{ field: '', message: denial.message }]
     return new PlatformError('RULE_VIOLATION', denial.message, { policy: denial.policy, errors }, { cause: error })

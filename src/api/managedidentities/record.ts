@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { managedIdentityPrincipal } from '../../contracts/managedIdentities.ts'
-import { summarize } from '../../core/conditions.ts'
+import { type Summary, summarize, summaryOf } from '../../core/conditions.ts'
 import { idOf, objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -47,18 +47,17 @@ export function principalOf({ metadata }: IdentityRecord): string {
   return managedIdentityPrincipal(metadata.namespace ?? '', metadata.name, incarnation)
 }
 
-export function stateOf({ metadata, status }: IdentityRecord): {
-  state: (typeof IDENTITY_STATES)[number]
-  message: string | null
-} {
-  const { status: state, statusMessage: message } = summarize(status, metadata.deletionTimestamp !== undefined)
-  if (state === 'Deleting' || state === 'Failed') return { state, message }
-  return { state: state === 'Running' ? 'Ready' : 'Provisioning', message }
+function stateIn({ status }: Summary): (typeof IDENTITY_STATES)[number] {
+  if (status === 'Deleting' || status === 'Failed') return status
+  return status === 'Running' ? 'Ready' : 'Provisioning'
 }
 
 /** Whether the credentials of the version that was asked for work. */
 export function isReady(object: IdentityRecord): boolean {
-  return stateOf(object).state === 'Ready' && object.status?.secretVersion === object.spec.secretVersion
+  const { metadata, status } = object
+  // Its secret works on while a change of something else is carried out.
+  const state = stateIn(summarize(status, metadata.deletionTimestamp !== undefined))
+  return state === 'Ready' && object.status?.secretVersion === object.spec.secretVersion
 }
 
 type Role = ManagedIdentityDto['roleAssignments'][number]
@@ -80,13 +79,13 @@ export function rolesByPrincipal(services: Services, boundaryNamespace: string):
 export function shownOf(object: IdentityRecord, services: Services, roles: ReadonlyMap<string, readonly Role[]>) {
   const principalId = principalOf(object)
   const client = services.records.peek(PlatformClient, { namespace: SYSTEM_NAMESPACE, name: principalId })
-  const { state, message } = stateOf(object)
+  const summary = summaryOf(object)
   return {
     id: identityIdOf(object),
     principalId,
     clientId: principalId,
-    status: state,
-    statusMessage: message,
+    status: stateIn(summary),
+    statusMessage: summary.statusMessage,
     lastTokenAt: client?.status?.lastTokenAt ?? null,
     roleAssignments: [...(roles.get(principalId) ?? [])],
   }

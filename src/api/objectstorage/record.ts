@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { accountLacks, keyState, storeNameOf } from '../../contracts/objectstorage.ts'
-import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { RESOURCE_STATES, summaryOf } from '../../core/conditions.ts'
 import {
   AccountBucket,
   BucketName,
@@ -146,10 +146,6 @@ export const BucketDto = z
   })
   .meta({ id: 'BucketDto' })
 
-export function bucketState({ status, metadata }: BucketObject) {
-  return summarize(status, metadata.deletionTimestamp !== undefined)
-}
-
 /** What the bucket has or gets: versioning that was on once is suspended, never off. */
 export function bucketVersioning({ spec, status }: BucketObject, account: AccountObject): (typeof VERSIONING)[number] {
   const wanted = spec.objectLock ? 'Enabled' : (spec.versioning ?? account.spec.defaultVersioning)
@@ -160,7 +156,7 @@ export function bucketVersioning({ spec, status }: BucketObject, account: Accoun
 export function bucketDto(object: BucketObject, account: AccountObject) {
   const { spec, status } = object
   const storeName = storeNameOf(object)
-  const { status: state, statusMessage } = bucketState(object)
+  const { status: state, statusMessage } = summaryOf(object)
   const endpoint = account.status?.publicEndpoint ?? account.status?.endpoint ?? ''
   return {
     name: spec.bucketName,

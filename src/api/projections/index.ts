@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { clusterStateOf } from '../../contracts/clusters.ts'
-import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { RESOURCE_STATES, summaryOf } from '../../core/conditions.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
@@ -100,19 +100,21 @@ const projections = collection(BoundaryProjection, {
   home: inBoundary,
   may: { read: action('boundaries/projections/read'), write: action('boundaries/projections/manage') },
   dto: BoundaryProjectionDto,
-  toDto: ({ metadata, spec, status }, { services, home: { boundaryId } }) => ({
+  toDto: (projection, { services, home: { boundaryId } }) => ({
     boundaryId,
-    clusterId: spec.clusterId,
-    clusterName: clusterWords(services, boundaryId, spec.clusterId).name,
-    namespaces: spec.namespaces ?? null,
-    resolvedNamespaces: (status?.resolvedNamespaces ?? []).map(({ namespace, state, message, appliedAt }) => ({
-      namespace,
-      state: state as 'Applied',
-      message: message ?? null,
-      appliedAt: appliedAt ?? null,
-    })),
-    ...summarize(status, metadata.deletionTimestamp !== undefined),
-    observedAt: status?.observedAt ?? null,
+    clusterId: projection.spec.clusterId,
+    clusterName: clusterWords(services, boundaryId, projection.spec.clusterId).name,
+    namespaces: projection.spec.namespaces ?? null,
+    resolvedNamespaces: (projection.status?.resolvedNamespaces ?? []).map(
+      ({ namespace, state, message, appliedAt }) => ({
+        namespace,
+        state: state as 'Applied',
+        message: message ?? null,
+        appliedAt: appliedAt ?? null,
+      }),
+    ),
+    ...summaryOf(projection),
+    observedAt: projection.status?.observedAt ?? null,
   }),
   columns: {
     clusterId: text('Cluster id', { isSorted: false }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RESOURCE_STATES, summarize } from '../../core/conditions.ts'
+import { RESOURCE_STATES, summaryOf } from '../../core/conditions.ts'
 import { objectId } from '../../core/ids.ts'
 import { createdByOf } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
@@ -63,7 +63,7 @@ export function groupView(services: Services, group: GroupRecord, boundary: stri
 const groupId = ({ metadata }: GroupRecord) => objectId(ResourceGroup.resource, metadata)
 
 export function groupDto(services: Services, view: GroupView): ResourceGroupDto {
-  const { metadata, spec, status } = view.group
+  const { metadata, spec } = view.group
   const resources = view.resources()
   const counts: Record<string, number> = {}
   for (const { kind } of resources) counts[kind.segment] = (counts[kind.segment] ?? 0) + 1
@@ -74,7 +74,7 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
     boundaryId: view.boundaryId,
     namespace: groupNamespace(view.boundaryId, metadata.name),
     scope: groupScope(view.boundaryId, metadata.name),
-    ...summarize(status, metadata.deletionTimestamp !== undefined),
+    ...summaryOf(view.group),
     resourceCount: resources.length,
     resourceCounts: counts,
     quota: quotaDto(spec.quota),
@@ -88,9 +88,7 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
 export const groupShape: ListShape<GroupView> = {
   fields: {
     name: text('Name', { of: ({ group }) => group.metadata.name, isSearched: true }),
-    status: enumeration('Status', RESOURCE_STATES, {
-      of: ({ group }) => summarize(group.status, group.metadata.deletionTimestamp !== undefined).status,
-    }),
+    status: enumeration('Status', RESOURCE_STATES, { of: ({ group }) => summaryOf(group).status }),
     resourceCount: number('Resources', { of: (view) => view.resources().length, isFiltered: false }),
     createdAt: dateTime('Created', { of: ({ group }) => group.metadata.creationTimestamp }),
   },

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
-import { summarize } from '../../core/conditions.ts'
+import { type Summarized, summarize, summaryOf } from '../../core/conditions.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -107,12 +107,12 @@ export function actionResult<Word extends string>(
   done: {
     ref: { namespace: string; name: string }
     place: Place
-    object: { status?: object | undefined }
+    object: Summarized
     isChanged: boolean
     now: string
   },
 ) {
-  const { status, phase } = summarize(done.object.status, false)
+  const { status, phase } = summaryOf(done.object)
   const { namespace, name } = done.ref
   return {
     action,

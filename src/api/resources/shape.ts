@@ -1,5 +1,5 @@
 import { jobStatusOf } from '../../contracts/jobs.ts'
-import { RESOURCE_STATES, type ResourceState, summarize } from '../../core/conditions.ts'
+import { RESOURCE_STATES, type ResourceState, summaryOf } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -14,25 +14,21 @@ const NO_TAGS: Readonly<Record<string, string>> = {}
 /** What the record of a resource of whatever kind says of it: that of a job tells how far it has come. */
 export function recordStatusOf(object: RecordOf<AnyKind>): ResourceState | ReturnType<typeof jobStatusOf> {
   if (object.kind === PlatformJob.kind) return jobStatusOf(object as RecordOf<typeof PlatformJob>)
-  return summarize(object.status, object.metadata.deletionTimestamp !== undefined).status
-}
-
-function summaryOf(view: ResourceView) {
-  return summarize(view.object.status, view.object.metadata.deletionTimestamp !== undefined)
+  return summaryOf(object).status
 }
 
 function headFields(): Record<string, ListField<ResourceView>> {
   return {
     name: text('Name', { of: (view) => view.object.metadata.name, isSearched: true, isOfObject: true }),
-    status: enumeration('Status', RESOURCE_STATES, { of: (view) => summaryOf(view).status, isOfObject: true }),
-    phase: text('Phase', { of: (view) => summaryOf(view).phase, isShown: false, isOfObject: true }),
+    status: enumeration('Status', RESOURCE_STATES, { of: (view) => summaryOf(view.object).status, isOfObject: true }),
+    phase: text('Phase', { of: (view) => summaryOf(view.object).phase, isShown: false, isOfObject: true }),
     region: text('Region', { of: (view) => view.cluster.region }),
     clusterId: text('Cluster id', { of: (view) => view.cluster.id, isShown: false }),
     clusterName: text('Cluster', { of: (view) => view.cluster.name }),
     computePlan: text('Plan', { of: planInView }),
     createdAt: dateTime('Created', { of: (view) => view.object.metadata.creationTimestamp, isOfObject: true }),
     statusMessage: text('Message', {
-      of: (view) => summaryOf(view).statusMessage,
+      of: (view) => summaryOf(view.object).statusMessage,
       isFiltered: false,
       isSorted: false,
       isSearched: true,
@@ -96,6 +92,6 @@ export function headOf(view: ResourceView, collection: string) {
     clusterName: view.cluster.name,
     region: view.cluster.region,
     createdAt: createdAtOf(metadata),
-    ...summaryOf(view),
+    ...summaryOf(view.object),
   }
 }

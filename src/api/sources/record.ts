@@ -10,7 +10,7 @@ import {
   sourceNameOf,
   sourceSecretName,
 } from '../../contracts/sources/providers.ts'
-import { summarize } from '../../core/conditions.ts'
+import { summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
 import { boundaryOfNamespace, isUuid } from '../../core/names.ts'
@@ -84,10 +84,11 @@ export const DeploymentSourceDto = z
   .meta({ id: 'DeploymentSourceDto' })
 export type DeploymentSourceDto = z.output<typeof DeploymentSourceDto>
 
-export function stateOf({ metadata, spec, status }: SourceRecord): (typeof SOURCE_STATES)[number] {
-  if (isDisabled({ spec, status })) return 'Disabled'
+export function stateOf(source: SourceRecord): (typeof SOURCE_STATES)[number] {
+  const { spec } = source
+  if (isDisabled(source)) return 'Disabled'
   if (spec.provider === 'GitHub' && spec.installationId === undefined) return 'AwaitingInstall'
-  const { status: state } = summarize(status, metadata.deletionTimestamp !== undefined)
+  const { status: state } = summaryOf(source)
   if (state === 'Running') return 'Ready'
   return state === 'Failed' || state === 'Degraded' ? 'Failing' : 'Pending'
 }

@@ -6,7 +6,7 @@ import {
   vectorEndpoints,
   vectorNames,
 } from '../../contracts/vector.ts'
-import { summarize } from '../../core/conditions.ts'
+import { summarize, summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -137,9 +137,9 @@ export function connectionInfo({ object }: VectorView) {
 
 /** What serves the host, an Ingress or a Gateway, ends TLS; the load balancer leads to the engine as it is. */
 export function externalAddress(view: VectorView): ExternalAddressDto {
-  const { spec, status, metadata } = view.object
+  const { spec, status } = view.object
   const isEnabled = spec.enableIngress || spec.enableLoadBalancer
-  const summary = summarize(status, metadata.deletionTimestamp !== undefined)
+  const summary = summaryOf(view.object)
   const addresses = spec.enableLoadBalancer ? [...(status?.externalAddresses ?? [])] : []
   const isReady = addresses.length > 0 || (status?.publicEndpoint ?? null) !== null
   const state = !isEnabled ? 'Disabled' : isReady ? 'Ready' : summary.status === 'Failed' ? 'Failed' : 'Pending'

@@ -68,6 +68,7 @@ export class AgentHub {
       fieldManager: 'freehold-facade',
       userAgent: userAgent('facade'),
       log: this.#log,
+      cluster: clusterId,
       timeout: CALL_TIMEOUT / 2,
       answerMax: ANSWER_MAX,
     })
@@ -101,6 +102,7 @@ export class AgentHub {
         fieldManager: 'freehold-controllers',
         userAgent: userAgent('freehold-controllers'),
         log: named,
+        cluster: clusterId,
         observer,
         timeout: CALL_TIMEOUT,
         answerMax: ANSWER_MAX,

@@ -34,6 +34,11 @@ describe('what another system refuses', () => {
       'The API server refuses StatefulSet "shop/vc-x": Images come from registry.example only.',
     ],
     [
+      'says of which cluster the words are',
+      kubeError('Forbidden', 403, { cluster: 'c-1', denial: { policy: 'p', message: 'Ask evil.example.' } }),
+      'The API server of cluster "c-1" refuses StatefulSet "shop/vc-x": Ask evil.example.',
+    ],
+    [
       'says what a store does not take',
       new StoreError('Invalid', 'AllowedHeader is not valid.'),
       'AllowedHeader is not valid.',

@@ -2,7 +2,7 @@ import { isStoreError } from '../../adapters/objectstorage/port.ts'
 import { objectKey } from '../../core/object.ts'
 import { type Outcome, stalled } from '../../core/outcome.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { isKubeError, type KubeError } from '../../kube/errors.ts'
+import { isKubeError, type KubeError, whoRefuses } from '../../kube/errors.ts'
 
 /** Milliseconds until a refusal by another system is retried: the cause may change on its side. */
 export const SLOW_RETRY = 5 * 60_000
@@ -36,12 +36,12 @@ function kubeRefusal(error: KubeError, { spec }: Pick<AnyKind, 'spec'>): string 
   if (error.reason !== 'Invalid' && error.denial === undefined) return undefined
   const what = `${error.resource?.kind ?? 'object'} "${objectKey(error.namespace, error.objectName ?? '')}"`
   // A policy's words are meant for people; those of the server repeat values, which may be secret.
-  if (error.denial !== undefined) return `The API server refuses ${what}: ${error.denial.message}`
+  if (error.denial !== undefined) return `${whoRefuses(error)} refuses ${what}: ${error.denial.message}`
   const paths = [...new Set(error.causes.map(({ field }) => field).filter((field) => field !== ''))].slice(0, 5)
   const ours = [...new Set(paths.flatMap((path) => fieldOf(path, spec)))]
   const where = paths.length === 0 ? '' : ` (${paths.join(', ')})`
-  if (ours.length === 0) return `The API server refuses ${what}${where}. Change the spec.`
-  return `The API server refuses ${what} because of ${ours.join(', ')}${where}. Set another value.`
+  if (ours.length === 0) return `${whoRefuses(error)} refuses ${what}${where}. Change the spec.`
+  return `${whoRefuses(error)} refuses ${what} because of ${ours.join(', ')}${where}. Set another value.`
 }
 
 function fieldOf(path: string, spec: AnyKind['spec']): string[] {

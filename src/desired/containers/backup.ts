@@ -1,7 +1,8 @@
-import { type BackupLocation, backedUp, backupName, scheduleOfEngine } from '../../contracts/backups.ts'
+import { type BackupLocation, backedUp, backupName } from '../../contracts/backups.ts'
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
 import type { BackupPolicySpec } from '../../crds/containerFields.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
+import { plainSchedule } from '../../crds/schedule.ts'
 import { type Child, child } from '../workload/child.ts'
 import { instanceShared, VOLUME_LABEL } from './index.ts'
 
@@ -33,7 +34,7 @@ export function backupSchedule(input: BackupInput): Child<'Schedule'> {
     { apiVersion: 'velero.io/v1', kind: 'Schedule', name },
     {
       spec: {
-        schedule: scheduleOfEngine(policy.schedule),
+        schedule: plainSchedule(policy.schedule),
         paused: !policy.enabled,
         useOwnerReferencesInBackup: false,
         template: {

@@ -1,4 +1,6 @@
-import { Server } from 'node:net'
+import { once } from 'node:events'
+import { connect, Server } from 'node:net'
+import { type Duplex, PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import { messageOf } from '../../core/errors.ts'
 import { ForwardedPorts } from './forwardedPorts.ts'
@@ -21,5 +23,53 @@ describe('a port that leads to a pod', () => {
     expect(host).to.equal('127.0.0.1')
     expect((await ports.open(pod, 5432)).port).to.equal(port)
     ports.stop()
+  })
+
+  describe('when nothing has used it for long', () => {
+    const pod = { clusterId: 'far', namespace: 'shop', pod: 'database-0' }
+    const { setTimeout: begin } = globalThis
+    /** What is called then. */
+    let passed: (() => void)[]
+    let ports: ForwardedPorts
+    let far: Duplex
+    beforeEach(() => {
+      passed = []
+      const note = (call: () => void, ...more: []) => {
+        passed.push(call)
+        return begin(call, ...more)
+      }
+      globalThis.setTimeout = Object.assign(note, begin) as typeof setTimeout
+      far = new PassThrough()
+      ports = new ForwardedPorts(() => () => Promise.resolve(far))
+    })
+    afterEach(() => {
+      globalThis.setTimeout = begin
+      ports.stop()
+    })
+    const reached = (at: { host: string; port: number }) => {
+      const socket = connect(at)
+      return once(socket, 'connect').then(
+        () => socket,
+        () => undefined,
+      )
+    }
+
+    it('is given to nobody any more', async () => {
+      await ports.open(pod, 5432)
+      passed[0]?.()
+      const socket = await reached(await ports.open(pod, 5432))
+      expect(socket).not.to.equal(undefined)
+      socket?.destroy()
+    })
+
+    it('stays open while a connection is', async () => {
+      const at = await ports.open(pod, 5432)
+      const socket = await reached(at)
+      socket?.write('x')
+      await once(far, 'data')
+      passed[0]?.()
+      expect(await ports.open(pod, 5432)).to.deep.equal(at)
+      socket?.destroy()
+    })
   })
 })

@@ -48,20 +48,24 @@ export class ForwardedPorts {
 
   async #listen(key: string, { clusterId, namespace, pod }: ForwardedPod, port: number): Promise<OpenPort> {
     const forward = this.#forwardIn(clusterId)
+    let connections = 0
     const server = createServer((socket) => {
-      idle.refresh()
+      connections += 1
       socket.on('error', () => {})
+      socket.once('close', () => {
+        connections -= 1
+        idle.refresh()
+      })
       forward({ namespace, pod, port }).then(
-        (stream) => pipeline(socket, stream, socket, () => idle.refresh()),
+        (stream) => pipeline(socket, stream, socket, () => {}),
         () => socket.destroy(),
       )
     })
     const idle = setTimeout(() => {
-      server.getConnections((_, count) => {
-        if (count > 0) return void idle.refresh()
-        this.#open.delete(key)
-        server.close()
-      })
+      // At once: in a moment somebody may be given the address of a port that is being closed.
+      if (connections > 0) return
+      this.#open.delete(key)
+      server.close()
     }, IDLE)
     idle.unref()
     await new Promise<void>((resolve, reject) => {

@@ -184,7 +184,23 @@ function isNamed({ matchName, matchPattern }: Fqdn, host: string): boolean {
 const NAMESPACE = 'io.kubernetes.pod.namespace'
 const NAMESPACE_LABELS = 'io.cilium.k8s.namespace.labels.'
 const SERVICE_ACCOUNT = 'io.cilium.k8s.policy.serviceaccount'
+const CLUSTER = 'io.cilium.k8s.policy.cluster'
 const bare = (key: string) => key.replace(/^(k8s|any):/, '')
+
+/** The pod in a cluster that Cilium knows by this name. */
+export function inCluster(pod: Pod, name: string): Pod {
+  return { ...pod, labels: { ...pod.labels, [CLUSTER]: name } }
+}
+
+/** The names of clusters by which anything in policies selects. */
+export function clustersNamed(part: unknown): string[] {
+  if (typeof part !== 'object' || part === null) return []
+  const { key, values } = part as { key?: unknown; values?: unknown }
+  if (typeof key === 'string' && bare(key) === CLUSTER) return Array.isArray(values) ? values.map(String) : []
+  return Object.entries(part).flatMap(([name, inner]) =>
+    typeof inner === 'string' && bare(name) === CLUSTER ? [inner] : clustersNamed(inner),
+  )
+}
 
 /** @param home the namespace that is meant where the selector names none; undefined for any */
 function selectsPod(selector: Selector, pod: Pod, home: string | undefined): boolean {

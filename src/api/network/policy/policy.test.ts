@@ -51,6 +51,10 @@ const sends = (...egress: object[]) => cilium({ endpointSelector: {}, egress } a
 const denies = (deny: object, ...ingress: object[]) =>
   cilium({ endpointSelector: {}, ingress, ingressDeny: [deny] } as Cilium['spec'])
 
+const ofCluster = (operator: string, values: string[] = []) => ({
+  matchExpressions: [{ key: 'io.cilium.k8s.policy.cluster', operator, values }],
+})
+
 /** Of the shop's web pod with its database on TCP 8080. `rule` is the name and the index of what decides, or its kind. */
 type Case = readonly [
   says: string,
@@ -302,6 +306,36 @@ const CILIUM: readonly Case[] = [
     'a service account is a label',
     'Allowed',
     [admits({ fromEndpoints: [{ matchLabels: { 'io.cilium.k8s.policy.serviceaccount': 'default' } }] })],
+  ],
+  ['a cluster is a label, whose value is not known', 'Unknown', [admits({ fromEndpoints: [ofCluster('In', ['a'])] })]],
+  [
+    'every pod has it',
+    'Allowed',
+    [
+      admits({ fromEndpoints: [ofCluster('Exists')] }),
+      denies({ fromEndpoints: [ofCluster('DoesNotExist')] }, EVERYBODY),
+    ],
+  ],
+  [
+    'it decides nothing where any cluster may',
+    'Allowed',
+    [admits({ fromEndpoints: [ofCluster('In', ['a'])] }, { fromEndpoints: [ofCluster('NotIn', ['a'])] })],
+  ],
+  [
+    'or where other labels do not fit',
+    'Denied',
+    [admits({ fromEndpoints: [{ matchLabels: { 'k8s:io.cilium.k8s.policy.cluster': 'a', app: 'no' } }] })],
+  ],
+  [
+    'a deny may be for this cluster',
+    'Unknown',
+    [denies({ fromEndpoints: [{ matchLabels: { 'io.cilium.k8s.policy.cluster': 'a' } }] }, EVERYBODY)],
+  ],
+  ['and so may a policy that closes', 'Unknown', [cilium({ endpointSelector: ofCluster('In', ['a']), ingress: [{}] })]],
+  [
+    'it need not be, where another policy decides',
+    'Denied',
+    [cilium({ endpointSelector: ofCluster('In', ['a']), ingress: [{}] }), kubernetes(ALL)],
   ],
   [
     'ports alone are for everybody',

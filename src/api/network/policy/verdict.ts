@@ -1,5 +1,5 @@
 import { type Addresses, union, without } from './addresses.ts'
-import { type Cilium, readCilium } from './cilium.ts'
+import { type Cilium, clustersNamed, inCluster, readCilium } from './cilium.ts'
 import { type NetworkPolicy, readNetworkPolicy } from './kubernetes.ts'
 import type { Direction, End, Judged, Question, Reading, Rule } from './question.ts'
 
@@ -29,11 +29,20 @@ export function judgeSide(direction: Direction, question: Question, policies: Po
   const subject = direction === 'ingress' ? question.to : question.from
   const other = direction === 'ingress' ? question.from : question.to
   if (subject.kind !== 'pod') return open('It is outside the cluster, where the policies of the cluster do not apply.')
-  const readings = [
-    ...policies.kubernetes.flatMap((policy) => readNetworkPolicy(policy, subject, direction, question) ?? []),
-    ...policies.cilium.flatMap((policy) => readCilium(policy, subject, direction, question)),
-  ]
-  return weigh(direction, other, readings)
+  const kubernetes = policies.kubernetes.flatMap(
+    (policy) => readNetworkPolicy(policy, subject, direction, question) ?? [],
+  )
+  // Any other name is like none.
+  const [side, ...others] = ['', ...new Set(clustersNamed(policies.cilium))].map((name) => {
+    const at = <E extends End>(end: E) => (end.kind === 'pod' ? inCluster(end, name) : end)
+    const asked = { ...question, from: at(question.from), to: at(question.to) }
+    const cilium = policies.cilium.flatMap((policy) => readCilium(policy, inCluster(subject, name), direction, asked))
+    return weigh(direction, other, [...kubernetes, ...cilium])
+  }) as [Side, ...Side[]]
+  const another = others.find(({ verdict }) => verdict !== side.verdict)
+  if (another === undefined) return side
+  const message = 'A policy selects by the name of the cluster in Cilium, which is not known here.'
+  return { ...another, verdict: 'Unknown', message, rule: another.rule ?? side.rule }
 }
 
 const open = (message: string): Side => ({ verdict: 'Allowed', isolated: false, rule: null, message, warnings: [] })
