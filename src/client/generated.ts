@@ -426,11 +426,15 @@ export const OPERATIONS = {
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/actions/{action}' },
   "GetBoundariesResourcesApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps/config' },
+  "GetBoundariesResourcesAppcomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/appcomputeplans/{resourceId}' },
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/source', isRaw: true },
   "GetBoundariesResourcesJobs": { method: 'GET', path: '/boundaries/{boundaryId}/resources/jobs', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesJobsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/jobs/config' },
   "GetBoundariesResourcesFunctionnamespaces": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesFunctionnamespacesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces/config' },
+  "GetBoundariesResourcesFunctioncomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functioncomputeplans/{resourceId}' },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/config' },
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsBuildLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}/build-logs', query: ["follow", "offset", "previous", "process", "sinceSeconds", "tail", "timestamps"], isData: true, media: 'text/plain' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}', needsBody: true },
   "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
@@ -660,7 +664,8 @@ export const NAMES = {
     replaceSource: "PutBoundariesResourcegroupsResourcesAppsAppNameSource",
   },
   appcomputeplans: {
-    get: "GetBoundariesResourcesAppcomputeplans",
+    list: "GetBoundariesResourcesAppcomputeplans",
+    get: "GetBoundariesResourcesAppcomputeplansByResourceId",
   },
   appRuntimes: {
     get: "GetBoundariesResourcesAppruntimes",
@@ -721,9 +726,12 @@ export const NAMES = {
     getFunctionLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameLogs",
     listInBoundary: "GetBoundariesResourcesFunctionnamespaces",
     getConfigInBoundary: "GetBoundariesResourcesFunctionnamespacesConfig",
+    getDeploymentConfig: "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig",
+    getDeploymentBuildLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsBuildLogs",
   },
   functioncomputeplans: {
-    get: "GetBoundariesResourcesFunctioncomputeplans",
+    list: "GetBoundariesResourcesFunctioncomputeplans",
+    get: "GetBoundariesResourcesFunctioncomputeplansByResourceId",
   },
   objectStorageAccounts: {
     list: "GetBoundariesResourcegroupsResourcesObjectstorageaccounts",
@@ -1465,11 +1473,14 @@ export interface OperationTypes {
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { body: unknown; reply: ResourceActionResult }
   "GetBoundariesResourcesApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesAppsConfig": { body: unknown; reply: ListConfig }
+  "GetBoundariesResourcesAppcomputeplansByResourceId": { body: unknown; reply: AppComputePlanDto }
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { body: unknown; reply: DeploymentLogEntryDto }
   "GetBoundariesResourcesJobs": { body: unknown; reply: { items: Array<JobDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesJobsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesFunctionnamespaces": { body: unknown; reply: { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesFunctionnamespacesConfig": { body: unknown; reply: ListConfig }
+  "GetBoundariesResourcesFunctioncomputeplansByResourceId": { body: unknown; reply: FunctionComputePlanDto }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig": { body: unknown; reply: ListConfig }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: { versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean | null; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean | null; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }> | null; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }> | null; tags?: Record<string, string | null> | null }; reply: BucketDto }
   "PutBoundariesBoundaryIdQuota": { body: BoundaryQuotaRequestInput; reply: BoundaryDto }

@@ -189,6 +189,16 @@ describe('refusals, over the whole route table', () => {
     ).to.deep.equal([])
   })
 
+  it('has every plan that a list of plans shows', async () => {
+    const one = /^\/boundaries\/\{boundaryId\}\/resources\/[a-z]+plans\/\{resourceId\}$/
+    for (const { path } of SERVED_ROUTES.filter(({ method, path }) => method === 'GET' && one.test(path))) {
+      const list = path.replace('{boundaryId}', places.boundaryId).replace('/{resourceId}', '')
+      const { items } = (await call<{ items: { id: string }[] }>('GET', list)).body
+      expect(items, path).to.not.be.empty
+      expect((await call('GET', `${list}/${items[0]?.id}`)).body, path).to.deep.equal(items[0])
+    }
+  })
+
   for (const { name, routes } of parts) {
     const signedIn = routes.filter(({ authorization }) => authorization.kind !== 'anonymous')
     const permitted = routes.filter(({ authorization }) => authorization.kind === 'iam')

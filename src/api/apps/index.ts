@@ -3,7 +3,6 @@ import { containerNames } from '../../contracts/containerinstances.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context } from '../http/context.ts'
-import { interfaceRow } from '../http/interface.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { codeChoices } from '../resources/deployments/runtimes.ts'
@@ -28,7 +27,6 @@ const PlanDto = z.object(planFields).meta({ id: 'AppComputePlanDto' })
 
 const findApp = (context: Context) => findResource(PlatformApp, context, 'appName')
 const findLive = async (context: Context) => livePlaceOf(context.services, (await findApp(context)).object)
-const isServed = (draft: RouteDraft) => interfaceRow(draft) !== undefined
 
 /** The routes of apps (interface sections 4.2 and 4.8). */
 export const appRoutes: readonly RouteDraft[] = [
@@ -53,7 +51,7 @@ export const appRoutes: readonly RouteDraft[] = [
     dto: PlanDto,
     productionReplicas: 3,
     auth: action('apps/read'),
-  }).filter(isServed),
+  }),
   runtimeRoute,
   certificateRoute,
   ...appRevisionRoutes,

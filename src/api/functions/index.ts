@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { FunctionNamespace } from '../../crds/functions.ts'
-import { interfaceRow } from '../http/interface.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { callSeries } from '../resources/callSeries.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
@@ -35,8 +34,7 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     productionReplicas: 3,
     auth: action('functions/read'),
     more: ({ spec }) => ({ maxTimeoutSeconds: Number(spec.extras.maxTimeoutSeconds ?? 900) }),
-    // The interface has the list only.
-  }).slice(0, 1),
+  }),
   ...deploymentRoutes(FunctionNamespace, NAMESPACE, {
     collection: 'functions',
     actionPrefix: 'functions',
@@ -49,8 +47,7 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     refuse: async (_, body, context) => {
       if (body.containerImage) await refuseForeignDeployment(body, context)
     },
-    // The interface shows neither their config nor their build logs.
-  }).filter((draft) => interfaceRow(draft) !== undefined),
+  }),
   ...functionRoutes,
   ...sourceRoutes,
   metricsRoute(FUNCTION, action('functions/read'), async (context) => (await findFunction(context)).live, {
