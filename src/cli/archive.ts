@@ -82,6 +82,17 @@ async function walk(folder: string, below: string, environment: Environment): Pr
   return found
 }
 
+/** A file in a body, as an upload of a function takes it. */
+export type SentFile = { path: string; content: string; encoding: 'Base64' }
+
+/** The files of the folder one by one. @throws CommandFailure (local), also for a link, which such an upload cannot have */
+export async function filesOneByOne(folder: string, environment: Environment): Promise<SentFile[]> {
+  const paths = (await filesToSend(folder, environment)).sort()
+  const link = paths.find((path) => lstatSync(join(folder, path)).isSymbolicLink())
+  if (link !== undefined) throw localTrouble(`${join(folder, link)} is a link: a function takes files only.`)
+  return paths.map((path) => ({ path, content: readFileSync(join(folder, path), 'base64'), encoding: 'Base64' }))
+}
+
 /** The folder as a gzipped tar: the same files make the same bytes. @throws CommandFailure (local) */
 export async function packed(folder: string, environment: Environment): Promise<{ bytes: Uint8Array; files: number }> {
   try {

@@ -44,4 +44,20 @@ describe('the command line, from a folder to an address', () => {
     await succeeds('logs', 'app', name)
     expect((await freehold('rollback', 'app', name, '99')).code).to.equal(1)
   })
+
+  it('sends the files of a function, and follows its build', async function () {
+    const code = join(home, 'hello')
+    await mkdir(code)
+    await writeFile(join(code, 'index.mjs'), "export default () => new Response('hello')")
+    const inCalls = ['-p', 'namespaceName=calls']
+    await succeeds('create', 'functionnamespace', 'calls', '-d', '{"runtime":"nodejs"}')
+    const spec = '{"handler":"index","triggers":[{"name":"web","kind":"Http","path":"/hello","authLevel":"Anonymous"}]}'
+    await succeeds('create', 'function', 'hello', ...inCalls, '-d', spec)
+    const deployed = await freehold('deploy', code, '--kind', 'function', ...inCalls)
+    if (deployed.err.includes('ENGINE_MISSING')) this.skip()
+    expect(deployed.code, deployed.err).to.equal(0)
+    expect(deployed.err).to.include('Sending 1 file').and.to.include('Succeeded')
+    const { out } = await succeeds('get', 'function', 'hello', ...inCalls, '-o', 'json')
+    expect(JSON.parse(out)).to.include({ buildStatus: 'Succeeded' })
+  })
 })

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
@@ -60,5 +60,72 @@ describe('deploy', () => {
     ).to.be.oneOf([1, 2])
     expect(commands.said).to.include('It has no such name').and.not.to.include('is made')
     expect(writes).to.have.length(1)
+  })
+})
+
+describe('deploy of a function', () => {
+  let commands: CommandsAtServer
+  let sent: { path: string; content: string }[]
+  let isMade: boolean
+
+  beforeEach(async () => {
+    sent = []
+    isMade = true
+    commands = await CommandsAtServer.start(async (request, response) => {
+      const { pathname } = new URL(request.url ?? '', 'http://localhost')
+      const answer = (body: object | string, status = 200) =>
+        response
+          .writeHead(status, { 'content-type': typeof body === 'string' ? 'text/plain' : 'application/json' })
+          .end(typeof body === 'string' ? body : JSON.stringify(body))
+      if (request.method === 'POST' && pathname.endsWith('/functionnamespaces/calls/functions/hello/source')) {
+        sent = (JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()) as { files: typeof sent }).files
+        return answer({ deploymentId: 'd' })
+      }
+      if (pathname.endsWith('/functionnamespaces/calls/deployments'))
+        return answer({ items: [{ id: 'd', phase: 'Succeeded', lastMessage: '' }] })
+      if (pathname.endsWith('/functionnamespaces/calls/deployments/d/build-logs')) return answer('Step 1\n')
+      if (pathname.endsWith('/functions/hello') && isMade) return answer({ name: 'hello' })
+      return answer({ code: 'NOT_FOUND', error: 'Function "hello" does not exist.' }, 404)
+    })
+    await mkdir(join(commands.home, 'hello'))
+    await writeFile(join(commands.home, 'hello', 'index.mjs'), 'export default 1')
+  })
+  afterEach(() => commands.stop())
+
+  const deploy = () =>
+    commands.freehold(
+      ...[
+        'deploy',
+        join(commands.home, 'hello'),
+        '--kind',
+        'function',
+        '-p',
+        'namespaceName=calls',
+        '-b',
+        'b',
+        '-g',
+        'g',
+      ],
+    )
+
+  it('sends its files, and shows the log and the phases of its namespace', async () => {
+    expect(await deploy(), commands.said).to.equal(0)
+    expect(sent).to.deep.equal([
+      { path: 'index.mjs', content: Buffer.from('export default 1').toString('base64'), encoding: 'Base64' },
+    ])
+    expect(commands.said).to.include('Sending 1 file').and.to.include('Step 1').and.to.include('hello: Succeeded')
+  })
+
+  it('makes none, as nobody has said how it is called', async () => {
+    isMade = false
+    expect(await deploy()).to.equal(2)
+    expect(commands.said).to.include('Function "hello" does not exist. Create it first, with its handler.')
+    expect(sent).to.deep.equal([])
+  })
+
+  it('refuses a link, which an upload cannot have', async () => {
+    await symlink('index.mjs', join(commands.home, 'hello', 'main.mjs'))
+    expect(await deploy()).to.equal(5)
+    expect(commands.said).to.match(/hello\/main\.mjs is a link: a function takes files only\./)
   })
 })

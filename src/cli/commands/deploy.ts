@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PlatformApiError, pathOf } from '../../client/index.ts'
 import { counted } from '../../core/counted.ts'
-import { packed } from '../archive.ts'
+import { filesOneByOne, packed } from '../archive.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { CommandFailure, EXIT, localTrouble, usage } from '../failure.ts'
 import { statusLine } from '../outlook.ts'
@@ -23,13 +23,13 @@ export const deploy: Command = {
     {
       long: 'kind',
       value: 'KIND',
-      summary: 'Its kind; default app. Of another kind, such as staticwebapp, it must exist',
+      summary: 'Its kind; default app. Of another kind, such as staticwebapp or function, it must exist',
     },
     ...WHERE,
     ...TIMEOUTS,
   ],
   details:
-    'An app that does not exist is created; other kinds take no folder. An app of a repository is built from there; FOLDER is then not sent.\nWhat Git ignores is not sent, nor are .git and node_modules.\nThe log goes to stdout, the phases to stderr. Exit code 6: it is not served. Exit code 7: the time is up.',
+    'An app that does not exist is created. A function takes a folder too: freehold deploy hello --kind function -p namespaceName=calls. Other kinds take none. An app of a repository is built from there; FOLDER is then not sent.\nWhat Git ignores is not sent, nor are .git and node_modules.\nThe log goes to stdout, the phases to stderr. Exit code 6: it is not served. Exit code 7: the time is up.',
   async run(input, context) {
     const folder = resolve(input.positionals[0] ?? '.')
     const name = input.text('name') ?? nameOf(folder)
@@ -38,11 +38,11 @@ export const deploy: Command = {
     const reading = await prepare('get', asked, context)
     const found = await findIfMade(reading)
     // What is made and then has nothing to serve would stay behind.
-    const source = isSent(reading, found) ? await sourceIn(folder, context) : undefined
+    const sendSource = isSent(reading, found) ? await sourceIn(folder, reading, context) : undefined
     const record = found ?? (await make(asked, context))
-    const begun = source === undefined ? await build(reading, record) : await sendSource(reading, source, context)
-    context.terminal.err(`${name}: deployment ${begun.id}\n`)
-    await follow(reading, begun, name, asked, context)
+    const id = sendSource === undefined ? await build(reading, record) : await sendSource()
+    context.terminal.err(`${name}: deployment ${id}\n`)
+    await follow(reading, id, name, asked, context)
     const { publicUrl } = ((await send(reading)) ?? {}) as { publicUrl?: string | null }
     if (publicUrl) context.terminal.err(`${name}: ${publicUrl}\n`)
   },
@@ -69,7 +69,8 @@ async function findIfMade(reading: Prepared): Promise<Record | undefined> {
   } catch (error) {
     const isAbsent = error instanceof PlatformApiError && error.status === 404
     if (!isAbsent) throw error
-    if (!takesSources(reading)) throw usage(`${(error as Error).message} ${noFolders(reading)}`)
+    if (filesRoute(reading) !== undefined) throw usage(`${(error as Error).message} Create it first, with its handler.`)
+    if (!takesArchive(reading)) throw usage(`${(error as Error).message} ${noFolders(reading)}`)
     return undefined
   }
 }
@@ -89,36 +90,49 @@ async function make(input: Input, context: Context): Promise<Record> {
 
 /** Whether the folder is what is served: of what is made, it is. */
 const isSent = (reading: Prepared, found: Record | undefined) =>
-  takesSources(reading) && (found === undefined || found.sourceKind === 'Upload')
+  filesRoute(reading) !== undefined || (takesArchive(reading) && (found === undefined || found.sourceKind === 'Upload'))
 
-/** @throws CommandFailure (usage) for a folder that there is not, or with nothing in it */
-async function sourceIn(folder: string, { environment }: Context): Promise<Awaited<ReturnType<typeof packed>>> {
+/** The route is an addition to the interface that takes an archive, and so not in the table of its operations. */
+const takesArchive = ({ target }: Prepared) => /\/apps\/\{\w+\}$/.test(target.route.path)
+const filesRoute = ({ target }: Prepared) => routesBelow(target, 'POST').find(({ words }) => words === 'source')
+
+/**
+ * Reads the folder before anything is made.
+ *
+ * @returns sends it, and gives the id of the deployment
+ * @throws CommandFailure (usage) for a folder that there is not, or with nothing in it
+ */
+async function sourceIn(folder: string, reading: Prepared, context: Context): Promise<() => Promise<string>> {
   const found = await stat(folder).catch(() => undefined)
   if (found === undefined) throw localTrouble(`There is no folder ${printable(folder)}.`)
   if (!found.isDirectory()) throw localTrouble(`${printable(folder)} is not a folder: name the one that it is in.`)
-  const source = await packed(folder, environment)
-  if (source.files === 0) throw usage(`There is nothing in ${printable(folder)} to send.`)
-  return source
+  const { environment, terminal } = context
+  const nothing = usage(`There is nothing in ${printable(folder)} to send.`)
+  const route = filesRoute(reading)
+  if (route !== undefined) {
+    const files = await filesOneByOne(folder, environment)
+    if (files.length === 0) throw nothing
+    return async () => {
+      terminal.err(`Sending ${counted(files.length, 'file')}\n`)
+      return ((await sendBelow(reading, route, { body: { files } })) as { deploymentId: string }).deploymentId
+    }
+  }
+  const { bytes, files } = await packed(folder, environment)
+  if (files === 0) throw nothing
+  return async () => {
+    terminal.err(`Sending ${counted(files, 'file')}, ${counted(bytes.length, 'byte')}\n`)
+    const headers = { 'content-type': 'application/gzip' }
+    const path = `${pathOf(reading.target.route.path, reading.target.values)}/source`
+    const { text } = await reading.client.request({ method: 'PUT', path, headers, body: bytes })
+    return (JSON.parse(text) as Deployment).id
+  }
 }
 
-/** The route is an addition to the interface, and so not in the table of its operations. */
-const takesSources = ({ target }: Prepared) => /\/apps\/\{\w+\}$/.test(target.route.path)
-
-async function sendSource(
-  { target, client }: Prepared,
-  { bytes, files }: Awaited<ReturnType<typeof packed>>,
-  { terminal }: Context,
-): Promise<Deployment> {
-  terminal.err(`Sending ${counted(files, 'file')}, ${counted(bytes.length, 'byte')}\n`)
-  const headers = { 'content-type': 'application/gzip' }
-  const path = `${pathOf(target.route.path, target.values)}/source`
-  return JSON.parse((await client.request({ method: 'PUT', path, body: bytes, headers })).text) as Deployment
-}
-
-async function build(reading: Prepared, { sourceKind }: Record): Promise<Deployment> {
+/** @returns the id of the deployment */
+async function build(reading: Prepared, { sourceKind }: Record): Promise<string> {
   const { target, collection } = reading
   const route = routesBelow(target, 'POST').find(({ words }) => words === 'deploy')
-  if (route !== undefined) return (await sendBelow(reading, route, { body: {} })) as Deployment
+  if (route !== undefined) return ((await sendBelow(reading, route, { body: {} })) as Deployment).id
   const how = sourceKind === 'Image' ? 'change its image instead' : 'push to its repository instead'
   throw usage(`This resource of ${collection.noun} takes no source: ${how}.`)
 }
@@ -128,13 +142,7 @@ const ENDS = new Set(['Succeeded', 'Failed', 'Cancelled', 'Superseded'])
 const ASK_EVERY = 1_000
 
 /** @throws CommandFailure (failed) where it is not served in the end, (overdue) where the time is up */
-async function follow(
-  reading: Prepared,
-  { id }: Deployment,
-  name: string,
-  input: Input,
-  context: Context,
-): Promise<void> {
+async function follow(reading: Prepared, id: string, name: string, input: Input, context: Context): Promise<void> {
   const until = performance.now() + timeoutOf(input)
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
@@ -174,8 +182,14 @@ async function stateOf(reading: Prepared, told: string): Promise<string> {
   return `\n${printable(statusLine(record))}`
 }
 
+/** A route of the deployments of a thing, or of what it stands in: functions have those of their namespace. */
+function deploymentsOf({ target }: Prepared, wanted: string) {
+  const around = { ...target, route: { ...target.route, path: target.route.path.split('/').slice(0, -2).join('/') } }
+  return [target, around].flatMap((each) => routesBelow(each, 'GET')).find(({ words }) => words === wanted)
+}
+
 async function phaseOf(reading: Prepared, id: string): Promise<Deployment> {
-  const list = routesBelow(reading.target, 'GET').find(({ words }) => words === 'deployments')
+  const list = deploymentsOf(reading, 'deployments')
   if (list === undefined) throw usage(`${reading.collection.noun} are not deployed.`)
   const path = pathOf(list.operation.path, reading.target.values, { pageSize: 100 })
   const { items } = JSON.parse((await reading.client.request({ method: 'GET', path })).text) as { items: Deployment[] }
@@ -186,7 +200,7 @@ async function phaseOf(reading: Prepared, id: string): Promise<Deployment> {
 
 /** A log that cannot be read does not end the deployment. */
 async function showLog(reading: Prepared, id: string, { terminal }: Context, signal: AbortSignal): Promise<void> {
-  const route = routesBelow(reading.target, 'GET').find(({ words }) => words.endsWith('/build-logs'))
+  const route = deploymentsOf(reading, 'deployments/{deploymentId}/build-logs')
   if (route === undefined) return
   const path = pathOf(route.operation.path, { ...reading.target.values, deploymentId: id }, { follow: true })
   try {
