@@ -119,15 +119,10 @@ export async function checkQuotaOf(pass: QuotaPass, isGivingBack: boolean): Prom
     if (isGivingBack) return { kind: 'held' }
     const seen = new Set(users.map((user) => user.key))
     const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
-    const others = [...users.map((user) => besideOthers(user, subject, grants[user.key], now)), ...unseen, ...retained]
+    const growing = { ...subject, held: grant && demandOfGrant(grant) }
+    const others = [...users.map((user) => besideOthers(user, growing, grants[user.key], now)), ...unseen, ...retained]
     const limits = new Map(groups.map(({ name, quota }) => [name, quota]))
-    const held = grant && demandOfGrant(grant)
-    const verdict = quotaVerdict({
-      boundary: boundary.spec.quota,
-      groups: limits,
-      subject: { ...subject, held },
-      others,
-    })
+    const verdict = quotaVerdict({ boundary: boundary.spec.quota, groups: limits, subject: growing, others })
     if (verdict.kind === 'fits') return { kind: 'granted', demand: subject.demand }
     return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
   }

@@ -223,6 +223,31 @@ describe('a quota that many ask for at once', () => {
     })
   })
 
+  for (const at of ['group', 'boundary'] as const) {
+    it(`of a ${at} counts what ran before there was one, when an older resource grows`, async () => {
+      world = new Facades({ pods: 5 }, at)
+      const seed = (name: string, day: number, replicas: number) =>
+        world.server.seed(VectorCluster.resource, {
+          apiVersion: VectorCluster.apiVersion,
+          kind: VectorCluster.kind,
+          metadata: { name, namespace: HOME, creationTimestamp: `2026-01-0${day}T00:00:00Z` },
+          spec: VectorCluster.spec.parse({ computePlan: 'vector-dev', replicas }) as object,
+          status: { firstReadyAt: '2026-01-03T00:00:00Z' },
+        } as KubeObject)
+      seed('older', 1, 1)
+      seed('newer', 2, 2)
+      const { context } = await world.facade()
+      const grow = (replicas: number) =>
+        underQuota(VectorCluster, { boundaryId: B, resourceGroup: GROUP, name: 'older' }, context, async (reserve) => {
+          await reserve(VectorCluster.spec.parse({ computePlan: 'vector-dev', replicas }) as object)
+          return 'granted'
+        }).catch((error: PlatformError) => error.message)
+      const refusal = await grow(4)
+      expect(refusal).to.match(/^The quota pods of .* is 5; 2 is used and 4 more was requested\.$/)
+      expect(await grow(3)).to.equal('granted')
+    })
+  }
+
   it('gives back what a refused write took, at once', async () => {
     world = new Facades({ resources: 1 }, 'group')
     const facade = await world.facade()

@@ -73,13 +73,13 @@ export type SeenUser = QuotaUser & { readonly wasReady: boolean }
 /** A user as it counts for others: with what it holds, or with what it requests while it waits for a grant. */
 export function besideOthers(
   user: SeenUser,
-  subject: Pick<SeenUser, 'wasReady'>,
+  subject: Pick<SeenUser, 'wasReady' | 'held'>,
   grant: Grant | undefined,
   now: number,
 ): QuotaUser {
   const held = heldOf(user.demand, grant, now)
-  // What ran before there was a limit has no grant, and still comes before what is new; among such, age decides.
-  const ranBefore = user.wasReady && !subject.wasReady
+  // What ran before there was a limit has no grant, and still comes before what is new or grows; among such, age decides.
+  const ranBefore = user.wasReady && (!subject.wasReady || subject.held !== undefined)
   return { ...user, demand: held ?? user.demand, isGranted: held !== undefined || ranBefore }
 }
 
