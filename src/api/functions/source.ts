@@ -10,7 +10,7 @@ import { timestamp } from '../../core/clock.ts'
 import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
 import { inSlices, type Sliced } from '../../core/slices.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
-import { isAllowedNow } from '../callers/visibility.ts'
+import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, isAmong, namesTag } from '../http/etag.ts'
@@ -220,7 +220,7 @@ function refuseTooMuch({ services }: Context, { object, at }: FoundFunction, byt
 async function writable(context: Context): Promise<FoundFunction> {
   const { boundaryId = '', namespaceName = '' } = context.parameters
   const group = context.parameters.resourceGroupName ?? context.parameters.resourceGroup ?? ''
-  const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/functionnamespaces/${namespaceName}`
+  const scope = resourceScope(boundaryId, group, 'functionnamespaces', namespaceName)
   const { principalId } = context.caller
   if (await isAllowedNow(context.services, principalId, 'functions/write', scope)) return findFunction(context)
   throw notFound(`Function "${context.parameters.functionName}"`)

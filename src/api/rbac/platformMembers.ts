@@ -10,7 +10,7 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, refuseStale } from '../http/etag.ts'
+import { refuseStale, tagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import {
@@ -90,7 +90,7 @@ async function addPlatformMember(context: Add) {
     assignmentId: given === undefined ? null : assignmentIdOf(given.object),
     createdAt: given?.object.metadata.creationTimestamp ?? timestamp(services.clock.now()),
   }
-  return created(dto, given === undefined ? {} : { etag: etagOf(given.object) })
+  return created(dto, tagOf(given?.object))
 }
 
 function noTenant(tenantId: string): PlatformError {

@@ -4,6 +4,7 @@ import { notFound } from '../../../core/errors.ts'
 import { createdByOf } from '../../../core/labels.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { holdsNow } from '../../callers/holdsNow.ts'
+import { resourceScope } from '../../callers/visibility.ts'
 import type { Context } from '../../http/context.ts'
 import type { Authorization } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
@@ -58,7 +59,7 @@ export async function findReported<K extends AnyKind>(
   { parameter, write }: { parameter: string; write: ActionName },
 ): Promise<Reported<K>> {
   const place = placeOf(context, parameter)
-  const scope = `/boundaries/${place.boundaryId}/resourcegroups/${place.resourceGroup}/resources/${kind.segment}/${place.name}`
+  const scope = resourceScope(place.boundaryId, place.resourceGroup, kind.segment, place.name)
   const { caller, services } = context
   const reporterNow = () => reporterAt(context, scope, write)
   await holdsNow(services.access, caller.principalId, scope, () => reporterNow() !== undefined)
