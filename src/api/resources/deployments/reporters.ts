@@ -60,15 +60,21 @@ export async function findReported<K extends AnyKind>(
 ): Promise<Reported<K>> {
   const place = placeOf(context, parameter)
   const scope = resourceScope(place.boundaryId, place.resourceGroup, kind.segment, place.name)
-  const { caller, services } = context
-  const reporterNow = () => reporterAt(context, scope, write)
-  await holdsNow(services.access, caller.principalId, scope, () => reporterNow() !== undefined)
-  const reporter = reporterNow()
+  const reporter = await reporterNow(context, scope, write)
   if (reporter === undefined) throw unseen(place, kind.segment)
   return { reporter, ...(await findResource(kind, context, parameter)) }
 }
 
-function reporterAt({ services, caller }: Context, scope: string, write: ActionName): Reporter | undefined {
+/** Whether the caller may write there, or build for it; also by a right given a moment ago. */
+export async function reporterNow(asking: Asking, scope: string, write: ActionName): Promise<Reporter | undefined> {
+  const now = () => reporterAt(asking, scope, write)
+  await holdsNow(asking.services.access, asking.caller.principalId, scope, () => now() !== undefined)
+  return now()
+}
+
+type Asking = Pick<Context, 'services' | 'caller'>
+
+function reporterAt({ services, caller }: Asking, scope: string, write: ActionName): Reporter | undefined {
   const decide = (action: ActionName) => services.access.explain(caller.principalId, action, scope)
   const writing = decide(write)
   if (writing.allowed) return 'Writer'
