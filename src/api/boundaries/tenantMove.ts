@@ -19,7 +19,7 @@ import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { assignmentIdOf, groupsIn, isInForce, isOver, refuseLastOwner } from '../rules/grants.ts'
+import { assignmentIdOf, groupsIn, isInForce, isOver, refuseLastOwner, removeAssignments } from '../rules/grants.ts'
 import { inTenant } from '../rules/tenants.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
@@ -79,11 +79,10 @@ export async function moveTenant(
     if (ifMatch !== undefined) refuseStale(await stored(services, boundaryId), ifMatch)
     // First: a binding would give it again with the next sign-in.
     for (const { metadata } of found.bindings) {
-      await services.records.remove(IdpBinding, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
+      const ref = { namespace: SYSTEM_NAMESPACE, name: metadata.name }
+      await services.records.remove(IdpBinding, ref, { caller }).catch(alreadyGone)
     }
-    for (const { metadata } of found.assignments) {
-      await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
-    }
+    await removeAssignments(services, caller, found.assignments)
     for (const { name } of found.groups) {
       const change = ({ spec }: RecordOf<typeof PrincipalGroup>) => ({
         ...spec,

@@ -19,6 +19,7 @@ import {
   isInForce,
   refuseExceeding,
   refuseLastOwner,
+  removeAssignments,
   writeAssignment,
 } from '../rules/grants.ts'
 import { RoleName } from '../rules/memberRecord.ts'
@@ -145,9 +146,7 @@ async function removePlatformMember({ services, caller, ifMatch, parameters }: C
     const after = { removed: new Set(made.map(assignmentIdOf)) }
     await refuseLastOwner(services, ROOT_SCOPE, after, 'last_owner', { userId })
     // The rights first: who fails half way through must not keep them.
-    for (const { metadata } of made) {
-      await services.records.remove(RoleAssignment, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
-    }
+    await removeAssignments(services, caller, made)
     const ref = { namespace: SYSTEM_NAMESPACE, name: userId }
     if (services.records.peek(PlatformUser, ref) === undefined) {
       await services.accounts.users.leaveTenant(userId, tenantId)
