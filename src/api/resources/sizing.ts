@@ -261,19 +261,21 @@ export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: Sized
 }
 
 /** What a spec says of itself, else its plan, also before the controller has stored that. */
-const ownOrPlans =
-  <Field extends 'replicas' | 'storageSize'>({ sized }: AnyKind, field: Field) =>
-  ({ object, services }: Pick<ResourceView, 'object' | 'services'>) => {
-    const spec = object.spec as SizedSpec
-    return spec[field] ?? (sized && planOf(services, sized, spec)?.spec[field])
-  }
+export function ownOrPlans<Field extends 'replicas' | 'storageSize'>(
+  { sized }: AnyKind,
+  field: Field,
+  { object, services }: { object: { spec: object }; services: Services },
+) {
+  const spec: SizedSpec = object.spec
+  return spec[field] ?? (sized && planOf(services, sized, spec)?.spec[field])
+}
 
 /** The list field of a kind with volumes. */
 export function storageField<K extends AnyKind>(kind: K): ListField<ResourceView<K>> {
-  return quantity('Storage', { of: ownOrPlans(kind, 'storageSize'), isFiltered: false })
+  return quantity('Storage', { of: (view) => ownOrPlans(kind, 'storageSize', view), isFiltered: false })
 }
 
 /** The list field of a kind that scales. */
 export function replicasField<K extends AnyKind>(kind: K, options: { isSorted?: boolean } = {}) {
-  return number<ResourceView<K>>('Replicas', { ...options, of: ownOrPlans(kind, 'replicas') })
+  return number<ResourceView<K>>('Replicas', { ...options, of: (view) => ownOrPlans(kind, 'replicas', view) })
 }
