@@ -1,12 +1,15 @@
 import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { decodeJwt, decodeProtectedHeader, importX509, jwtVerify } from 'jose'
 import { imageRegistryContract } from '../../../test/suites/imageRegistryContract.ts'
 import { createAuthority, issueCertificate } from '../../composition/certificates.ts'
-import { ManifestDocument } from './client.ts'
+import { createRegistryClient } from './client.ts'
 import { registryDisk } from './disk.ts'
 import { FakeImageRegistry } from './fake.ts'
 import { createRegistryKeys, type Pair } from './keys.ts'
@@ -30,17 +33,37 @@ const ODD = [
   { manifests: null },
 ]
 
-describe('a manifest', () => {
+describe('what somebody pushed', () => {
+  let server: Server
+  let text: string
+  let registry: ReturnType<typeof createRegistryClient>
+  before(async () => {
+    server = createServer((_request, response) => response.end(text)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    registry = createRegistryClient({ url: `http://127.0.0.1:${port}`, tokenFor: async () => 't', disk: undefined })
+  })
+  after(() => server.close())
+
   for (const document of ODD) {
-    it(`that says ${JSON.stringify(document).slice(0, 30)} is read`, () => {
-      expect(ManifestDocument.safeParse({ schemaVersion: 2, ...document }).success).to.equal(true)
+    it(`as a manifest that says ${JSON.stringify(document).slice(0, 30)} is read`, async () => {
+      text = JSON.stringify({ schemaVersion: 2, ...document })
+      expect(await registry.manifest('a/b', 'latest')).to.have.property('platforms')
     })
   }
 
   for (const size of [-1, 2 ** 53 + 2, 0.5, 'many']) {
-    it(`with a size of ${size} is read, and counts nothing`, () => {
-      const layers = [{ digest: 'sha256:1', size }]
-      expect(ManifestDocument.parse({ layers }).layers?.map((one) => one.size)).to.deep.equal([0])
+    it(`as a manifest with a size of ${size} is read, and counts nothing`, async () => {
+      text = JSON.stringify({ layers: [{ digest: 'sha256:1', size }] })
+      expect((await registry.manifest('a/b', 'latest'))?.sizeBytes).to.equal(text.length)
+    })
+  }
+
+  for (const odd of [{ os: null }, { os: 7, architecture: [] }, { config: 'none' }, { config: { Labels: { a: 1 } } }]) {
+    it(`as a configuration that says ${JSON.stringify(odd)} is read as far as it goes`, async () => {
+      text = JSON.stringify({ created: '2026-01-01T00:00:00Z', ...odd })
+      const { createdAt, labels, platform } = await registry.details('a/b', 'sha256:1')
+      expect([createdAt, labels, platform]).to.deep.equal(['2026-01-01T00:00:00Z', {}, undefined])
     })
   }
 })
