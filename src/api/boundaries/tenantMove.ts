@@ -76,7 +76,7 @@ export async function moveTenant(
     for (const { name, memberIds } of found.groups) groups.set(name, memberIds)
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, { removed, groups }, lastOwner, { tenantId })
     // Before anything is taken: who saw another version is refused, and so asked for nothing.
-    if (ifMatch !== undefined) refuseStale(await stored(services, boundaryId), ifMatch)
+    refuseStale([await findBoundary({ services }, boundaryId, { fresh: true })], ifMatch)
     // First: a binding would give it again with the next sign-in.
     for (const { metadata } of found.bindings) {
       const ref = { namespace: SYSTEM_NAMESPACE, name: metadata.name }
@@ -95,11 +95,6 @@ export async function moveTenant(
     const removedAssignments = removed.size
     return { boundary: object, movedAssignments: found.total - removedAssignments, removedAssignments }
   })
-}
-
-async function stored({ records }: Services, boundaryId: string): Promise<BoundaryRecord[]> {
-  const found = await records.get(Boundary, { name: boundaryId }, { fresh: true })
-  return found === undefined ? [] : [found]
 }
 
 async function handOver(
