@@ -151,7 +151,7 @@ describe('keys of the registry', () => {
 
 describe('the disk of a registry', () => {
   const [NAMING, NAMED, OTHER] = ['a', 'b', 'd'].map((digit) => digit.repeat(64)) as [string, string, string]
-  const LATER = { busy: new Set<string>(), before: Date.now() + 60_000 }
+  const later = () => ({ busy: new Set<string>(), before: Date.now() + 60_000 })
   let root: string
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'freehold-disk-'))
@@ -180,11 +180,11 @@ describe('the disk of a registry', () => {
 
   it('is left as it is where a manifest cannot be read, since nobody knows what it needs', async () => {
     const disk = await holding('no JSON')
-    const failure = await disk.sweep(LATER).catch((error: Error) => error)
+    const failure = await disk.sweep(later()).catch((error: Error) => error)
     expect(failure).to.be.instanceOf(RegistryError)
     expect(await disk.digests('x/y')).to.deep.equal([`sha256:${NAMING}`])
     await rm(join(base(), `repositories/x/y/_manifests/revisions/sha256/${NAMING}/link`))
-    expect((await disk.sweep(LATER))?.freedBytes).to.equal(26)
+    expect((await disk.sweep(later()))?.freedBytes).to.equal(26)
   })
 
   const layers = [{ digest: `sha256:${NAMED}`, size: 4 }]
@@ -197,7 +197,7 @@ describe('the disk of a registry', () => {
     const manifest = { config: layers[0], ...document, beside: layers }
     it(`is swept of what nothing names, whatever manifest a tenant pushed: ${JSON.stringify(document).slice(0, 30)}`, async () => {
       const disk = await holding(JSON.stringify(manifest).replace('sha256:', '\\u0073ha256:'))
-      expect((await disk.sweep(LATER))?.freedBytes).to.equal('nobody needs it'.length)
+      expect((await disk.sweep(later()))?.freedBytes).to.equal('nobody needs it'.length)
       expect(await blobsLeft()).to.have.members([NAMING, NAMED])
     })
   }
