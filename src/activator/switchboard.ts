@@ -1,6 +1,7 @@
 import { farCopyPath, isFarCopy } from '../contracts/farCopies.ts'
 import { FUNCTION_PORT } from '../contracts/functions.ts'
 import type { Clock } from '../core/clock.ts'
+import { hostInUrl } from '../core/hostInUrl.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
 import { type FunctionNamespace, type ServerlessFunction, triggersOf } from '../crds/functions.ts'
@@ -147,7 +148,7 @@ export class Switchboard {
 function addressOf({ metadata: { namespace = '', name } }: CachedFunction, copy: string): string {
   if (isFarCopy(copy)) return farCopyPath({ namespace, name }, copy)
   if (/^[0-9.]+:[0-9]+$/.test(copy)) return copy
-  return `${copy.includes(':') ? `[${copy}]` : copy}:${FUNCTION_PORT}`
+  return `${hostInUrl(copy)}:${FUNCTION_PORT}`
 }
 
 function limitsOf({ spec, metadata }: CachedFunction): Limits {

@@ -20,6 +20,7 @@ describe('what a record says of its future', () => {
     ['a rollout that has ended, too', { state: 'Failed', finishedAt: '2026-01-01T00:00:00Z' }, 'failed'],
     ['what is paused waits for somebody', { status: 'Paused', finishedAt: null }, 'settled'],
     ['what failed needs somebody', { status: 'Failed' }, 'failed'],
+    ['what failed in part has, too', { status: 'PartiallyFailed', finishedAt: '2026-01-01T00:00:00Z' }, 'failed'],
     ['a job whose time was up has failed', { status: 'TimedOut', completedAt: '2026-01-01T00:00:00Z' }, 'failed'],
   ]
   for (const [what, record, expected] of cases) it(what, () => expect(outlookOf(record)).to.equal(expected))

@@ -5,7 +5,7 @@ const UNDER_WAY = [
   ...['Queued', 'Pending', 'Provisioning', 'Installing', 'Updating', 'Upgrading', 'Deleting'],
   'Degraded',
 ]
-const FAILED = ['Failed', 'TimedOut']
+const FAILED = ['Failed', 'PartiallyFailed', 'TimedOut']
 
 /**
  * Things without a status are as they are. What ends by itself, such as a job, is under way until it has ended, or waits for

@@ -1,4 +1,9 @@
 import { expect } from 'chai'
+import { EXECUTION_STATES, isExecutionOver } from '../contracts/blueprints/executions.ts'
+import { DEPLOYMENT_PHASES, isEnd } from '../contracts/deployments.ts'
+import { isFinished, JOB_STATES } from '../contracts/jobs.ts'
+import { isRolloutOver, ROLLOUT_STATES } from '../contracts/rollouts/states.ts'
+import { isRunOver, RUN_STATES } from '../crds/registry.ts'
 import {
   type ClientOptions,
   createClient,
@@ -183,6 +188,25 @@ describe('waiting with the client', () => {
     expect(late.reason).to.equal('Timeout')
     expect(late.message).to.contain('Because.')
   })
+
+  const ends: [what: string, states: readonly string[], isOver: (state: never) => boolean, field?: string][] = [
+    ['a job', JOB_STATES, isFinished],
+    ['an execution of a blueprint', EXECUTION_STATES, isExecutionOver],
+    ['a deployment', DEPLOYMENT_PHASES, isEnd, 'phase'],
+    ['a run of retention', RUN_STATES, isRunOver],
+    ['a rollout', ROLLOUT_STATES, isRolloutOver, 'state'],
+  ]
+  for (const [what, states, isOver, field = 'status'] of ends)
+    it(`goes on beyond no end of ${what}`, async () => {
+      for (const state of states.filter((one) => isOver(one as never))) {
+        const waited = waitUntil(async () => ({ [field]: state }), { timeout: 0 })
+        const failed = await waited.then(
+          () => undefined,
+          (error: WaitError) => error.reason,
+        )
+        expect(failed, state).to.equal(state === 'Succeeded' ? undefined : 'Failed')
+      }
+    })
 
   it('ends with its signal', async () => {
     const signal = AbortSignal.abort(new Error('enough'))

@@ -1,5 +1,10 @@
 /** What a waiter reads: any record of the platform that has come to rest or not. */
-export type Waited = { readonly status?: unknown; readonly phase?: unknown; readonly statusMessage?: unknown }
+export type Waited = {
+  readonly status?: unknown
+  readonly state?: unknown
+  readonly phase?: unknown
+  readonly statusMessage?: unknown
+}
 
 export type WaitOptions = {
   /** When it is what you want; by default when it is Running, Stopped or Succeeded. */
@@ -11,9 +16,9 @@ export type WaitOptions = {
   signal?: AbortSignal
 }
 
-const AT_REST = new Set(['Running', 'Stopped', 'Succeeded', 'Ready'])
+const AT_REST = new Set<unknown>(['Running', 'Stopped', 'Succeeded', 'Ready'])
 /** Ends after which nothing else comes. */
-const FAILED = new Set<unknown>(['Failed', 'PartiallyFailed', 'TimedOut', 'Cancelled'])
+const FAILED = new Set<unknown>(['Failed', 'PartiallyFailed', 'TimedOut', 'Cancelled', 'Superseded'])
 const TIMEOUT = 600_000
 const INTERVAL = 1_000
 
@@ -44,7 +49,7 @@ export async function waitUntil<R>(read: () => PromiseLike<R>, options: WaitOpti
     const record = await read()
     const seen = record as Waited
     if (isDone(seen)) return record
-    if (FAILED.has(seen.status)) throw new WaitError('Failed', seen)
+    if (FAILED.has(stageOf(seen))) throw new WaitError('Failed', seen)
     if (Date.now() + interval > deadline) throw new WaitError('Timeout', seen)
     await pause(interval, signal)
   }
@@ -72,7 +77,9 @@ export async function waitUntilGone(
   }
 }
 
-const isAtRest = ({ status }: Waited) => typeof status === 'string' && AT_REST.has(status)
+/** What most records call their status, rollouts their state and deployments their phase. */
+const stageOf = ({ status, state, phase }: Waited) => status ?? state ?? phase
+const isAtRest = (record: Waited) => AT_REST.has(stageOf(record))
 
 /** Milliseconds. @throws the reason of the signal */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {

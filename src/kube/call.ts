@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import { checkFence } from '../core/fencedWork.ts'
+import { KeyedSemaphore, NeverBegun } from '../core/keyedSemaphore.ts'
 import type { Log } from '../core/log.ts'
 import { readWithin } from '../core/readWithin.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
@@ -16,15 +17,7 @@ import {
 } from './errors.ts'
 import { resourceId } from './object.ts'
 import type { Liveness, StreamAnswer } from './sessions.ts'
-import {
-  type Allowance,
-  AnswerTooLong,
-  NeverBegun,
-  Semaphore,
-  Transport,
-  timeoutError,
-  type WireRequest,
-} from './transport.ts'
+import { type Allowance, AnswerTooLong, Transport, timeoutError, type WireRequest } from './transport.ts'
 
 export type CallOptions = {
   signal?: AbortSignal | undefined
@@ -56,6 +49,8 @@ const DEFAULT_TIMEOUT = 30_000
 /** Milliseconds that an API server may take after a restart to load the rights of its callers. */
 const RIGHTS_AFTER = 30_000
 const MAX_ATTEMPTS = 5
+/** Ordinary requests in flight at once. More only queue inside the API server, behind everybody else's. */
+const MAX_CONCURRENT = 50
 /** Bytes of a refusal that are read. */
 const REFUSAL_MAX = 1024 * 1024
 
@@ -63,7 +58,7 @@ const REFUSAL_MAX = 1024 * 1024
 export class Caller {
   readonly #transport: Transport
   readonly #options: CallerOptions
-  readonly #semaphore = new Semaphore()
+  readonly #places = new KeyedSemaphore(MAX_CONCURRENT)
   readonly #budget = new RetryBudget()
   readonly #random: () => number
   #awayAt = Number.NEGATIVE_INFINITY
@@ -84,14 +79,12 @@ export class Caller {
     const { signal } = options
     return this.#attempts(attempt, request, options, async (most) => {
       const end = performance.now() + most
-      const exchange = () => {
-        const left = Math.max(1, end - performance.now())
-        return this.#observed(attempt, async () => {
-          const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
-          return [answer.status, answer]
-        })
-      }
-      const { status, headers, text } = await this.#semaphore.run(exchange, most, signal)
+      const release = await this.#places.take('', signal, most)
+      const left = Math.max(1, end - performance.now())
+      const { status, headers, text } = await this.#observed(attempt, async () => {
+        const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
+        return [answer.status, answer]
+      }).finally(release)
       // Refusals are parsed as well.
       if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
       if (status >= 300) throw this.#refused(attempt, status, headers, text)

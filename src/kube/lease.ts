@@ -71,8 +71,6 @@ export class LeaderLease {
   #state: 'idle' | 'candidate' | 'leader' | 'lost' | 'stopped' = 'idle'
   #validUntil = Number.NEGATIVE_INFINITY
   #held: LeaseObject | undefined
-  /** It was asked for, and nobody has said that another was faster. */
-  #isAskedFor = false
   /** The last foreign renewal that was seen, and when. */
   #rival: { version: string; seenAt: number } | undefined
   #timer: Timer | undefined
@@ -105,11 +103,11 @@ export class LeaderLease {
 
   /** Releases the lease, so that the next leader need not wait for its end. The caller must have stopped writing. */
   async stop(): Promise<void> {
-    const wasLeader = this.isLeader
-    const wasCandidate = this.#state === 'candidate'
+    // The answer to a candidate that took it may have been lost.
+    const mayHold = this.isLeader || this.#state === 'candidate'
     this.#end('stopped')
     await this.#round
-    if (wasLeader || (wasCandidate && this.#isAskedFor)) await this.#release()
+    if (mayHold) await this.#release()
   }
 
   #next(milliseconds: number): void {
@@ -155,7 +153,6 @@ export class LeaderLease {
     const spec = { ...this.#renewedSpec(), acquireTime: this.#microTime(), leaseTransitions: transitions + 1 }
     const started = this.#clock.monotonic()
     const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
-    this.#isAskedFor = true
     try {
       this.#held =
         current === undefined
@@ -166,9 +163,8 @@ export class LeaderLease {
             )
           : await this.#options.client.update<LeaseObject>(leaseResource, { ...current, spec }, call)
     } catch (error) {
-      if (!isKubeError(error, 'Conflict', 'AlreadyExists')) throw error
-      this.#isAskedFor = false
-      return this.#timings.retryEvery
+      if (isKubeError(error, 'Conflict', 'AlreadyExists')) return this.#timings.retryEvery
+      throw error
     }
     if (this.#state !== 'candidate') return 0
     this.#state = 'leader'
@@ -241,7 +237,6 @@ export class LeaderLease {
 
   async #release(): Promise<void> {
     try {
-      // The answer to the last write may have been lost.
       const held = await this.#read()
       if (held?.spec?.holderIdentity !== this.#options.identity) return
       const spec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#microTime() }

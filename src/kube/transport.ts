@@ -29,16 +29,8 @@ export type TransportOptions = {
 /** The server sent more than allowed; its answer is discarded. */
 export class AnswerTooLong extends Error {}
 
-/** Nothing was sent: others took all the time. */
-export class NeverBegun extends Error {
-  override readonly name = 'TimeoutError'
-}
-
 /** A whole answer. */
 export type WireAnswer = { status: number; headers: Record<string, string | string[] | undefined>; text: string }
-
-/** Ordinary requests in flight at once. More only queue inside the API server, behind everybody else's. */
-const MAX_CONCURRENT = 50
 
 type Connections = { agent: Dispatcher; makeAgent: () => Dispatcher; sessions: StreamSessions | undefined }
 
@@ -97,8 +89,8 @@ export class Transport {
         reject(error)
       }
       const allowances = { own: request.allowance ?? this.allowance(), underway: this.#underway }
-      const bounds = { signal: request.signal, timeout, before }
-      new Exchange({ resolve, reject: failed }, allowances, bounds).begin(agent, options)
+      const answer = { resolve, reject: failed }
+      new Exchange(answer, allowances, request.signal, timeout).begin(checkedBy(before, agent), options)
     })
   }
 
@@ -241,7 +233,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Bytes that are given back to what all answers have together. */
   #held = 0
   readonly #signal: AbortSignal | undefined
-  readonly #before: () => void
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
   readonly #abort = () => this.#end(this.#signal?.reason as Error)
@@ -253,12 +244,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     answer: { resolve: (answer: WireAnswer) => void; reject: (error: Error) => void },
     allowances: Allowances,
-    { signal, timeout, before }: { signal: AbortSignal | undefined; timeout: number; before: () => void },
+    signal: AbortSignal | undefined,
+    timeout: number,
   ) {
     this.#answer = answer
     this.#allowances = allowances
     this.#signal = signal
-    this.#before = before
     this.#timer = setTimeout(() => this.#end(timeoutError()), timeout)
     signal?.addEventListener('abort', this.#abort)
   }
@@ -273,8 +264,6 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#controller = controller
     // It waited for a connection until its deadline passed.
     if (this.#failure !== undefined) controller.abort(this.#failure)
-    // What it throws is the outcome, and nothing is sent.
-    else this.#before()
   }
 
   onResponseStart(_controller: unknown, status: number, headers: WireAnswer['headers']): void {
@@ -321,55 +310,4 @@ class Exchange implements Dispatcher.DispatchHandler {
 
 export function timeoutError(): Error {
   return new DOMException('The deadline of the call passed.', 'TimeoutError')
-}
-
-/** Lets at most `limit` tasks run at once, the rest in order of arrival. */
-export class Semaphore {
-  #free: number
-  readonly #waiting = new Set<() => void>()
-
-  constructor(limit: number = MAX_CONCURRENT) {
-    this.#free = limit
-  }
-
-  /**
-   * @param most milliseconds of waiting
-   * @throws NeverBegun if that was too short; the reason of the signal
-   */
-  async run<T>(task: () => Promise<T>, most: number, signal?: AbortSignal): Promise<T> {
-    if (this.#free > 0) this.#free -= 1
-    else await this.#wait(most, signal)
-    try {
-      return await task()
-    } finally {
-      const [next] = this.#waiting
-      if (next === undefined) this.#free += 1
-      else next()
-    }
-  }
-
-  #wait(most: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.#waiting.delete(proceed)
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', abort)
-      }
-      const proceed = () => {
-        leave()
-        resolve()
-      }
-      const abort = () => {
-        leave()
-        reject(signal?.reason as Error)
-      }
-      const giveUp = () => {
-        leave()
-        reject(new NeverBegun())
-      }
-      const timer = most === Number.POSITIVE_INFINITY ? undefined : setTimeout(giveUp, most)
-      signal?.addEventListener('abort', abort)
-      this.#waiting.add(proceed)
-    })
-  }
 }

@@ -143,7 +143,7 @@ export function powerTests(world: World): void {
   })
 }
 
-export function scaleTests({ kind, scale: bounds }: ResourceCase, world: World): void {
+export function scaleTests({ kind, body, scale: bounds }: ResourceCase, world: World): void {
   it('scale, within their bounds', async () => {
     const { base, call, create } = world
     await create()
@@ -157,6 +157,20 @@ export function scaleTests({ kind, scale: bounds }: ResourceCase, world: World):
     for (const bad of [minScale - 1, maxScale + 1, 1.5, '3', null])
       expect((await scale(bad)).status, String(bad)).to.equal(400)
     expect((await call('get', `${base}/${NAME}/scale`)).body).to.include({ targetScale: target, minScale, maxScale })
+  })
+
+  it('scale to what their plan says where a manifest of kubectl says nothing, also when they are started', async () => {
+    const { base, call, server } = world
+    for (const { metadata, spec } of server.caches.get(ComputePlan.resource).list())
+      server.put(ComputePlan, metadata.name, { ...(spec as object), replicas: 4 })
+    const put = (spec: object) => server.put(kind, NAME, { ...body, ...spec }, groupNamespace(BOUNDARY, 'shop'))
+    put({})
+    const { replicas } = (await call('get', `${base}/${NAME}`)).body
+    expect((await call('get', `${base}/${NAME}/scale`)).body.targetScale).to.equal(replicas)
+    if (bounds?.minScale !== 0) return
+    put({ replicas: 0, running: false })
+    expect((await call('put', `${base}/${NAME}/actions/start`)).status).to.equal(202)
+    expect((await call('get', `${base}/${NAME}`)).body.replicas).to.equal(4)
   })
 
   it('are not on their way once they are stopped, however many are to run again', async () => {

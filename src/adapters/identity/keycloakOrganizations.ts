@@ -46,10 +46,6 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
     if (made === undefined) throw unreadable()
     return made
   }
-  async function membersOf({ id }: OrganizationRepresentation, signal?: AbortSignal): Promise<number> {
-    const { body } = await admin.call('GET', `/organizations/${id}/members/count`, { signal })
-    return read(z.int(), body)
-  }
   return {
     find,
     open,
@@ -67,10 +63,14 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
       return tenants
     },
     async countIn(tenantIds, signal) {
-      const counts = new Map<string, number>()
-      for (const tenantId of tenantIds) {
-        const found = await find(tenantId, signal)
-        counts.set(tenantId, found === undefined ? 0 : await membersOf(found, signal))
+      const counts = new Map(tenantIds.map((id) => [id, 0]))
+      const [first] = tenantIds
+      if (first === undefined) return counts
+      const query = counts.size === 1 ? { search: first, exact: 'true' } : { max: String(MOST) }
+      for (const { id, name } of await all(query, signal)) {
+        if (!counts.has(name)) continue
+        const { body } = await admin.call('GET', `/organizations/${id}/members/count`, { signal })
+        counts.set(name, read(z.int(), body))
       }
       return counts
     },

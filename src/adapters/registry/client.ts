@@ -23,31 +23,28 @@ const PAGES_MAX = 1000
 const Catalogue = z.object({ repositories: z.array(z.string()).nullish() })
 const Tags = z.object({ tags: z.array(z.string()).nullish() })
 /** The registry takes null for what is absent. */
-const present = <Value>(value: Value | null | undefined): Value | undefined => value ?? undefined
+const optional = <Type extends z.ZodType>(type: Type) => type.nullish().transform((value) => value ?? undefined)
+/** Whoever pushes writes it: a date that is none tells nothing. */
+const told = <Type extends z.ZodType>(type: Type) => type.optional().catch(undefined)
 const Descriptor = z.object({
   digest: z.string(),
   // Whoever pushes writes it: a size that cannot be is none, and stops nobody who counts.
   size: z.int().nonnegative().catch(0),
-  platform: z
-    .object({ os: z.string().default(''), architecture: z.string().default('') })
-    .nullish()
-    .transform(present),
+  platform: optional(z.object({ os: z.string().default(''), architecture: z.string().default('') })),
 })
-/** @internal Its test reads it. */
-export const ManifestDocument = z.object({
-  mediaType: z.string().nullish().transform(present),
-  config: Descriptor.nullish().transform(present),
-  layers: z.array(Descriptor).nullish().transform(present),
-  manifests: z.array(Descriptor).nullish().transform(present),
+const ManifestDocument = z.object({
+  mediaType: optional(z.string()),
+  config: optional(Descriptor),
+  layers: optional(z.array(Descriptor)),
+  manifests: optional(z.array(Descriptor)),
   // It does not look at what an image is about.
-  subject: Descriptor.optional().catch(undefined),
+  subject: told(Descriptor),
 })
 const ImageConfiguration = z.object({
-  // Whoever pushes writes it: what is no date tells nothing.
-  created: z.iso.datetime({ offset: true }).optional().catch(undefined),
-  os: z.string().optional(),
-  architecture: z.string().optional(),
-  config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish(),
+  created: told(z.iso.datetime({ offset: true })),
+  os: told(z.string()),
+  architecture: told(z.string()),
+  config: told(z.object({ Labels: z.record(z.string(), z.string()).nullish() })),
 })
 
 type Ask = RegistryCall & { method?: 'GET' | 'HEAD' | 'DELETE'; accept?: string }

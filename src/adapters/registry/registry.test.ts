@@ -1,12 +1,15 @@
 import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { decodeJwt, decodeProtectedHeader, importX509, jwtVerify } from 'jose'
 import { imageRegistryContract } from '../../../test/suites/imageRegistryContract.ts'
 import { createAuthority, issueCertificate } from '../../composition/certificates.ts'
-import { ManifestDocument } from './client.ts'
+import { createRegistryClient } from './client.ts'
 import { registryDisk } from './disk.ts'
 import { FakeImageRegistry } from './fake.ts'
 import { createRegistryKeys, type Pair } from './keys.ts'
@@ -30,17 +33,37 @@ const ODD = [
   { manifests: null },
 ]
 
-describe('a manifest', () => {
+describe('what somebody pushed', () => {
+  let server: Server
+  let text: string
+  let registry: ReturnType<typeof createRegistryClient>
+  before(async () => {
+    server = createServer((_request, response) => response.end(text)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    registry = createRegistryClient({ url: `http://127.0.0.1:${port}`, tokenFor: async () => 't', disk: undefined })
+  })
+  after(() => server.close())
+
   for (const document of ODD) {
-    it(`that says ${JSON.stringify(document).slice(0, 30)} is read`, () => {
-      expect(ManifestDocument.safeParse({ schemaVersion: 2, ...document }).success).to.equal(true)
+    it(`as a manifest that says ${JSON.stringify(document).slice(0, 30)} is read`, async () => {
+      text = JSON.stringify({ schemaVersion: 2, ...document })
+      expect(await registry.manifest('a/b', 'latest')).to.have.property('platforms')
     })
   }
 
   for (const size of [-1, 2 ** 53 + 2, 0.5, 'many']) {
-    it(`with a size of ${size} is read, and counts nothing`, () => {
-      const layers = [{ digest: 'sha256:1', size }]
-      expect(ManifestDocument.parse({ layers }).layers?.map((one) => one.size)).to.deep.equal([0])
+    it(`as a manifest with a size of ${size} is read, and counts nothing`, async () => {
+      text = JSON.stringify({ layers: [{ digest: 'sha256:1', size }] })
+      expect((await registry.manifest('a/b', 'latest'))?.sizeBytes).to.equal(text.length)
+    })
+  }
+
+  for (const odd of [{ os: null }, { os: 7, architecture: [] }, { config: 'none' }, { config: { Labels: { a: 1 } } }]) {
+    it(`as a configuration that says ${JSON.stringify(odd)} is read as far as it goes`, async () => {
+      text = JSON.stringify({ created: '2026-01-01T00:00:00Z', ...odd })
+      const { createdAt, labels, platform } = await registry.details('a/b', 'sha256:1')
+      expect([createdAt, labels, platform]).to.deep.equal(['2026-01-01T00:00:00Z', {}, undefined])
     })
   }
 })
@@ -128,7 +151,7 @@ describe('keys of the registry', () => {
 
 describe('the disk of a registry', () => {
   const [NAMING, NAMED, OTHER] = ['a', 'b', 'd'].map((digit) => digit.repeat(64)) as [string, string, string]
-  const LATER = { busy: new Set<string>(), before: Date.now() + 60_000 }
+  const later = () => ({ busy: new Set<string>(), before: Date.now() + 60_000 })
   let root: string
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'freehold-disk-'))
@@ -157,11 +180,11 @@ describe('the disk of a registry', () => {
 
   it('is left as it is where a manifest cannot be read, since nobody knows what it needs', async () => {
     const disk = await holding('no JSON')
-    const failure = await disk.sweep(LATER).catch((error: Error) => error)
+    const failure = await disk.sweep(later()).catch((error: Error) => error)
     expect(failure).to.be.instanceOf(RegistryError)
     expect(await disk.digests('x/y')).to.deep.equal([`sha256:${NAMING}`])
     await rm(join(base(), `repositories/x/y/_manifests/revisions/sha256/${NAMING}/link`))
-    expect((await disk.sweep(LATER))?.freedBytes).to.equal(26)
+    expect((await disk.sweep(later()))?.freedBytes).to.equal(26)
   })
 
   const layers = [{ digest: `sha256:${NAMED}`, size: 4 }]
@@ -174,7 +197,7 @@ describe('the disk of a registry', () => {
     const manifest = { config: layers[0], ...document, beside: layers }
     it(`is swept of what nothing names, whatever manifest a tenant pushed: ${JSON.stringify(document).slice(0, 30)}`, async () => {
       const disk = await holding(JSON.stringify(manifest).replace('sha256:', '\\u0073ha256:'))
-      expect((await disk.sweep(LATER))?.freedBytes).to.equal('nobody needs it'.length)
+      expect((await disk.sweep(later()))?.freedBytes).to.equal('nobody needs it'.length)
       expect(await blobsLeft()).to.have.members([NAMING, NAMED])
     })
   }

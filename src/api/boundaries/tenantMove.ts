@@ -19,7 +19,7 @@ import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { assignmentIdOf, groupsIn, isInForce, isOver, refuseLastOwner } from '../rules/grants.ts'
+import { assignmentIdOf, groupsIn, isInForce, isOver, refuseLastOwner, removeAssignments } from '../rules/grants.ts'
 import { inTenant } from '../rules/tenants.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
@@ -76,14 +76,13 @@ export async function moveTenant(
     for (const { name, memberIds } of found.groups) groups.set(name, memberIds)
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, { removed, groups }, lastOwner, { tenantId })
     // Before anything is taken: who saw another version is refused, and so asked for nothing.
-    if (ifMatch !== undefined) refuseStale(await stored(services, boundaryId), ifMatch)
+    refuseStale([await findBoundary({ services }, boundaryId, { fresh: true })], ifMatch)
     // First: a binding would give it again with the next sign-in.
     for (const { metadata } of found.bindings) {
-      await services.records.remove(IdpBinding, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
+      const ref = { namespace: SYSTEM_NAMESPACE, name: metadata.name }
+      await services.records.remove(IdpBinding, ref, { caller }).catch(alreadyGone)
     }
-    for (const { metadata } of found.assignments) {
-      await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
-    }
+    await removeAssignments(services, caller, found.assignments)
     for (const { name } of found.groups) {
       const change = ({ spec }: RecordOf<typeof PrincipalGroup>) => ({
         ...spec,
@@ -96,11 +95,6 @@ export async function moveTenant(
     const removedAssignments = removed.size
     return { boundary: object, movedAssignments: found.total - removedAssignments, removedAssignments }
   })
-}
-
-async function stored({ records }: Services, boundaryId: string): Promise<BoundaryRecord[]> {
-  const found = await records.get(Boundary, { name: boundaryId }, { fresh: true })
-  return found === undefined ? [] : [found]
 }
 
 async function handOver(

@@ -25,11 +25,11 @@ import {
   choosePlan,
   chooseSizes,
   effectiveSizes,
+  planInView,
   planOf,
   refuseRequestOverLimit,
   type SizedBody,
   type SizedSpec,
-  shownPlan,
 } from '../resources/sizing.ts'
 import { refuseUnshared } from '../resources/storage.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
@@ -69,9 +69,7 @@ export const instanceRecord = recordOf(ContainerInstance, {
       ],
     },
   },
-  filled: {
-    computePlan: ({ services, object: { spec } }) => shownPlan(spec, planOf(services, 'ContainerInstance', spec)),
-  },
+  filled: { computePlan: planInView },
   shownAs: {
     components: shownComponents,
     publicComponent: ({ object }) => shownTarget(completeInstance(object).spec).publicComponent,

@@ -7,7 +7,7 @@ import { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
+import { etagOf, tagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { clusterWords, defaultCluster } from '../resources/places.ts'
@@ -40,8 +40,6 @@ function shown({ services, parameters }: Here, found: CrosslinkRecord | undefine
   const name = hubClusterId === undefined ? null : clusterWords(services, parameters.boundaryId, hubClusterId).name
   return ok(crosslinkDto(found, name), tagOf(found))
 }
-
-const tagOf = (found: CrosslinkRecord | undefined) => (found === undefined ? {} : { etag: etagOf(found) })
 
 /** Whether the boundary is on a cluster. */
 function isOn(services: Services, boundaryId: string, clusterId: string): boolean {

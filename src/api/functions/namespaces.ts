@@ -7,7 +7,7 @@ import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { enumeration, flag, number } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseMissingReferences } from '../resources/references.ts'
-import { planOf, shownPlan, unprocessable } from '../resources/sizing.ts'
+import { planInView, unprocessable } from '../resources/sizing.ts'
 import type { WriteView } from '../resources/types.ts'
 
 type Draft = Partial<FunctionNamespace['spec']>
@@ -23,7 +23,7 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
   },
   items: { env: {} },
   filled: {
-    computePlan: ({ services, object: { spec } }) => shownPlan(spec, planOf(services, 'Function', spec)),
+    computePlan: planInView,
     runtimeVersion: ({ object: { spec } }) => spec.runtimeVersion ?? newestVersion(spec.runtime),
   },
   refine: (draft, view) => {

@@ -69,8 +69,7 @@ const record = recordOf(ServerlessFunction, {
     const triggers = isStanding && view.previous?.spec.triggers === undefined ? undefined : draft.triggers
     refuse({ ...draft, triggers }, view)
     // Without one it runs by the plan of its namespace, and no default is stored in its place.
-    const asked = (view.context.body as { computePlan?: string | null } | undefined)?.computePlan ?? undefined
-    const computePlan = asked && (draft.computePlan ?? asked)
+    const computePlan = (view.context.body as { computePlan?: string | null } | undefined)?.computePlan ?? undefined
     return { namespaceName, functionName: name, triggers, computePlan, clusterId: undefined } as Draft
   },
 })

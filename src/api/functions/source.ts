@@ -10,7 +10,7 @@ import { timestamp } from '../../core/clock.ts'
 import { messageOf, notFound, PlatformError } from '../../core/errors.ts'
 import { inSlices, type Sliced } from '../../core/slices.ts'
 import { FunctionNamespace, hasServer, ServerlessFunction } from '../../crds/functions.ts'
-import { isAllowedNow } from '../callers/visibility.ts'
+import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, isAmong, namesTag } from '../http/etag.ts'
@@ -220,7 +220,7 @@ function refuseTooMuch({ services }: Context, { object, at }: FoundFunction, byt
 async function writable(context: Context): Promise<FoundFunction> {
   const { boundaryId = '', namespaceName = '' } = context.parameters
   const group = context.parameters.resourceGroupName ?? context.parameters.resourceGroup ?? ''
-  const scope = `/boundaries/${boundaryId}/resourcegroups/${group}/resources/functionnamespaces/${namespaceName}`
+  const scope = resourceScope(boundaryId, group, 'functionnamespaces', namespaceName)
   const { principalId } = context.caller
   if (await isAllowedNow(context.services, principalId, 'functions/write', scope)) return findFunction(context)
   throw notFound(`Function "${context.parameters.functionName}"`)
@@ -237,13 +237,13 @@ async function download(context: Context): Promise<Answer<never>> {
     'content-type': 'application/zip',
     'content-length': String(source.sizeBytes),
     'content-disposition': `attachment; filename="${object.spec.functionName}.zip"`,
-    etag: tagOf(source),
+    etag: tagOfFiles(source),
   }
   return { status: 200, headers, stream: Readable.from(pieces) }
 }
 
 /** Of the stored files: the same ones have the same tag. */
-const tagOf = ({ hash }: { hash: string }) => `"${hash}"`
+const tagOfFiles = ({ hash }: { hash: string }) => `"${hash}"`
 
 async function forget(context: Context<string, z.output<typeof Query>>): Promise<Answer<never>> {
   const { ref } = await writable(context as Context)
@@ -251,7 +251,7 @@ async function forget(context: Context<string, z.output<typeof Query>>): Promise
   // If-Match names the files, as their tag does, or the function that they were uploaded to.
   const isMeant = (stored: FoundFunction['object'], source: { hash: string }) =>
     (query.hash ?? source.hash) === source.hash &&
-    (ifMatch === undefined || isAmong(ifMatch, stored) || namesTag(context.header('if-match'), tagOf(source)))
+    (ifMatch === undefined || isAmong(ifMatch, stored) || namesTag(context.header('if-match'), tagOfFiles(source)))
   await services.records.update(ServerlessFunction, ref, {
     caller,
     change: (stored) => {

@@ -21,6 +21,9 @@ export function etagOf(object: Described): string {
   return `"${generation}-${object.metadata.resourceVersion ?? '0'}-${life}"`
 }
 
+/** The header of a record that there may be no object of. */
+export const tagOf = (object: Described | undefined) => (object === undefined ? {} : { etag: etagOf(object) })
+
 /**
  * The tag of something without an object of ours, such as a person of another provider: the same text has the same tag.
  */

@@ -5,7 +5,7 @@ import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignVaults } from '../resources/references.ts'
-import { planInView, planOf, shownPlan } from '../resources/sizing.ts'
+import { planInView } from '../resources/sizing.ts'
 import type { ResourceView } from '../resources/types.ts'
 
 export type JobView = ResourceView<typeof PlatformJob>
@@ -23,7 +23,7 @@ export const jobRecord = recordOf(PlatformJob, {
     status: [z.enum(JOB_STATUSES), statusOf],
     completedAt: [DateTime.nullable().describe('When it ended, well or not'), completedAt],
   },
-  filled: { computePlan: ({ services, object }) => shownPlan(object.spec, planOf(services, 'Job', object.spec)) },
+  filled: { computePlan: planInView },
   refine: (draft, view) => {
     const values = Object.values(draft.env ?? {})
     refuseForeignVaults(

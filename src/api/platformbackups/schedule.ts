@@ -8,11 +8,12 @@ import { plainLine } from '../../core/plainLine.ts'
 import { type BackupSchedule, PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { tagOf } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, ignoredFields } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
-import { changeSettings, DEFAULTS, storedSettings, tagOf } from './settings.ts'
+import { changeSettings, DEFAULTS, storedSettings } from './settings.ts'
 
 const errors = 'problem' as const
 

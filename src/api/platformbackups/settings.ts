@@ -2,7 +2,6 @@ import { SETTINGS_NAME } from '../../contracts/platformbackups/names.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf } from '../http/etag.ts'
 import type { RecordOf } from '../records/records.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 
@@ -17,8 +16,6 @@ export const DEFAULTS = PlatformBackupSettings.spec.parse({})
 export function storedSettings({ services }: Context): Promise<Settings | undefined> {
   return services.records.get(PlatformBackupSettings, SETTINGS, { fresh: true })
 }
-
-export const tagOf = (settings: Settings | undefined) => (settings === undefined ? {} : { etag: etagOf(settings) })
 
 /**
  * Changes the settings, which an administrator may have deleted: then they begin anew.

@@ -8,11 +8,11 @@ import { secretData } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { isAmong } from '../http/etag.ts'
+import { isAmong, tagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { isEqual } from '../records/mergePatch.ts'
 import { refuseInRollout } from './rollout.ts'
-import { changeSettings, type Settings, storedSettings, tagOf } from './settings.ts'
+import { changeSettings, type Settings, storedSettings } from './settings.ts'
 import {
   BackupTargetDto,
   BackupTargetRequest,

@@ -21,6 +21,7 @@ import {
   isInForce,
   refuseExceeding,
   refuseLastOwner,
+  removeAssignments,
   rootOnlyRefused,
   writeAssignment,
 } from '../rules/grants.ts'
@@ -105,8 +106,7 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
       const spec = { displayName, description: description ?? '', memberIds }
       return await services.records.create(PrincipalGroup, { namespace, name: id, spec, caller })
     } catch (error) {
-      const name = assignment?.object.metadata.name
-      if (name !== undefined) await services.records.remove(RoleAssignment, { namespace, name }, { caller })
+      if (assignment !== undefined) await removeAssignments(services, caller, [assignment.object])
       throw error
     }
   })
@@ -153,9 +153,7 @@ async function beforeRemoval(
   await refuseLockoutByGroups(services, boundaryId, groups)
   // Before anything is taken: who saw another version is refused, and so asked for nothing.
   refuseStale([group], ifMatch)
-  for (const { metadata } of own) {
-    await services.records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
-  }
+  await removeAssignments(services, caller, own)
   return true
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { notFound } from '../../core/errors.ts'
+import { alreadyGone, notFound } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
@@ -14,7 +14,7 @@ import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseSheddingDenies } from '../rules/denies.ts'
-import { assignmentIdOf, groupsIn, refuseLastOwner } from '../rules/grants.ts'
+import { assignmentIdOf, groupsIn, refuseLastOwner, removeAssignments } from '../rules/grants.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
@@ -96,9 +96,7 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
     const after = { removed, withoutPrincipal: userId }
     await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { userId })
     await withdrawRequests(services, caller, namespace, userId)
-    for (const { metadata } of assignments) {
-      await records.remove(RoleAssignment, { namespace, name: metadata.name }, { caller })
-    }
+    await removeAssignments(services, caller, assignments)
     for (const { metadata } of groups) {
       const ref = { namespace, name: metadata.name }
       const change = ({ spec }: (typeof groups)[number]) => ({
@@ -139,7 +137,7 @@ async function withdrawRequests(
 ): Promise<void> {
   for (const { metadata, spec } of records.peekAll(JitRequest, { namespace })) {
     if (spec.principalId !== userId || (spec.decision !== undefined && spec.decision !== 'Approved')) continue
-    await records.remove(JitRequest, { namespace, name: metadata.name }, { caller })
+    await records.remove(JitRequest, { namespace, name: metadata.name }, { caller }).catch(alreadyGone)
   }
   const email = (await principals.find([userId])).get(userId)?.email
   for (const { metadata, spec } of records.peekAll(MemberInvitation, { namespace })) {

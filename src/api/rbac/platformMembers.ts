@@ -10,7 +10,7 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import type { Role } from '../../iam/roles.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, refuseStale } from '../http/etag.ts'
+import { refuseStale, tagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import {
@@ -19,6 +19,7 @@ import {
   isInForce,
   refuseExceeding,
   refuseLastOwner,
+  removeAssignments,
   writeAssignment,
 } from '../rules/grants.ts'
 import { RoleName } from '../rules/memberRecord.ts'
@@ -90,7 +91,7 @@ async function addPlatformMember(context: Add) {
     assignmentId: given === undefined ? null : assignmentIdOf(given.object),
     createdAt: given?.object.metadata.creationTimestamp ?? timestamp(services.clock.now()),
   }
-  return created(dto, given === undefined ? {} : { etag: etagOf(given.object) })
+  return created(dto, tagOf(given?.object))
 }
 
 function noTenant(tenantId: string): PlatformError {
@@ -145,9 +146,7 @@ async function removePlatformMember({ services, caller, ifMatch, parameters }: C
     const after = { removed: new Set(made.map(assignmentIdOf)) }
     await refuseLastOwner(services, ROOT_SCOPE, after, 'last_owner', { userId })
     // The rights first: who fails half way through must not keep them.
-    for (const { metadata } of made) {
-      await services.records.remove(RoleAssignment, { namespace: SYSTEM_NAMESPACE, name: metadata.name }, { caller })
-    }
+    await removeAssignments(services, caller, made)
     const ref = { namespace: SYSTEM_NAMESPACE, name: userId }
     if (services.records.peek(PlatformUser, ref) === undefined) {
       await services.accounts.users.leaveTenant(userId, tenantId)

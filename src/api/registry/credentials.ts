@@ -1,7 +1,7 @@
 import type { Credential } from '../../adapters/registry/port.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { isUuid } from '../../core/names.ts'
-import type { Scope } from '../../core/scope.ts'
+import { parseScope } from '../../core/scope.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -67,15 +67,12 @@ export async function lifeOf(
   fits: (life: string | undefined) => boolean = (life) => life !== undefined,
 ): Promise<string | undefined> {
   const [boundaryId = '', group] = place.split('/')
-  const isBoundary = group === undefined
-  const scope: Scope = isBoundary
-    ? { level: 'boundary', boundaryId }
-    : { level: 'resourceGroup', boundaryId, resourceGroup: group }
+  const text = group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
+  const scope = parseScope(text)
   const known = () => {
-    const found = objectAt(records, scope)
+    const found = scope && objectAt(records, scope)
     return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
   }
-  const text = isBoundary ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
   await holdsNow(access, principalId, text, () => fits(known()))
   return known()
 }

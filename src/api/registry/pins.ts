@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseRepository, repositoryObjectName } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
 import { counted } from '../../core/counted.ts'
-import { PlatformError, refusedFields } from '../../core/errors.ts'
+import { alreadyGone, PlatformError, refusedFields } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -93,13 +93,9 @@ async function putPin(context: Context<string, unknown, z.output<typeof PinUpser
   return ok(pinDto(context, boundary, object), { etag: etagOf(object) })
 }
 
-const isGone = (error: unknown) => error instanceof PlatformError && error.code === 'NOT_FOUND'
-
 /** Whoever else deletes it at the same moment has done what is wanted. */
 async function removePin({ services, caller }: Context, pin: PinObject): Promise<void> {
-  await services.records.remove(RegistryPin, refOf(pin), { caller }).catch((error: unknown) => {
-    if (!isGone(error)) throw error
-  })
+  await services.records.remove(RegistryPin, refOf(pin), { caller }).catch(alreadyGone)
 }
 
 /** Callers know the repository of a pin, not the name of its object. */

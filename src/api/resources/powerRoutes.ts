@@ -4,7 +4,6 @@ import { type Summarized, summarize, summaryOf } from '../../core/conditions.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { ComputePlan } from '../../crds/plans.ts'
 import { type Answer, accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -13,6 +12,7 @@ import { changeResource } from './change.ts'
 import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
 import { genericRoute } from './generic.ts'
 import { findResource, locate, type Place } from './places.ts'
+import { ownOrPlans } from './sizing.ts'
 import type { AnyDeclaration } from './types.ts'
 
 type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string }
@@ -27,7 +27,7 @@ export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     ),
     genericRoute('getScale', declaration, { reply: ScaleStatusDto }, async (context) => {
       const { object } = await findResource(kind, context, parameter, declaration)
-      return ok(scaleStatus(object, scale), { etag: etagOf(object) })
+      return ok(scaleStatus(kind, { ...context, object }, scale), { etag: etagOf(object) })
     }),
     genericRoute('scale', declaration, { body: ScaleRequestDto, reply: ScaleStatusDto }, (context) =>
       setScale(kind, context, parameter, scale),
@@ -52,14 +52,15 @@ async function setScale<K extends AnyKind>(
     await reserve(spec)
     return spec
   })
-  return (isChanged ? accepted : ok)(scaleStatus(object, scale), { etag: etagOf(object) })
+  return (isChanged ? accepted : ok)(scaleStatus(kind, { ...context, object }, scale), { etag: etagOf(object) })
 }
 
-function scaleStatus(
-  object: { spec: object; status?: object | undefined },
-  { min, max }: { min: number; max: number },
-) {
-  const { replicas = 1, running = true } = object.spec as PowerSpec
+type Seen = Pick<Context, 'services'> & { readonly object: { spec: object; status?: object | undefined } }
+
+function scaleStatus(kind: AnyKind, seen: Seen, { min, max }: { min: number; max: number }) {
+  const { object } = seen
+  const { running = true } = object.spec as PowerSpec
+  const replicas = ownOrPlans(kind, 'replicas', seen) ?? 1
   const { replicas: current = 0, readyReplicas = 0 } = (object.status ?? {}) as {
     replicas?: number
     readyReplicas?: number
@@ -92,7 +93,7 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
     const spec = stored.spec as PowerSpec
     if (word === 'restart') return restarted(place.name, stored, now)
     const next =
-      word === 'stop' ? { ...spec, running: false } : { ...spec, running: true, ...startReplicas(spec, context) }
+      word === 'stop' ? { ...spec, running: false } : { ...spec, running: true, ...startReplicas(kind, spec, context) }
     await reserve(next)
     return next
   })
@@ -134,9 +135,7 @@ function restarted(name: string, { spec, status }: { spec: object; status?: obje
 }
 
 /** Starting a resource scaled to zero uses the plan's replicas, at least one. */
-function startReplicas(spec: PowerSpec, { services }: Context): { replicas?: number } {
-  if (spec.replicas !== 0) return {}
-  const plan =
-    spec.computePlan === undefined ? undefined : services.records.peek(ComputePlan, { name: spec.computePlan })
-  return { replicas: Math.max(1, plan?.spec.replicas ?? 1) }
+function startReplicas(kind: AnyKind, { replicas, ...spec }: PowerSpec, { services }: Context): { replicas?: number } {
+  if (replicas !== 0) return {}
+  return { replicas: Math.max(1, ownOrPlans(kind, 'replicas', { object: { spec }, services }) ?? 1) }
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { AnyKind } from '../../crds/define.ts'
+import { resourceScope } from '../callers/visibility.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import type { Records } from '../records/records.ts'
@@ -102,9 +103,5 @@ function restriction<K extends AnyKind>(context: Context, declaration: AnyDeclar
   const read = actionOf(declaration.actionPrefix, 'read')
   if (access.scopesWith(principalId, read).denied.length === 0) return undefined
   return (group: string, name: string) =>
-    access.isAllowed(
-      principalId,
-      read,
-      `/boundaries/${boundaryId}/resourcegroups/${group}/resources/${declaration.segment}/${name}`,
-    )
+    access.isAllowed(principalId, read, resourceScope(boundaryId, group, declaration.segment, name))
 }

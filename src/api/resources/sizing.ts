@@ -260,24 +260,22 @@ export function refuseShrinking(family: PlanFamily, next: SizedSpec, view: Sized
   throw unprocessable('STORAGE_CANNOT_SHRINK', 'storageSize', after, message)
 }
 
-/** The list field of a kind with volumes. */
-export function storageField<K extends AnyKind>({ sized }: K): ListField<ResourceView<K>> {
-  return quantity('Storage', {
-    of: ({ object, services }) => {
-      const spec = object.spec as SizedSpec
-      return spec.storageSize ?? (sized && planOf(services, sized, spec)?.spec.storageSize)
-    },
-    isFiltered: false,
-  })
+/** What a spec says of itself, else its plan, also before the controller has stored that. */
+export function ownOrPlans<Field extends 'replicas' | 'storageSize'>(
+  { sized }: AnyKind,
+  field: Field,
+  { object, services }: { object: { spec: object }; services: Services },
+) {
+  const spec: SizedSpec = object.spec
+  return spec[field] ?? (sized && planOf(services, sized, spec)?.spec[field])
 }
 
-/** The list field of a kind that scales: also before the controller has stored what the plan says. */
-export function replicasField<K extends AnyKind>({ sized }: K, options: { isSorted?: boolean } = {}) {
-  return number<ResourceView<K>>('Replicas', {
-    ...options,
-    of: ({ object, services }) => {
-      const spec = object.spec as SizedSpec
-      return spec.replicas ?? (sized && planOf(services, sized, spec)?.spec.replicas)
-    },
-  })
+/** The list field of a kind with volumes. */
+export function storageField<K extends AnyKind>(kind: K): ListField<ResourceView<K>> {
+  return quantity('Storage', { of: (view) => ownOrPlans(kind, 'storageSize', view), isFiltered: false })
+}
+
+/** The list field of a kind that scales. */
+export function replicasField<K extends AnyKind>(kind: K, options: { isSorted?: boolean } = {}) {
+  return number<ResourceView<K>>('Replicas', { ...options, of: (view) => ownOrPlans(kind, 'replicas', view) })
 }

@@ -1,10 +1,10 @@
 import { isReadable } from '../../core/actionPatterns.ts'
 import type { Clock } from '../../core/clock.ts'
-import { PlatformError } from '../../core/errors.ts'
+import { alreadyGone, PlatformError } from '../../core/errors.ts'
 import { objectId, uuidV5 } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { type KubeObject, refOf } from '../../core/object.ts'
 import { formatScope, parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -236,6 +236,15 @@ export async function ownerEnds(services: Services, scope: Scope): Promise<Reado
   for (const { principalId, expiresAt = Number.POSITIVE_INFINITY } of owners)
     for (const id of acting.get(principalId) ?? []) ends.set(id, Math.max(ends.get(id) ?? 0, expiresAt))
   return ends
+}
+
+/** What somebody else took away meanwhile, as the controllers do when its time is over, is no less gone. */
+export async function removeAssignments(
+  { records }: Services,
+  caller: Caller,
+  assignments: readonly AssignmentRecord[],
+): Promise<void> {
+  for (const each of assignments) await records.remove(RoleAssignment, refOf(each), { caller }).catch(alreadyGone)
 }
 
 /** The state after the change in question. */

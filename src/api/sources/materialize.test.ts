@@ -3,6 +3,8 @@ import { expect } from 'chai'
 import { BOUNDARY, startShop } from '../../../test/worlds/shop.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { type SecretObject, secretText } from '../../core/secretData.ts'
+import { PlatformApp } from '../../crds/apps.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { secret } from '../../kube/builtin.ts'
 
@@ -34,6 +36,24 @@ describe('the pull secret of a registry', () => {
   it('is written for whoever builds, and for nobody who only reads', async () => {
     expect((await materialized(ours, {}, BUILDER)).status).to.equal(200)
     expect((await materialized(ours, {}, READER)).status).to.equal(404)
+  })
+
+  it('is not written for a builder who is denied to write what it is for', async () => {
+    const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
+    for (const [name, action, at] of [
+      ['group', 'resourcegroups/write', scope],
+      ['site', 'apps/write', `${scope}/resources/apps/site`],
+    ] as const) {
+      const deny = { principalId: BUILDER, principalType: 'ServicePrincipal', actions: [action], scope: at }
+      shop.put(DenyAssignment, name, deny, boundaryNamespace(BOUNDARY))
+    }
+    for (const name of ['site', 'other'])
+      shop.put(PlatformApp, name, { sourceKind: 'Upload' }, groupNamespace(BOUNDARY, 'shop'))
+    const statuses = [{}, { resourceName: 'site' }, { resourceName: 'other' }].map(async (body) => {
+      const { status } = await materialized(ours, { ...body, secretName: 'registry-other' }, BUILDER)
+      return status
+    })
+    expect(await Promise.all(statuses)).to.deep.equal([404, 404, 200])
   })
 
   it('names Docker Hub as images do, by which kubelets find it', async () => {

@@ -5,15 +5,16 @@ import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { ResourceName } from '../../crds/fields.ts'
-import { groupScope, isAllowedNow, resourceScope } from '../callers/visibility.ts'
+import { groupScope, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { inVisibleBoundary } from '../resources/collection/homes.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
-import { BUILD } from '../resources/deployments/reporters.ts'
+import { reporterNow } from '../resources/deployments/reporters.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findGroup } from '../resources/places.ts'
+import { actionOf } from '../resources/types.ts'
 import { asked, connectionOf } from './connection.ts'
 import { findSource, type OfSource, type SourceRecord } from './record.ts'
 
@@ -105,21 +106,19 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
 
 /** The resource that the caller may write or build for, if one is named. @throws PlatformError NOT_FOUND, for missing and forbidden alike */
 async function requireWriter(
-  { services, caller, parameters: { boundaryId } }: OfSource,
+  context: OfSource,
   { resourceGroup, resourceName }: z.output<typeof MaterializeRegistryRequest>,
 ): Promise<GroupResource | undefined> {
-  const mayAt = async (action: string, scope: string) =>
-    (await isAllowedNow(services, caller.principalId, action, scope)) ||
-    (await isAllowedNow(services, caller.principalId, BUILD, scope))
+  const { boundaryId } = context.parameters
   if (resourceName == null) {
-    if (await mayAt('resourcegroups/write', groupScope(boundaryId, resourceGroup))) return undefined
+    if (await reporterNow(context, groupScope(boundaryId, resourceGroup), 'resourcegroups/write')) return undefined
     throw notFound(`Resource group "${resourceGroup}"`)
   }
-  for (const found of resourcesOfGroup(services, boundaryId, resourceGroup)) {
+  for (const found of resourcesOfGroup(context.services, boundaryId, resourceGroup)) {
     const { kind, object } = found
     const scope = resourceScope(boundaryId, resourceGroup, kind.segment, resourceName)
     const isNamed = object.metadata.name === resourceName
-    if (isNamed && (await mayAt(`${kind.actions}/write`, scope))) return found
+    if (isNamed && (await reporterNow(context, scope, actionOf(kind.actions ?? '', 'write')))) return found
   }
   throw notFound(`Resource "${resourceName}" in group "${resourceGroup}"`)
 }

@@ -89,7 +89,7 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
     waits.get(tenantId)?.timer.cancel()
     begin(tenantId)
   }
-  const unfollow = follow(options, atOnce, begin)
+  const unfollow = follow(options, atOnce)
   return {
     stop() {
       isStopped = true
@@ -101,33 +101,27 @@ export function followConnections(options: FollowerOptions): { stop(): void; whe
 }
 
 /** Tells of each tenant of which something else is to be made known. @returns ends it */
-function follow(
-  { connections, secrets, tenants }: FollowerOptions,
-  atOnce: (tenantId: string) => void,
-  begin: (tenantId: string) => void,
-): () => void {
-  const unsubscribeConnections = connections.subscribe(
+function follow({ connections, secrets, tenants }: FollowerOptions, atOnce: (tenantId: string) => void): () => void {
+  const ofConnections = connections.subscribe(
     ({ type, object, previous }) => {
       if (type !== 'modified' || !isAlike(object, previous)) atOnce(object.metadata.name)
     },
     { replay: true },
   )
   // Another value under the same name, or one that was missing. One that goes says nothing new.
-  const unsubscribeSecrets = secrets.subscribe(({ type, object: { metadata } }) => {
+  const ofSecrets = secrets.subscribe(({ type, object: { metadata } }) => {
     const isNamed = ({ clientSecretName }: SsoIdentityProvider) => clientSecretName === metadata.name
     const naming = connections.list().filter(({ spec }) => spec.identityProviders.some(isNamed))
     if (type !== 'removed') for (const connection of naming) atOnce(connection.metadata.name)
   })
   // Its name is told with it.
-  const unsubscribeTenants = tenants.subscribe(({ object, previous }) => {
+  const ofTenants = tenants.subscribe(({ object, previous }) => {
     const tenantId = object.metadata.name
     const isNamedAlike = previous?.spec.displayName === object.spec.displayName
-    if (!isNamedAlike && connections.get(SYSTEM_NAMESPACE, tenantId) !== undefined) begin(tenantId)
+    if (!isNamedAlike && connections.get(SYSTEM_NAMESPACE, tenantId) !== undefined) atOnce(tenantId)
   })
   return () => {
-    unsubscribeConnections()
-    unsubscribeSecrets()
-    unsubscribeTenants()
+    for (const end of [ofConnections, ofSecrets, ofTenants]) end()
   }
 }
 

@@ -4,7 +4,7 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { DomainName, SsoConnection } from '../../crds/sso.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, nothingToMatch } from '../http/etag.ts'
+import { etagOf, nothingToMatch, tagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { mergePatchBody, withRepeated } from '../resources/writtenBody.ts'
 import { oneAtATime } from '../rules/turns.ts'
@@ -62,8 +62,7 @@ export const ssoRoutes: readonly RouteDraft[] = [
       const { services, fresh, parameters } = context
       await requireTenant(context)
       const found = await services.records.get(SsoConnection, connectionRef(parameters.tenantId), { fresh })
-      const etag = found === undefined ? {} : { etag: etagOf(found) }
-      return ok(ssoDto(services, parameters.tenantId, found), etag)
+      return ok(ssoDto(services, parameters.tenantId, found), tagOf(found))
     },
   ),
   route(

@@ -6,6 +6,7 @@ import { boundaryOfNamespace, groupNamespace, isResourceName } from '../../core/
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
+import { resourceScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { findResource } from '../resources/places.ts'
 import type { EntryRecord, VaultRecord } from './record.ts'
@@ -78,8 +79,5 @@ export async function vaultByName(
   })
   const boundaryId = boundaryOfNamespace(group?.metadata.namespace ?? '')
   if (vault === undefined || group === undefined || boundaryId === undefined) return undefined
-  return {
-    vault,
-    scope: `/boundaries/${boundaryId}/resourcegroups/${group.metadata.name}/resources/secretvaults/${name}`,
-  }
+  return { vault, scope: resourceScope(boundaryId, group.metadata.name, 'secretvaults', name) }
 }

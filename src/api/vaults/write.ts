@@ -2,6 +2,7 @@ import {
   attributesOf,
   currentVersion,
   isKnown,
+  isLive,
   isUnfilled,
   lifeOfNextValue,
   newHistory,
@@ -181,10 +182,11 @@ async function tryVersion(
 
 /** 200 with what is deleted where the vault keeps it for a while, 204 where it is gone. */
 export async function deleteSecret(context: SecretContext) {
-  if (await removeUnfilled(context)) return noContent()
-  const { vault, entry } = await findSecret(context)
-  const { services } = context
-  if (entry.spec.state !== 'Active') throw missingSecret(entry.spec.vaultName, entry.spec.secretName)
+  const { services, parameters } = context
+  const vault = await findVault(context)
+  const entry = await findEntry(context, vault, parameters.secretName)
+  if (entry !== undefined && isUnfilled(entry.spec)) return removeUnfilled(context, entry)
+  if (entry === undefined || !isLive(entry)) throw missingSecret(vault.metadata.name, parameters.secretName)
   if (!vault.spec.softDeleteEnabled) {
     await purge(context, entry, (stored) => {
       if (stored.spec.history?.isManaged === true) throw managed(stored)
@@ -192,24 +194,21 @@ export async function deleteSecret(context: SecretContext) {
     return noContent()
   }
   const object = await change(context, entry, (stored) => {
-    if (!isKnown(stored) || stored.spec.state !== 'Active')
-      throw missingSecret(vault.metadata.name, entry.spec.secretName)
+    if (!isLive(stored)) throw missingSecret(vault.metadata.name, entry.spec.secretName)
     if (stored.spec.history?.isManaged === true) throw managed(stored)
     return withDeletion(stored.spec, deedOf(context))
   })
   return ok(secretDto({ entry: object, vault, services }, null), { etag: etagOf(object) })
 }
 
-/** Whether there was an object without a value, which is gone now unless it got one meanwhile. */
-async function removeUnfilled(context: SecretContext): Promise<boolean> {
-  const { services, caller, parameters, ifMatch } = context
-  const vault = await findVault(context)
-  const found = await findEntry(context, vault, parameters.secretName)
-  if (found === undefined || !isUnfilled(found.spec) || found.metadata.deletionTimestamp !== undefined) return false
-  if (found.spec.history?.isManaged === true) throw managed(found)
-  const { namespace = '', name } = found.metadata
-  await services.records.remove(VaultEntry, { namespace, name }, { caller, ifMatch: ifMatch ?? [versionOf(found)] })
-  return true
+/** Removes the object, unless it got a value meanwhile. */
+async function removeUnfilled({ services, caller, ifMatch }: SecretContext, entry: EntryRecord) {
+  const { metadata, spec } = entry
+  if (metadata.deletionTimestamp !== undefined) throw missingSecret(spec.vaultName, spec.secretName)
+  if (spec.history?.isManaged === true) throw managed(entry)
+  const { namespace = '', name } = metadata
+  await services.records.remove(VaultEntry, { namespace, name }, { caller, ifMatch: ifMatch ?? [versionOf(entry)] })
+  return noContent()
 }
 
 export async function recoverSecret(context: SecretContext) {

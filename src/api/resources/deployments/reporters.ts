@@ -4,6 +4,7 @@ import { notFound } from '../../../core/errors.ts'
 import { createdByOf } from '../../../core/labels.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { holdsNow } from '../../callers/holdsNow.ts'
+import { resourceScope } from '../../callers/visibility.ts'
 import type { Context } from '../../http/context.ts'
 import type { Authorization } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
@@ -58,16 +59,22 @@ export async function findReported<K extends AnyKind>(
   { parameter, write }: { parameter: string; write: ActionName },
 ): Promise<Reported<K>> {
   const place = placeOf(context, parameter)
-  const scope = `/boundaries/${place.boundaryId}/resourcegroups/${place.resourceGroup}/resources/${kind.segment}/${place.name}`
-  const { caller, services } = context
-  const reporterNow = () => reporterAt(context, scope, write)
-  await holdsNow(services.access, caller.principalId, scope, () => reporterNow() !== undefined)
-  const reporter = reporterNow()
+  const scope = resourceScope(place.boundaryId, place.resourceGroup, kind.segment, place.name)
+  const reporter = await reporterNow(context, scope, write)
   if (reporter === undefined) throw unseen(place, kind.segment)
   return { reporter, ...(await findResource(kind, context, parameter)) }
 }
 
-function reporterAt({ services, caller }: Context, scope: string, write: ActionName): Reporter | undefined {
+/** Whether the caller may write there, or build for it; also by a right given a moment ago. */
+export async function reporterNow(asking: Asking, scope: string, write: ActionName): Promise<Reporter | undefined> {
+  const now = () => reporterAt(asking, scope, write)
+  await holdsNow(asking.services.access, asking.caller.principalId, scope, () => now() !== undefined)
+  return now()
+}
+
+type Asking = Pick<Context, 'services' | 'caller'>
+
+function reporterAt({ services, caller }: Asking, scope: string, write: ActionName): Reporter | undefined {
   const decide = (action: ActionName) => services.access.explain(caller.principalId, action, scope)
   const writing = decide(write)
   if (writing.allowed) return 'Writer'

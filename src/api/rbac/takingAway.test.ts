@@ -1,6 +1,8 @@
 import { expect } from 'chai'
+import { until } from '../../../test/make/until.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformUser } from '../../crds/identity.ts'
 import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
@@ -11,7 +13,7 @@ const GROUP = '44444444-4444-4444-8444-444444444444'
 const BERT = '33333333-3333-4333-8333-333333333333'
 const B = `/boundaries/${BOUNDARY}`
 
-describe('what is asked for with an outdated If-Match', () => {
+describe('what takes several things away', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
@@ -39,11 +41,40 @@ describe('what is asked for with an outdated If-Match', () => {
     ['a move to where the boundary is', 'post', `${B}/tenant`, { tenantId: null }],
   ]
   for (const [title, method, path, body] of doors)
-    it(`is refused, and nothing is done of it: ${title}`, async () => {
+    it(`is refused with an outdated If-Match, and nothing is done of it: ${title}`, async () => {
       const before = await everything()
       const { status, body: answer } = await server.ask(method, path).set('if-match', '"99-1-other"').send(body)
       expect([status, String(answer.code).toLowerCase()], JSON.stringify(answer)).to.deep.equal([409, 'conflict'])
       expect(await everything()).to.deep.equal(before)
       expect((await server.ask(method, path).send(body)).status).to.be.within(200, 204)
+    })
+
+  const takers: [title: string, method: 'delete' | 'post', path: string, body: object][] = [
+    ...doors.slice(0, 3),
+    ['the removal of a member', 'delete', `${B}/iam/members/${BERT}`, {}],
+    ['the removal of a member of the platform', 'delete', `/admin/iam/members/${BERT}/${TENANT}`, {}],
+  ]
+  for (const [title, method, path, body] of takers)
+    it(`is done though somebody else takes the same assignments away: ${title}`, async () => {
+      for (const id of [BERT, GROUP]) server.grant(id, 'Contributor', B)
+      const member = { userId: BERT, tenantId: TENANT }
+      for (const roleDefinitionName of path.startsWith('/admin') ? ['Reader', 'Platform Reader'] : [])
+        await server.ask('post', '/admin/iam/members').send({ ...member, roleDefinitionName })
+      const remove = server.client.remove.bind(server.client)
+      const known = server.caches.get(RoleAssignment.resource)
+      const others = () => known.list().filter(({ spec }) => (spec as { principalId: string }).principalId !== OWNER)
+      let left = 0
+      server.client.remove = (async (...given: Parameters<typeof remove>) => {
+        const answer = await remove(...given)
+        if (given[0] !== RoleAssignment.resource || left > 0) return answer
+        await until('it is known', async () => !others().some(({ metadata }) => metadata.name === given[1].name))
+        left = others().length
+        for (const other of others()) await remove(RoleAssignment.resource, refOf(other))
+        await until('all are known to be gone', async () => others().length === 0)
+        return answer
+      }) as typeof remove
+      const { status, body: answer } = await server.ask(method, path).send(body)
+      expect(status, JSON.stringify(answer)).to.be.within(200, 204)
+      expect(left).to.be.greaterThan(0)
     })
 })

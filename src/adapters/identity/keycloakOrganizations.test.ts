@@ -1,0 +1,38 @@
+import { expect } from 'chai'
+import type { KeycloakAdmin } from './keycloakAdmin.ts'
+import { keycloakOrganizations } from './keycloakOrganizations.ts'
+
+describe('members of organizations of Keycloak', () => {
+  const known = ['one', 'two', 'three'].map((name, index) => ({ id: `id-${name}`, name, members: index + 1 }))
+
+  async function counted(tenantIds: string[]) {
+    const asked: string[] = []
+    const call: KeycloakAdmin['call'] = async (_method, path) => {
+      asked.push(path.replace(/\?.*/, ''))
+      const { searchParams } = new URL(path, 'http://keycloak')
+      const found = known.filter(({ name }) => [null, name].includes(searchParams.get('search')))
+      const one = known.find(({ id }) => path === `/organizations/${id}/members/count`)
+      return { status: 200, body: one?.members ?? found, location: undefined }
+    }
+    const counts = await keycloakOrganizations({ call } as KeycloakAdmin).countIn(tenantIds)
+    return { counts: Object.fromEntries(counts), asked }
+  }
+
+  it('are counted where there is an organization, in one call for each and one for all', async () => {
+    const { counts, asked } = await counted(['one', 'three', 'none'])
+    expect(counts).to.deep.equal({ one: 1, three: 3, none: 0 })
+    expect(asked).to.deep.equal([
+      '/organizations',
+      '/organizations/id-one/members/count',
+      '/organizations/id-three/members/count',
+    ])
+  })
+
+  it('of one tenant are asked of that alone', async () => {
+    expect(await counted(['two'])).to.deep.equal({
+      counts: { two: 2 },
+      asked: ['/organizations', '/organizations/id-two/members/count'],
+    })
+    expect((await counted([])).asked).to.deep.equal([])
+  })
+})
