@@ -84,7 +84,8 @@ describe('deploy of a function', () => {
       if (pathname.endsWith('/functionnamespaces/calls/deployments'))
         return answer({ items: [{ id: 'd', phase: 'Succeeded', lastMessage: '' }] })
       if (pathname.endsWith('/functionnamespaces/calls/deployments/d/build-logs')) return answer('Step 1\n')
-      if (pathname.endsWith('/functions/hello') && isMade) return answer({ name: 'hello' })
+      if (pathname.endsWith('/functions/hello') && isMade)
+        return answer({ name: 'hello', invokeUrl: 'https://calls.example/hello', buildStatus: 'NoSource' })
       return answer({ code: 'NOT_FOUND', error: 'Function "hello" does not exist.' }, 404)
     })
     await mkdir(join(commands.home, 'hello'))
@@ -114,6 +115,19 @@ describe('deploy of a function', () => {
       { path: 'index.mjs', content: Buffer.from('export default 1').toString('base64'), encoding: 'Base64' },
     ])
     expect(commands.said).to.include('Sending 1 file').and.to.include('Step 1').and.to.include('hello: Succeeded')
+    expect(commands.said).to.include('hello: https://calls.example/hello')
+  })
+
+  it('is what describe says next of one without a source', async () => {
+    await commands.freehold('describe', 'function', 'hello', '-p', 'namespaceName=calls', '-b', 'b', '-g', 'g')
+    expect(commands.said).to.include(
+      'freehold deploy FOLDER --kind function --name hello -b b -g g -p namespaceName=calls',
+    )
+  })
+
+  it('has an address to open', async () => {
+    await commands.freehold('open', 'function', 'hello', '-p', 'namespaceName=calls', '-b', 'b', '-g', 'g')
+    expect(commands.said).to.equal('https://calls.example/hello\n')
   })
 
   it('makes none, as nobody has said how it is called', async () => {

@@ -10,6 +10,7 @@ import { statusLine } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { TIMEOUTS, timeoutOf } from '../waiting.ts'
+import { publicUrlOf } from './deployed.ts'
 
 type Deployment = { id: string; phase: string; lastMessage: string }
 
@@ -43,8 +44,8 @@ export const deploy: Command = {
     const id = sendSource === undefined ? await build(reading, record) : await sendSource()
     context.terminal.err(`${name}: deployment ${id}\n`)
     await follow(reading, id, name, asked, context)
-    const { publicUrl } = ((await send(reading)) ?? {}) as { publicUrl?: string | null }
-    if (publicUrl) context.terminal.err(`${name}: ${publicUrl}\n`)
+    const url = publicUrlOf(await send(reading))
+    if (url !== undefined) context.terminal.err(`${name}: ${url}\n`)
   },
 }
 

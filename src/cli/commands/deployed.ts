@@ -10,20 +10,26 @@ import { OUTPUT, show } from '../session.ts'
 import { pairsOf } from '../text.ts'
 import { WAITING, waitFor } from '../waiting.ts'
 
-/** The address that everybody reaches it at. */
+/** The address that everybody reaches it at; of a function, where it is called. */
+export function publicUrlOf(record: unknown): string | undefined {
+  const { publicUrl, invokeUrl } = (record ?? {}) as { publicUrl?: string | null; invokeUrl?: string | null }
+  return publicUrl || invokeUrl || undefined
+}
+
 export const open: Command = {
   name: 'open',
-  summary: 'Open the public address of an app or a site',
+  summary: 'Open the public address of an app, a site or a function',
   positionals: ONE,
   options: WHERE,
   details: `${PLACES}\nWithout a browser the address is printed.`,
   async run(input, context) {
     const record = await send(await prepare('get', input, context))
-    const { publicUrl } = (record ?? {}) as { publicUrl?: string | null }
-    if (!publicUrl) throw new CommandFailure(EXIT.failed, `${input.positionals.join(' ')} has no public address yet.`)
+    const url = publicUrlOf(record)
+    if (url === undefined)
+      throw new CommandFailure(EXIT.failed, `${input.positionals.join(' ')} has no public address yet.`)
     const { terminal } = context
-    if (terminal.openBrowser === undefined || !terminal.isTerminal) terminal.out(`${publicUrl}\n`)
-    else terminal.openBrowser(publicUrl)
+    if (terminal.openBrowser === undefined || !terminal.isTerminal) terminal.out(`${url}\n`)
+    else terminal.openBrowser(url)
   },
 }
 

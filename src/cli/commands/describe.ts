@@ -100,7 +100,12 @@ export function nextSteps(
     route.verb === 'delete' && route.notBuilt !== true && placeOf(route) === placeOf(target.route)
   const isScaledByPatch =
     hasReplicas(record) && !isAutoscaled(record) && collection.routes.some(({ verb }) => verb === 'patch')
+  const lacksSource = (record as { buildStatus?: unknown } | undefined)?.buildStatus === 'NoSource'
+  const [kind = '', name = ''] = positionals
   return [
+    ...(lacksSource
+      ? [['freehold deploy FOLDER', ...['--kind', kind, '--name', name, ...placed].map(quoted)].join(' ')]
+      : []),
     ...(outlook === 'underWay' ? [said('wait')] : []),
     ...(outlook === 'failed'
       ? ['Fix what the message names; docs/reference/troubleshooting.md explains each phase.']
