@@ -1,10 +1,12 @@
-import { connect } from 'node:net'
+import type { EventEmitter } from 'node:events'
+import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
+import { Leash } from './leash.ts'
 import { isSqlFault, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
 import { postgresqlCatalogue } from './postgresqlCatalogue.ts'
 import { grantsOf } from './postgresqlGrants.ts'
@@ -91,6 +93,9 @@ class CappedQuery extends pg.Query {
   }
 }
 
+/** What the library keeps to itself. */
+type Inside = EventEmitter & { stream: Duplex & { bytesRead: number } }
+
 class PostgresqlSession implements SqlSession {
   readonly #client: pg.Client
   readonly #target: SqlTarget
@@ -107,8 +112,8 @@ class PostgresqlSession implements SqlSession {
     })
   }
 
-  get #stream(): Duplex & { bytesRead: number } {
-    return (this.#client as unknown as { connection: { stream: Duplex & { bytesRead: number } } }).connection.stream
+  get #stream(): Inside['stream'] {
+    return (this.#client as unknown as { connection: Inside }).connection.stream
   }
 
   get bytesRead(): number {
@@ -170,7 +175,8 @@ class PostgresqlSession implements SqlSession {
     const key = typeof secretKey === 'number' ? int32(secretKey) : secretKey
     const socket = connect({ host, port }, () => {
       const body = Buffer.concat([int32(80877102), int32(processID), key])
-      socket.end(Buffer.concat([int32(body.length + 4), body]))
+      socket.write(Buffer.concat([int32(body.length + 4), body]))
+      socket.destroySoon()
     })
     socket.setTimeout(CONNECT_MILLISECONDS, () => socket.destroy())
     socket.on('error', () => undefined)
@@ -234,7 +240,9 @@ export const postgresqlDriver: SqlDriver = {
   async open(target, mode) {
     if (target.certificateAuthority === '')
       throw new SqlFault('Unreachable', 'The CA for the certificate of the engine does not exist yet.')
+    const leash = new Leash()
     const client = new pg.Client({
+      stream: () => leash.hold(new Socket()),
       host: target.host,
       port: target.port,
       database: target.database,
@@ -249,9 +257,12 @@ export const postgresqlDriver: SqlDriver = {
       types: { getTypeParser: (oid: number) => parserOf(oid) } as never,
     })
     const session = new PostgresqlSession(client, target)
+    const { connection } = client as unknown as { connection: Inside }
+    connection.once('sslconnect', () => leash.hold(connection.stream))
     await client.connect().catch((error: unknown) => {
       throw openingFault(error)
     })
+    leash.loosen()
     return session
   },
 
@@ -301,13 +312,9 @@ export const postgresqlDriver: SqlDriver = {
       `GRANT CONNECT ON DATABASE ${name} TO ${[reader, writer].map(({ user }) => quoted('postgresql', user)).join(', ')}`,
     )
     const inside = await openDatabase()
-    try {
-      await inside.query(`ALTER SCHEMA public OWNER TO ${quoted('postgresql', owner.user)}`)
-      await inside.query(`SET ROLE ${quoted('postgresql', owner.user)}`)
-      await inside.query(grantsOf({ reader: reader.user, writer: writer.user }))
-    } finally {
-      inside.close()
-    }
+    await inside.query(`ALTER SCHEMA public OWNER TO ${quoted('postgresql', owner.user)}`)
+    await inside.query(`SET ROLE ${quoted('postgresql', owner.user)}`)
+    await inside.query(grantsOf({ reader: reader.user, writer: writer.user }))
   },
 }
 
