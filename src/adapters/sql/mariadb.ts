@@ -106,9 +106,11 @@ const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> 
 class MariadbSession implements SqlSession {
   readonly #connection: Mariadb.Connection
   readonly #socket: Socket
+  readonly #isReadOnly: boolean
   isUsable = true
 
-  constructor(connection: Mariadb.Connection, socket: Socket) {
+  constructor(connection: Mariadb.Connection, socket: Socket, { isReadOnly }: SessionMode) {
+    this.#isReadOnly = isReadOnly
     this.#connection = connection
     this.#socket = socket
     connection.on('error', () => {
@@ -152,8 +154,9 @@ class MariadbSession implements SqlSession {
     return { columns: columnsOf(meta), rows: rows as SqlValue[][], affected: null, truncated: false }
   }
 
-  /** Reads on to the end if there is more, which the time limit of the statement bounds, and keeps no more of it. */
+  /** Where nothing is changed, asks for no more than is kept. Else reads on to the end, and keeps no more of it. */
   async #capped(text: string, values: SentValue[], maxRows: number): Promise<RawResult> {
+    if (this.#isReadOnly) await this.#connection.query(`SET SESSION sql_select_limit = ${maxRows + 1}`)
     const prepared = await this.#connection.prepare(text).catch((error: Mariadb.SqlError) => {
       if (error.errno === NOT_PREPARED && values.length === 0) return undefined
       throw error
@@ -309,7 +312,7 @@ export const mariadbDriver: SqlDriver = {
       throw openingFault(error)
     })
     leash.loosen()
-    return new MariadbSession(connection, own as unknown as Socket)
+    return new MariadbSession(connection, own as unknown as Socket, mode)
   },
 
   faultOf(error) {

@@ -74,9 +74,20 @@ function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
     .join(' ')
 }
 
-/** Ends the fetching when enough was read: the library itself would go on to the last row. */
+/** Keeps so many rows, and ends the fetching where they are all that is asked for: the library itself would go on to the last row. */
 class CappedQuery extends pg.Query {
   isCut = false
+  most = Number.POSITIVE_INFINITY
+
+  handleDataRow(message: unknown): void {
+    const { _result: result } = this as unknown as { _result: { rows: unknown[] } }
+    this.isCut = result.rows.length >= this.most
+    if (!this.isCut)
+      (pg.Query.prototype as unknown as { handleDataRow(this: unknown, message: unknown): void }).handleDataRow.call(
+        this,
+        message,
+      )
+  }
 
   /** After an error the engine waits for this before it answers anything else; the library forgets it where rows are counted. */
   handleError(error: Error, connection: { sync(): void; stream: { writable: boolean } } | undefined): void {
@@ -88,7 +99,6 @@ class CappedQuery extends pg.Query {
   }
 
   handlePortalSuspended(connection: { sync(): void }): void {
-    this.isCut = true
     connection.sync()
   }
 }
@@ -99,11 +109,13 @@ type Inside = EventEmitter & { stream: Duplex & { bytesRead: number } }
 class PostgresqlSession implements SqlSession {
   readonly #client: pg.Client
   readonly #target: SqlTarget
+  readonly #isReadOnly: boolean
   isUsable = true
 
-  constructor(client: pg.Client, target: SqlTarget) {
+  constructor(client: pg.Client, target: SqlTarget, { isReadOnly }: SessionMode) {
     this.#client = client
     this.#target = target
+    this.#isReadOnly = isReadOnly
     client.on('error', () => {
       this.isUsable = false
     })
@@ -121,10 +133,8 @@ class PostgresqlSession implements SqlSession {
   }
 
   async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
-    const cap = options.maxRows
-    const { result, isCut } = await this.#send(text, values, cap === undefined ? 0 : cap + 1)
+    const { result, isCut } = await this.#send(text, values, options.maxRows)
     const rows = result.rows as SqlValue[][]
-    if (cap !== undefined && rows.length > cap) rows.length = cap
     const columns = result.fields.map(({ name, dataTypeID }, index) => {
       const [dataType, encoding] = TYPES[dataTypeID] ?? ['text', 'text']
       return resultColumn(name, index + 1, dataType, encoding)
@@ -136,15 +146,18 @@ class PostgresqlSession implements SqlSession {
   #send(
     text: string,
     values: readonly SentValue[],
-    rows: number,
+    most: number | undefined,
   ): Promise<{ result: pg.QueryArrayResult; isCut: boolean }> {
     return new Promise((resolve, reject) => {
       const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
-      const config = { text, values: sent, rowMode: 'array', queryMode: 'extended', ...(rows > 0 && { rows }) }
+      // What changes something for each row does so for all of them, also for those that are not kept.
+      const rows = most !== undefined && this.#isReadOnly ? { rows: most + 1 } : {}
+      const config = { text, values: sent, rowMode: 'array', queryMode: 'extended', ...rows }
       const query = new CappedQuery(config as never, undefined, (error: Error | undefined, result: unknown) => {
         if (error) reject(error)
         else resolve({ result: result as pg.QueryArrayResult, isCut: query.isCut })
       })
+      if (most !== undefined) query.most = most
       this.#client.query(query as never)
     })
   }
@@ -256,7 +269,7 @@ export const postgresqlDriver: SqlDriver = {
       options: settings(mode),
       types: { getTypeParser: (oid: number) => parserOf(oid) } as never,
     })
-    const session = new PostgresqlSession(client, target)
+    const session = new PostgresqlSession(client, target, mode)
     const { connection } = client as unknown as { connection: Inside }
     connection.once('sslconnect', () => leash.hold(connection.stream))
     await client.connect().catch((error: unknown) => {
