@@ -27,6 +27,7 @@ describe('calls of addresses that tenants named', () => {
       const port = (server.address() as AddressInfo).port
       if (url === '/slow') return
       if (url === '/big') return void response.end('x'.repeat(3000))
+      if (url === '/spent') return void response.writeHead(403, { 'retry-after': '60', 'x-powered-by': 'y' }).end()
       if (url === '/loop') return void response.writeHead(302, { location: '/loop' }).end()
       if (url === '/away') return void response.writeHead(307, { location: `https://localhost:${port}/there` }).end()
       if (url === '/inside') return void response.writeHead(302, { location: 'https://10.0.0.1/x' }).end()
@@ -123,6 +124,13 @@ describe('calls of addresses that tenants named', () => {
     const answer = await open().fetch(`https://${host}/away`, { method: 'POST', body: 'code=1', headers })
     expect(answer.status).to.equal(307)
     expect(seen).to.have.length(1)
+  })
+
+  it('read no further than is enough, and pass on that they are to come again', async () => {
+    const answer = await open().fetch(`https://${host}/big`, { beginning: 10 })
+    expect(await answer.text()).to.equal('x'.repeat(10))
+    const { headers } = await open().fetch(`https://${host}/spent`)
+    expect([headers.get('retry-after'), headers.get('x-powered-by')]).to.deep.equal(['60', null])
   })
 
   it('end with what is too long, too late or not there, and say nothing of the answer', async () => {
