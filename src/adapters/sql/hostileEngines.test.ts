@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { expect } from 'chai'
 import { MARIADB_GREETING, mariadbPacket, mariadbTranscript, playMariadb } from '../../../test/make/playedMariadb.ts'
 import { playPostgresql, postgresqlTranscript } from '../../../test/make/playedPostgresql.ts'
+import { createAuthority, issueCertificate } from '../../composition/certificates.ts'
 import type { SqlDriver } from './driver.ts'
 import { DriverEngine } from './engine.ts'
 import { mariadbDriver } from './mariadb.ts'
@@ -141,4 +143,28 @@ describe('an engine that talks nonsense', () => {
       await engine.close()
       server.close()
     })
+
+  it('ends nothing but its session over TLS either', async () => {
+    const authority = await createAuthority('engines', new Date())
+    const request = { commonName: 'engine', purpose: 'server', names: ['localhost'] } as const
+    const { certPem: cert, keyPem: key } = await issueCertificate(authority, request, new Date())
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        socket.write('S')
+        const secure = new TLSSocket(socket, { isServer: true, cert, key })
+        secure.on('error', () => undefined).end(Buffer.from('R\0\0\0\u0008\0\0\0c'))
+      })
+    }).listen(0, 'localhost')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const engine = new DriverEngine(postgresqlDriver)
+    const login = { database: 'a', user: 'app', password: 'secret', certificateAuthority: authority.certPem }
+    const fault = await engine
+      .catalogue({ dialect: 'postgresql', host: 'localhost', port, ...login })
+      .catch((error) => error)
+    expect(isSqlFault(fault, 'Unreachable')).to.equal(true)
+    expect(String(fault.cause)).to.contain('authenticationOk')
+    server.close()
+  })
 })
