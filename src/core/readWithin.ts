@@ -17,3 +17,15 @@ export async function readWithin(
   }
   return Buffer.concat(chunks, length)
 }
+
+/** Reads so many bytes from the beginning, and the rest no more. */
+export async function readBeginning(most: number, bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of bytes) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length >= most) break
+  }
+  return Buffer.concat(chunks).subarray(0, most)
+}

@@ -30,7 +30,7 @@ function sqlOf(here: SqlEngine, far: SqlEngine): SqlEngine {
   const at = ({ through }: SqlTarget) => (through === undefined ? here : far)
   return {
     describe: (target, ...more) => at(target).describe(target, ...more),
-    catalogue: (target, ...more) => at(target).catalogue(target, ...more),
+    catalogue: (target) => at(target).catalogue(target),
     run: (target, ...more) => at(target).run(target, ...more),
     rows: (target, ...more) => at(target).rows(target, ...more),
     change: (target, ...more) => at(target).change(target, ...more),

@@ -361,6 +361,34 @@ export function engineSuite(world: () => World): void {
       })
     })
 
+    it('reads no more of much than a batch may have', async () => {
+      const isPostgresql = world().server.target.dialect === 'postgresql'
+      const many = isPostgresql ? 'generate_series(1, 20000)' : 'seq_1_to_20000'
+      const { results, failure } = await run(world(), 'reader', `select repeat('x', 5000) from ${many}`, {
+        maxRows: 10,
+      })
+      expect(failure).to.equal(undefined)
+      expect(results[0]?.rows).to.have.length(10)
+      expect(results[0]?.truncated).to.equal(true)
+    })
+
+    it('runs what changes something to its end, however little of its answer is kept', async () => {
+      const isPostgresql = world().server.target.dialect === 'postgresql'
+      await asOwner('CREATE SEQUENCE counted')
+      const [next, many] = isPostgresql
+        ? ["nextval('counted')", 'generate_series(1, 100)']
+        : ['nextval(counted)', 'seq_1_to_100']
+      const statements = [{ index: 0, text: `select ${next} from ${many}`, parameters: [] }]
+      const limits = { parameters: {}, isReadOnly: false, maxRows: 10, timeoutMilliseconds: 10_000 }
+      const { engine, targets } = world()
+      const { results, failure } = await engine.run(targets.owner, { statements, ...limits })
+      expect(failure).to.equal(undefined)
+      expect(results[0]?.rows).to.have.length(10)
+      expect(results[0]?.truncated).to.equal(true)
+      const [row] = await directly(`SELECT ${next}`)
+      expect(String(row?.[0])).to.equal('101')
+    })
+
     it('keeps to the rows and the time that a batch may have', async () => {
       const isPostgresql = world().server.target.dialect === 'postgresql'
       const many = isPostgresql

@@ -35,6 +35,13 @@ describe('an audit in memory', () => {
     await log.append([entry('a'), entry('b'), entry('c')])
     expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'b'])
   })
+
+  it('forgets first what strangers can cause in any number', async () => {
+    const log = memoryAudit<Entry>(3)
+    await log.append([entry('push')])
+    for (const id of ['x', 'y', 'z']) await log.append([entry(id, 'refused')], { isMinor: true })
+    expect(ids(await log.newest(10, everything))).to.deep.equal(['z', 'y', 'push'])
+  })
 })
 
 describe('an audit in files', () => {
@@ -65,6 +72,15 @@ describe('an audit in files', () => {
     await appendFile(join(folder, '2026-05-01.jsonl'), '{"id":"b","ti\n')
     await log.append([entry('c')])
     expect(ids(await log.newest(10, everything))).to.deep.equal(['c', 'a'])
+  })
+
+  it('reads a part of itself, but all for whoever acts on what is not there', async () => {
+    const log = fileAudit<Entry>({ folder, clock, readBytes: 200 })
+    await log.append([entry('push')])
+    await log.append(Array.from({ length: 20 }, (_, at) => entry(`noise-${at}`, 'refused')))
+    const pushes = ({ what }: Entry) => what === 'push'
+    expect(await log.newest(10, pushes)).to.deep.equal([])
+    expect(ids(await log.newest(10, pushes, START, 'all'))).to.deep.equal(['push'])
   })
 
   it('is full at a bound, and lets nothing happen that it could not tell of', async () => {

@@ -9,20 +9,20 @@ export type FileAuditOptions = {
   clock: Clock
   /** Bytes of one day; beyond, the day's log is full and nothing more is let happen; 256 MiB. */
   dayBytes?: number
+  /** What one look-up reads of the end; 64 MiB. */
+  readBytes?: number
 }
 
 const DAY = 86_400_000
 /** For which entries are kept. */
 const DAYS = 90
-/** What one look-up reads. */
-const READ_BYTES = 64 * 1024 * 1024
 
 /**
  * A log in a file for each day. Several processes may write to one folder: each entry is one write to the end of a file,
  * which is whole for lines of this size.
  */
 export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
-  const { folder, clock, dayBytes = 256 * 1024 * 1024 } = options
+  const { folder, clock, dayBytes = 256 * 1024 * 1024, readBytes = 64 * 1024 * 1024 } = options
   const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
   const oldestKept = () => clock.now() - DAYS * DAY
   const pathOf = (day: string) => join(folder, `${day}.jsonl`)
@@ -51,11 +51,14 @@ export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): A
         throw error instanceof AuditError ? error : new AuditError('The audit cannot be written.', error)
       }
     },
-    newest: (limit, wanted, from = oldestKept()) => newestOf(entriesBackwards(dayOf(from)), limit, wanted, from),
+    newest: (limit, wanted, from = oldestKept(), reads = 'enough') => {
+      const most = reads === 'all' ? Number.POSITIVE_INFINITY : readBytes
+      return newestOf(entriesBackwards(dayOf(from), most), limit, wanted, from)
+    },
   }
 
-  async function* entriesBackwards(oldest: string): AsyncGenerator<Entry> {
-    let left = READ_BYTES
+  async function* entriesBackwards(oldest: string, most: number): AsyncGenerator<Entry> {
+    let left = most
     for (const day of (await daysIn(folder)).reverse()) {
       if (day < oldest || left <= 0) return
       for await (const line of linesBackwards(pathOf(day), left)) {

@@ -2,12 +2,19 @@ import { type AuditLine, type AuditLog, newestOf } from './port.ts'
 
 /** A log that is gone with the process: for tests, and where no folder is configured. */
 export function memoryAudit<Entry extends AuditLine>(most = 10_000): AuditLog<Entry> {
-  const entries: Entry[] = []
+  const kept: { entry: Entry; isMinor: boolean }[] = []
   return {
-    async append(added) {
-      entries.push(...added)
-      if (entries.length > most) entries.splice(0, entries.length - most)
+    async append(added, { isMinor = false } = {}) {
+      kept.push(...added.map((entry) => ({ entry, isMinor })))
+      while (kept.length > most)
+        kept.splice(
+          Math.max(
+            0,
+            kept.findIndex((one) => one.isMinor),
+          ),
+          1,
+        )
     },
-    newest: (...asked) => newestOf(entries.toReversed(), ...asked),
+    newest: (...asked) => newestOf(kept.map(({ entry }) => entry).reverse(), ...asked),
   }
 }

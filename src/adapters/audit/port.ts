@@ -9,11 +9,12 @@ export interface AuditLog<Entry extends AuditLine> {
    */
   append(entries: readonly Entry[], options?: { isMinor?: boolean }): Promise<void>
   /**
-   * The newest entries that are wanted, newest first, each once. A look-up reads a bounded part of the log.
+   * The newest entries that are wanted, newest first, each once.
    *
    * @param from milliseconds since the epoch: older ones need not be looked for
+   * @param reads a bounded part of the log is enough, except for whoever acts on what is not there
    */
-  newest(limit: number, wanted: (entry: Entry) => boolean, from?: number): Promise<Entry[]>
+  newest(limit: number, wanted: (entry: Entry) => boolean, from?: number, reads?: 'enough' | 'all'): Promise<Entry[]>
 }
 
 /** Of entries that come newest first, those that `newest` tells of. */

@@ -26,12 +26,18 @@ describe('calls of addresses that tenants named', () => {
       seen.push({ url, method, authorization: request.headers.authorization })
       const port = (server.address() as AddressInfo).port
       if (url === '/slow') return
-      if (url === '/big') return void response.end('x'.repeat(3000))
-      if (url === '/loop') return void response.writeHead(302, { location: '/loop' }).end()
-      if (url === '/away') return void response.writeHead(307, { location: `https://localhost:${port}/there` }).end()
-      if (url === '/inside') return void response.writeHead(302, { location: 'https://10.0.0.1/x' }).end()
-      if (url === '/plain') return void response.writeHead(302, { location: `http://127.0.0.1:${port}/` }).end()
-      if (url === '/missing') return void response.writeHead(404).end('a secret of theirs')
+      const to = (status: number, location: string) => response.writeHead(status, { location }).end()
+      const answers: Record<string, () => unknown> = {
+        '/big': () => response.end('x'.repeat(3000)),
+        '/spent': () => response.writeHead(403, { 'retry-after': '60', 'x-powered-by': 'y' }).end(),
+        '/loop': () => to(302, '/loop'),
+        '/away': () => to(307, `https://localhost:${port}/there`),
+        '/inside': () => to(302, 'https://10.0.0.1/x'),
+        '/plain': () => to(302, `http://127.0.0.1:${port}/`),
+        '/missing': () => response.writeHead(404).end('a secret of theirs'),
+      }
+      const answer = answers[url]
+      if (answer !== undefined) return void answer()
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}')
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -123,6 +129,13 @@ describe('calls of addresses that tenants named', () => {
     const answer = await open().fetch(`https://${host}/away`, { method: 'POST', body: 'code=1', headers })
     expect(answer.status).to.equal(307)
     expect(seen).to.have.length(1)
+  })
+
+  it('read no further than is enough, and pass on that they are to come again', async () => {
+    const answer = await open().fetch(`https://${host}/big`, { beginning: 10 })
+    expect(await answer.text()).to.equal('x'.repeat(10))
+    const { headers } = await open().fetch(`https://${host}/spent`)
+    expect([headers.get('retry-after'), headers.get('x-powered-by')]).to.deep.equal(['60', null])
   })
 
   it('end with what is too long, too late or not there, and say nothing of the answer', async () => {

@@ -2,7 +2,7 @@ import { lookup as resolve } from 'node:dns'
 import { Agent, fetch as send } from 'undici'
 import { type ConnectionFailure, codesOf, connectionFailure } from '../../core/connectionFailure.ts'
 import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
-import { readWithin } from '../../core/readWithin.ts'
+import { readBeginning, readWithin } from '../../core/readWithin.ts'
 import { OutgoingError, type OutgoingPort, type OutgoingRequest } from './port.ts'
 import { ADDRESS_NOT_ALLOWED, vettedLookup } from './vettedLookup.ts'
 
@@ -57,7 +57,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
 
   async function ask(
     url: URL,
-    { method, headers, body, isBinary = false, signal }: OutgoingRequest & { signal: AbortSignal },
+    { method, headers, body, isBinary = false, beginning, signal }: OutgoingRequest & { signal: AbortSignal },
   ): Promise<Response> {
     const dispatcher = allowedHosts.includes(url.host) ? listed : vetted
     try {
@@ -69,7 +69,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
         signal,
         dispatcher,
       })
-      return await responseOf(answer, { maxBytes, host: url.host, isBinary })
+      return await responseOf(answer, { maxBytes, host: url.host, isBinary, beginning })
     } catch (error) {
       throw outgoingError(error, url.host)
     }
@@ -91,9 +91,16 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
 }
 
 /** What protocols that are spoken through this need beside the body. */
-const PASSED_ON = ['content-type', 'location', 'www-authenticate', 'docker-content-digest']
+const PASSED_ON = [
+  'content-type',
+  'location',
+  'www-authenticate',
+  'docker-content-digest',
+  'retry-after',
+  'x-ratelimit-remaining',
+]
 
-type Read = { maxBytes: number; host: string; isBinary: boolean }
+type Read = { maxBytes: number; host: string; isBinary: boolean; beginning: number | undefined }
 
 /** What the caller reads: the status, the body and a few headers. */
 async function responseOf(answer: Awaited<ReturnType<typeof send>>, read: Read): Promise<Response> {
@@ -132,8 +139,9 @@ const UNREACHED: Readonly<Record<ConnectionFailure, string>> = {
   Late: 'does not answer over TLS in time',
 }
 
-async function limited(body: AsyncIterable<Uint8Array> | null, { maxBytes, host }: Read): Promise<Buffer> {
+async function limited(body: AsyncIterable<Uint8Array> | null, { maxBytes, host, beginning }: Read): Promise<Buffer> {
   if (body === null) return Buffer.alloc(0)
+  if (beginning !== undefined) return readBeginning(beginning, body)
   const tooLong = () => new OutgoingError('Unreachable', `${host} answers with more than ${maxBytes} bytes.`)
   return readWithin(maxBytes, body, tooLong)
 }

@@ -19,6 +19,8 @@ export type OutgoingRequest = {
   body?: string | Uint8Array
   /** Whether the answer is bytes; a text else. */
   isBinary?: boolean
+  /** Bytes from the beginning of the answer that are enough; else an answer that is too long is none. */
+  beginning?: number | undefined
   signal?: AbortSignal | undefined
 }
 

@@ -1,18 +1,22 @@
 import type { z } from 'zod'
 import { parsedJson } from '../../core/parsedJson.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
-import { SourceError } from './port.ts'
+import { SourceError, type SourceReason } from './port.ts'
 
 export type Call = {
   method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   headers?: Record<string, string>
   body?: unknown
+  /** Of bytes of the answer, those from its beginning that are enough. */
+  beginning?: number
+  /** What it means where the host refuses what it was sent (409, 422). */
+  conflict?: SourceReason
   signal?: AbortSignal | undefined
 }
 
 /** The answer, if the address may be called and somebody is there. @throws SourceError */
 export async function send(fetch: OutgoingFetch, url: string, call: Call = {}): Promise<Response> {
-  const { method = 'GET', headers = {}, body, signal } = call
+  const { method = 'GET', headers = {}, body, beginning, signal } = call
   try {
     return await fetch(url, {
       method,
@@ -23,6 +27,7 @@ export async function send(fetch: OutgoingFetch, url: string, call: Call = {}): 
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+      beginning,
       signal,
     })
   } catch (error) {
@@ -44,20 +49,28 @@ export async function ask<Schema extends z.ZodType>(
   call: Call = {},
 ): Promise<z.output<Schema>> {
   const answer = await send(fetch, url, call)
-  refuseStatus(answer.status, new URL(url).host)
+  refuse(answer, new URL(url).host, call.conflict)
   const read = schema.safeParse(parsedJson(await answer.text()))
   if (read.success) return read.data
   throw new SourceError('Unreachable', `${new URL(url).host} does not answer in the form of this provider.`)
 }
 
 /** @throws SourceError unless the status is a success */
-export function refuseStatus(status: number, host: string): void {
+export function refuse(
+  { status, headers }: Pick<Response, 'status' | 'headers'>,
+  host: string,
+  conflict: SourceReason = 'Unreachable',
+): void {
   if (status >= 200 && status < 300) return
+  // GitHub says so with the status of who may not.
+  const isSpent = headers.has('retry-after') || headers.get('x-ratelimit-remaining') === '0'
+  if (status === 429 || (status === 403 && isSpent))
+    throw new SourceError('Unreachable', `${host} has had too many calls (status ${status}): try again later.`)
   if (status === 401 || status === 403) {
     throw new SourceError('CredentialRejected', `${host} does not accept the credentials (status ${status}).`)
   }
   if (status === 404) throw new SourceError('NotFound', `${host} does not know this, or hides it from the credentials.`)
-  if (status === 409 || status === 422) throw new SourceError('NameTaken', `${host} refused it (status ${status}).`)
+  if (status === 409 || status === 422) throw new SourceError(conflict, `${host} refused it (status ${status}).`)
   throw new SourceError('Unreachable', `${host} answers with status ${status}.`)
 }
 

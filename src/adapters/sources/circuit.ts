@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { ask, basic, refuseStatus, send } from './calls.ts'
+import { ask, basic, refuse, send } from './calls.ts'
 import { type CircuitPort, SourceError } from './port.ts'
 
 const TOKEN_NAME = 'freehold'
@@ -18,11 +18,11 @@ export function giteaCircuit(
   adminToken: () => Promise<string | undefined>,
 ): CircuitPort {
   const base = baseUrl?.replace(/\/+$/, '')
-  async function call(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<number> {
+  async function call(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Response> {
     const token = base === undefined ? undefined : await adminToken()
     if (token === undefined) throw new SourceError('Unreachable', 'The Git host of the platform is not set up.')
     const headers = { authorization: `token ${token}` }
-    return (await send(fetch, `${base}/api/v1${path}`, { method, body, headers })).status
+    return send(fetch, `${base}/api/v1${path}`, { method, body, headers })
   }
   const host = () => new URL(base ?? '').host
 
@@ -34,10 +34,10 @@ export function giteaCircuit(
       const email = `${name}@circuit.invalid`
       const account = { username: name, email, password, must_change_password: false, visibility: 'private' }
       const made = await call('POST', '/admin/users', account)
-      if (made === 422) {
+      if (made.status === 422) {
         const change = { source_id: 0, login_name: name, password, must_change_password: false }
-        refuseStatus(await call('PATCH', `/admin/users/${name}`, change), host())
-      } else refuseStatus(made, host())
+        refuse(await call('PATCH', `/admin/users/${name}`, change), host())
+      } else refuse(made, host())
       const authorization = basic(name, password)
       const tokens = `${base}/api/v1/users/${name}/tokens`
       await send(fetch, `${tokens}/${TOKEN_NAME}`, { method: 'DELETE', headers: { authorization } })
@@ -47,8 +47,8 @@ export function giteaCircuit(
       return { token: sha1 }
     },
     async removeAccount(name) {
-      const status = await call('DELETE', `/admin/users/${name}?purge=true`)
-      if (status !== 404) refuseStatus(status, host())
+      const answer = await call('DELETE', `/admin/users/${name}?purge=true`)
+      if (answer.status !== 404) refuse(answer, host())
     },
   }
 }

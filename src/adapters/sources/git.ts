@@ -1,7 +1,7 @@
 import { CREDENTIAL_KEYS } from '../../contracts/sources/providers.ts'
 import type { AddressesOf } from '../outgoing/addresses.ts'
 import type { OutgoingFetch } from '../outgoing/port.ts'
-import { basic, refuseStatus, send } from './calls.ts'
+import { basic, refuse, send } from './calls.ts'
 import { type Connection, type Repository, SourceError, type SourceProvider } from './port.ts'
 import { isNamed, repositoryOf } from './repositories.ts'
 import { hostOf } from './rest.ts'
@@ -9,6 +9,8 @@ import { advertisedOverSsh } from './ssh.ts'
 
 /** The one repository that such a connection is. */
 const ID = 'repository'
+/** Bytes with the first line of the longest; all refs of a large repository are megabytes. */
+const BEGINNING = 128 * 1024
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement'
 
 /** Plain Git: one repository over https (gitprotocol-http) or ssh, asked for the first line of what it has. */
@@ -24,8 +26,9 @@ export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): Sou
     const { username = 'git', credentials } = connection
     const token = credentials[CREDENTIAL_KEYS.token]
     const headers = { accept: ADVERTISEMENT, ...(token !== undefined && { authorization: basic(username, token) }) }
-    const answer = await send(fetch, `${url}/info/refs?service=git-upload-pack`, { headers, signal })
-    refuseStatus(answer.status, new URL(url).host)
+    const asked = { headers, beginning: BEGINNING, signal }
+    const answer = await send(fetch, `${url}/info/refs?service=git-upload-pack`, asked)
+    refuse(answer, new URL(url).host)
     if (answer.headers.get('content-type') === ADVERTISEMENT)
       return { repository: repositoryAt(url, headOf(await answer.text())) }
     throw new SourceError('Unreachable', `${new URL(url).host} does not serve Git at this address.`)

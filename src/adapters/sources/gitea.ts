@@ -29,6 +29,7 @@ export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
     base: (connection) => `${hostOf(connection)}/api/v1`,
     headers: (connection) => ({ authorization: `token ${tokenOf(connection)}` }),
     pageSize: 'limit',
+    hasShortPages: true,
   })
   const find = (connection: Connection, id: string, signal?: AbortSignal) =>
     rest(connection, signal).call(`/repositories/${safeId(id, NUMBER)}`, Repo)
@@ -60,8 +61,8 @@ export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
     },
     async createRepository(connection, repository, signal) {
       const path = repository.importUrl === undefined ? '/user/repos' : '/repos/migrate'
-      const body = creationOf(repository)
-      return repositoryOf(await rest(connection, signal).call(path, Repo, { method: 'POST', body }))
+      const asked = { method: 'POST', body: creationOf(repository), conflict: 'NameTaken' } as const
+      return repositoryOf(await rest(connection, signal).call(path, Repo, asked))
     },
     async usage(connection, signal) {
       const repositories = await all(connection, undefined, signal)

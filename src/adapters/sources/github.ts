@@ -47,15 +47,18 @@ const Events = z.object({ events: z.array(z.string()) })
 const PUBLIC = 'https://github.com'
 const API_VERSION = '2022-11-28'
 const HOOK = '/app/hook/config'
-/** Seconds: GitHub takes ten minutes at most, and its clock may be behind ours. */
-const [LIFE, BACKDATED] = [540, 30]
+/** Seconds: GitHub takes ten minutes at most, and its clock may be a minute behind ours. */
+const [LIFE, BACKDATED] = [540, 60]
 
 /** A GitHub App, by GitHub's REST interface (docs.github.com/rest); on a server of one's own, below `/api/v3`. */
 export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider & Pick<SourcePort, 'makeApp'> {
   const rest = restAs(fetch, (connection) => appToken(connection, now()))
   const restWith = (token: string) => restAs(fetch, () => `Bearer ${token}`)
-  const issue = (connection: Connection, body: object, signal?: AbortSignal) =>
-    rest(connection, signal).call(`${placeOf(connection)}/access_tokens`, Token, { method: 'POST', body })
+  /** Of a repository that the installation does not reach GitHub says that the request cannot be carried out. */
+  const issue = (connection: Connection, body: object, signal?: AbortSignal) => {
+    const asked = { method: 'POST', body, conflict: 'NotFound' } as const
+    return rest(connection, signal).call(`${placeOf(connection)}/access_tokens`, Token, asked)
+  }
   /** An App has one webhook for all its repositories. */
   const writeHook = (connection: Connection, { url, secret }: HookPlace, signal?: AbortSignal) => {
     const body = { url, content_type: 'json', secret, insecure_ssl: '0' }

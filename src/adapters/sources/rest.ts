@@ -13,6 +13,8 @@ type RestForm = {
   readonly headers: (connection: Connection) => Record<string, string> | Promise<Record<string, string>>
   /** The parameter that says how many items a page has. */
   readonly pageSize: string
+  /** Whether the host decides how many they are at most: a page that is not full is not the last one then. */
+  readonly hasShortPages?: true
   /** The field of an answer that holds the page; absent where the answer is the page. */
   readonly pageIn?: string
 }
@@ -38,12 +40,12 @@ const PAGE_SIZE = 50
 const PAGES_MAX = 100
 
 /** Calls of one provider for one connection. @throws SourceError by status, and for answers of another form */
-export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, pageIn }: RestForm) {
+export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShortPages, pageIn }: RestForm) {
   return (connection: Connection, signal?: AbortSignal) => {
     async function call<Schema extends z.ZodType>(
       path: string,
       schema: Schema,
-      what: Pick<Call, 'method' | 'body'> = {},
+      what: Pick<Call, 'method' | 'body' | 'conflict'> = {},
     ) {
       return ask(fetch, `${base(connection)}${path}`, schema, { ...what, headers: await headers(connection), signal })
     }
@@ -60,7 +62,7 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, pageIn }
         const query = `${path.includes('?') ? '&' : '?'}page=${number}&${pageSize}=${PAGE_SIZE}`
         const next = await call(path + query, page)
         items.push(...next.filter(isMeant))
-        if (next.length < PAGE_SIZE) break
+        if (next.length < (hasShortPages ? 1 : PAGE_SIZE)) break
       }
       return items.slice(0, REPOSITORIES_MAX)
     }

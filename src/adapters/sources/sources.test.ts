@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { Server } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { reasonOf, sourceContract } from '../../../test/suites/sourceContract.ts'
 import { BITBUCKET_ID, PlayedBitbucket } from '../../../test/worlds/providers/bitbucket.ts'
 import { serveGit } from '../../../test/worlds/providers/gitBackend.ts'
+import { PlayedGitea } from '../../../test/worlds/providers/gitea.ts'
 import { INSTALLATION, PlayedGitHub } from '../../../test/worlds/providers/github.ts'
 import { PlayedGitLab } from '../../../test/worlds/providers/gitlab.ts'
 import { PlayedRegistry } from '../../../test/worlds/providers/registry.ts'
@@ -66,6 +67,22 @@ sourceContract('Bitbucket, played', {
   },
 })
 
+for (const [title, pageMost] of [
+  ['Gitea', 50],
+  ['Gitea that shows few at once', 30],
+] as const)
+  sourceContract(`${title}, played`, {
+    hasWebhooks: true,
+    count: 130,
+    async open() {
+      const gitea = new PlayedGitea()
+      const token = gitea.account('ada', ['site', ...Array.from({ length: 129 }, (_, at) => `repository-${at}`)])
+      gitea.pageMost = pageMost
+      const connection = { provider: 'Gitea', baseUrl: 'https://stand.in/gitea', credentials: { token } } as const
+      return { ...played(connection, fetchOf({ gitea })), repositoryId: '1' }
+    },
+  })
+
 sourceContract('the fake', {
   hasWebhooks: true,
   count: 1,
@@ -106,7 +123,9 @@ describe('plain Git over https', () => {
     },
   })
 
-  it('tells the branch that HEAD stands for', async () => {
+  it('tells the branch that HEAD stands for, however many others there are', async () => {
+    const others = Array.from({ length: 5_000 }, (_, at) => `create refs/pull/${at}/head trunk\n`).join('')
+    execFileSync('git', ['update-ref', '--stdin'], { cwd: join(folder, 'shop.git'), input: others })
     const port = createSources(server.fetch, now)
     const credentials = { token: 'good' }
     const [found] = await port.repositories({ provider: 'Git', baseUrl: `${server.url}/shop.git`, credentials })
@@ -122,6 +141,57 @@ describe('a token of GitHub', () => {
     const baseUrl = 'https://stand.in/github'
     await port.token({ provider: 'GitHub', baseUrl, installationId: INSTALLATION, credentials }, '2')
     expect(gitHub.asked).to.deep.equal({ repository_ids: [2], permissions: { contents: 'read' } })
+  })
+})
+
+describe('what a provider answers to a call', () => {
+  const credentials = { token: 'glpat' }
+  const gitLab = { provider: 'GitLab', baseUrl: 'https://stand.in/gitlab', credentials } as const
+  const answering =
+    (status: number, headers: Record<string, string> = {}): OutgoingFetch =>
+    async () =>
+      new Response(null, { status, headers })
+  const cases: [title: string, fetch: OutgoingFetch, reason: string][] = [
+    ['without the right to it is of the credentials', answering(403), 'CredentialRejected'],
+    ['beyond its limit of calls is for later', answering(403, { 'x-ratelimit-remaining': '0' }), 'Unreachable'],
+    ['that is to come again is for later', answering(403, { 'retry-after': '60' }), 'Unreachable'],
+    ['too many is for later', answering(429), 'Unreachable'],
+    ['that it will not carry out is of no name that is taken', answering(422), 'Unreachable'],
+  ]
+  for (const [title, fetch, reason] of cases)
+    it(title, async () => {
+      const port = createSources(fetch, now)
+      expect(await reasonOf(port.check(gitLab))).to.equal(reason)
+      const hook = { url: 'https://platform.example.com/webhooks', secret: 's'.repeat(32) }
+      expect(await reasonOf(port.ensureWebhook(gitLab, '1', hook))).to.equal(reason)
+    })
+
+  it('for a repository that the installation does not reach is that there is none', async () => {
+    const gitHub = new PlayedGitHub()
+    const own = { 'app-id': '77', 'private-key': gitHub.pem }
+    const connection = { provider: 'GitHub', baseUrl: 'https://stand.in/github', installationId: INSTALLATION } as const
+    const port = createSources(fetchOf({ github: gitHub }), now)
+    expect(await reasonOf(port.token({ ...connection, credentials: own }, '9999'))).to.equal('NotFound')
+  })
+
+  it('for a name that is taken is that', async () => {
+    const gitea = new PlayedGitea()
+    const token = gitea.account('ada')
+    const connection = { provider: 'Circuit', baseUrl: 'https://stand.in/gitea', credentials: { token } } as const
+    const wanted = { name: 'site', description: '', isPrivate: true, defaultBranch: 'main', initialize: true }
+    const made = createSources(fetchOf({ gitea }), now).createRepository(connection, wanted)
+    expect(await reasonOf(made)).to.equal('NameTaken')
+  })
+})
+
+describe('GitHub, whose clock is a minute behind ours', () => {
+  it('takes our tokens', async () => {
+    const gitHub = new PlayedGitHub()
+    gitHub.now = () => new Date(now() - 55_000)
+    const port = createSources(fetchOf({ github: gitHub }), now)
+    const credentials = { 'app-id': '77', 'private-key': gitHub.pem }
+    const connection = { provider: 'GitHub', baseUrl: 'https://stand.in/github', installationId: INSTALLATION } as const
+    expect((await port.check({ ...connection, credentials })).accountName).to.equal('acme')
   })
 })
 
@@ -165,6 +235,22 @@ describe('a registry, played', () => {
       expect(await port.verifyRegistry(connection(password), image)).to.include(wanted)
     })
   }
+
+  for (const [title, path] of [
+    ['to whoever signs in', '/v2/'],
+    ['about an image', '/v2/team/app/manifests/latest'],
+  ] as const)
+    it(`that has had too many calls says so ${title}, and nothing else`, async () => {
+      const fetch = fetchOf({ registry })
+      const busy: OutgoingFetch = async (url, options) =>
+        url.endsWith(path) && options?.headers?.authorization !== undefined
+          ? new Response(null, { status: 429 })
+          : fetch(url, options)
+      const { message } = await createSources(busy, now).verifyRegistry(connection('good'), { repository: 'team/app' })
+      expect(message).to.match(/status 429/)
+      const reason = await reasonOf(createSources(busy, now).check(connection('good')))
+      expect(reason).to.equal(path === '/v2/' ? 'Unreachable' : 'none')
+    })
 
   it('that is no registry, or away, is not reachable', async () => {
     const none = await port.verifyRegistry({ ...connection('good'), baseUrl: 'https://stand.in/nothing' }, {})

@@ -56,6 +56,6 @@ export interface SqlDriver {
   catalogue(session: SqlSession, database: string): Promise<Catalogue>
   /** Grants of the owner to the logins of the editor; idempotent. Only if others create the logins. */
   admit?(session: SqlSession, logins: LoginNames): Promise<void>
-  /** Statements that make the database and its logins; idempotent. */
+  /** Statements that make the database and its logins; idempotent. Whoever calls it closes what it opens. */
   prepare(session: SqlSession, wanted: Preparation, openDatabase: () => Promise<SqlSession>): Promise<void>
 }

@@ -27,79 +27,77 @@ import {
   SqlFault,
   type SqlTarget,
 } from './port.ts'
+import { cancelled, type Watch, watchOver } from './watch.ts'
 
 const IDLE_SESSIONS_MAX = 4
 const IDLE_MILLISECONDS = 30_000
 /** A change of schema by others is seen that much later. Our own is seen at once. */
 const CATALOGUE_MILLISECONDS = 5_000
 const STATEMENT_MILLISECONDS = 30_000
+/** For everything that one call asks. An engine ends its statements itself, unless its node is gone or it is in other hands. */
+const PATIENCE = 120_000
+/** Drivers give up sooner, unless an engine confuses them. */
+const OPENING_PATIENCE = 15_000
 /** Beyond so many rows the engine's estimate must do. */
 const COUNTED_ROWS_MAX = 100_000
-
-/**
- * A page, or what a batch answers, is held in memory whole, and several times while it becomes JSON: whoever has a
- * database can make it answer anything, and others live in the same process.
- */
-const ANSWER_MAX_BYTES = 32 * 1024 * 1024
-/** Milliseconds between looks at how long an answer is; what comes in meanwhile is little beside the bound. */
-const LOOK_AT_LENGTH = 20
 
 const READING: SessionMode = { isReadOnly: true, timeoutMilliseconds: STATEMENT_MILLISECONDS }
 const WRITING: SessionMode = { isReadOnly: false, timeoutMilliseconds: STATEMENT_MILLISECONDS }
 
 type Idle = { session: SqlSession; timer: NodeJS.Timeout }
+type Use = { isPooled?: boolean; patience?: number }
 
 /** The port over a driver: sessions, transactions and what all engines have in common. */
 export class DriverEngine implements SqlEngine {
   readonly #driver: SqlDriver
+  readonly #patience: number
   readonly #idle = new Map<string, Idle[]>()
-  readonly #catalogues = new Map<string, { at: number; found: Promise<Catalogue> }>()
+  readonly #catalogues = new Map<string, Promise<Catalogue>>()
 
-  constructor(driver: SqlDriver) {
+  constructor(driver: SqlDriver, { patience = PATIENCE } = {}) {
     this.#driver = driver
+    this.#patience = patience
   }
 
   describe(target: SqlTarget, call: SqlCall = {}) {
     return this.#with(target, READING, call, (session) => this.#driver.describe(session))
   }
 
-  async catalogue(target: SqlTarget, call: SqlCall = {}): Promise<Catalogue> {
+  catalogue(target: SqlTarget): Promise<Catalogue> {
     const key = keyOf(target, READING)
     const known = this.#catalogues.get(key)
-    const now = performance.now()
-    if (known !== undefined && now - known.at < CATALOGUE_MILLISECONDS) return known.found
-    const found = this.#with(target, READING, call, (session) => this.#driver.catalogue(session, target.database))
-    this.#catalogues.set(key, { at: now, found })
-    // What failed, or was given up by one caller, is asked anew by the next.
-    found.catch(() => this.#catalogues.delete(key))
-    if (this.#catalogues.size > 500) this.#catalogues.clear()
+    if (known !== undefined) return known
+    const found = this.#with(target, READING, {}, (session) => this.#driver.catalogue(session, target.database))
+    this.#catalogues.set(key, found)
+    const forget = () => {
+      if (this.#catalogues.get(key) === found) this.#catalogues.delete(key)
+    }
+    // What failed is asked anew by the next.
+    found.then(() => setTimeout(forget, CATALOGUE_MILLISECONDS).unref(), forget)
     return found
   }
 
   async run(target: SqlTarget, request: BatchRequest, call: SqlCall = {}): Promise<BatchOutcome> {
     const { isReadOnly, timeoutMilliseconds } = request
-    // A session of its own: a batch may leave temporary tables or locks behind, which end with it.
-    const mode = { isReadOnly, timeoutMilliseconds }
-    const deadline = AbortSignal.timeout(timeoutMilliseconds + 1_000)
-    const signal = call.signal === undefined ? deadline : AbortSignal.any([call.signal, deadline])
     try {
       return await this.#with(
         target,
-        mode,
-        { signal },
-        (session, length) => this.#runBatch(session, request, length),
-        'single',
+        { isReadOnly, timeoutMilliseconds },
+        call,
+        (session, watch) => this.#runBatch(session, request, watch),
+        // A session of its own: a batch may leave temporary tables or locks behind, which end with it.
+        { isPooled: false, patience: timeoutMilliseconds + 1_000 },
       )
     } catch (error) {
       if (isSqlFault(error, 'TooLarge')) return { results: [], messages: [], failure: tooLargeFailure(error) }
-      if (!isSqlFault(error, 'Cancelled') || call.signal?.aborted === true) throw error
+      if (!isSqlFault(error, 'Timeout')) throw error
       return { results: [], messages: [], failure: timeoutFailure(0) }
     } finally {
       if (!isReadOnly) this.#catalogues.clear()
     }
   }
 
-  async #runBatch(session: SqlSession, request: BatchRequest, length: Length): Promise<BatchOutcome> {
+  async #runBatch(session: SqlSession, request: BatchRequest, watch: Watch): Promise<BatchOutcome> {
     const outcome: BatchOutcome = { results: [], messages: [], failure: undefined }
     await session.begin()
     let kept = request.maxRows
@@ -115,7 +113,7 @@ export class DriverEngine implements SqlEngine {
         return { ...outcome, failure }
       }
     }
-    length.refuse()
+    watch.refuse()
     try {
       await (request.isReadOnly ? session.rollback() : session.commit())
     } catch (error) {
@@ -126,7 +124,7 @@ export class DriverEngine implements SqlEngine {
 
   #failureOf(error: unknown, statement: { index: number; text: string }): BatchFailure {
     const fault = this.#driver.faultOf(error)
-    if (fault.reason === 'Unreachable' || fault.reason === 'Cancelled') throw fault
+    if (OF_THE_SESSION.includes(fault.reason)) throw fault
     if (fault.reason === 'Timeout') return timeoutFailure(statement.index)
     const { message, engineCode, position } = this.#driver.sentenceOf(error)
     const line = position === null ? null : statement.text.slice(0, position).split('\n').length
@@ -152,14 +150,14 @@ export class DriverEngine implements SqlEngine {
   }
 
   change(target: SqlTarget, table: Table, changes: readonly RowChange[], call: SqlCall = {}) {
-    return this.#with(target, WRITING, call, async (session, length) => {
+    return this.#with(target, WRITING, call, async (session, watch) => {
       await session.begin()
       const found: (Row | undefined)[] = []
       try {
         for (const [index, change] of changes.entries()) {
           found.push(await this.#changeRow(session, table, change).catch((error) => this.#refuse(error, index)))
         }
-        length.refuse()
+        watch.refuse()
         await session.commit()
         return found
       } catch (error) {
@@ -212,23 +210,25 @@ export class DriverEngine implements SqlEngine {
   }
 
   async prepare(target: SqlTarget, wanted: Parameters<SqlEngine['prepare']>[1], call: SqlCall = {}): Promise<void> {
-    await this.#with(
-      target,
-      WRITING,
-      call,
-      (session) =>
-        this.#driver.prepare(session, wanted, () =>
-          this.#driver.open({ ...target, database: wanted.database }, WRITING),
-        ),
-      'single',
-    )
+    const inside: SqlSession[] = []
+    const openDatabase = async () => {
+      const session = await this.#open({ ...target, database: wanted.database }, WRITING)
+      inside.push(session)
+      return session
+    }
+    const work = (session: SqlSession) => this.#driver.prepare(session, wanted, openDatabase)
+    try {
+      await this.#with(target, WRITING, call, work, { isPooled: false })
+    } finally {
+      for (const session of inside) session.close()
+    }
   }
 
   async admit(target: SqlTarget, logins: LoginNames, call: SqlCall = {}): Promise<void> {
     const { admit, dialect } = this.#driver
     if (admit === undefined)
       throw new SqlFault('Failed', `Logins of ${dialect} get their access when they are created.`)
-    await this.#with(target, WRITING, call, (session) => admit(session, logins), 'single')
+    await this.#with(target, WRITING, call, (session) => admit(session, logins), { isPooled: false })
   }
 
   async close(): Promise<void> {
@@ -244,44 +244,47 @@ export class DriverEngine implements SqlEngine {
     target: SqlTarget,
     mode: SessionMode,
     { signal }: SqlCall,
-    work: (session: SqlSession, length: Length) => Promise<T>,
-    use: 'pooled' | 'single' = 'pooled',
+    work: (session: SqlSession, watch: Watch) => Promise<T>,
+    { isPooled = true, patience = this.#patience }: Use = {},
   ): Promise<T> {
     const isGone = () => signal?.aborted === true
     if (isGone()) throw cancelled()
     const key = keyOf(target, mode)
-    const session = (use === 'pooled' ? this.#take(key) : undefined) ?? (await this.#open(target, mode))
-    const onAbort = () => session.cancel()
-    signal?.addEventListener('abort', onAbort, { once: true })
-    const length = boundAnswer(session)
+    const session = (isPooled ? this.#take(key) : undefined) ?? (await this.#open(target, mode))
+    const watch = watchOver(session, { signal, patience })
     try {
       if (isGone()) throw cancelled()
-      const result = await work(session, length)
-      // What was ended at the engine looks like a statement that failed.
-      if (isGone()) throw cancelled()
-      if (length.hasEnded()) throw tooLarge()
-      if (use === 'pooled' && session.isUsable) this.#give(key, session)
+      // Drivers do not settle all that a session was asked when it ends.
+      const result = await Promise.race([watch.ended, work(session, watch)])
+      if (isPooled && session.isUsable) this.#give(key, session)
       else session.close()
       return result
     } catch (error) {
       session.close()
-      if (isGone()) throw cancelled()
-      if (length.hasEnded()) throw tooLarge()
       const fault = this.#driver.faultOf(error)
       // The schema is another one than the catalogue says.
       if (fault.reason === 'TableNotFound' || fault.reason === 'UnknownColumn') this.#catalogues.clear()
       throw fault
     } finally {
-      length.stop()
-      signal?.removeEventListener('abort', onAbort)
+      watch.stop()
     }
   }
 
   async #open(target: SqlTarget, mode: SessionMode): Promise<SqlSession> {
+    const opening = this.#driver.open(target, mode)
+    const late = Promise.withResolvers<never>()
+    const giveUp = () => late.reject(new SqlFault('Unreachable', 'The engine lets nobody in.'))
+    const timer = setTimeout(giveUp, Math.min(OPENING_PATIENCE, this.#patience))
     try {
-      return await this.#driver.open(target, mode)
+      return await Promise.race([opening, late.promise])
     } catch (error) {
+      opening.then(
+        (session) => session.close(),
+        () => undefined,
+      )
       throw this.#driver.faultOf(error)
+    } finally {
+      clearTimeout(timer)
     }
   }
 
@@ -316,46 +319,8 @@ export class DriverEngine implements SqlEngine {
   }
 }
 
-/** How long an answer is. */
-type Length = {
-  /** Before what was asked for is committed: nothing stays of what is not answered. @throws SqlFault TooLarge */
-  refuse(): void
-  /** Whether the session was ended for it. */
-  hasEnded(): boolean
-  stop(): void
-}
-
-/** Ends a session whose engine sends more than is kept of one answer. */
-function boundAnswer(session: SqlSession): Length {
-  const before = session.bytesRead
-  const isOver = () => session.bytesRead - before > ANSWER_MAX_BYTES
-  let hasEnded = false
-  const timer = setInterval(() => {
-    if (!isOver()) return
-    clearInterval(timer)
-    hasEnded = true
-    session.destroy()
-  }, LOOK_AT_LENGTH)
-  return {
-    refuse: () => {
-      if (isOver()) throw tooLarge()
-    },
-    hasEnded: () => hasEnded,
-    stop: () => clearInterval(timer),
-  }
-}
-
-function tooLarge(): SqlFault {
-  const bound = `${ANSWER_MAX_BYTES / 1024 / 1024} MiB`
-  return new SqlFault('TooLarge', `The answer has more than ${bound}: ask for fewer rows, or for less of long values.`)
-}
-
 function tooLargeFailure({ message }: SqlFault): BatchFailure {
   return { statementIndex: 0, code: 'RESULT_TOO_LARGE', message, engineCode: null, line: null, position: null }
-}
-
-function cancelled(): SqlFault {
-  return new SqlFault('Cancelled', 'The client disconnected.')
 }
 
 function rowNotFound(table: Table): SqlFault {
@@ -366,6 +331,9 @@ function timeoutFailure(statementIndex: number): BatchFailure {
   const message = 'The batch timed out.'
   return { statementIndex, code: 'QUERY_TIMEOUT', message, engineCode: null, line: null, position: null }
 }
+
+/** What ends a batch, and is not about a statement of it. */
+const OF_THE_SESSION: readonly SqlFault['reason'][] = ['Unreachable', 'Cancelled', 'TooLarge']
 
 const CODES: Readonly<Partial<Record<SqlFault['reason'], string>>> = {
   DuplicateKey: 'DUPLICATE_KEY',

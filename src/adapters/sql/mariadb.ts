@@ -4,6 +4,7 @@ import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue, VALUE_MAX_BYTES } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
+import { Leash } from './leash.ts'
 import { mariadbCatalogue } from './mariadbCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason } from './port.ts'
 
@@ -104,10 +105,12 @@ const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> 
 
 class MariadbSession implements SqlSession {
   readonly #connection: Mariadb.Connection
-  readonly #socket: Pick<Socket, 'bytesRead'>
+  readonly #socket: Socket
+  readonly #isReadOnly: boolean
   isUsable = true
 
-  constructor(connection: Mariadb.Connection, socket: Pick<Socket, 'bytesRead'>) {
+  constructor(connection: Mariadb.Connection, socket: Socket, { isReadOnly }: SessionMode) {
+    this.#isReadOnly = isReadOnly
     this.#connection = connection
     this.#socket = socket
     connection.on('error', () => {
@@ -151,8 +154,9 @@ class MariadbSession implements SqlSession {
     return { columns: columnsOf(meta), rows: rows as SqlValue[][], affected: null, truncated: false }
   }
 
-  /** Reads on to the end if there is more, which the time limit of the statement bounds, and keeps no more of it. */
+  /** Where nothing is changed, asks for no more than is kept. Else reads on to the end, and keeps no more of it. */
   async #capped(text: string, values: SentValue[], maxRows: number): Promise<RawResult> {
+    if (this.#isReadOnly) await this.#connection.query(`SET SESSION sql_select_limit = ${maxRows + 1}`)
     const prepared = await this.#connection.prepare(text).catch((error: Mariadb.SqlError) => {
       if (error.errno === NOT_PREPARED && values.length === 0) return undefined
       throw error
@@ -197,13 +201,15 @@ class MariadbSession implements SqlSession {
 
   destroy(): void {
     this.cancel()
+    this.close()
   }
 
   close(): void {
     const wasUsable = this.isUsable
     this.isUsable = false
     if (wasUsable) this.#connection.end().catch(() => undefined)
-    else this.#connection.destroy()
+    // The driver takes in what is on its way until it has reached the engine once more, if ever.
+    else this.#socket.destroy()
   }
 }
 
@@ -275,8 +281,9 @@ export const mariadbDriver: SqlDriver = {
     const { createConnection } = await import('mariadb')
     // The first is the session's own; to end what runs the driver opens another one.
     let own: Socket | undefined
+    const leash = new Leash()
     const stream = () => {
-      const socket = connect(target.port, target.host).setNoDelay(true)
+      const socket = leash.hold(connect(target.port, target.host).setNoDelay(true))
       own ??= socket
       return socket
     }
@@ -293,6 +300,7 @@ export const mariadbDriver: SqlDriver = {
       charset: 'utf8mb4',
       multipleStatements: false,
       permitLocalInfile: false,
+      permitRedirect: false,
       // Results with their columns; each statement is prepared and forgotten, so that none piles up at the engine.
       rowsAsArray: true,
       metaAsArray: true,
@@ -303,7 +311,8 @@ export const mariadbDriver: SqlDriver = {
     } as Mariadb.ConnectionConfig).catch((error: unknown) => {
       throw openingFault(error)
     })
-    return new MariadbSession(connection, own ?? { bytesRead: 0 })
+    leash.loosen()
+    return new MariadbSession(connection, own as unknown as Socket, mode)
   },
 
   faultOf(error) {

@@ -1,8 +1,11 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import type { Connection, ConnectionConfiguration, Request } from 'tedious'
 import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
+import { Leash } from './leash.ts'
 import { mssqlCatalogue } from './mssqlCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
 
@@ -194,13 +197,15 @@ export const mssqlDriver: SqlDriver = {
 
   async open(target, mode) {
     const tedious = await load()
-    const connection = new tedious.Connection(configuration(target, mode))
+    const leash = new Leash()
+    const connection = new tedious.Connection(configuration(target, mode, leash))
     const said: number[] = []
     connection.on('errorMessage', ({ number }) => said.push(number))
     await new Promise<void>((resolve, reject) =>
       // What is said first is the cause; last, and alone with the driver, comes that the login failed.
       connection.connect((error) => (error ? reject(Object.assign(error, { number: said[0] })) : resolve())),
     )
+    leash.loosen()
     return new MssqlSession(connection, tedious)
   },
 
@@ -244,14 +249,10 @@ export const mssqlDriver: SqlDriver = {
     }
     const roles = { reader: ['db_datareader'], writer: ['db_datareader', 'db_datawriter'], owner: ['db_owner'] }
     const inside = await openDatabase()
-    try {
-      for (const [level, { user }] of Object.entries(logins) as [keyof typeof roles, Login][]) {
-        const login = quoted('mssql', user)
-        await inside.query(`IF USER_ID(${text(user)}) IS NULL CREATE USER ${login} FOR LOGIN ${login}`)
-        for (const role of roles[level]) await inside.query(`ALTER ROLE ${role} ADD MEMBER ${login}`)
-      }
-    } finally {
-      inside.close()
+    for (const [level, { user }] of Object.entries(logins) as [keyof typeof roles, Login][]) {
+      const login = quoted('mssql', user)
+      await inside.query(`IF USER_ID(${text(user)}) IS NULL CREATE USER ${login} FOR LOGIN ${login}`)
+      for (const role of roles[level]) await inside.query(`ALTER ROLE ${role} ADD MEMBER ${login}`)
     }
   },
 }
@@ -266,15 +267,38 @@ function text(value: string): string {
   return `N'${value.replaceAll("'", "''")}'`
 }
 
-function configuration(target: SqlTarget, { isReadOnly, timeoutMilliseconds }: SessionMode): ConnectionConfiguration {
+async function connected(socket: Socket): Promise<Socket> {
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MILLISECONDS) })
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+/** @internal Its test looks where it connects to. */
+export function configuration(
+  target: SqlTarget,
+  { isReadOnly, timeoutMilliseconds }: SessionMode,
+  leash: Leash,
+): ConnectionConfiguration {
+  let isFirst = true
   const { host, port, database, user, password, certificateAuthority } = target
   return {
     server: host,
     authentication: { type: 'default', options: { userName: user, password } },
     options: {
       port,
+      // One connection: an engine may tell its client to go on at any other address, which nobody has judged.
+      connector: async () => {
+        if (!isFirst) throw new Error('The engine sends its client elsewhere.')
+        isFirst = false
+        return connected(leash.hold(connect(port, host)))
+      },
       ...(database === '' ? {} : { database }),
-      connectTimeout: CONNECT_MILLISECONDS,
+      // Beyond what others wait for it: to the library an engine that lets nobody in is one whose statement takes too long.
+      connectTimeout: 2 * CONNECT_MILLISECONDS,
       requestTimeout: timeoutMilliseconds,
       cancelTimeout: CONNECT_MILLISECONDS,
       // The engine's own certificate is signed by nobody where the platform gave it none.

@@ -47,7 +47,7 @@ export function playedEngine(real: SqlEngine, file: string | undefined, administ
       const running = found(target)
       if (running !== undefined) await real.admit(running, logins, call)
     },
-    catalogue: async (target, call) => real.catalogue(there(target), call),
+    catalogue: async (target) => real.catalogue(there(target)),
     run: async (target, request, call) => real.run(there(target), request, call),
     rows: async (target, request, call) => real.rows(there(target), request, call),
     change: async (target, table, changes, call) => real.change(there(target), table, changes, call),

@@ -106,8 +106,8 @@ export type RowChange =
 export interface SqlEngine {
   /** Version and edition as the engine says them. */
   describe(target: SqlTarget, call?: SqlCall): Promise<{ version: string; edition: string | null }>
-  /** Tables and views of the database that the login may see. */
-  catalogue(target: SqlTarget, call?: SqlCall): Promise<Catalogue>
+  /** Tables and views of the database that the login may see. Who asks within seconds gets the same, so nobody ends it alone. */
+  catalogue(target: SqlTarget): Promise<Catalogue>
   /** Runs a batch. What fails at run time is in the answer, and nothing of the batch stays. */
   run(target: SqlTarget, request: BatchRequest, call?: SqlCall): Promise<BatchOutcome>
   /** One page in a stable order. */

@@ -1,10 +1,12 @@
-import { connect } from 'node:net'
+import type { EventEmitter } from 'node:events'
+import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
+import { Leash } from './leash.ts'
 import { isSqlFault, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
 import { postgresqlCatalogue } from './postgresqlCatalogue.ts'
 import { grantsOf } from './postgresqlGrants.ts'
@@ -72,9 +74,20 @@ function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
     .join(' ')
 }
 
-/** Ends the fetching when enough was read: the library itself would go on to the last row. */
+/** Keeps so many rows, and ends the fetching where they are all that is asked for: the library itself would go on to the last row. */
 class CappedQuery extends pg.Query {
   isCut = false
+  most = Number.POSITIVE_INFINITY
+
+  handleDataRow(message: unknown): void {
+    const { _result: result } = this as unknown as { _result: { rows: unknown[] } }
+    this.isCut = result.rows.length >= this.most
+    if (!this.isCut)
+      (pg.Query.prototype as unknown as { handleDataRow(this: unknown, message: unknown): void }).handleDataRow.call(
+        this,
+        message,
+      )
+  }
 
   /** After an error the engine waits for this before it answers anything else; the library forgets it where rows are counted. */
   handleError(error: Error, connection: { sync(): void; stream: { writable: boolean } } | undefined): void {
@@ -86,19 +99,23 @@ class CappedQuery extends pg.Query {
   }
 
   handlePortalSuspended(connection: { sync(): void }): void {
-    this.isCut = true
     connection.sync()
   }
 }
 
+/** What the library keeps to itself. */
+type Inside = EventEmitter & { stream: Duplex & { bytesRead: number } }
+
 class PostgresqlSession implements SqlSession {
   readonly #client: pg.Client
   readonly #target: SqlTarget
+  readonly #isReadOnly: boolean
   isUsable = true
 
-  constructor(client: pg.Client, target: SqlTarget) {
+  constructor(client: pg.Client, target: SqlTarget, { isReadOnly }: SessionMode) {
     this.#client = client
     this.#target = target
+    this.#isReadOnly = isReadOnly
     client.on('error', () => {
       this.isUsable = false
     })
@@ -107,8 +124,8 @@ class PostgresqlSession implements SqlSession {
     })
   }
 
-  get #stream(): Duplex & { bytesRead: number } {
-    return (this.#client as unknown as { connection: { stream: Duplex & { bytesRead: number } } }).connection.stream
+  get #stream(): Inside['stream'] {
+    return (this.#client as unknown as { connection: Inside }).connection.stream
   }
 
   get bytesRead(): number {
@@ -116,10 +133,8 @@ class PostgresqlSession implements SqlSession {
   }
 
   async query(text: string, values: readonly SentValue[] = [], options: QueryOptions = {}): Promise<RawResult> {
-    const cap = options.maxRows
-    const { result, isCut } = await this.#send(text, values, cap === undefined ? 0 : cap + 1)
+    const { result, isCut } = await this.#send(text, values, options.maxRows)
     const rows = result.rows as SqlValue[][]
-    if (cap !== undefined && rows.length > cap) rows.length = cap
     const columns = result.fields.map(({ name, dataTypeID }, index) => {
       const [dataType, encoding] = TYPES[dataTypeID] ?? ['text', 'text']
       return resultColumn(name, index + 1, dataType, encoding)
@@ -131,15 +146,18 @@ class PostgresqlSession implements SqlSession {
   #send(
     text: string,
     values: readonly SentValue[],
-    rows: number,
+    most: number | undefined,
   ): Promise<{ result: pg.QueryArrayResult; isCut: boolean }> {
     return new Promise((resolve, reject) => {
       const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
-      const config = { text, values: sent, rowMode: 'array', queryMode: 'extended', ...(rows > 0 && { rows }) }
+      // What changes something for each row does so for all of them, also for those that are not kept.
+      const rows = most !== undefined && this.#isReadOnly ? { rows: most + 1 } : {}
+      const config = { text, values: sent, rowMode: 'array', queryMode: 'extended', ...rows }
       const query = new CappedQuery(config as never, undefined, (error: Error | undefined, result: unknown) => {
         if (error) reject(error)
         else resolve({ result: result as pg.QueryArrayResult, isCut: query.isCut })
       })
+      if (most !== undefined) query.most = most
       this.#client.query(query as never)
     })
   }
@@ -170,7 +188,8 @@ class PostgresqlSession implements SqlSession {
     const key = typeof secretKey === 'number' ? int32(secretKey) : secretKey
     const socket = connect({ host, port }, () => {
       const body = Buffer.concat([int32(80877102), int32(processID), key])
-      socket.end(Buffer.concat([int32(body.length + 4), body]))
+      socket.write(Buffer.concat([int32(body.length + 4), body]))
+      socket.destroySoon()
     })
     socket.setTimeout(CONNECT_MILLISECONDS, () => socket.destroy())
     socket.on('error', () => undefined)
@@ -234,7 +253,9 @@ export const postgresqlDriver: SqlDriver = {
   async open(target, mode) {
     if (target.certificateAuthority === '')
       throw new SqlFault('Unreachable', 'The CA for the certificate of the engine does not exist yet.')
+    const leash = new Leash()
     const client = new pg.Client({
+      stream: () => leash.hold(new Socket()),
       host: target.host,
       port: target.port,
       database: target.database,
@@ -248,10 +269,13 @@ export const postgresqlDriver: SqlDriver = {
       options: settings(mode),
       types: { getTypeParser: (oid: number) => parserOf(oid) } as never,
     })
-    const session = new PostgresqlSession(client, target)
+    const session = new PostgresqlSession(client, target, mode)
+    const { connection } = client as unknown as { connection: Inside }
+    connection.once('sslconnect', () => leash.hold(connection.stream))
     await client.connect().catch((error: unknown) => {
       throw openingFault(error)
     })
+    leash.loosen()
     return session
   },
 
@@ -301,13 +325,9 @@ export const postgresqlDriver: SqlDriver = {
       `GRANT CONNECT ON DATABASE ${name} TO ${[reader, writer].map(({ user }) => quoted('postgresql', user)).join(', ')}`,
     )
     const inside = await openDatabase()
-    try {
-      await inside.query(`ALTER SCHEMA public OWNER TO ${quoted('postgresql', owner.user)}`)
-      await inside.query(`SET ROLE ${quoted('postgresql', owner.user)}`)
-      await inside.query(grantsOf({ reader: reader.user, writer: writer.user }))
-    } finally {
-      inside.close()
-    }
+    await inside.query(`ALTER SCHEMA public OWNER TO ${quoted('postgresql', owner.user)}`)
+    await inside.query(`SET ROLE ${quoted('postgresql', owner.user)}`)
+    await inside.query(grantsOf({ reader: reader.user, writer: writer.user }))
   },
 }
 

@@ -19,7 +19,7 @@ export function throughPods(engine: SqlEngine, forward: ForwardPort): SqlEngine 
   }
   return {
     describe: async (target, ...more) => engine.describe(await at(target), ...more),
-    catalogue: async (target, ...more) => engine.catalogue(await at(target), ...more),
+    catalogue: async (target) => engine.catalogue(await at(target)),
     run: async (target, ...more) => engine.run(await at(target), ...more),
     rows: async (target, ...more) => engine.rows(await at(target), ...more),
     change: async (target, ...more) => engine.change(await at(target), ...more),

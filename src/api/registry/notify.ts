@@ -2,7 +2,7 @@ import { z } from 'zod'
 import {
   NOTIFY_HEADER,
   nextAnnouncement,
-  PLATFORM_ACTOR,
+  PLATFORM_READER,
   repositoryObjectName,
 } from '../../contracts/registry/names.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -66,14 +66,14 @@ async function notify(context: Context<string, unknown, z.output<typeof Envelope
   return accepted({ accepted: context.body.events.length - duplicates, duplicates })
 }
 
-/** Of manifests, and of repositories of ours, by whoever is not the platform itself. */
+/** Of manifests, and of repositories of ours; not where the platform itself looks. */
 async function take(context: Context, event: Event): Promise<void> {
   const { services } = context
   const { repository, digest, tag, mediaType } = event.target
   const action = ACTIONS[event.action as keyof typeof ACTIONS]
   const actor = event.actor?.name ?? ''
   const isOfManifest = event.action === 'delete' || /manifest|image\.index/.test(mediaType ?? '')
-  if (action === undefined || !isOfManifest || actor === PLATFORM_ACTOR) return
+  if (action === undefined || !isOfManifest || actor === PLATFORM_READER) return
   const name = await knownRepository(services, isUuid(actor) ? actor : '', repository)
   if (name === undefined || !Digest.safeParse(digest).success || digest === undefined) return
   const { id: requestId = '', addr: remoteAddress } = event.request ?? {}

@@ -4,7 +4,7 @@ import supertest from 'supertest'
 import { makeRegistry, testKeys } from '../../../test/make/registry.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { AuditError } from '../../adapters/audit/port.ts'
-import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
+import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
@@ -340,6 +340,29 @@ describe('the token endpoint of the registry', () => {
     audit.append = append
     expect((await tell()).status).to.equal(202)
     expect((await audit.newest(1, () => true))[0]).to.include({ action: 'Push', actor: '', boundary: BOUNDARY })
+  })
+
+  it('is told of what nodes and builds do there as of everybody else, but not of where the platform itself looks', async () => {
+    const repository = `${BOUNDARY}/shop/jobs/built`
+    const target = { repository, digest: `sha256:${'b'.repeat(64)}`, tag: 'v1', mediaType: 'application/manifest' }
+    const tell = (action: string, name: string) =>
+      supertest(facade.app)
+        .post('/v1/internal/registries/notify')
+        .set('x-freehold-registry-secret', world.service.notifySecret)
+        .send({ events: [{ id: randomUUID(), action, target, actor: { name } }] })
+    const known = async () => {
+      const { items } = await facade.client.list<RegistryRepository & KubeObject>(RegistryRepository.resource)
+      return items.find(({ spec }) => spec.repository === repository)?.spec.digests[target.digest]
+    }
+    await tell('push', PLATFORM_READER)
+    await tell('pull', PLATFORM_READER)
+    expect(await known()).to.equal(undefined)
+    await tell('push', PLATFORM_ACTOR)
+    expect(await known()).to.have.keys('pushedAt')
+    await tell('pull', PLATFORM_ACTOR)
+    expect(await known()).to.have.keys('pushedAt', 'lastPulledAt')
+    const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
+    expect(told.map(({ action, actor }) => `${action} ${actor}`)).to.deep.equal(['Pull freehold', 'Push freehold'])
   })
 
   it('believes nobody who does not know the secret of the registry', async () => {

@@ -1,10 +1,15 @@
 import { expect } from 'chai'
+import { makeRegistry } from '../../../test/make/registry.ts'
+import { AuditError, type AuditLog } from '../../adapters/audit/port.ts'
+import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
+import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
+import { pushedTo } from '../../controllers/registry/plan.ts'
 import { messageOf } from '../../core/errors.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { KINDS } from '../../crds/index.ts'
 import { pod } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import { notifySecretOf, seesPushes, usesNow } from './registry.ts'
+import { notifySecretOf, seesPushes, uploadTokens, usesNow } from './registry.ts'
 
 const REPOSITORY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01/shop/functionnamespaces/api'
 const IMAGE = `registry.test/${REPOSITORY}:built`
@@ -63,6 +68,24 @@ describe('images in use on another cluster', () => {
     const list = () => Promise.reject(new Error('No answer.'))
     expect(await tagsOf({ connection: 'first' }, { list })).to.deep.equal([])
     expect(await tagsOf({ connection: 'first', lostConnection: 'first' }, far)).to.deep.equal([])
+  })
+})
+
+describe('a token to keep an uploaded source with', () => {
+  const { service, audit } = makeRegistry()
+  const ask = (log: AuditLog<RegistryAuditEntry>) =>
+    uploadTokens({ keys: service.keys, audit: log })('repository', REPOSITORY, ['pull', 'push'])
+
+  it('tells whoever removes images that somebody is pushing', async () => {
+    const token = await ask(audit)
+    expect(JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).sub).to.equal('freehold')
+    const busy = await pushedTo({ ...service, audit } as unknown as RegistryPort, 0)
+    expect([...busy]).to.deep.equal([REPOSITORY])
+  })
+
+  it('is not given where that cannot be told', async () => {
+    const full = { ...audit, append: () => Promise.reject(new AuditError('The audit of this day is full.')) }
+    expect(isRegistryError(await ask(full).catch((error: unknown) => error), 'Unreachable')).to.equal(true)
   })
 })
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileAudit } from '../../adapters/audit/file.ts'
 import { memoryAudit } from '../../adapters/audit/memory.ts'
@@ -6,7 +7,7 @@ import type { SourceArchives } from '../../adapters/builds/port.ts'
 import { createRegistryClient } from '../../adapters/registry/client.ts'
 import { registryDisk } from '../../adapters/registry/disk.ts'
 import { createRegistryKeys, type Pair } from '../../adapters/registry/keys.ts'
-import type { RegistryKeys, RegistryPort } from '../../adapters/registry/port.ts'
+import { RegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
 import type { Standing } from '../../api/callers/standing.ts'
 import type { TokenVerifier } from '../../api/callers/tokens.ts'
 import type { RegistryCaller, RegistryService } from '../../api/registry/service.ts'
@@ -14,7 +15,7 @@ import { type Configuration, ConfigurationError } from '../../config.ts'
 import { isConnected } from '../../contracts/clusters.ts'
 import { isEnd } from '../../contracts/deployments.ts'
 import { usesIn } from '../../contracts/registry/images.ts'
-import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
+import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -32,11 +33,36 @@ import type { AreaSetup } from './setup.ts'
 const A_CALL = 60
 const AN_UPLOAD = 3_600
 
+type TokenFor = (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
+
 /** Of the platform itself: for one repository. */
-function ownTokens(keys: RegistryKeys, seconds: number) {
-  return (type: 'repository' | 'registry', name: string, actions: readonly string[]) =>
-    keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now: systemClock.now(), seconds })
-}
+const ownTokens =
+  ({ keys }: Pick<RegistryPort, 'keys'>): TokenFor =>
+  (type, name, actions) =>
+    keys.token(PLATFORM_READER, [{ type, name, actions }], { now: systemClock.now(), seconds: A_CALL })
+
+/**
+ * To keep uploaded sources with. They are in the audit as all tokens are: who removes what nobody needs looks there for who is
+ * pushing.
+ *
+ * @internal Its test calls it.
+ */
+export const uploadTokens =
+  ({ keys, audit }: Pick<RegistryPort, 'keys' | 'audit'>): TokenFor =>
+  async (type, name, actions) => {
+    const now = systemClock.now()
+    const told = {
+      id: randomUUID(),
+      timestamp: new Date(now).toISOString(),
+      action: 'Token',
+      outcome: 'Succeeded',
+    } as const
+    const what = { boundary: name.split('/')[0], repository: name, granted: actions, detail: actions.join(',') }
+    await audit.append([{ ...told, actor: PLATFORM_ACTOR, ...what }]).catch((error: unknown) => {
+      throw new RegistryError('Unreachable', 'The audit of the registry cannot be written.', error)
+    })
+    return keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now, seconds: AN_UPLOAD })
+  }
 
 /** @throws ConfigurationError where a registry lacks its authority */
 async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey }: Configuration): Promise<Pair> {
@@ -107,13 +133,13 @@ export async function registryPorts({ configuration, client, agents }: AreaSetup
   const registry: RegistryPort = {
     host,
     keys,
-    registry: createRegistryClient({ url, tokenFor: ownTokens(keys, A_CALL), disk }),
+    registry: createRegistryClient({ url, tokenFor: ownTokens({ keys }), disk }),
     seesPushes: seesPushes(configuration),
     audit: folder === undefined ? memoryAudit() : fileAudit({ folder, clock: systemClock }),
     uses: () => usesNow(client, { clientOf: (clusterId) => agents.clientOf(clusterId) }),
     grace: configuration.registryUploadGraceSeconds * 1000,
   }
-  return { registry, archives: sourceArchives({ url, tokenFor: ownTokens(keys, AN_UPLOAD) }) }
+  return { registry, archives: sourceArchives({ url, tokenFor: uploadTokens(registry) }) }
 }
 
 /**

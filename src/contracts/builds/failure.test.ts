@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { failureOfBuild, failureOfGit } from './failure.ts'
+import { failureOfArchive, failureOfBuild, failureOfGit } from './failure.ts'
 
 describe('why a build failed, told from what was said', () => {
   const cases: [said: string, expected: string][] = [
@@ -80,4 +80,19 @@ describe('why a repository was not fetched', () => {
     ['fatal: something else', 'could not be fetched'],
   ]
   for (const [said, expected] of cases) it(expected, () => expect(failureOfGit(said).message).to.include(expected))
+})
+
+describe('why an uploaded source was not there', () => {
+  const place = 'registry.example.test/b/shop/apps/web@sha256:aa'
+  const cases: [said: string, failure: string][] = [
+    [`Error: fetching manifest ${place}: GET https://x/v2/: MANIFEST_UNKNOWN: manifest unknown`, 'SourceUnreachable'],
+    [`Error: fetching manifest ${place}: NAME_UNKNOWN: repository name not known to registry`, 'SourceUnreachable'],
+    [`Error: fetching manifest ${place}: unexpected status code 404 Not Found`, 'SourceUnreachable'],
+    [`Error: fetching manifest ${place}: Get "https://x/v2/": dial tcp: connect: connection refused`, 'BuilderFailed'],
+    [`Error: fetching manifest ${place}: UNAUTHORIZED: authentication required`, 'BuilderFailed'],
+    [`Error: fetching manifest ${place}: unexpected status code 503 Service Unavailable`, 'BuilderFailed'],
+  ]
+  for (const [said, failure] of cases)
+    it(`is ${failure} by ${said.slice(said.indexOf('aa: ') + 4)}`, () =>
+      expect(failureOfArchive(said).failure).to.equal(failure))
 })

@@ -150,3 +150,10 @@ export function failureOfGit(said: string): BuildRefusal {
     new BuildRefusal('SourceUnreachable', 'The repository could not be fetched: see the log of the build.')
   )
 }
+
+/** @param said what the client of the registry said, asked for an uploaded source */
+export function failureOfArchive(said: string): BuildRefusal {
+  return /MANIFEST_UNKNOWN|NAME_UNKNOWN|status code 404/.test(said)
+    ? new BuildRefusal('SourceUnreachable', 'The uploaded source is no longer in the registry.')
+    : new BuildRefusal('BuilderFailed', 'The registry did not give the uploaded source: see the log of the build.')
+}

@@ -54,5 +54,7 @@ export function pullSecretsOf(image: string, registryHost: string | undefined): 
 /** The header that the registry sends with its notifications, where a secret is configured. */
 export const NOTIFY_HEADER = 'x-freehold-registry-secret'
 
-/** Whom the registry names in what the platform itself does there. */
+/** Whom the registry names in what the platform does there for others: nodes that pull, builds, uploads. */
 export const PLATFORM_ACTOR = 'freehold'
+/** The same where the platform itself looks, and where retention removes: that is told elsewhere. */
+export const PLATFORM_READER = 'freehold-itself'

@@ -17,7 +17,7 @@ const MOST_ENTRIES = 1_000_000
 
 /** Repositories that somebody got a token to push to since then. */
 export async function pushedTo({ audit }: RegistryPort, since: number): Promise<Set<string>> {
-  const tokens = await audit.newest(MOST_ENTRIES, isPushToken, since)
+  const tokens = await audit.newest(MOST_ENTRIES, isPushToken, since, 'all')
   return new Set(tokens.flatMap(({ repository }) => repository ?? []))
 }
 

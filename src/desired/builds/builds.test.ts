@@ -72,6 +72,14 @@ describe('what one build needs in the cluster', () => {
     }
   })
 
+  it('hands on from part to part what is built, and nothing else that one of them wrote', () => {
+    const mounted = [...specOf().initContainers, ...specOf().containers].flatMap(({ volumeMounts }) =>
+      volumeMounts.map(({ name }) => name),
+    )
+    expect(mounted).to.have.members([...new Set(mounted), 'work', 'work'])
+    expect(new Set(mounted)).to.deep.equal(new Set(specOf().volumes.map(({ name }) => name)))
+  })
+
   it('lets only the part that builds gain what BuildKit needs', () => {
     const { initContainers, containers } = specOf()
     const [source, build] = initContainers

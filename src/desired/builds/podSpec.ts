@@ -57,14 +57,16 @@ export function podSpec(name: string, settings: BuildSettings): object {
     volumes: [
       { name: 'work', emptyDir: { sizeLimit: diskLimit } },
       { name: 'state', emptyDir: { sizeLimit: diskLimit } },
-      { name: 'temporary', emptyDir: { sizeLimit: diskLimit } },
-      ...Object.entries(SEEN).map(([part, keys]) => ({
-        name: `secrets-${part}`,
-        // What this build has not is left out.
-        projected: {
-          sources: keys.map((key) => ({ secret: { name, items: [{ key, path: key }], optional: key !== order } })),
+      ...Object.entries(SEEN).flatMap(([part, keys]) => [
+        { name: `temporary-${part}`, emptyDir: { sizeLimit: diskLimit } },
+        {
+          name: `secrets-${part}`,
+          // What this build has not is left out.
+          projected: {
+            sources: keys.map((key) => ({ secret: { name, items: [{ key, path: key }], optional: key !== order } })),
+          },
         },
-      })),
+      ]),
     ],
   }
 }
@@ -87,7 +89,7 @@ function container(part: BuildContainer, { image }: BuildSettings, { limits, sec
     },
     volumeMounts: [
       { name: 'work', mountPath: BUILD_FOLDERS.work },
-      { name: 'temporary', mountPath: '/tmp' },
+      { name: `temporary-${part}`, mountPath: '/tmp' },
       { name: `secrets-${part}`, mountPath: BUILD_FOLDERS.secrets, readOnly: true },
       ...mounts,
     ],

@@ -14,12 +14,14 @@ export class PlayedGitea implements StandIn {
   /** Names of accounts by their token. */
   readonly #tokens = new Map<string, string>()
   readonly repositories: Repository[] = []
+  /** Of a page, however many are asked for: MAX_RESPONSE_ITEMS of its settings. */
+  pageMost = 50
 
-  /** An account of somebody's own, with one repository. */
-  account(name: string): string {
+  /** An account of somebody's own, with repositories. */
+  account(name: string, repositories = ['site']): string {
     const token = randomBytes(20).toString('hex')
     this.#tokens.set(token, name)
-    this.#make(name, 'site')
+    for (const repository of repositories) this.#make(name, repository)
     return token
   }
 
@@ -53,7 +55,7 @@ export class PlayedGitea implements StandIn {
   #as(name: string, { method, query, body }: Asked, path: string): Said {
     const own = this.repositories.filter(({ owner }) => owner === name)
     if (path === '/user') return { status: 200, body: { login: name } }
-    if (path === '/user/repos' && method === 'GET') return { status: 200, body: pageOf(own.map(shown), query, 'limit') }
+    if (path === '/user/repos' && method === 'GET') return { status: 200, body: this.#page(own.map(shown), query) }
     if (path === '/user/repos') {
       if (own.some((one) => one.name === body.name)) return { status: 409 }
       return { status: 201, body: shown(this.#make(name, String(body.name))) }
@@ -63,12 +65,17 @@ export class PlayedGitea implements StandIn {
     )
     if (found === undefined) return { status: 404 }
     if (path.startsWith('/repositories/')) return { status: 200, body: shown(found) }
-    if (method === 'GET') return { status: 200, body: pageOf(found.hooks, query, 'limit') }
+    if (method === 'GET') return { status: 200, body: this.#page(found.hooks, query) }
     const hook = found.hooks.find(({ id }) => path.endsWith(`/${id}`))
     if (method === 'PATCH' && hook !== undefined) return { status: 200, body: Object.assign(hook, body) }
     const made = { ...(body as Omit<Hook, 'id'>), id: found.hooks.length + 1 }
     found.hooks.push(made)
     return { status: 201, body: made }
+  }
+
+  #page<Item>(items: readonly Item[], query: URLSearchParams): Item[] {
+    const limit = Math.min(Number(query.get('limit') ?? 30), this.pageMost)
+    return pageOf(items, new URLSearchParams({ page: query.get('page') ?? '1', limit: String(limit) }), 'limit')
   }
 
   #make(owner: string, name: string): Repository {

@@ -19,6 +19,7 @@ export class PlayedGitHub implements StandIn {
   /** Of the last installation token that was asked for. */
   asked: Record<string, unknown> = {}
   isSuspended = false
+  now = () => new Date()
   readonly #repositories: { id: number }[]
   readonly #codes = new Set([GITHUB_CODE, NEXT_GITHUB_CODE])
 
@@ -54,8 +55,13 @@ export class PlayedGitHub implements StandIn {
   async #isApp(authorization: string): Promise<boolean> {
     const token = authorization.replace(/^Bearer /, '')
     try {
-      const { payload } = await jwtVerify(token, createPublicKey(this.pem), { algorithms: ['RS256'] })
-      return payload.iss === String(APP_ID) && (payload.exp ?? 0) - (payload.iat ?? 0) <= 600
+      const { payload } = await jwtVerify(token, createPublicKey(this.pem), {
+        algorithms: ['RS256'],
+        currentDate: this.now(),
+      })
+      const now = this.now().getTime() / 1000
+      const isTimely = (payload.iat ?? 0) <= now && (payload.exp ?? 0) <= now + 600
+      return payload.iss === String(APP_ID) && isTimely
     } catch {
       return false
     }
@@ -72,7 +78,7 @@ export class PlayedGitHub implements StandIn {
     if (path === `/app/installations/${INSTALLATION}`) return { status: 200, body: this.#installation() }
     if (path !== `/app/installations/${INSTALLATION}/access_tokens`) return { status: 404 }
     const ids = (body.repository_ids ?? []) as number[]
-    if (ids.some((id) => !this.#repositories.some((one) => one.id === id))) return { status: 404 }
+    if (ids.some((id) => !this.#repositories.some((one) => one.id === id))) return { status: 422 }
     this.asked = body
     const expires_at = '2026-01-01T01:00:00Z'
     return { status: 201, body: { token: INSTALLATION_TOKEN, expires_at, permissions: body.permissions } }

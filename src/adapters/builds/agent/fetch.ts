@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommitJudge } from '../../../contracts/builds/commit.ts'
-import { failureOfGit } from '../../../contracts/builds/failure.ts'
-import { BuildRefusal } from '../../../contracts/builds/files.ts'
+import { failureOfArchive, failureOfGit } from '../../../contracts/builds/failure.ts'
 import { AUTHORITY_BUNDLE, type BuildOrder } from '../../../contracts/builds/pod.ts'
 import { ran } from './commands.ts'
 import type { Places } from './places.ts'
@@ -95,10 +94,9 @@ type Manifest = { layers?: { digest?: string }[] }
 export async function fetchArchive(reference: string, { settings }: BuildOrder, places: Places): Promise<void> {
   const environment = await accountFor(places, 'pull')
   const named = `${settings.registry}/${reference}`
-  const { code, output } = await ran('crane', ['manifest', ...flagsOf(settings), named], { environment })
+  const { code, said, output } = await ran('crane', ['manifest', ...flagsOf(settings), named], { environment })
   const digest = code === 0 ? (JSON.parse(output) as Manifest).layers?.[0]?.digest : undefined
-  if (digest === undefined)
-    throw new BuildRefusal('SourceUnreachable', 'The uploaded source is no longer in the registry.')
+  if (digest === undefined) throw failureOfArchive(said)
   const args = ['blob', ...flagsOf(settings), `${named.slice(0, named.indexOf('@'))}@${digest}`]
   const env = { PATH: '/usr/bin:/bin', HOME: '/tmp', ...environment }
   await unpackOutput(spawn('crane', args, { env, stdio: ['ignore', 'pipe', 'inherit'] }), places.source)

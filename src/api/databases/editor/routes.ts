@@ -103,7 +103,7 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
       async (context) => {
         const place = await (await find(context)).open()
         try {
-          const found = await place.engine.catalogue(place.target('reader'), { signal: context.signal })
+          const found = await place.engine.catalogue(place.target('reader'))
           const shown = (tables: (typeof found.schemas)[number]['tables']) =>
             tables.map((table) => ({
               ...table,

@@ -21,7 +21,7 @@ type Values = Record<string, unknown>
 export async function tableOf(context: Context, place: EditorPlace, level: SqlLevel): Promise<Table> {
   const { schema = '', table = '' } = context.parameters
   try {
-    return findTable(await place.engine.catalogue(place.target(level), { signal: context.signal }), schema, table)
+    return findTable(await place.engine.catalogue(place.target(level)), schema, table)
   } catch (error) {
     throw refusalOf(error)
   }

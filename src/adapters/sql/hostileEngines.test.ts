@@ -1,0 +1,170 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { expect } from 'chai'
+import { MARIADB_GREETING, mariadbPacket, mariadbTranscript, playMariadb } from '../../../test/make/playedMariadb.ts'
+import { playPostgresql, postgresqlTranscript } from '../../../test/make/playedPostgresql.ts'
+import { createAuthority, issueCertificate } from '../../composition/certificates.ts'
+import type { SqlDriver } from './driver.ts'
+import { DriverEngine } from './engine.ts'
+import { mariadbDriver } from './mariadb.ts'
+import { mssqlDriver } from './mssql.ts'
+import { isSqlFault } from './port.ts'
+import { postgresqlDriver } from './postgresql.ts'
+
+const MEBIBYTE = 1024 * 1024
+/** More than is on its way between two looks. */
+const MOST = 256 * MEBIBYTE
+
+/** Sends without an end, as fast as it is taken. */
+async function flood(socket: Socket, piece: (index: number) => Buffer): Promise<void> {
+  const closed = once(socket, 'close')
+  for (let index = 0; !socket.destroyed; index += 1)
+    if (!socket.write(piece(index))) await Promise.race([once(socket, 'drain'), closed])
+}
+
+const X = Buffer.alloc(MEBIBYTE, 'x')
+const GIBIBYTE = Buffer.from([0x40, 0, 0, 0])
+
+type Played = [title: string, driver: SqlDriver, play: (socket: Socket, index: number) => unknown]
+
+/** What an engine in other hands may do that never stops. */
+const PLAYED: Played[] = [
+  [
+    'PostgreSQL, before it lets anybody in',
+    postgresqlDriver,
+    (socket) => {
+      socket.write(Buffer.concat([Buffer.from('R'), GIBIBYTE]))
+      return flood(socket, () => X)
+    },
+  ],
+  [
+    'PostgreSQL, in an answer',
+    postgresqlDriver,
+    (socket) => playPostgresql(socket, { rows: Number.POSITIVE_INFINITY, bytes: MEBIBYTE }, []),
+  ],
+  [
+    'MariaDB, before it lets anybody in',
+    mariadbDriver,
+    (socket) => {
+      socket.write(MARIADB_GREETING)
+      return flood(socket, (index) => mariadbPacket(index, Buffer.alloc(0xffffff, 'x')))
+    },
+  ],
+  [
+    'MariaDB, in an answer, and no second time to be told to stop',
+    mariadbDriver,
+    (socket, index) =>
+      index === 0 &&
+      playMariadb(socket, (sequence, text) => {
+        if (!text.includes('information_schema')) return false
+        socket.write(mariadbPacket(sequence, Buffer.from([1])))
+        void flood(socket, (at) => mariadbPacket(sequence + 1 + at, Buffer.alloc(0xffffff, 'x')))
+        return true
+      }),
+  ],
+  [
+    'SQL Server, before it lets anybody in',
+    mssqlDriver,
+    (socket) =>
+      flood(socket, () => Buffer.concat([Buffer.from([4, 0, 0x7f, 0xff, 0, 0, 0, 0]), X.subarray(0, 0x7ff7)])),
+  ],
+]
+
+describe('an engine that never stops', () => {
+  let server: Server
+  let sockets: Socket[]
+  afterEach(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+
+  for (const [title, driver, play] of PLAYED)
+    it(`is given up: ${title}`, async () => {
+      sockets = []
+      const ended = Promise.withResolvers<number>()
+      server = createServer((socket) => {
+        const index = sockets.push(socket) - 1
+        if (index === 0) socket.on('close', () => ended.resolve(socket.bytesWritten - socket.writableLength))
+        socket.on('error', () => undefined)
+        void Promise.resolve(play(socket, index)).catch(() => undefined)
+      }).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const engine = new DriverEngine(driver, { patience: 3_000 })
+      const target = {
+        dialect: driver.dialect,
+        host: '127.0.0.1',
+        port,
+        database: 'a',
+        user: 'app',
+        password: 'secret',
+      }
+      const fault = await engine.catalogue(target).catch((error: unknown) => error)
+      expect(isSqlFault(fault, 'TooLarge', 'Unreachable')).to.equal(true)
+      expect(await ended.promise).to.be.lessThan(MOST)
+      await engine.close()
+    })
+})
+
+describe('an engine that talks nonsense', () => {
+  // What a driver throws at it where nobody catches it fails the test.
+  for (const [driver, transcript] of [
+    [postgresqlDriver, postgresqlTranscript()],
+    [mariadbDriver, mariadbTranscript()],
+  ] as const)
+    it(`ends nothing but its session, whichever byte of ${driver.dialect} is another one`, async () => {
+      const wrong: Buffer[] = []
+      for (const at of transcript.keys())
+        for (const value of [0, 0x7f, 0xff]) {
+          const bytes = Buffer.from(transcript)
+          bytes[at] = value
+          wrong.push(bytes)
+        }
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined)
+        socket.end(wrong.pop() ?? '')
+      }).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const engine = new DriverEngine(driver)
+      const { port } = server.address() as AddressInfo
+      const target = {
+        dialect: driver.dialect,
+        host: '127.0.0.1',
+        port,
+        database: 'a',
+        user: 'app',
+        password: 'secret',
+      }
+      while (wrong.length > 0) {
+        const some = Array.from({ length: 50 }, () => engine.catalogue({ ...target, user: `app${wrong.length}` }))
+        for (const { status } of await Promise.allSettled(some)) expect(status).to.equal('rejected')
+      }
+      await engine.close()
+      server.close()
+    })
+
+  it('ends nothing but its session over TLS either', async () => {
+    const authority = await createAuthority('engines', new Date())
+    const request = { commonName: 'engine', purpose: 'server', names: ['localhost'] } as const
+    const { certPem: cert, keyPem: key } = await issueCertificate(authority, request, new Date())
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        socket.write('S')
+        const secure = new TLSSocket(socket, { isServer: true, cert, key })
+        secure.on('error', () => undefined).end(Buffer.from('R\0\0\0\u0008\0\0\0c'))
+      })
+    }).listen(0, 'localhost')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const engine = new DriverEngine(postgresqlDriver)
+    const login = { database: 'a', user: 'app', password: 'secret', certificateAuthority: authority.certPem }
+    const fault = await engine
+      .catalogue({ dialect: 'postgresql', host: 'localhost', port, ...login })
+      .catch((error) => error)
+    expect(isSqlFault(fault, 'Unreachable')).to.equal(true)
+    expect(String(fault.cause)).to.contain('authenticationOk')
+    server.close()
+  })
+})
