@@ -9,11 +9,12 @@ import type { Route } from './route.ts'
 
 type Schema = { $ref?: string; type?: string; properties?: Record<string, object>; additionalProperties?: unknown }
 type ParameterSchema = { type?: string; enum?: string[]; items?: { pattern?: string } }
+type Response = { $ref?: string; description?: string; content?: Record<string, unknown>; headers?: object }
 type Operation = {
   operationId: string
   summary: string
   security: object[]
-  responses: Record<string, { $ref?: string; content?: Record<string, unknown> }>
+  responses: Record<string, Response>
   parameters: { name: string; in: string; schema?: ParameterSchema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
@@ -62,6 +63,19 @@ describe('the OpenAPI documents', () => {
     const merged = SERVED_ROUTES.filter((route) => pathOf(route) !== route.path).map(({ path }) => path)
     expect(merged).to.deep.equal(['/boundaries/{boundaryId}/resources/blueprints/{slug}'])
     expect(operations).to.have.length(SERVED_ROUTES.length - merged.length)
+  })
+
+  it('say what each read answers with, and where a redirect leads', () => {
+    for (const route of SERVED_ROUTES.filter(({ isBuilt, method }) => isBuilt && method === 'GET')) {
+      const { responses } = operationOf(route) as Operation
+      for (const [status, { content, headers, description }] of Object.entries(responses)) {
+        const where = `${status} of GET ${route.path}`
+        if (status.startsWith('2')) expect(Object.keys(content ?? {}), where).to.include(route.replyMediaType)
+        if (status.startsWith('3'))
+          expect([content, Object.keys(headers ?? {})], where).to.deep.equal([undefined, ['Location']])
+        expect(description, where).to.not.match(/See the description/)
+      }
+    }
   })
 
   it('have unique operation ids that are words', () => {

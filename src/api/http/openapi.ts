@@ -51,6 +51,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   201: 'Created',
   202: 'Accepted: work continues in the background',
   204: 'Done, no content',
+  206: 'The part that Range names',
   302: 'Found: the client is sent elsewhere',
   400: 'The request is not valid',
   401: 'Not signed in, or the token is not valid',
@@ -337,15 +338,19 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
 function responseOf(route: Route, status: number) {
   if (status >= 400) return refusal(status, route.errors, route.errors === 'problem' && refusesItself(route, status))
   const description = DESCRIPTIONS[status] ?? 'See the description of the area'
-  return { description, ...(status === 201 && { headers: CREATED }), ...contentOf(route, status) }
+  const headers = LOCATIONS[status]
+  return { description, ...(headers !== undefined && { headers }), ...contentOf(route, status) }
 }
 
-const CREATED = z.object({
-  Location: z.string().optional().describe('Path of what was made, where a route reads it'),
-})
+const LOCATIONS: Readonly<Record<number, z.ZodObject>> = {
+  201: z.object({ Location: z.string().optional().describe('Path of what was made, where a route reads it') }),
+  302: z.object({ Location: z.string().describe('Where the client is sent') }),
+}
 
 function contentOf(route: Route, status: number): Pick<ZodOpenApiResponseObject, 'content'> {
-  if (route.reply === undefined || status === 204) return {}
+  const isFile = route.reply === undefined && route.replyMediaType !== 'application/json'
+  if (isFile) return { content: { [route.replyMediaType]: {} } }
+  if (route.reply === undefined || status === 204 || status === 302) return {}
   const json = { 'application/json': { schema: route.reply } }
   const isText = route.replyMediaType === 'text/plain'
   if (isText) return { content: { 'text/plain': { schema: { type: 'string' } }, ...json } }
