@@ -1,5 +1,5 @@
 import { firstOf, nothingToBuild, type SourceFiles, webProcess } from '../files.ts'
-import { copy, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
+import { installed, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
 
 type Install = { readonly described: readonly string[]; readonly commands: readonly string[] }
 
@@ -23,6 +23,13 @@ function installOf(files: SourceFiles): Install {
   return { described: [], commands: [] }
 }
 
+/** Whether descriptions name other files, or packages beside them. */
+function isOfSeveral(files: SourceFiles, described: readonly string[]): boolean {
+  const names =
+    /^\s*(-[rce]\b|--(requirement|constraint|editable)\b|\.|file:)|\b(path|file)\s*=\s*["']|^\[tool\.uv\.workspace\]/m
+  return described.some((path) => !path.endsWith('lock') && names.test(files.text(path) ?? ''))
+}
+
 /** Packages are installed into an environment in a folder of its own, which the last stage takes over. */
 export const pythonRecipe: Recipe = (input) => {
   const { files, buildCommand, mirrors } = input
@@ -37,9 +44,7 @@ export const pythonRecipe: Recipe = (input) => {
         UV_DEFAULT_INDEX: mirrors.pypi,
       }),
       run('python3 -m venv /environment'),
-      ...(described.length === 0 ? [] : ['# Installed again only when one of these changes.', copy(described)]),
-      ...commands.map(run),
-      'COPY . .',
+      ...installed(described, commands, isOfSeveral(files, described)),
       ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
     ],
     environment: { ...environment, PYTHONUNBUFFERED: '1' },
