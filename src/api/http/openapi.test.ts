@@ -24,11 +24,13 @@ type Document = {
   components: { schemas: Record<string, Schema>; responses: Record<string, { content?: Record<string, unknown> }> }
 }
 
-/** Every `$ref` anywhere in a document. */
-function references(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(references)
+/** Every text under that key anywhere in a document. */
+function valuesOf(value: unknown, wanted: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((part) => valuesOf(part, wanted))
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, part]) => (key === '$ref' ? [String(part)] : references(part)))
+  return Object.entries(value).flatMap(([key, part]) =>
+    key === wanted && typeof part === 'string' ? [part] : valuesOf(part, wanted),
+  )
 }
 
 /** Its code is that of a bad request. */
@@ -115,9 +117,23 @@ describe('the OpenAPI documents', () => {
     const names = (['schemas', 'responses'] as const).flatMap((part) =>
       Object.keys(whole.components[part]).map((name) => `#/components/${part}/${name}`),
     )
-    const used = references(whole)
+    const used = valuesOf(whole, '$ref')
     expect(used).to.not.be.empty
     for (const reference of new Set(used)) expect(names).to.include(reference)
+  })
+
+  it('hold patterns that every reader of JSON Schema knows', () => {
+    const patterns = new Set(valuesOf(whole, 'pattern'))
+    expect(patterns.size).to.be.above(100)
+    for (const pattern of patterns) {
+      expect(pattern).to.not.match(/\\[pP]\{|\\u\{|\(\?[^:]/)
+      expect(() => new RegExp(pattern)).to.not.throw()
+    }
+    expect([...patterns].filter((pattern) => pattern.includes('ssh:'))).to.have.length(1)
+    for (const pattern of [...patterns].filter((one) => one.includes('ssh:')))
+      expect(
+        ['https://git.example/zip/pad.git', 'https://a b'].map((url) => new RegExp(pattern).test(url)),
+      ).to.deep.equal([true, false])
   })
 
   it('name every parameter of a path', () => {

@@ -117,11 +117,15 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
       allowEmptySchema: { unknown: true, any: true, custom: true, undefined: true },
       // Records in bodies take no further fields; what holds the parameters of queries does.
       override: ({ jsonSchema, io }) => {
+        if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portable(jsonSchema.pattern)
         if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)
       },
     },
   )
 }
+
+/** Not everybody who reads a document knows classes of Unicode in a pattern: blanks stand for what cannot be seen. */
+const portable = (pattern: string) => pattern.replaceAll(/(\\p\{\w+\})+/g, '\\s')
 
 type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
 
