@@ -193,6 +193,12 @@ describe('a Dockerfile that we write', () => {
       { mirrors: { npm: 'https://m.example/npm/' } },
       'ENV npm_config_registry=https://m.example/npm/ npm_config_replace_registry_host=always',
     ],
+    [
+      'takes pnpm and its packages from a mirror',
+      { 'package.json': pkg(), 'pnpm-lock.yaml': '' },
+      { mirrors: { npm: 'https://m.example/npm/' } },
+      'ENV COREPACK_NPM_REGISTRY=https://m.example/npm YARN_NPM_REGISTRY_SERVER=https://m.example/npm',
+    ],
     ['runs the start command by a shell', NODE, { startCommand: 'node a.js $X' }, 'CMD ["sh","-c","node a.js $X"]'],
     [
       'runs what a Procfile says',

@@ -58,8 +58,11 @@ export function buildOfNode(input: RecipeInput, { isPruned }: { isPruned: boolea
   const described = ['package.json', lock, '.npmrc', '.yarnrc.yml', '.pnpmfile.cjs'].flatMap((path) =>
     path !== undefined && files.paths.has(path) ? [path] : [],
   )
+  const mirror = mirrors.npm?.replace(/\/+$/, '')
   const command = buildCommand ?? (textAt(manifest, 'scripts', 'build') === undefined ? undefined : script('build'))
   return [
+    // Corepack and newer versions of yarn have settings of their own.
+    ...(bring === undefined ? [] : variables({ COREPACK_NPM_REGISTRY: mirror, YARN_NPM_REGISTRY_SERVER: mirror })),
     ...variables({ npm_config_registry: mirrors.npm, npm_config_replace_registry_host: mirrors.npm && 'always' }),
     ...(lock === undefined && isDescribed
       ? ['# There is no lock file: versions may differ from one build to the next.']
