@@ -12,10 +12,12 @@ const SPAN = /(\S+)\s+-\s+(\S+)/g
  * @param wanted what the source says it needs; undefined for nothing
  * @returns undefined if none of ours will do
  */
-export function chooseVersion({ versions }: Runtime, wanted: string | undefined): RuntimeVersion | undefined {
+export function chooseVersion({ name, versions }: Runtime, wanted: string | undefined): RuntimeVersion | undefined {
   const byDefault = versions.find(({ isDefault }) => isDefault)
   if (wanted === undefined || !/\d/.test(wanted)) return byDefault
-  const permitted = versions.filter(({ version }) => isPermitted(version, wanted))
+  // A tilde of Composer is what `~>` is to Ruby.
+  const range = name === 'php' ? wanted.replace(/~(?!>)/g, '~>') : wanted
+  const permitted = versions.filter(({ version }) => isPermitted(version, range))
   return permitted.find(({ isDefault }) => isDefault) ?? permitted[0]
 }
 
