@@ -146,6 +146,12 @@ describe('a Dockerfile that we write', () => {
       'RUN poetry install --only main --no-root --no-interaction',
     ],
     [
+      'installs what a project of Python needs without a lock',
+      { 'pyproject.toml': '[project]\ndependencies = ["flask"]\n', 'main.py': '' },
+      {},
+      'RUN uv pip install -r pyproject.toml',
+    ],
+    [
       'obeys the lock of Bundler',
       { Gemfile: '', 'Gemfile.lock': '' },
       {},
@@ -294,6 +300,11 @@ describe('a Dockerfile that we write', () => {
       'a package of Python beside it',
       { 'pyproject.toml': 'own = { path = "own" }', 'uv.lock': '', 'main.py': '' },
       'uv sync',
+    ],
+    [
+      'requirements of a project in other files',
+      { 'pyproject.toml': '[project]\n[tool.setuptools.dynamic]\ndependencies = {file = ["r.txt"]}', 'main.py': '' },
+      'uv pip install',
     ],
     ['a module beside it', { 'go.mod': 'replace example.com/own => ./own', 'main.go': '' }, 'go mod download'],
     ['a project beside it', { 'a.csproj': '<ProjectReference Include="own/own.csproj" />' }, 'dotnet restore'],

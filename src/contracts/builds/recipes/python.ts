@@ -20,13 +20,17 @@ function installOf(files: SourceFiles): Install {
   if (files.paths.has('requirements.txt')) {
     return { described: ['requirements.txt'], commands: ['pip install -r requirements.txt'] }
   }
+  // Only what it needs: a project that is an app need not be a package that can be built.
+  if (/^\[project\]/m.test(files.text('pyproject.toml') ?? '')) {
+    return { described: ['pyproject.toml'], commands: ['pip install uv', 'uv pip install -r pyproject.toml'] }
+  }
   return { described: [], commands: [] }
 }
 
 /** Whether descriptions name other files, or packages beside them. */
 function isOfSeveral(files: SourceFiles, described: readonly string[]): boolean {
   const names =
-    /^\s*(-[rce]\b|--(requirement|constraint|editable)\b|\.|file:)|\b(path|file)\s*=\s*["']|^\[tool\.uv\.workspace\]/m
+    /^\s*(-[rce]\b|--(requirement|constraint|editable)\b|\.|file:)|\b(path|file)\s*=\s*\[?["']|^\[tool\.uv\.workspace\]/m
   return described.some((path) => !path.endsWith('lock') && names.test(files.text(path) ?? ''))
 }
 
