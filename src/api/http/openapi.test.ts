@@ -136,6 +136,20 @@ describe('the OpenAPI documents', () => {
       ).to.deep.equal([true, false])
   })
 
+  it('name the headers of conditions and ranges where a route heeds them', () => {
+    const headersOf = (method: string, path: string) => {
+      const route = SERVED_ROUTES.find((one) => one.method === method && one.path === path) as Route
+      return operationOf(route)?.parameters.flatMap((one) => (one.in === 'header' ? [one.name] : []))
+    }
+    const item = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}'
+    expect(headersOf('PUT', item.replace('appName', 'name'))).to.deep.equal(['If-Match'])
+    expect(headersOf('GET', `${item}/files/download`)).to.deep.equal(['Range'])
+    // What has no version.
+    expect(headersOf('DELETE', `${item}/files`)).to.deep.equal([])
+    expect(headersOf('PUT', `${item}/source`)).to.deep.equal([])
+    expect(headersOf('DELETE', '/lifecycle/backups/{name}')).to.deep.equal([])
+  })
+
   it('name every parameter of a path', () => {
     for (const [path, methods] of Object.entries(whole.paths)) {
       const wanted = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)

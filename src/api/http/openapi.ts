@@ -227,12 +227,18 @@ function pathParameters({ opaque }: Route, path: string): z.ZodObject {
   return z.object(Object.fromEntries(names.map(({ text: name }) => [name, schemaOf(name)])))
 }
 
-/** What a write to one object may be held to. Rows of a table carry their version in the body instead. */
-function headers({ method, path, isBuilt }: Route): z.ZodObject {
-  const isHeld = isBuilt && ['PUT', 'PATCH', 'DELETE'].includes(method) && !path.includes('/editor/')
-  return z.object(
-    isHeld ? { 'If-Match': z.string().optional().describe('The ETag that was read; 409 if it has changed since') } : {},
-  )
+/** Rows of a table carry their version in the body; files, uploads and backups have none. */
+const WITHOUT_VERSION = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
+
+const CONDITION = {
+  'If-Match': z.string().optional().describe('The ETag that was read; 409 if it has changed since'),
+}
+const RANGE = { Range: z.string().optional().describe('One range of bytes, such as bytes=0-1023') }
+
+/** What a write to one object may be held to, and which part of an answer is asked for. */
+function headers({ method, path, isBuilt, answers }: Route): z.ZodObject {
+  const isHeld = isBuilt && ['PUT', 'PATCH', 'DELETE'].includes(method) && !WITHOUT_VERSION.test(path)
+  return z.object({ ...(isHeld && CONDITION), ...(answers.includes(206) && RANGE) })
 }
 
 function queryParameters(route: Route): z.ZodObject {
