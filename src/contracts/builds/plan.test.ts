@@ -325,6 +325,11 @@ describe('a Dockerfile that we write', () => {
     })
   }
 
+  it('installs before it copies everything where hooks of Git alone are set up', () => {
+    const found = lines({ ...NODE, 'package.json': pkg({ scripts: { prepare: 'husky', start: 'node server.js' } }) })
+    expect(found.indexOf('COPY . .')).to.be.above(found.indexOf('RUN npm ci --no-audit --no-fund'))
+  })
+
   it('fetches nothing for Maven before all modules are there', () => {
     const found = lines({ 'pom.xml': '<modules><module>own</module></modules>' })
     expect(found.filter((line) => line.includes('go-offline'))).to.deep.equal([])

@@ -41,11 +41,13 @@ export function managerOf(files: SourceFiles): Manager {
 
 /** What npm runs by itself when it installs. */
 const OF_INSTALLATIONS = ['preinstall', 'install', 'postinstall', 'prepare']
+/** Nothing, or hooks of Git, of which an image has none. */
+const HARMLESS = /^(husky( install)?)?$/
 
 /** Whether an installation needs more than descriptions: packages and patches stand in folders that only their owner knows. */
 function isOfSeveral(files: SourceFiles, manifest: Readonly<Record<string, unknown>>): boolean {
   if (manifest.workspaces !== undefined || firstOf(files, 'pnpm-workspace.yaml', '.yarn/') !== undefined) return true
-  if (OF_INSTALLATIONS.some((name) => textAt(manifest, 'scripts', name) !== undefined)) return true
+  if (OF_INSTALLATIONS.some((name) => !HARMLESS.test(textAt(manifest, 'scripts', name) ?? ''))) return true
   return /"(file|link|portal|patch):|"patchedDependencies"/.test(files.text('package.json') ?? '')
 }
 
