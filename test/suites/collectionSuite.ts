@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
 import type { z } from 'zod'
@@ -247,6 +248,20 @@ function changeTests(given: CollectionCase, world: World): void {
         const answer = await call('patch', one(world.made[0])).send({ [name]: null })
         expect(answer.status, JSON.stringify(answer.body)).to.equal(200)
         expect(answer.body[name]).to.deep.equal(world.made[0]?.[name])
+      })
+    }
+
+    const { path: template = '', reply } = routeOf('patch', true) ?? {}
+    const shown = Object.keys((reply as { shape?: object } | undefined)?.shape ?? {})
+    for (const name of ['boundaryId', 'accountName'].filter((each) => template.includes(`{${each}}`))) {
+      if (!shown.includes(name)) continue
+      it(`refuses a merge patch of another ${name} than that of the path`, async () => {
+        const { body, headers } = await call('patch', one(world.made[0])).send(patch.body)
+        const wrong = await call('patch', one(body)).send({ [name]: name.endsWith('Id') ? randomUUID() : 'another' })
+        const errors = wrong.body.errors?.map(({ field }: { field: string }) => field)
+        expect([wrong.status, wrong.body.code, errors]).to.deep.equal([400, 'BAD_REQUEST', [name]])
+        const same = await call('patch', one(body)).send({ [name]: body[name].toUpperCase() })
+        if (name.endsWith('Id')) expect([same.status, same.headers.etag]).to.deep.equal([200, headers.etag])
       })
     }
 

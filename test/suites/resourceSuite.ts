@@ -70,7 +70,7 @@ export function resourceSuite(given: ResourceCase): void {
 
 /** @param restart another facade in place of the one that is there */
 function storedTests(
-  { kind, body, patch, former = {}, isBrief = false }: ResourceCase,
+  { kind, body, patch, scale, former = {}, isBrief = false }: ResourceCase,
   world: World,
   restart: (change: Parameters<typeof startFacade>[0]) => Promise<void>,
 ): void {
@@ -87,6 +87,21 @@ function storedTests(
       const answer = await create(NAME, sent)
       expect([answer.status, answer.headers.etag], JSON.stringify(answer.body)).to.deep.equal([200, read.headers.etag])
     }
+  })
+
+  it('are given nothing that nobody said: not by a PUT of what was read, nor by a patch of another field', async () => {
+    byKubectl()
+    const specOf = async () => (await world.server.client.get(kind.resource, ref)).spec as Record<string, unknown>
+    const { body: read } = await call('get', one)
+    // What a scale subresource counts is always stored.
+    const before = { ...(await specOf()), ...(scale !== undefined && { replicas: read.replicas }) }
+    if (has('put', '/x')) {
+      expect((await call('put', one).send(read)).status).to.equal(200)
+      expect(await specOf()).to.deep.equal(before)
+    }
+    if (!has('patch', '/x')) return
+    expect((await call('patch', one).send({ tags: { team: 'books' } })).status).to.equal(200)
+    expect(await specOf()).to.deep.equal({ ...before, tags: { team: 'books' } })
   })
 
   it('take nothing of a quota by the POST of what was read, stopped or not', async () => {

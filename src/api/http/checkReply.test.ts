@@ -15,7 +15,7 @@ type Declared = { auth?: Authorization; errors?: ErrorForm; handler?: Route['han
 /** A route that reads something. */
 function declared({ auth = anonymous, errors = 'platform', handler = () => ({ status: 200 }) }: Declared = {}): Route {
   const draft = route('GET', '/things/{name}', { auth, errors, summary: 'Read', reply }, handler as never)
-  const { routes } = area('vector', 'db-vector', [[draft]])
+  const { additions: routes } = area('vector', 'db-vector', [[draft]])
   const [only] = routes
   if (only === undefined) throw new Error('The area has no route.')
   return only

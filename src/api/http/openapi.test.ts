@@ -9,11 +9,12 @@ import type { Route } from './route.ts'
 
 type Schema = { $ref?: string; type?: string; properties?: Record<string, object>; additionalProperties?: unknown }
 type ParameterSchema = { type?: string; enum?: string[]; items?: { pattern?: string } }
+type Response = { $ref?: string; description?: string; content?: Record<string, unknown>; headers?: object }
 type Operation = {
   operationId: string
   summary: string
   security: object[]
-  responses: Record<string, { $ref?: string; content?: Record<string, unknown> }>
+  responses: Record<string, Response>
   parameters: { name: string; in: string; schema?: ParameterSchema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
 }
@@ -23,11 +24,13 @@ type Document = {
   components: { schemas: Record<string, Schema>; responses: Record<string, { content?: Record<string, unknown> }> }
 }
 
-/** Every `$ref` anywhere in a document. */
-function references(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(references)
+/** Every text under that key anywhere in a document. */
+function valuesOf(value: unknown, wanted: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((part) => valuesOf(part, wanted))
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, part]) => (key === '$ref' ? [String(part)] : references(part)))
+  return Object.entries(value).flatMap(([key, part]) =>
+    key === wanted && typeof part === 'string' ? [part] : valuesOf(part, wanted),
+  )
 }
 
 /** Its code is that of a bad request. */
@@ -62,6 +65,19 @@ describe('the OpenAPI documents', () => {
     const merged = SERVED_ROUTES.filter((route) => pathOf(route) !== route.path).map(({ path }) => path)
     expect(merged).to.deep.equal(['/boundaries/{boundaryId}/resources/blueprints/{slug}'])
     expect(operations).to.have.length(SERVED_ROUTES.length - merged.length)
+  })
+
+  it('say what each read answers with, and where a redirect leads', () => {
+    for (const route of SERVED_ROUTES.filter(({ isBuilt, method }) => isBuilt && method === 'GET')) {
+      const { responses } = operationOf(route) as Operation
+      for (const [status, { content, headers, description }] of Object.entries(responses)) {
+        const where = `${status} of GET ${route.path}`
+        if (status.startsWith('2')) expect(Object.keys(content ?? {}), where).to.include(route.replyMediaType)
+        if (status.startsWith('3'))
+          expect([content, Object.keys(headers ?? {})], where).to.deep.equal([undefined, ['Location']])
+        expect(description, where).to.not.match(/See the description/)
+      }
+    }
   })
 
   it('have unique operation ids that are words', () => {
@@ -101,9 +117,37 @@ describe('the OpenAPI documents', () => {
     const names = (['schemas', 'responses'] as const).flatMap((part) =>
       Object.keys(whole.components[part]).map((name) => `#/components/${part}/${name}`),
     )
-    const used = references(whole)
+    const used = valuesOf(whole, '$ref')
     expect(used).to.not.be.empty
     for (const reference of new Set(used)) expect(names).to.include(reference)
+  })
+
+  it('hold patterns that every reader of JSON Schema knows', () => {
+    const patterns = new Set(valuesOf(whole, 'pattern'))
+    expect(patterns.size).to.be.above(100)
+    for (const pattern of patterns) {
+      expect(pattern).to.not.match(/\\[pP]\{|\\u\{|\(\?[^:]/)
+      expect(() => new RegExp(pattern)).to.not.throw()
+    }
+    expect([...patterns].filter((pattern) => pattern.includes('ssh:'))).to.have.length(1)
+    for (const pattern of [...patterns].filter((one) => one.includes('ssh:')))
+      expect(
+        ['https://git.example/zip/pad.git', 'https://a b'].map((url) => new RegExp(pattern).test(url)),
+      ).to.deep.equal([true, false])
+  })
+
+  it('name the headers of conditions and ranges where a route heeds them', () => {
+    const headersOf = (method: string, path: string) => {
+      const route = SERVED_ROUTES.find((one) => one.method === method && one.path === path) as Route
+      return operationOf(route)?.parameters.flatMap((one) => (one.in === 'header' ? [one.name] : []))
+    }
+    const item = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}'
+    expect(headersOf('PUT', item.replace('appName', 'name'))).to.deep.equal(['If-Match'])
+    expect(headersOf('GET', `${item}/files/download`)).to.deep.equal(['Range'])
+    // What has no version.
+    expect(headersOf('DELETE', `${item}/files`)).to.deep.equal([])
+    expect(headersOf('PUT', `${item}/source`)).to.deep.equal([])
+    expect(headersOf('DELETE', '/lifecycle/backups/{name}')).to.deep.equal([])
   })
 
   it('name every parameter of a path', () => {

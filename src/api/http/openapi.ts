@@ -51,6 +51,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   201: 'Created',
   202: 'Accepted: work continues in the background',
   204: 'Done, no content',
+  206: 'The part that Range names',
   302: 'Found: the client is sent elsewhere',
   400: 'The request is not valid',
   401: 'Not signed in, or the token is not valid',
@@ -116,11 +117,15 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
       allowEmptySchema: { unknown: true, any: true, custom: true, undefined: true },
       // Records in bodies take no further fields; what holds the parameters of queries does.
       override: ({ jsonSchema, io }) => {
+        if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portable(jsonSchema.pattern)
         if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)
       },
     },
   )
 }
+
+/** Not everybody who reads a document knows classes of Unicode in a pattern: blanks stand for what cannot be seen. */
+const portable = (pattern: string) => pattern.replaceAll(/(\\p\{\w+\})+/g, '\\s')
 
 type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
 
@@ -222,12 +227,18 @@ function pathParameters({ opaque }: Route, path: string): z.ZodObject {
   return z.object(Object.fromEntries(names.map(({ text: name }) => [name, schemaOf(name)])))
 }
 
-/** What a write to one object may be held to. Rows of a table carry their version in the body instead. */
-function headers({ method, path, isBuilt }: Route): z.ZodObject {
-  const isHeld = isBuilt && ['PUT', 'PATCH', 'DELETE'].includes(method) && !path.includes('/editor/')
-  return z.object(
-    isHeld ? { 'If-Match': z.string().optional().describe('The ETag that was read; 409 if it has changed since') } : {},
-  )
+/** Rows of a table carry their version in the body; files, uploads and backups have none. */
+const WITHOUT_VERSION = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
+
+const CONDITION = {
+  'If-Match': z.string().optional().describe('The ETag that was read; 409 if it has changed since'),
+}
+const RANGE = { Range: z.string().optional().describe('One range of bytes, such as bytes=0-1023') }
+
+/** What a write to one object may be held to, and which part of an answer is asked for. */
+function headers({ method, path, isBuilt, answers }: Route): z.ZodObject {
+  const isHeld = isBuilt && ['PUT', 'PATCH', 'DELETE'].includes(method) && !WITHOUT_VERSION.test(path)
+  return z.object({ ...(isHeld && CONDITION), ...(answers.includes(206) && RANGE) })
 }
 
 function queryParameters(route: Route): z.ZodObject {
@@ -337,15 +348,19 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
 function responseOf(route: Route, status: number) {
   if (status >= 400) return refusal(status, route.errors, route.errors === 'problem' && refusesItself(route, status))
   const description = DESCRIPTIONS[status] ?? 'See the description of the area'
-  return { description, ...(status === 201 && { headers: CREATED }), ...contentOf(route, status) }
+  const headers = LOCATIONS[status]
+  return { description, ...(headers !== undefined && { headers }), ...contentOf(route, status) }
 }
 
-const CREATED = z.object({
-  Location: z.string().optional().describe('Path of what was made, where a route reads it'),
-})
+const LOCATIONS: Readonly<Record<number, z.ZodObject>> = {
+  201: z.object({ Location: z.string().optional().describe('Path of what was made, where a route reads it') }),
+  302: z.object({ Location: z.string().describe('Where the client is sent') }),
+}
 
 function contentOf(route: Route, status: number): Pick<ZodOpenApiResponseObject, 'content'> {
-  if (route.reply === undefined || status === 204) return {}
+  const isFile = route.reply === undefined && route.replyMediaType !== 'application/json'
+  if (isFile) return { content: { [route.replyMediaType]: {} } }
+  if (route.reply === undefined || status === 204 || status === 302) return {}
   const json = { 'application/json': { schema: route.reply } }
   const isText = route.replyMediaType === 'text/plain'
   if (isText) return { content: { 'text/plain': { schema: { type: 'string' } }, ...json } }

@@ -117,7 +117,7 @@ describe('what a path names', () => {
   })
 
   it('a second route of one place and method is a mistake', () => {
-    const { routes } = area('x', 'x', [draft('/a/{name}'), draft('/a/{other}')])
+    const { additions: routes } = area('x', 'x', [draft('/a/{name}'), draft('/a/{other}')])
     expect(() => new Router(routes)).to.throw(TypeError)
   })
 })
@@ -206,7 +206,7 @@ describe('parameters that may hold any text', () => {
 
 describe('decodeSegment', () => {
   it('keeps prototypes out of the parameters', () => {
-    const { routes } = area('x', 'x', [draft('/a/{name}')])
+    const { additions: routes } = area('x', 'x', [draft('/a/{name}')])
     const match = new Router(routes).find('GET', '/a/__proto__')
     expect(match?.parameters.name).to.equal('__proto__')
     expect(decodeSegment('constructor')).to.equal('constructor')
@@ -299,7 +299,7 @@ describe('scopeOfPath', () => {
 
 describe('reservedNamesOf', () => {
   it('holds literals beside names, and leaves those beside ids', () => {
-    const { routes } = area('x', 'x', [
+    const { additions: routes } = area('x', 'x', [
       draft('/a/{name}'),
       draft('/a/config'),
       draft('/b/{thingId}'),

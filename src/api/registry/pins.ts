@@ -68,29 +68,40 @@ async function pinsOf({ services }: Context, boundary: string, repository: strin
 }
 
 async function putPin(context: Context<string, unknown, z.output<typeof PinUpsertRequest>>) {
-  const { services, caller, body, ifMatch } = context
+  const { services, body } = context
   const { boundary, ...given } = body
   const { repository } = given
   await mayPin(context, boundary, repository)
   refusePast(services.clock.now(), 'expiresAt', body)
   await findBoundary(context, boundary)
   const spec = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
-  const [found, ...others] = await pinsOf(context, boundary, repository)
-  if (found === undefined && context.header('if-match') !== undefined) throw nothingToMatch()
+  const pins = await pinsOf(context, boundary, repository)
+  if (pins.length === 0 && context.header('if-match') !== undefined) throw nothingToMatch()
   await record(context, 'Pin', { repository, detail: counted(body.digests.length, 'digest') })
-  const ref = { namespace: boundaryNamespace(boundary), name: repositoryObjectName(repository) }
-  const change = () => spec
-  // One that somebody else makes at the same moment is replaced as well.
-  const { object: pin, isNew } =
-    found === undefined
-      ? await services.records.create(RegistryPin, { ...ref, spec, caller, isSame: () => true })
-      : { object: found, isNew: false }
-  const { object } = isNew
-    ? { object: pin }
-    : await services.records.update(RegistryPin, refOf(pin), { caller, ifMatch, change }).catch(inWordsOf(repository))
-  // What is replaced is the pin of the repository, not one of several.
-  for (const other of others) await removePin(context, other)
+  const object = await replacePins(context, pins, spec as PinObject['spec'])
   return ok(pinDto(context, boundary, object), { etag: etagOf(object) })
+}
+
+/** One that somebody else makes at the same moment is replaced as well, and one that somebody deletes is made anew. */
+async function replacePins(context: Context, pins: readonly PinObject[], spec: PinObject['spec']): Promise<PinObject> {
+  const { services, caller, ifMatch, body } = context
+  const { boundary } = body as z.output<typeof PinUpsertRequest>
+  const { repository } = spec
+  const [found, ...others] = pins
+  const ref = { namespace: boundaryNamespace(boundary), name: repositoryObjectName(repository) }
+  const made = { ...ref, spec, caller, isSame: () => true }
+  const pin = found ?? (await services.records.create(RegistryPin, made)).object
+  const written = await services.records
+    .update(RegistryPin, refOf(pin), { caller, ifMatch, change: () => spec })
+    .catch(alreadyGone)
+    .catch(inWordsOf(repository))
+  if (written !== undefined) {
+    // What is replaced is the pin of the repository, not one of several.
+    for (const other of others) await removePin(context, other)
+    return written.object
+  }
+  if (context.header('if-match') !== undefined) throw nothingToMatch()
+  return replacePins(context, await pinsOf(context, boundary, repository), spec)
 }
 
 /** Whoever else deletes it at the same moment has done what is wanted. */

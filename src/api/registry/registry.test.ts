@@ -304,6 +304,25 @@ describe('the token endpoint of the registry', () => {
     expect(status).to.equal(204)
   })
 
+  it('makes a pin anew that somebody deletes at the moment of its change', async () => {
+    const path = '/v1/internal/registries/pins'
+    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
+    const put = () => asOwner('put', path).send({ ...body, keepLast: 7 })
+    expect((await asOwner('put', path).send(body)).status).to.equal(200)
+    const list = facade.client.list.bind(facade.client)
+    facade.client.list = (async (...given: Parameters<typeof list>) => {
+      const found = await list(...given)
+      if (given[0] === RegistryPin.resource)
+        for (const pin of found.items) await facade.client.remove(RegistryPin.resource, refOf(pin))
+      return found
+    }) as typeof list
+    const { status, body: made } = await put()
+    const held = await put().set('if-match', '"abc-7"')
+    facade.client.list = list
+    expect([status, made.keepLast]).to.deep.equal([200, 7])
+    expect([held.status, held.body.code]).to.deep.equal([409, 'CONFLICT'])
+  })
+
   it('reads what the audit log is asked for as strictly as other queries, without regard to case', async () => {
     const audit = (query: string) => asOwner('get', `/resources/registries/audit?${query}`)
     for (const query of ['action=zz', 'boundary=x']) expect((await audit(query)).status, query).to.equal(400)

@@ -53,6 +53,19 @@ describe('resource groups', () => {
     expect(await patch({ quota: null })).to.deep.include({ tags: { team: 'search' }, quota: none })
   })
 
+  it('are changed by nothing where what was read is sent back, and not in another place', async () => {
+    const facade = shop()
+    const patch = (body: object) => facade.call(routes, 'PATCH', path, { body })
+    await patch({ tags: { team: 'search' }, quota: { cpu: '4' } })
+    const { body: read } = await facade.call(routes, 'GET', path)
+    expect((await patch(read as object)).body).to.deep.equal(read)
+    const ref = { namespace: boundaryNamespace(ONE), name: 'shop' }
+    const stored = await facade.records.get(ResourceGroup, ref)
+    expect(Object.keys(stored?.spec ?? {}).sort()).to.deep.equal(['quota', 'tags'])
+    for (const wrong of [{ boundaryId: TWO }, { name: 'bakery' }])
+      expect(await codeOf(patch({ ...wrong, tags: {} }))).to.include({ code: 'BAD_REQUEST' })
+  })
+
   it('have their tags changed, but not their limits, by who may not manage the boundary', async () => {
     const facade = shop({ assignments: [assign('Owner', SHOP)] })
     const patch = (body: object) => facade.call(routes, 'PATCH', path, { body })

@@ -15,9 +15,10 @@ import { mayReadNamed, namedHolders } from '../resources/holders.ts'
 import { findBoundary, findGroup } from '../resources/places.ts'
 import { givingBack, nowOf, takeQuota } from '../resources/quotaLedger.ts'
 import { BoundaryQuotaBody } from '../resources/quotaRecord.ts'
-import { checkNewName, refuseWhileDeleting, requireMatch } from '../resources/writes.ts'
+import { checkNewName, refuseWhileDeleting, requireMatch, writablePart } from '../resources/writes.ts'
+import { withRepeated } from '../resources/writtenBody.ts'
 import { whatHolds } from '../rules/protection.ts'
-import type { GroupRecord } from './record.ts'
+import { type GroupRecord, ResourceGroupDto } from './record.ts'
 
 type GroupContext = Context<'boundaryId' | 'resourceGroupName'>
 
@@ -55,28 +56,32 @@ export async function createGroup(context: GroupContext): Promise<{ group: Group
   return { group: object, isNew }
 }
 
-export const PatchResourceGroupRequest = z
+const WRITABLE = z
   .strictObject({
     tags: z.record(z.string(), Tags.valueType.nullable()).nullish(),
     quota: BoundaryQuotaBody.nullish(),
   })
   .meta({ id: 'PatchResourceGroupRequest' })
+const shownNames = Object.keys(ResourceGroupDto.shape).filter((name) => !Object.hasOwn(WRITABLE.shape, name))
+
+export const PatchResourceGroupRequest = withRepeated(WRITABLE, ResourceGroupDto)
 
 /**
  * Changes the tags and the quota of a group. A lower quota stops nothing: what was granted goes on.
  *
- * @throws PlatformError FORBIDDEN (a quota), NOT_FOUND, INVALID_STATE, BAD_REQUEST
+ * @throws PlatformError FORBIDDEN (a quota), NOT_FOUND, INVALID_STATE, BAD_REQUEST (another place than that of the path)
  */
 export async function changeGroup(
   context: Context<'boundaryId' | 'resourceGroupName', unknown, z.output<typeof PatchResourceGroupRequest>>,
 ): Promise<GroupRecord> {
   const { services, caller, ifMatch, body, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
+  const patch = writablePart(body, { boundaryId, name, resourceGroup: name }, { shownNames })
   if (body.quota !== undefined) await requireBelow(context, 'boundaries/manage', boundaryScope(boundaryId))
   await findGroup(context, boundaryId, name)
   const change = (stored: GroupRecord) => {
     refuseWhileDeleting(stored)
-    return mergePatch(stored.spec, body) as GroupRecord['spec']
+    return mergePatch(stored.spec, patch) as GroupRecord['spec']
   }
   const ref = { namespace: boundaryNamespace(boundaryId), name }
   return (await services.records.update(ResourceGroup, ref, { caller, ifMatch, change })).object

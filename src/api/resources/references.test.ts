@@ -58,6 +58,10 @@ describe('what a resource refers to', () => {
         expect([status, body.code], JSON.stringify(body)).to.deep.equal([422, 'REFERENCE_NOT_FOUND'])
         expect(body.field).to.match(/env$/)
       }
+      for (const other of [{ value: 'x' }, { secret: secret('nowhere', 'key') }]) {
+        const { status, body } = await ask('post', path, bodyOf([{ name: 'KEY', output, ...other }]))
+        expect([status, body.code], JSON.stringify(body)).to.deep.equal([400, 'BAD_REQUEST'])
+      }
       const made = await ask('post', path, bodyOf([{ name: 'KEY', secret: secret('safe', 'key', 1) }]))
       expect(made.status, JSON.stringify(made.body)).to.equal(201)
     })

@@ -45,7 +45,15 @@ export function refuseForeignReferences(spec: Referring, asking: Asking): void {
 }
 
 /** A reference in a field of a spec, in place of a value. */
-export type Reference = { readonly secret?: VaultReference | undefined; readonly output?: ResourceOutput | undefined }
+export type Reference = {
+  readonly value?: string | undefined
+  readonly secret?: VaultReference | undefined
+  readonly output?: ResourceOutput | undefined
+}
+
+/** What names two sources is refused by the rules of its kind, whether or not they are there. */
+const isOfOne = ({ value, secret, output }: Reference) =>
+  [value, secret, output].filter((source) => (source ?? undefined) !== undefined).length === 1
 
 /**
  * New references of a spec must exist, or the resource would be created only to fail. This is checked after the rights,
@@ -61,7 +69,7 @@ export function refuseMissingReferences(
 ): void {
   const known = new Set(before.map(keyOf))
   for (const [field, references = []] of Object.entries(next))
-    for (const reference of references) {
+    for (const reference of references.filter(isOfOne)) {
       const missing = known.has(keyOf(reference)) ? undefined : missingIn(reference, asking)
       if (missing === undefined) continue
       throw new ReferenceMissing(field, missing)

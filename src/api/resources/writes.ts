@@ -53,10 +53,10 @@ export async function requireMatch(kind: AnyKind, ref: ObjectRef, context: Conte
  *
  * @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED
  */
-export function writablePart<K extends AnyKind>(
+export function writablePart(
   body: unknown,
   place: Place,
-  declaration: Readable<K>,
+  declaration: { readonly shownNames: readonly string[] },
 ): Record<string, unknown> {
   const errors: FieldError[] = []
   const unreadable: FieldError[] = []

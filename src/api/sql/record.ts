@@ -51,11 +51,24 @@ function refine(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, pl
   if (fault !== undefined) throw refusedFields([fault])
   return {
     engine,
-    engineVersion: draft.engineVersion ?? (newestVersion(engine) as SqlSpec['engineVersion']),
-    edition: draft.edition ?? (defaultEdition(engine) as SqlSpec['edition']),
+    engineVersion: chosen('engineVersion', draft, view, newestVersion(engine)) as SqlSpec['engineVersion'],
+    edition: chosen('edition', draft, view, defaultEdition(engine)) as SqlSpec['edition'],
     acceptEula: engine === 'MariaDb' ? false : acceptEula,
     memoryLimitMb,
   }
+}
+
+/** A new instance stays at the default of its day. One that kubectl made without the field follows the default until somebody names a value. */
+function chosen(
+  field: 'engineVersion' | 'edition',
+  draft: Partial<SqlSpec>,
+  { previous, form }: WriteView<typeof SqlInstance>,
+  byDefault: string,
+): string | undefined {
+  const given = draft[field]
+  const isUnsaid = given === undefined || (form === 'put' && given === byDefault)
+  const follows = isUnsaid && previous !== undefined && previous.spec[field] === undefined
+  return follows ? undefined : (given ?? byDefault)
 }
 
 function shownMemoryMb(spec: Partial<SqlSpec>, plan: Plan | undefined): number | undefined {

@@ -53,4 +53,4 @@ export function foundIn(files: SourceFiles, path: string, pattern: RegExp): stri
 }
 
 /** The command of `web` in a Procfile. */
-export const webProcess = (files: SourceFiles) => foundIn(files, 'Procfile', /^web:\s*(.+)$/m)
+export const webProcess = (files: SourceFiles) => foundIn(files, 'Procfile', /^web:[ \t]*(.+)$/m)

@@ -146,6 +146,12 @@ describe('a Dockerfile that we write', () => {
       'RUN poetry install --only main --no-root --no-interaction',
     ],
     [
+      'installs what a project of Python needs without a lock',
+      { 'pyproject.toml': '[project]\ndependencies = ["flask"]\n', 'main.py': '' },
+      {},
+      'RUN uv pip install -r pyproject.toml',
+    ],
+    [
       'obeys the lock of Bundler',
       { Gemfile: '', 'Gemfile.lock': '' },
       {},
@@ -193,6 +199,12 @@ describe('a Dockerfile that we write', () => {
       { mirrors: { npm: 'https://m.example/npm/' } },
       'ENV npm_config_registry=https://m.example/npm/ npm_config_replace_registry_host=always',
     ],
+    [
+      'takes pnpm and its packages from a mirror',
+      { 'package.json': pkg(), 'pnpm-lock.yaml': '' },
+      { mirrors: { npm: 'https://m.example/npm/' } },
+      'ENV COREPACK_NPM_REGISTRY=https://m.example/npm YARN_NPM_REGISTRY_SERVER=https://m.example/npm',
+    ],
     ['runs the start command by a shell', NODE, { startCommand: 'node a.js $X' }, 'CMD ["sh","-c","node a.js $X"]'],
     [
       'runs what a Procfile says',
@@ -220,6 +232,36 @@ describe('a Dockerfile that we write', () => {
       'COPY --from=build ["/app/build/","/site/"]',
     ],
     ['serves files as they are', { 'index.html': '' }, {}, 'COPY ["./","/site/"]'],
+    [
+      'serves files as they are beside a package.json',
+      { 'index.html': '', 'package.json': pkg() },
+      { runtime: 'static' },
+      'COPY ["./","/site/"]',
+    ],
+    [
+      'brings the managers of packages that an image of Node.js lacks',
+      { 'package.json': pkg(), 'pnpm-lock.yaml': '' },
+      { runtimeVersion: '26' },
+      'RUN command -v corepack || npm install --global corepack',
+    ],
+    [
+      'brings the yarn that an image of Node.js lacks',
+      { 'package.json': pkg(), 'yarn.lock': '' },
+      { runtimeVersion: '26' },
+      'RUN command -v yarn || npm install --global yarn',
+    ],
+    [
+      'takes no other process of a Procfile for that of web',
+      { 'package.json': '{}', 'server.js': '', Procfile: 'web:\nworker: node b.js' },
+      {},
+      'CMD ["node","server.js"]',
+    ],
+    [
+      'keeps a command that ends in a backslash and a blank one instruction',
+      NODE,
+      { buildCommand: 'a \\ ' },
+      'RUN ["sh","-c","a \\\\ "]',
+    ],
     ['finds the one archive of Maven', { 'pom.xml': '' }, {}, 'COPY --from=build /out/ ./'],
     [
       "serves PHP's public folder",
@@ -241,6 +283,70 @@ describe('a Dockerfile that we write', () => {
     const all = lines({ 'index.mjs': '' }, { runtime: 'nodejs', startCommand: 'exec node index.mjs' })
     expect(all).to.include('COPY . .').and.to.include('CMD ["sh","-c","exec node index.mjs"]')
     expect(all.filter((line) => /npm|package\.json/.test(line))).to.deep.equal([])
+  })
+
+  const needingMore: [sentence: string, files: Record<string, string>, install: string][] = [
+    [
+      'scripts of an installation',
+      { ...NODE, 'package.json': pkg({ scripts: { postinstall: 'prisma generate' } }) },
+      'npm ci',
+    ],
+    ['packages beside it', { ...NODE, 'package.json': pkg({ dependencies: { own: 'file:./own' } }) }, 'npm ci'],
+    ['patches of packages', { ...NODE, 'package.json': pkg({ pnpm: { patchedDependencies: {} } }) }, 'npm ci'],
+    ['a yarn of its own', { 'package.json': pkg(), 'yarn.lock': '', '.yarn/releases/yarn.cjs': '' }, 'yarn install'],
+    ['requirements in other files', { 'requirements.txt': '-r base.txt\n', 'main.py': '' }, 'pip install'],
+    ['itself as a requirement', { 'requirements.txt': 'flask\n-e .\n', 'main.py': '' }, 'pip install'],
+    [
+      'a package of Python beside it',
+      { 'pyproject.toml': 'own = { path = "own" }', 'uv.lock': '', 'main.py': '' },
+      'uv sync',
+    ],
+    [
+      'requirements of a project in other files',
+      { 'pyproject.toml': '[project]\n[tool.setuptools.dynamic]\ndependencies = {file = ["r.txt"]}', 'main.py': '' },
+      'uv pip install',
+    ],
+    ['a module beside it', { 'go.mod': 'replace example.com/own => ./own', 'main.go': '' }, 'go mod download'],
+    ['a project beside it', { 'a.csproj': '<ProjectReference Include="own/own.csproj" />' }, 'dotnet restore'],
+    ['a gem beside it', { Gemfile: "gem 'own', path: 'own'" }, 'bundle install'],
+    ['a gem that it is', { Gemfile: 'gemspec' }, 'bundle install'],
+    [
+      'a package of PHP beside it',
+      { 'composer.json': JSON.stringify({ repositories: [{ type: 'path', url: 'own' }] }) },
+      'composer install',
+    ],
+  ]
+  for (const [sentence, files, install] of needingMore) {
+    it(`copies everything before it installs what needs ${sentence}`, () => {
+      const found = lines(files)
+      const at = found.findIndex((line) => line.startsWith(`RUN ${install}`))
+      expect(at, found.join('\n')).to.be.above(found.indexOf('COPY . .'))
+      expect(found.indexOf('COPY . .')).to.be.above(0)
+    })
+  }
+
+  it('installs before it copies everything where hooks of Git alone are set up', () => {
+    const found = lines({ ...NODE, 'package.json': pkg({ scripts: { prepare: 'husky', start: 'node server.js' } }) })
+    expect(found.indexOf('COPY . .')).to.be.above(found.indexOf('RUN npm ci --no-audit --no-fund'))
+  })
+
+  it('fetches nothing for Maven before all modules are there', () => {
+    const found = lines({ 'pom.xml': '<modules><module>own</module></modules>' })
+    expect(found.filter((line) => line.includes('go-offline'))).to.deep.equal([])
+    expect(lines({ 'pom.xml': '' }).filter((line) => line.includes('go-offline'))).to.have.length(1)
+  })
+
+  it('restores a project of .NET by what else says how', () => {
+    const beside = ['Directory.Packages.props', 'Directory.Build.props', 'NuGet.Config', 'global.json']
+    const found = lines({ 'a.csproj': '', ...Object.fromEntries(beside.map((path) => [path, ''])) })
+    const copied = found.find((line) => line.startsWith('COPY a.csproj'))?.split(' ')
+    expect(copied).to.include.members(beside)
+  })
+
+  it('copies nothing that is not there', () => {
+    for (const runtime of ['go', 'ruby', 'python'])
+      for (const line of lines({ 'server.py': '' }, { runtime, startCommand: 'x' }))
+        expect(line).to.not.match(/^COPY {2}/)
   })
 
   it('copies all of a workspace before it installs', () => {

@@ -29,6 +29,12 @@ describe('the version that is built with', () => {
     ['is that of .NET', 'dotnet', '8.0', '8.0'],
     ['is that of PHP', 'php', '^8.3', '8.4'],
     ['is that of Ruby', 'ruby', '~> 3.3', '3.4'],
+    ['is one of several of Composer', 'php', '^7.4|^8.3', '8.4'],
+    ['is one of several lines of Composer', 'php', '~8.2.0 | ~8.3.0', '8.3'],
+    ['may grow in the second number after a tilde of Composer', 'php', '~8.1', '8.4'],
+    ['is not the one that is left out', 'python', '>=3.12,!=3.13.*', '3.14'],
+    ['may be one of which a patch is left out', 'python', '>=3.9, !=3.9.7', '3.13'],
+    ['is between two that are included', 'nodejs', '18 - 22', '22'],
   ]
   for (const [sentence, name, wanted, expected] of cases) {
     it(`${sentence}: ${name} ${wanted ?? ''}`, () => {

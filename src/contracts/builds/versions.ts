@@ -1,7 +1,10 @@
 import type { Runtime, RuntimeVersion } from './runtimes.ts'
 
-/** `>=20`, `^22.1`, `22.x`, `~> 3.12`, `v24`; several with commas or spaces all hold, of those between `||` one must. */
-const COMPARATOR = /(>=|<=|>|<|\^|~>|~|==|=)?\s*v?(\d+(?:\.\d+)*)(?:\.[*x])*/g
+/** `>=20`, `^22.1`, `22.x`, `~> 3.12`, `v24`; several with commas or spaces all hold, of those between `||` or `|` one must. */
+const COMPARATOR = /(>=|<=|!=|>|<|\^|~>|~|==|=)?\s*v?(\d+(?:\.\d+)*)(?:\.[*x])*/g
+
+/** `18 - 22` of npm and Composer. */
+const SPAN = /(\S+)\s+-\s+(\S+)/g
 
 /**
  * The version that is built with: the default if it is permitted, else the newest that is.
@@ -9,16 +12,18 @@ const COMPARATOR = /(>=|<=|>|<|\^|~>|~|==|=)?\s*v?(\d+(?:\.\d+)*)(?:\.[*x])*/g
  * @param wanted what the source says it needs; undefined for nothing
  * @returns undefined if none of ours will do
  */
-export function chooseVersion({ versions }: Runtime, wanted: string | undefined): RuntimeVersion | undefined {
+export function chooseVersion({ name, versions }: Runtime, wanted: string | undefined): RuntimeVersion | undefined {
   const byDefault = versions.find(({ isDefault }) => isDefault)
   if (wanted === undefined || !/\d/.test(wanted)) return byDefault
-  const permitted = versions.filter(({ version }) => isPermitted(version, wanted))
+  // A tilde of Composer is what `~>` is to Ruby.
+  const range = name === 'php' ? wanted.replace(/~(?!>)/g, '~>') : wanted
+  const permitted = versions.filter(({ version }) => isPermitted(version, range))
   return permitted.find(({ isDefault }) => isDefault) ?? permitted[0]
 }
 
 function isPermitted(version: string, wanted: string): boolean {
-  return wanted.split('||').some((alternative) => {
-    const comparators = [...alternative.matchAll(COMPARATOR)]
+  return wanted.split(/\|\|?/).some((alternative) => {
+    const comparators = [...alternative.replace(SPAN, '>=$1 <=$2').matchAll(COMPARATOR)]
     return (
       comparators.length > 0 && comparators.every(([, operator = '=', text = '']) => holds(version, operator, text))
     )
@@ -35,6 +40,7 @@ function holds(version: string, operator: string, text: string): boolean {
   if (operator === '>') return difference > 0 || (difference === 0 && isPrecise)
   if (operator === '<') return difference < 0 || (difference === 0 && isPrecise)
   if (operator === '<=') return difference <= 0
+  if (operator === '!=') return difference !== 0 || isPrecise
   const isOpen =
     ours.length > 1 && ((operator === '^' && theirs.length > 1) || (operator === '~>' && theirs.length === 2))
   return isOpen ? difference >= 0 && ours[0] === theirs[0] : difference === 0

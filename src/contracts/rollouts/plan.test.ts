@@ -177,6 +177,17 @@ describe('a plan has the problem', () => {
       withRelease('facade', { pins: { cnpg: '1.0.5' } }),
     ],
     [
+      'PinConflict',
+      'of a chart that is moved from under a module that was made for what is installed',
+      { facade: '1.1.0', identity: '1.1.0' },
+      {
+        releases: RELEASES.map((one) => {
+          const pins = { facade: { cnpg: '1.0.0' }, identity: { cnpg: '1.1.0' } }[one.component] ?? {}
+          return { ...one, pins }
+        }),
+      },
+    ],
+    [
       'DependencyUnmet',
       'of a component that needs a newer one',
       { facade: '1.1.0' },

@@ -76,24 +76,20 @@ class Planning {
     for (const item of this.items.values()) {
       if (this.#followed.has(item)) continue
       this.#followed.add(item)
-      const pins = Object.entries(this.#releaseOf(item)?.pins ?? {})
-      for (const [name, version] of pins) this.#pin(item, name, version)
+      for (const { pinned, version } of this.#pinsOf(item)) {
+        const isThere = this.items.has(pinned.name) || pinned.installedVersion === version
+        if (!isThere) this.#add(pinned, version, 'Pin', `Pinned by ${item.component} ${item.toVersion}.`)
+      }
     }
   }
 
-  #pin(by: PlanItem, name: string, version: string): void {
-    const component = this.#components.get(name)
-    // What is not there does not roll: where it is needed, dependsOn says so.
-    if (component?.installedVersion === undefined || this.#input.unselected.includes(name)) return
-    const planned = this.items.get(name)
-    if (planned === undefined && component.installedVersion === version) return
-    if (planned === undefined) {
-      this.#add(component, version, 'Pin', `Pinned by ${by.component} ${by.toVersion}.`)
-      return
-    }
-    if (planned.toVersion === version) return
-    const message = `${by.component} ${by.toVersion} is made for ${name} ${version}, but ${planned.toVersion} is planned.`
-    this.#refuse('PinConflict', name, message, { pinnedBy: by.component, pinned: version, planned: planned.toVersion })
+  /** What is not there does not roll: where it is needed, dependsOn says so. */
+  #pinsOf(item: PlanItem): { pinned: PlanComponent; version: string }[] {
+    return Object.entries(this.#releaseOf(item)?.pins ?? {}).flatMap(([name, version]) => {
+      const pinned = this.#components.get(name)
+      if (pinned?.installedVersion === undefined || this.#input.unselected.includes(name)) return []
+      return [{ pinned, version }]
+    })
   }
 
   /** What installs a release of the platform moves with its definitions. */
@@ -117,6 +113,7 @@ class Planning {
       if (component === undefined) continue
       this.#judgeItem(item, component)
       this.#judgeRelease(item)
+      this.#judgePins(item)
     }
     for (const component of this.#components.values()) this.#judgeDependencies(component)
     if (this.items.size > 0 || this.problems.length > 0) return
@@ -170,6 +167,17 @@ class Planning {
       this.#refuse('MinorSkipped', name, message, { from: fromVersion, required: requiredMinor })
     }
     if (crdBundleVersion !== undefined && item.kind !== 'CrdBundle') this.#judgeBundle(item, crdBundleVersion)
+  }
+
+  /** Only in the end it shows which version each chart will have, whoever pinned it first. */
+  #judgePins(item: PlanItem): void {
+    for (const { pinned, version } of this.#pinsOf(item)) {
+      const planned = this.items.get(pinned.name)?.toVersion ?? pinned.installedVersion
+      if (planned === undefined || planned === version) continue
+      const by = `${item.component} ${item.toVersion}`
+      const message = `${by} is made for ${pinned.name} ${version}, but ${planned} is planned.`
+      this.#refuse('PinConflict', pinned.name, message, { pinnedBy: item.component, pinned: version, planned })
+    }
   }
 
   #judgeBundle({ component: name, toVersion }: PlanItem, needed: string): void {

@@ -15,7 +15,7 @@ import type { RecordOf } from '../../records/records.ts'
 import { oneAtATime, type Turn } from '../../rules/turns.ts'
 import { wholeRecord } from '../dto.ts'
 import { untilChanged } from '../untilChanged.ts'
-import { refuseWhileDeleting } from '../writes.ts'
+import { refuseWhileDeleting, writablePart } from '../writes.ts'
 import { withMeanings, withRepeated } from '../writtenBody.ts'
 import { listRoute } from './columns.ts'
 import type { Home } from './homes.ts'
@@ -232,8 +232,9 @@ function patchOf(parts: Parts): RouteDraft | undefined {
   const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
   const { summary, turn, before, toSpec, after } = patch
-  const given = withMeanings(patch.body, parts.kind)
+  const given = withMeanings(patch.body, parts.kind) as z.ZodType & { shape?: object }
   const body = given instanceof z.ZodObject ? withRepeated(given, dto) : given
+  const isRepeated = (name: string) => Object.hasOwn(dto.shape, name) && !Object.hasOwn(given.shape ?? {}, name)
   return route(
     'PATCH',
     parts.itemPath,
@@ -246,6 +247,7 @@ function patchOf(parts: Parts): RouteDraft | undefined {
       reply: dto as z.ZodType,
     },
     async (context) => {
+      refuseOtherPath(context, isRepeated)
       const home: Home = await parts.declaration.home(context)
       return inTurn(context, turn?.(home, context), async () => {
         const found = await parts.findIn(context, home)
@@ -263,6 +265,11 @@ function patchOf(parts: Parts): RouteDraft | undefined {
       })
     },
   )
+}
+
+/** @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED for a body that names another boundary or parent than the path */
+function refuseOtherPath({ body, parameters }: Context, isRepeated: (name: string) => boolean): void {
+  writablePart(body, parameters as never, { shownNames: Object.keys(parameters).filter(isRepeated) })
 }
 
 function removeOf(parts: Parts): RouteDraft | undefined {

@@ -1,6 +1,6 @@
 import { projectOf } from '../detect.ts'
 import { firstOf, foundIn, nothingToBuild, type SourceFiles } from '../files.ts'
-import { copy, type Recipe, run, runWithVariables, variables } from './dockerfile.ts'
+import { installed, type Recipe, run, runWithVariables, variables } from './dockerfile.ts'
 
 /** Languages whose compiler leaves one thing to run. */
 
@@ -12,12 +12,7 @@ export const goRecipe: Recipe = (input) => {
     build: [
       ...variables({ CGO_ENABLED: '0', GOPROXY: mirrors.go, GONOSUMDB: mirrors.go && '*', GOFLAGS: '-buildvcs=false' }),
       ...(files.paths.has('go.mod')
-        ? [
-            '# Fetched again only when one of these changes.',
-            copy(there(files, 'go.mod', 'go.sum')),
-            run('go mod download'),
-            'COPY . .',
-          ]
+        ? installed(there(files, 'go.mod', 'go.sum'), ['go mod download'], hasModuleBeside(files))
         : ['COPY . .', run('go mod init source && go mod tidy')]),
       ...runWithVariables(buildCommand ?? `go build -trimpath -o /out/server ${mainPackage(files)}`, input),
       run('mkdir -p /out && cp -r /etc/ssl/certs/ca-certificates.crt /out/'),
@@ -27,6 +22,8 @@ export const goRecipe: Recipe = (input) => {
     start: ['/app/server'],
   }
 }
+
+const hasModuleBeside = (files: SourceFiles) => /=>\s*\.{0,2}\//.test(files.text('go.mod') ?? '')
 
 function mainPackage(files: SourceFiles): string {
   const inRoot = [...files.paths].some((path) => /^[^/]+\.go$/.test(path) && !path.endsWith('_test.go'))
@@ -51,10 +48,8 @@ export const javaRecipe: Recipe = (input) => {
   return {
     build: [
       ...mirror,
-      ...(isMaven
-        ? ['# Fetched again only when this changes.', copy(['pom.xml']), run('mvn -B dependency:go-offline')]
-        : []),
-      'COPY . .',
+      // What modules need of each other is nowhere to be fetched.
+      ...installed(hasModules(files) ? [] : there(files, 'pom.xml'), ['mvn -B dependency:go-offline']),
       ...runWithVariables(command, input),
       run(`mkdir -p /out && cp "$(ls ${made}/*.jar | ${ARCHIVE})" /out/app.jar`),
     ],
@@ -63,11 +58,25 @@ export const javaRecipe: Recipe = (input) => {
   }
 }
 
+const hasModules = (files: SourceFiles) => /<module>/.test(files.text('pom.xml') ?? '')
+
 function settingsFor(url: string): string[] {
   const mirror = `<mirror><id>mirror</id><mirrorOf>*</mirrorOf><url>${url}</url></mirror>`
   const written = run(`echo '<settings><mirrors>${mirror}</mirrors></settings>' > /tmp/settings.xml`)
   return [written, ...variables({ MAVEN_ARGS: '-s /tmp/settings.xml' })]
 }
+
+/** What a project of .NET is restored by, beside itself. */
+const RESTORED_BY = [
+  'packages.lock.json',
+  'nuget.config',
+  'NuGet.config',
+  'NuGet.Config',
+  'global.json',
+  'Directory.Build.props',
+  'Directory.Build.targets',
+  'Directory.Packages.props',
+]
 
 export const dotnetRecipe: Recipe = (input) => {
   const { files, buildCommand } = input
@@ -76,12 +85,14 @@ export const dotnetRecipe: Recipe = (input) => {
     throw nothingToBuild('There is no project (*.csproj, *.fsproj) with a plain name in the root: set rootPath.')
   const name = foundIn(files, project, /<AssemblyName>([\w.-]+)</) ?? project.replace(/\.(cs|fs)proj$/, '')
   const isLocked = files.paths.has('packages.lock.json')
+  const isOfSeveral = /<(ProjectReference|Import)\s/.test(files.text(project) ?? '')
   return {
     build: [
-      '# Fetched again only when one of these changes.',
-      copy(there(files, project, 'packages.lock.json', 'nuget.config')),
-      run(`dotnet restore${isLocked ? ' --locked-mode' : ''} ${project}`),
-      'COPY . .',
+      ...installed(
+        there(files, project, ...RESTORED_BY),
+        [`dotnet restore${isLocked ? ' --locked-mode' : ''} ${project}`],
+        isOfSeveral,
+      ),
       ...runWithVariables(buildCommand ?? `dotnet publish ${project} -c Release --no-restore -o /out`, input),
     ],
     environment: { ASPNETCORE_HTTP_PORTS: String(input.port) },

@@ -64,6 +64,19 @@ const quoted = (value: string) => (/^[\w./:@%+,-]*$/.test(value) ? value : `"${v
 /** Copies what stands there. @param paths relative, none with a blank */
 export const copy = (paths: readonly string[], to = './') => `COPY ${paths.join(' ')} ${to}`
 
+/**
+ * Installs before everything is copied, so that it is done again only when a description changes.
+ *
+ * @param described the files that say what is installed; without any, nothing is
+ * @param needsOthers whether they name files beside them: then everything is copied first
+ */
+export function installed(described: readonly string[], commands: readonly string[], needsOthers = false): string[] {
+  if (described.length === 0) return ['COPY . .']
+  const lines = commands.map(run)
+  if (needsOthers) return ['COPY . .', ...lines]
+  return ['# Installed again only when one of these changes.', copy(described), ...lines, 'COPY . .']
+}
+
 /** A command of ours. */
 export const run = (command: string) => `RUN ${command}`
 
@@ -82,6 +95,6 @@ export function runWithVariables(
 }
 
 function oneInstruction(command: string): string {
-  const isPlain = !/[\n\r]|\\$|<<|^\s*(\[|--)/.test(command)
+  const isPlain = !/[\n\r]|\\\s*$|<<|^\s*(\[|--)/.test(command)
   return isPlain ? command : JSON.stringify(['sh', '-c', command])
 }

@@ -1,5 +1,5 @@
 import { webProcess } from '../files.ts'
-import { copy, type Recipe, run, runWithVariables, variables } from './dockerfile.ts'
+import { installed, type Recipe, run, runWithVariables, variables } from './dockerfile.ts'
 
 const COMPOSER = 'docker.io/library/composer:2'
 
@@ -7,18 +7,14 @@ export const phpRecipe: Recipe = (input) => {
   const { files, buildCommand, port } = input
   const described = ['composer.json', 'composer.lock'].filter((path) => files.paths.has(path))
   const folder = files.paths.has('public/') ? 'public' : '.'
+  const isOfSeveral = /"type"\s*:\s*"path"/.test(files.text('composer.json') ?? '')
+  const install = 'composer install --no-dev --no-scripts --no-interaction --no-autoloader'
+  const withComposer = (line: string) => (described.length === 0 ? [] : [line])
   return {
     build: [
-      ...(described.length === 0
-        ? ['COPY . .']
-        : [
-            `COPY --from=${COMPOSER} /usr/bin/composer /usr/bin/composer`,
-            '# Installed again only when one of these changes.',
-            copy(described),
-            run('composer install --no-dev --no-scripts --no-interaction --no-autoloader'),
-            'COPY . .',
-            run('composer dump-autoload --no-dev --optimize'),
-          ]),
+      ...withComposer(`COPY --from=${COMPOSER} /usr/bin/composer /usr/bin/composer`),
+      ...installed(described, [install], isOfSeveral),
+      ...withComposer(run('composer dump-autoload --no-dev --optimize')),
       ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
     ],
     last: ['COPY --from=build /app ./'],
@@ -28,15 +24,13 @@ export const phpRecipe: Recipe = (input) => {
 
 export const rubyRecipe: Recipe = (input) => {
   const { files, buildCommand } = input
-  const described = ['Gemfile', 'Gemfile.lock'].filter((path) => files.paths.has(path))
+  const described = ['Gemfile', 'Gemfile.lock', '.ruby-version'].filter((path) => files.paths.has(path))
+  const isOfSeveral = /^\s*(gemspec|eval_gemfile)\b|\bpath:|:path\s*=>/m.test(files.text('Gemfile') ?? '')
   const environment = { BUNDLE_PATH: '/bundle', BUNDLE_WITHOUT: 'development:test' }
   return {
     build: [
-      ...variables({ ...environment, ...(described.length === 2 && { BUNDLE_FROZEN: '1' }) }),
-      '# Installed again only when one of these changes.',
-      copy(described),
-      run('bundle install'),
-      'COPY . .',
+      ...variables({ ...environment, ...(files.paths.has('Gemfile.lock') && { BUNDLE_FROZEN: '1' }) }),
+      ...installed(files.paths.has('Gemfile') ? described : [], ['bundle install'], isOfSeveral),
       ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
     ],
     environment: { ...environment, RACK_ENV: 'production' },

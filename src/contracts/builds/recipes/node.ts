@@ -1,8 +1,10 @@
 import { firstOf, jsonOf, nothingToBuild, type SourceFiles, textAt, webProcess } from '../files.ts'
-import { copy, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
+import { installed, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
 
 type Manager = {
   readonly lock: string | undefined
+  /** Brings it where the image has none, as those of Node.js 26 do not. */
+  readonly bring?: string
   readonly install: string
   readonly script: (name: string) => string
   /** Leaves what runs, without what only builds. */
@@ -11,6 +13,8 @@ type Manager = {
 
 const NPM: Omit<Manager, 'lock' | 'install'> = { script: (name) => `npm run ${name}`, prune: 'npm prune --omit=dev' }
 
+const bringing = (program: string) => `command -v ${program} || npm install --global ${program}`
+
 /** The one that wrote the lock file. A lock is obeyed to the letter: a build fails rather than taking other versions. */
 export function managerOf(files: SourceFiles): Manager {
   const lock = firstOf(files, 'package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock')
@@ -18,6 +22,7 @@ export function managerOf(files: SourceFiles): Manager {
   if (lock === 'pnpm-lock.yaml') {
     return {
       lock,
+      bring: bringing('corepack'),
       install: 'corepack enable && pnpm install --frozen-lockfile',
       script: (name) => `pnpm run ${name}`,
       prune: 'pnpm prune --prod',
@@ -27,35 +32,45 @@ export function managerOf(files: SourceFiles): Manager {
   const isClassic = !files.paths.has('.yarnrc.yml')
   return {
     lock,
+    bring: bringing(isClassic ? 'yarn' : 'corepack'),
     install: isClassic ? 'yarn install --frozen-lockfile' : 'corepack enable && yarn install --immutable',
     script: (name) => `yarn run ${name}`,
     prune: isClassic ? 'yarn install --frozen-lockfile --production' : undefined,
   }
 }
 
+/** What npm runs by itself when it installs. */
+const OF_INSTALLATIONS = ['preinstall', 'install', 'postinstall', 'prepare']
+/** Nothing, or hooks of Git, of which an image has none. */
+const HARMLESS = /^(husky( install)?)?$/
+
+/** Whether an installation needs more than descriptions: packages and patches stand in folders that only their owner knows. */
+function isOfSeveral(files: SourceFiles, manifest: Readonly<Record<string, unknown>>): boolean {
+  if (manifest.workspaces !== undefined || firstOf(files, 'pnpm-workspace.yaml', '.yarn/') !== undefined) return true
+  if (OF_INSTALLATIONS.some((name) => !HARMLESS.test(textAt(manifest, 'scripts', name) ?? ''))) return true
+  return /"(file|link|portal|patch):|"patchedDependencies"/.test(files.text('package.json') ?? '')
+}
+
 /** Installs and builds; what both a service and a site begin with. */
 export function buildOfNode(input: RecipeInput, { isPruned }: { isPruned: boolean }): string[] {
   const { files, buildCommand, mirrors } = input
   const manifest = jsonOf(files, 'package.json')
-  const { lock, install, script, prune } = managerOf(files)
-  const described = ['package.json', lock, firstOf(files, '.npmrc'), firstOf(files, '.yarnrc.yml')]
+  const { lock, bring, install, script, prune } = managerOf(files)
   const isDescribed = files.paths.has('package.json')
-  // Packages of a workspace are described in folders that only their owner knows; so are patches of pnpm.
-  const isWorkspace = manifest.workspaces !== undefined || files.paths.has('pnpm-workspace.yaml')
+  const described = ['package.json', lock, '.npmrc', '.yarnrc.yml', '.pnpmfile.cjs'].flatMap((path) =>
+    path !== undefined && files.paths.has(path) ? [path] : [],
+  )
+  const mirror = mirrors.npm?.replace(/\/+$/, '')
   const command = buildCommand ?? (textAt(manifest, 'scripts', 'build') === undefined ? undefined : script('build'))
   return [
+    // Corepack and newer versions of yarn have settings of their own.
+    ...(bring === undefined ? [] : variables({ COREPACK_NPM_REGISTRY: mirror, YARN_NPM_REGISTRY_SERVER: mirror })),
     ...variables({ npm_config_registry: mirrors.npm, npm_config_replace_registry_host: mirrors.npm && 'always' }),
     ...(lock === undefined && isDescribed
       ? ['# There is no lock file: versions may differ from one build to the next.']
       : []),
-    ...(isWorkspace || !isDescribed
-      ? ['COPY . .', ...(isDescribed ? [run(install)] : [])]
-      : [
-          '# Installed again only when one of these changes.',
-          copy(described.filter((path) => path !== undefined)),
-          run(install),
-          'COPY . .',
-        ]),
+    ...(bring !== undefined && isDescribed ? [run(bring)] : []),
+    ...installed(isDescribed ? described : [], [install], isOfSeveral(files, manifest)),
     ...(command === undefined ? [] : runWithVariables(command, input)),
     ...(isPruned && prune !== undefined && lock !== undefined ? [run(prune)] : []),
   ]

@@ -1,5 +1,5 @@
 import { firstOf, nothingToBuild, type SourceFiles, webProcess } from '../files.ts'
-import { copy, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
+import { installed, type Recipe, type RecipeInput, run, runWithVariables, variables } from './dockerfile.ts'
 
 type Install = { readonly described: readonly string[]; readonly commands: readonly string[] }
 
@@ -20,7 +20,18 @@ function installOf(files: SourceFiles): Install {
   if (files.paths.has('requirements.txt')) {
     return { described: ['requirements.txt'], commands: ['pip install -r requirements.txt'] }
   }
+  // Only what it needs: a project that is an app need not be a package that can be built.
+  if (/^\[project\]/m.test(files.text('pyproject.toml') ?? '')) {
+    return { described: ['pyproject.toml'], commands: ['pip install uv', 'uv pip install -r pyproject.toml'] }
+  }
   return { described: [], commands: [] }
+}
+
+/** Whether descriptions name other files, or packages beside them. */
+function isOfSeveral(files: SourceFiles, described: readonly string[]): boolean {
+  const names =
+    /^\s*(-[rce]\b|--(requirement|constraint|editable)\b|\.|file:)|\b(path|file)\s*=\s*\[?["']|^\[tool\.uv\.workspace\]/m
+  return described.some((path) => !path.endsWith('lock') && names.test(files.text(path) ?? ''))
 }
 
 /** Packages are installed into an environment in a folder of its own, which the last stage takes over. */
@@ -37,9 +48,7 @@ export const pythonRecipe: Recipe = (input) => {
         UV_DEFAULT_INDEX: mirrors.pypi,
       }),
       run('python3 -m venv /environment'),
-      ...(described.length === 0 ? [] : ['# Installed again only when one of these changes.', copy(described)]),
-      ...commands.map(run),
-      'COPY . .',
+      ...installed(described, commands, isOfSeveral(files, described)),
       ...(buildCommand === undefined ? [] : runWithVariables(buildCommand, input)),
     ],
     environment: { ...environment, PYTHONUNBUFFERED: '1' },

@@ -11,8 +11,9 @@ import { buildOfNode } from './node.ts'
  * @param outputPath relative to the root of the source
  */
 export function siteDockerfile(input: RecipeInput, outputPath: string | undefined): string {
-  const { files, version, buildCommand, port } = input
-  const isBuilt = files.paths.has('package.json') || buildCommand !== undefined
+  const { files, runtime, version, buildCommand, port } = input
+  const withPackages = runtime.name !== 'static' && files.paths.has('package.json')
+  const isBuilt = withPackages || buildCommand !== undefined
   if (!isBuilt && !files.paths.has('index.html') && outputPath === undefined) {
     throw nothingToBuild(
       'There is neither a package.json to build a site from, nor an index.html. Check the folder, which rootPath of an app names.',
@@ -20,7 +21,7 @@ export function siteDockerfile(input: RecipeInput, outputPath: string | undefine
   }
   const folder = (outputPath ?? (isBuilt ? 'dist' : '.')).replace(/^\/+|\/+$/g, '') || '.'
   const server = runtimeNamed('static')?.versions[0]?.runImage
-  const built = files.paths.has('package.json')
+  const built = withPackages
     ? buildOfNode(input, { isPruned: false })
     : ['COPY . .', ...runWithVariables(buildCommand ?? '', input)]
   return [
