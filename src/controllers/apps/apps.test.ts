@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
+import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { giveUpDeployment } from '../../../test/worlds/deploymentsPlay.ts'
-import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, namesOf, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
-import { PlatformApp } from '../../crds/apps.ts'
+import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
@@ -178,6 +178,18 @@ describe('the controller of apps', () => {
         expect((await status()).servingImage).to.equal('site:1')
       })
     })
+
+  it('scales nothing of others under the name of its copies while its release command runs', async () => {
+    const name = namesOf({ kind: PlatformApp.kind, metadata: { name: NAME } }).component(APP_COMPONENT)
+    const template = { metadata: {}, spec: { containers: [{ name: 'web', image: 'theirs:1' }] } }
+    await world.server.create(deployment, {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: HOME } },
+      spec: { replicas: 5, template },
+    })
+    await make({ ...app, image: 'site:missing', releaseCommand: 'migrate' })
+    expect(await says()).to.include('of the release command')
+    expect((await running())?.replicas).to.equal(5)
+  })
 
   describe('whose release command failed', () => {
     const release = async () => (await world.server.list(job)).items[0]

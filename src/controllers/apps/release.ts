@@ -15,13 +15,13 @@ import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
 import { type AppContent, wantedRevision } from '../../desired/apps/revisions.ts'
 import { autoscaler, copiesOf } from '../../desired/apps/scaling.ts'
-import { isDeployed, isGivenUp, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
+import { isDeployed, isGivenUp, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { inputOf } from '../containers/workload.ts'
 import { scaleTo } from '../workload/halt.ts'
 import { keepRevision } from '../workload/revisions.ts'
-import { type AppPass, type AppStep, deploymentOf, instancePass } from './types.ts'
+import { type AppPass, type AppStep, instancePass } from './types.ts'
 
 const SHOWN_REVISIONS = 20
 
@@ -123,9 +123,9 @@ async function heldRelease({ children }: AppPass, { metadata }: KubeObject): Pro
 /** What serves until the new revision does, or because it cannot, runs in as many copies as are wanted now. */
 async function keepCopies(pass: AppPass): Promise<void> {
   const { spec } = pass.object
-  const live = deploymentOf(pass)
-  if (live === undefined || !spec.running) return
-  await scaleTo(pass, deployment, live, copiesOf(spec, live.spec.replicas))
+  const made = pass.children.owned<LiveDeployment>(deployment)
+  if (made.length === 0 || !spec.running) return
+  for (const each of made) await scaleTo(pass, deployment, each, copiesOf(spec, each.spec.replicas))
   await keepAutoscaler(pass)
 }
 
