@@ -5,7 +5,7 @@ import { SqlInstance } from '../../crds/sql.ts'
 
 describe('the preparation of a SQL instance', () => {
   const words: [reason: SqlFaultReason, says: RegExp][] = [
-    ['Unreachable', /^Updating|Provisioning WaitingForWorkload: The engine does not answer yet\.$/],
+    ['Unreachable', /^(Updating|Provisioning) WaitingForWorkload: The engine does not answer yet\.$/],
     ['Unauthorized', /WaitingForWorkload: The engine does not accept its administrator\.$/],
     ['Failed', /^Degraded EngineRefused: The engine refused to make the database "app" and its logins \(448\)\.$/],
     [
