@@ -260,6 +260,6 @@ const A_DAY = 86_400_000
 
 function result(state: JobState, { message }: JobProgress, wanted: number | undefined): Outcome {
   const after = wanted === undefined ? undefined : Math.min(wanted, A_DAY)
-  if (state === 'Succeeded') return done({ reason: 'Completed', message, ...(after !== undefined && { after }) })
+  if (state === 'Succeeded') return done({ reason: 'Completed', message, after })
   return stalled(state === 'TimedOut' ? 'JobTimedOut' : 'JobFailed', message, after)
 }

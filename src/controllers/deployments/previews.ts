@@ -49,7 +49,7 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
     }
   }
   await removePreviews(pass, (owner) => sourceOf(owner) !== source.metadata.name)
-  return done(after === undefined ? {} : { after })
+  return done({ after })
 }
 
 /** Nobody else would end what follows the source. Of those whose owner is gone, Kubernetes does. */

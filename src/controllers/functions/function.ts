@@ -196,7 +196,7 @@ async function releaseFormerPaths(pass: FunctionPass): Promise<Outcome> {
   const { spec, status } = pass.object
   const [wanted, claims] = [httpPaths(spec), claimsOf(pass.object)]
   pass.report({ paths: status?.paths?.filter((path) => wanted.includes(path)) })
-  return done(await releaseClaims(pass, (value) => !claims.includes(value)))
+  return done({ after: await releaseClaims(pass, (value) => !claims.includes(value)) })
 }
 
 /** A path is served by whoever took it first. */
