@@ -33,6 +33,7 @@ import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
 import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
 import { belongsTo } from './engine/ownership.ts'
+import { pruneChildren } from './workload/children.ts'
 import { RIGHTS_RETRY, readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type CrosslinkOptions = {
@@ -197,10 +198,7 @@ async function stopDisabled(pass: CrosslinkPass): Promise<Outcome> {
 
 async function removeSite(pass: CrosslinkPass): Promise<void> {
   pass.report({ hub: undefined, signer: undefined })
-  for (const resource of [skupperAccessGrant, skupperSite]) {
-    if (pass.workloads.isServed(resource)) await pass.children.prune(resource, [])
-  }
-  await pass.children.prune(networkPolicy, [])
+  await pruneChildren(pass, [], [skupperAccessGrant, skupperSite, networkPolicy])
 }
 
 const clusterOf = ({ object, records }: CrosslinkPass) =>
