@@ -62,9 +62,6 @@ export const clusterController = controller(PlatformCluster, {
   finalize: steps(stopWhileNamed),
 })
 
-/** Longer timers overflow. */
-const A_DAY = 86_400_000
-
 export function tellState(pass: ClusterPass): Outcome {
   const now = pass.clock.now()
   const { metadata, spec, status } = pass.object
@@ -82,7 +79,7 @@ export function tellState(pass: ClusterPass): Outcome {
     ...(untilRevoked <= 0 && { revokedUntil: revokedAt }),
   })
   pass.serving(isReachable(state))
-  const after = earliest(untilOffline(facts, state, now), untilRevoked > 0 ? Math.min(untilRevoked, A_DAY) : undefined)
+  const after = earliest(untilOffline(facts, state, now), untilRevoked > 0 ? untilRevoked : undefined)
   return isReachable(state) ? (refusalOf(pass, after) ?? outcomeOf(state, pass, after)) : outcomeOf(state, pass, after)
 }
 

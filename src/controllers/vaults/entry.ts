@@ -154,9 +154,6 @@ export async function removePurged(pass: EntryPass): Promise<Outcome> {
   return done()
 }
 
-/** Longer timers overflow, and a day costs nothing. */
-const LONGEST_WAIT = 86_400_000
-
 export function reportEntry(pass: EntryPass): Outcome {
   const { spec } = entryOf(pass)
   const versions = spec.history?.versions ?? []
@@ -168,7 +165,7 @@ export function reportEntry(pass: EntryPass): Outcome {
 /** The outcome, with another pass when time itself changes something. */
 function inTime({ state: { due }, clock }: EntryPass, outcome: Outcome): Outcome {
   if (due === undefined) return outcome
-  const after = Math.max(1, Math.min(LONGEST_WAIT, due - clock.now()))
+  const after = Math.max(1, due - clock.now())
   return { ...outcome, after: Math.min(after, outcome.after ?? after) }
 }
 
