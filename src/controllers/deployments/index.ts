@@ -39,7 +39,7 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
   (options) => {
     const turns = new Turns()
     return {
-      state: () => ({ number: undefined, decision: undefined, build: undefined, after: undefined }),
+      state: () => ({ number: undefined, decision: undefined, build: undefined }),
       reconcile: steps<typeof DeploymentRecord, RecordState>(
         bindToOwner as RecordStep,
         forgetLogs(options),
@@ -139,9 +139,9 @@ async function forgetOldest(pass: RecordPass<RecordState>): Promise<Outcome> {
 
 function judge({ object, state }: RecordPass<RecordState>): Outcome {
   const { stage, message } = state.decision ?? { stage: 'Queued' as const, message: '' }
-  if (stage === 'Failed') return stalled('BuildFailed', message, state.after)
-  if (isEnd(stage)) return done({ reason: 'Completed', message, ...(state.after && { after: state.after }) })
-  if (stage === 'Deploying') return waiting('RollingOut', message, state.after)
-  const after = object.spec.strategy === 'Reported' ? SILENCE : state.after
+  if (stage === 'Failed') return stalled('BuildFailed', message)
+  if (isEnd(stage)) return done({ reason: 'Completed', message })
+  if (stage === 'Deploying') return waiting('RollingOut', message)
+  const after = object.spec.strategy === 'Reported' ? SILENCE : undefined
   return waiting(isBuilding(stage) ? 'Building' : 'Accepted', message, after)
 }
