@@ -19,7 +19,7 @@ import { scaleToZero } from '../workload/halt.ts'
 import { findCluster } from '../workload/home.ts'
 import { judgeStop } from '../workload/judge.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { placeOfPass, planOf, withSpec } from '../workload/pass.ts'
+import { over, placeOfPass, planOf, withSpec } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removingSecrets } from '../workload/secrets.ts'
@@ -166,11 +166,9 @@ function withNamespace(pass: FunctionPass): FunctionPass {
   return withSpec(pass, { clusterId, computePlan: pass.object.spec.computePlan ?? computePlan })
 }
 
-const findHome = (pass: FunctionPass): Outcome => findCluster(withNamespace(pass))
-const planStep = resolvePlan({ hasVolumes: false })
-function resolvePlanOfBoth(pass: FunctionPass) {
-  return planStep(withNamespace(pass))
-}
+const overNamespace = over(withNamespace)
+const findHome = overNamespace(findCluster)
+const resolvePlanOfBoth = overNamespace(resolvePlan({ hasVolumes: false }))
 
 function checkTimers({ object }: FunctionPass): Outcome {
   const triggers = triggersOf(object.spec)
@@ -215,12 +213,7 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
 const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)
 
 /** What variables refer to may be reached from its cluster only. */
-function valuesStep(options: FunctionOptions) {
-  const keep = keepValues(options, variablesOf)
-  return function keepValues(pass: FunctionPass) {
-    return keep(withNamespace(pass))
-  }
-}
+const valuesStep = (options: FunctionOptions) => overNamespace(keepValues(options, variablesOf))
 
 const imageOf = ({ state }: FunctionPass) => state.chosen?.image
 
