@@ -219,6 +219,7 @@ describe('the controller of apps', () => {
 
     for (const [title, act] of [
       ['when it is restarted', () => change({ restartedAt: '2026-01-01T00:01:00Z' })],
+      ['when it is another command', () => change({ releaseCommand: 'migrate --all' })],
       [
         'when the same image is deployed again',
         async () => {

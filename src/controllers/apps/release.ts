@@ -76,7 +76,7 @@ export function trafficOf({ object }: AppPass) {
 
 /**
  * Runs the release command of a new revision before anything of it is started, and never twice: one that failed is run again if the
- * app is restarted or deployed anew.
+ * app is restarted, deployed anew, or given another one or another credential of its registry.
  */
 export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
   return async function runReleaseCommand(pass) {
@@ -89,8 +89,10 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
       return done()
     }
     const input = { ...inputOf(instancePass(pass)), registryHost }
-    const cause = `${state.deployed?.deploymentId} ${spec.restartedAt ?? ''}`.trim()
-    const wanted = releaseJob(input, { command: spec.releaseCommand, revision, cause })
+    const { releaseCommand: command, registryCredential, restartedAt } = spec
+    const causes = [state.deployed?.deploymentId, command, registryCredential, restartedAt]
+    const cause = sha256(JSON.stringify(causes)).slice(0, 16)
+    const wanted = releaseJob(input, { command, revision, cause })
     await children.prune(job, [wanted.metadata.name])
     // What runs once is not changed: another revision has a Job of its own.
     const made = (await heldRelease(pass, wanted)) ?? (await children.create(wanted, { resource: job }))
