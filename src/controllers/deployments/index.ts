@@ -9,7 +9,6 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { decideDeployment, SILENCE } from '../../desired/deployments.ts'
 import { job, networkPolicy } from '../../kube/builtin.ts'
-import { absent } from '../../kube/errors.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { childRights } from '../workload/observers.ts'
 import { forgetLogs, keepBuildLog } from './buildLog.ts'
@@ -132,7 +131,7 @@ async function forgetOldest(pass: RecordPass<RecordState>): Promise<Outcome> {
     .slice(DEPLOYMENTS_KEPT - 1)
     .filter(({ metadata, status }) => metadata.name !== serving && isEnd(status?.stage))
   for (const one of surplus) {
-    await pass.records.client.remove(DeploymentRecord.resource, refOf(one), { uid: one.metadata.uid }).catch(absent)
+    await pass.records.client.remove(DeploymentRecord.resource, refOf(one), { uid: one.metadata.uid })
   }
   return done()
 }
