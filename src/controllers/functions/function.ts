@@ -14,7 +14,7 @@ import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
+import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims, releaseNames } from '../nameClaims.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { findCluster } from '../workload/home.ts'
 import { judgeStop } from '../workload/judge.ts'
@@ -116,8 +116,8 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       judge,
     ),
     halt: haltCopies,
-    finalize: steps(endBuilds('functions'), removeCopies, releasePaths),
-    abandon: steps(endBuilds('functions'), releasePaths),
+    finalize: steps(endBuilds('functions'), removeCopies, releaseNames),
+    abandon: steps(endBuilds('functions'), releaseNames),
   }),
 )
 
@@ -194,7 +194,7 @@ async function releaseFormerPaths(pass: FunctionPass): Promise<Outcome> {
   const { spec, status } = pass.object
   const [wanted, claims] = [httpPaths(spec), claimsOf(pass.object)]
   pass.report({ paths: status?.paths?.filter((path) => wanted.includes(path)) })
-  return done({ after: await releaseClaims(pass, (value) => !claims.includes(value)) })
+  return releaseClaims(pass, (value) => !claims.includes(value))
 }
 
 /** A path is served by whoever took it first. */
@@ -293,9 +293,4 @@ async function removeCopies(pass: FunctionPass): Promise<Outcome> {
     for (const each of [values, identity]) await children.remove(secret, namespace, each)
   })
   return children.owned(deployment).length === 0 ? done() : waiting('TearingDown', 'Its copies are being deleted.')
-}
-
-async function releasePaths(pass: FunctionPass): Promise<Outcome> {
-  await releaseClaims(pass, () => true)
-  return done()
 }

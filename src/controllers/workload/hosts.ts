@@ -96,7 +96,7 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
 /** Lets go of every host of ours that is not served now. */
 export async function releaseHosts(pass: ClaimingPass & Pick<ClaimPass, 'state'>): Promise<Outcome> {
   const kept = new Set([pass.state.host, ...pass.state.domains])
-  return done({ after: await releaseClaims(pass, (value) => !kept.has(value)) })
+  return releaseClaims(pass, (value) => !kept.has(value))
 }
 
 type Way = KubeObject & { spec: { rules?: { host?: string }[]; hostnames?: string[] } }
@@ -118,7 +118,7 @@ export async function releaseUnserved(
     .flatMap((each) => children.owned<Way>(each))
     .flatMap(({ spec: { rules = [], hostnames = [] } }) => [...rules.map(({ host }) => host), ...hostnames])
   const kept = new Set([...wanted, ...served])
-  return done({ after: await releaseClaims(pass, (value) => !kept.has(value)) })
+  return releaseClaims(pass, (value) => !kept.has(value))
 }
 
 /** What the Gateway says of the route among the children that were written; undefined if there is none. */
