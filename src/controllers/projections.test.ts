@@ -82,6 +82,16 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.include({ state: 'Revoked' })
   })
 
+  it('is revoked no more once a revocation that is still to come was taken back', async () => {
+    world.cluster({ joinedAt: '2025-12-31T00:00:00Z' })
+    await world.start()
+    for (const revokedAt of ['2099-01-01T00:00:00Z', null]) {
+      await world.bench.client.mergePatch(PlatformCluster.resource, { name: FAR }, { spec: { revokedAt } })
+      await world.bench.rest()
+    }
+    expect(await world.says(PlatformCluster)).to.not.include({ state: 'Revoked' })
+  })
+
   it('gets the namespaces of a projected boundary, and loses those that are no longer chosen', async () => {
     world.cluster()
     world.project()

@@ -191,6 +191,15 @@ describe('the controller of apps', () => {
     expect((await running())?.replicas).to.equal(5)
   })
 
+  it('lets a release command that runs come to its end, whatever asks for another', async () => {
+    await make({ ...app, image: 'site:missing', releaseCommand: 'migrate' })
+    const uids = async () => (await world.server.list(job)).items.map(({ metadata: { uid } }) => uid)
+    const before = await uids()
+    expect(before).to.have.length(1)
+    await change({ restartedAt: '2026-01-01T00:01:00Z' })
+    expect(await uids()).to.deep.equal(before)
+  })
+
   describe('whose release command failed', () => {
     const release = async () => (await world.server.list(job)).items[0]
     const end = async (type: 'Failed' | 'Complete') => {

@@ -32,6 +32,17 @@ describe('the preparation of a SQL instance', () => {
       }
     })
 
+  it('goes on in a time zone that an earlier version took', async () => {
+    const world = await new StatefulWorld().start()
+    try {
+      await world.create(SqlInstance, 'books', { engine: 'MariaDb' })
+      await world.change(SqlInstance, 'books', { timeZone: 'Mars/Olympus' })
+      expect(await world.says(SqlInstance, 'books')).to.match(/^Running Available/)
+    } finally {
+      await world.stop()
+    }
+  })
+
   it('is not begun in a time zone that there is not, which would be UTC', async () => {
     const world = await new StatefulWorld().start()
     try {
