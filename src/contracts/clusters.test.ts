@@ -43,6 +43,11 @@ describe('the state of a cluster', () => {
       'Revoked',
     ],
     [
+      'is revoked though a manifest of before names no revocation',
+      { ...facts({ joinedAt: 20 }), status: { agent: { joinedAt: text(20) }, revokedUntil: text(50) } },
+      'Revoked',
+    ],
+    [
       'is revoked later than before',
       { ...facts({ joinedAt: 20 }, 50), status: { agent: { joinedAt: text(20) }, revokedUntil: text(10) } },
       'Revoked',

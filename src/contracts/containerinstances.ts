@@ -35,7 +35,7 @@ export function namesOf({ kind, metadata }: { kind: string; metadata: { name: st
 export const COMPONENT_LABEL = `${PREFIX}component`
 /** The value of that label on pods that run a release command: they are no copies of anything. */
 export const RELEASE_COMPONENT = 'freehold--release'
-/** On the Job of a release command: what it was run for, so that a failed one is run again for something else. */
+/** On the Job of a release command: hash of what it was run for, so that a failed one is run again for something else. */
 export const RELEASED_FOR_ANNOTATION = `${PREFIX}released-for`
 /** On pods: the number of the revision that they run. */
 export const REVISION_LABEL = `${PREFIX}revision`

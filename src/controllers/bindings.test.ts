@@ -3,6 +3,7 @@ import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { CREATED_BY_ANNOTATION, INCARNATION_ANNOTATION, ROLE_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { Boundary } from '../crds/boundaries.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { IdpBinding } from '../crds/sso.ts'
@@ -271,6 +272,15 @@ describe('what bindings give', () => {
     expect(await holders()).to.deep.equal([])
     const found = await bench.find<IdpBinding & KubeObject>(IdpBinding.resource, BINDING, namespace)
     expect(found?.status?.phase).to.equal('ReferenceMissing')
+  })
+
+  it('is a role in a boundary that becomes known here after the binding', async () => {
+    bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BEN}` })
+    person(ADA, ['staff'])
+    await bench.start()
+    bench.seed(Boundary, BEN, { displayName: 'Late' })
+    await bench.rest()
+    expect(await holders()).to.deep.equal([`${boundaryNamespace(BEN)} ${ADA}`])
   })
 
   it('writes nothing when nothing changed', async () => {

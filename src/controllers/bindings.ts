@@ -47,14 +47,16 @@ export const bindingController = controller(IdpBinding, {
     {
       resource: PrincipalGroup.resource,
       in: 'records',
-      keysOf: bindingsTo,
+      keysOf: ({ metadata }, records) => bindingsWhere(records, ({ spec }) => spec.groupId === metadata.name),
       relevant: ({ metadata }) => metadata.uid,
     },
+    {
+      resource: Boundary.resource,
+      keysOf: ({ metadata }, records) => bindingsWhere(records, (one) => boundaryOf(one) === metadata.name),
+      relevant: ({ metadata }) => metadata.deletionTimestamp,
+    },
   ],
-  reads: [
-    { resource: RoleAssignment.resource, in: 'records' },
-    { resource: Boundary.resource, in: 'records' },
-  ],
+  reads: [{ resource: RoleAssignment.resource, in: 'records' }],
   writes: [
     { resource: RoleAssignment.resource, verbs: ['create', 'delete'] },
     { resource: PrincipalGroup.resource, verbs: ['patch'] },
@@ -70,17 +72,24 @@ function bindingsOf(object: KubeObject, records: Workspace): string[] {
     .cache(RoleAssignment.resource)
     .byIndex(BOUND_INDEX, metadata.name)
     .map((one) => one.metadata.labels?.[BINDING_LABEL] ?? '')
+  return bindingsWhere(
+    records,
+    (one) =>
+      one.spec.tenantId === spec.externalIdentity?.tenantId ||
+      given.includes(one.metadata.name) ||
+      oursOf(one.status).has(metadata.name),
+  )
+}
+
+function bindingsWhere(records: Workspace, concerns: (binding: IdpBinding) => boolean): string[] {
   const all = records.cache<IdpBinding & KubeObject>(IdpBinding.resource).list({ namespace: SYSTEM_NAMESPACE })
-  const concerns = (one: IdpBinding & KubeObject) =>
-    one.spec.tenantId === spec.externalIdentity?.tenantId ||
-    given.includes(one.metadata.name) ||
-    oursOf(one.status).has(metadata.name)
   return all.filter(concerns).map(keyOf)
 }
 
-function bindingsTo({ metadata }: KubeObject, records: Workspace): string[] {
-  const all = records.cache<IdpBinding & KubeObject>(IdpBinding.resource).list({ namespace: SYSTEM_NAMESPACE })
-  return all.filter(({ spec }) => spec.groupId === metadata.name).map(keyOf)
+/** The boundary in which a binding gives a role. */
+function boundaryOf({ spec }: Pick<IdpBinding, 'spec'>): string | undefined {
+  const place = parseScope(spec.scope ?? '/')
+  return place === undefined || place.level === 'root' ? undefined : place.boundaryId
 }
 
 /** Not whoever made the binding: nobody gives themselves what they may give to others. */
@@ -121,9 +130,9 @@ async function settleAssignments(pass: BindingPass): Promise<Outcome> {
 
 /** Its namespace went with it, and takes nothing any more. */
 function isWithoutBoundary({ records, object }: BindingPass): boolean {
-  const place = parseScope(object.spec.scope ?? '/')
-  if (place === undefined || place.level === 'root') return false
-  const boundary = records.cache(Boundary.resource).get(undefined, place.boundaryId)
+  const boundaryId = boundaryOf(object)
+  if (boundaryId === undefined) return false
+  const boundary = records.cache(Boundary.resource).get(undefined, boundaryId)
   return boundary === undefined || boundary.metadata.deletionTimestamp !== undefined
 }
 

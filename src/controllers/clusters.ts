@@ -10,7 +10,7 @@ import {
 } from '../contracts/clusters.ts'
 import { type Clock, timestamp } from '../core/clock.ts'
 import type { KubeObject } from '../core/object.ts'
-import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { degraded, done, earliest, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
@@ -71,15 +71,15 @@ export function tellState(pass: ClusterPass): Outcome {
   const facts = { spec, status: { ...status, ...seen, agent } }
   const state = clusterStateOf(facts, now)
   const revokedAt = revokedAtOf(pass.object)
-  // One that is still to come may have been a mistake.
-  const isPast = revokedAt !== undefined && Date.parse(revokedAt) <= now
+  const untilRevoked = Date.parse(revokedAt ?? '') - now
   pass.report({
     ...{ state, ...seen },
     ...(agent !== undefined && { agent }),
-    ...(isPast && { revokedUntil: revokedAt }),
+    // One that is still to come may have been a mistake.
+    ...(untilRevoked <= 0 && { revokedUntil: revokedAt }),
   })
   pass.serving(isReachable(state))
-  const after = untilOffline(facts, state, now)
+  const after = earliest(untilOffline(facts, state, now), untilRevoked > 0 ? untilRevoked : undefined)
   return isReachable(state) ? (refusalOf(pass, after) ?? outcomeOf(state, pass, after)) : outcomeOf(state, pass, after)
 }
 
@@ -119,11 +119,15 @@ function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number)
         `The agent does not answer; what runs there keeps running. Last seen: ${lastSeenAt}.`,
       )
     case 'Revoked':
-      return stalled('ClusterRevoked', `The agent was revoked at ${revokedAtOf(object)}. Let it join again to resume.`)
+      return stalled(
+        'ClusterRevoked',
+        `The agent was revoked at ${revokedAtOf(object)}. Let it join again to resume.`,
+        after,
+      )
     case 'Degraded':
       return degraded('PartiallyAvailable', 'Not all nodes of the cluster are ready.', after)
     case 'Online':
-      return done(after === undefined ? {} : { after })
+      return done({ after })
   }
 }
 

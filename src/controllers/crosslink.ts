@@ -31,8 +31,9 @@ import { networkPolicy } from '../kube/builtin.ts'
 import { absent } from '../kube/errors.ts'
 import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
-import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
+import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { belongsTo } from './engine/ownership.ts'
+import { pruneChildren } from './workload/children.ts'
 import { RIGHTS_RETRY, readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type CrosslinkOptions = {
@@ -61,8 +62,8 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
   },
   ({ createAuthority }) => {
     return {
-      state: (): CrosslinkState => ({ turn: undefined, given: undefined, heard: { sites: [], exposures: [] } }),
-      reconcile: withTurn(steps(forgetSites, stopDisabled, keepAuthority, checkHub, keepSite, issueGrant, judgeHub)),
+      state: (): CrosslinkState => ({ given: undefined, heard: { sites: [], exposures: [] } }),
+      reconcile: steps(forgetSites, stopDisabled, keepAuthority, checkHub, keepSite, issueGrant, judgeHub),
     }
 
     async function keepAuthority(pass: CrosslinkPass): Promise<Outcome> {
@@ -77,9 +78,9 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
         for (;;) {
           const move = nextMove(authority, { wanted: spec.pkiVersion, isKnown, now })
           if (move.kind === 'stay') {
-            pass.state.turn = move.after
             if (authority !== undefined) await tellAuthority(pass, authority)
-            return done()
+            // Whatever else is waited for, a rotation ends after a day.
+            return done({ after: move.after })
           }
           authority =
             move.kind === 'store'
@@ -94,21 +95,10 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
 )
 
 type CrosslinkState = {
-  /** Milliseconds until a rotation ends in any case. */
-  turn: number | undefined
   /** What the hub was given in this pass. */
   given: string | undefined
   /** What agents told of sites that are still linked. */
   heard: KnownReport
-}
-
-/** Whatever else is waited for, a rotation ends after a day. */
-function withTurn(all: Step<typeof BoundaryCrosslink, CrosslinkState>): Step<typeof BoundaryCrosslink, CrosslinkState> {
-  return async function keepLinks(pass) {
-    const outcome = await all(pass)
-    const { turn } = pass.state
-    return turn === undefined ? outcome : { ...outcome, after: Math.min(turn, outcome.after ?? turn) }
-  }
 }
 
 /** One that has nothing to do reads no Secret. */
@@ -197,10 +187,7 @@ async function stopDisabled(pass: CrosslinkPass): Promise<Outcome> {
 
 async function removeSite(pass: CrosslinkPass): Promise<void> {
   pass.report({ hub: undefined, signer: undefined })
-  for (const resource of [skupperAccessGrant, skupperSite]) {
-    if (pass.workloads.isServed(resource)) await pass.children.prune(resource, [])
-  }
-  await pass.children.prune(networkPolicy, [])
+  await pruneChildren(pass, [], [skupperAccessGrant, skupperSite, networkPolicy])
 }
 
 const clusterOf = ({ object, records }: CrosslinkPass) =>

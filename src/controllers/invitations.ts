@@ -6,8 +6,6 @@ import { controller, type Pass, steps } from './engine/controller.ts'
 
 /** How long an expired reset stays, so that its link is told from one that never was. */
 const KEEP_EXPIRED = 86_400_000
-/** The longest wait of a timer; looked at again then. */
-const LONGEST_WAIT = 86_400_000
 
 /** Sets invitations to Expired at their time. */
 export const invitationController = controller(MemberInvitation, {
@@ -20,7 +18,7 @@ export async function expireInvitation(pass: Pass<typeof MemberInvitation>): Pro
   const { spec, metadata } = pass.object
   if (!isOpen(spec.state)) return done()
   const left = Date.parse(spec.expiresAt) - Date.parse(pass.now)
-  if (left > 0) return done({ after: Math.min(left, LONGEST_WAIT) })
+  if (left > 0) return done({ after: left })
   const { namespace, name, uid, resourceVersion } = metadata
   try {
     // Only over what was seen: an accept at the last moment must not be written over.
@@ -44,7 +42,7 @@ export const passwordResetController = controller(PasswordReset, {
 export async function removeReset(pass: Pass<typeof PasswordReset>): Promise<Outcome> {
   const { spec, metadata } = pass.object
   const left = Date.parse(spec.expiresAt) + KEEP_EXPIRED - Date.parse(pass.now)
-  if (spec.usedAt === undefined && left > 0) return done({ after: Math.min(left, LONGEST_WAIT) })
+  if (spec.usedAt === undefined && left > 0) return done({ after: left })
   const { namespace, name, uid } = metadata
   await pass.records.client.remove(pass.kind.resource, { namespace, name }, { uid })
   return done()

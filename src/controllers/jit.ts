@@ -7,7 +7,7 @@ import { meansPresent, type PrincipalLookup } from '../crds/principals.ts'
 import { JitRequest, RoleAssignment } from '../crds/rbac.ts'
 import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { activeUntil, jitAssignmentName, jitAssignmentSpec, jitState, pendingUntil } from '../iam/jit.ts'
-import { absent, alreadyThere } from '../kube/errors.ts'
+import { alreadyThere } from '../kube/errors.ts'
 import type { Observed, Pass } from './engine/controller.ts'
 
 type Assignment = RoleAssignment & KubeObject
@@ -78,7 +78,7 @@ export async function endWithRecord(pass: JitPass): Promise<Outcome> {
   const left = Date.parse(spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - pass.clock.now()
   // Not by the cache: it may not have heard of what the facade wrote.
   const ref = { namespace: metadata.namespace, name: jitAssignmentName(pass.object) }
-  await pass.records.client.remove(RoleAssignment.resource, ref).catch(absent)
+  await pass.records.client.remove(RoleAssignment.resource, ref)
   return left > 0 ? waiting('TearingDown', 'The role is being revoked.', left) : done()
 }
 

@@ -255,11 +255,7 @@ async function removeWorkload(pass: JobPass): Promise<Outcome> {
   return isGone ? done() : waiting('TearingDown', 'Its Job is being deleted.')
 }
 
-/** Timers count to 24 days; what is further away is looked at again before. */
-const A_DAY = 86_400_000
-
-function result(state: JobState, { message }: JobProgress, wanted: number | undefined): Outcome {
-  const after = wanted === undefined ? undefined : Math.min(wanted, A_DAY)
-  if (state === 'Succeeded') return done({ reason: 'Completed', message, ...(after !== undefined && { after }) })
+function result(state: JobState, { message }: JobProgress, after: number | undefined): Outcome {
+  if (state === 'Succeeded') return done({ reason: 'Completed', message, after })
   return stalled(state === 'TimedOut' ? 'JobTimedOut' : 'JobFailed', message, after)
 }

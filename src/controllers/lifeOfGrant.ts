@@ -14,6 +14,9 @@ type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string; ex
 
 /** Milliseconds until an object that the engine has not seen yet is looked at again. */
 const SOON = 1_000
+/** And for how long, and how often, one that is not there is looked for. */
+const NEW = 600_000
+const AGAIN = 10_000
 
 /**
  * Writes down of which life of its scope a grant is that kubectl or Git made without saying so: of the one that was
@@ -33,7 +36,7 @@ export async function keepToLife(pass: Pass): Promise<Outcome> {
     const isAnnounced = wasReserved(scope, grant, pass.records)
     if (object === undefined && isAnnounced)
       return waiting('WaitingForGroup', `${grant.spec.scope} does not exist yet.`)
-    if (!isAnnounced) return cameLater(grant, object)
+    if (!isAnnounced) return cameLater(grant, object, pass.clock.now())
   }
   const incarnation = object?.metadata.annotations?.[INCARNATION_ANNOTATION]
   if (incarnation === undefined) return waiting('WaitingForDependency', `${grant.spec.scope} is new.`, SOON)
@@ -49,10 +52,12 @@ function astray({ spec, metadata }: Grant): string {
   return `It has no effect, because namespace ${metadata.namespace} may not hold the scope ${spec.scope}. Create it again in the namespace of its boundary; that of / is ${SYSTEM_NAMESPACE}.`
 }
 
-function cameLater(grant: Grant, object: KubeObject | undefined): Outcome {
+function cameLater(grant: Grant, object: KubeObject | undefined, now: number): Outcome {
   const what = object === undefined ? 'Nothing was' : 'What is there now was not'
   const message = `${what} at ${grant.spec.scope} when this was created: create it again once the resource exists.`
-  return stalled('ReferenceMissing', message)
+  // What was there may become known here after the grant.
+  const isNew = object === undefined && now - Date.parse(grant.metadata.creationTimestamp ?? '') < NEW
+  return stalled('ReferenceMissing', message, isNew ? AGAIN : undefined)
 }
 
 /**

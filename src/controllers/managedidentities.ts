@@ -195,7 +195,7 @@ async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Ou
 async function removeAll({ records }: IdentityPass, names: readonly string[]): Promise<void> {
   // Absent ones are as wanted: `remove` says nothing of them.
   for (const name of names) {
-    await records.client.remove(secret, { namespace: SYSTEM_NAMESPACE, name }).catch(absent)
+    await records.client.remove(secret, { namespace: SYSTEM_NAMESPACE, name })
   }
 }
 
@@ -205,7 +205,7 @@ async function removeGrants(pass: IdentityPass): Promise<Outcome> {
   for (const { resource } of GRANTS) {
     const { items } = await pass.records.client.list(resource, { fieldSelector })
     for (const grant of items) {
-      await pass.records.client.remove(resource, refOf(grant), { uid: grant.metadata.uid }).catch(absent)
+      await pass.records.client.remove(resource, refOf(grant), { uid: grant.metadata.uid })
     }
   }
   return done()
@@ -221,7 +221,7 @@ async function removeKeys(pass: IdentityPass): Promise<Outcome> {
   const keys = items.filter(({ spec }) => spec.managedIdentityId === name)
   for (const key of keys) {
     if (key.metadata.deletionTimestamp !== undefined) continue
-    await pass.records.client.remove(ObjectAccessKey.resource, refOf(key), { uid: key.metadata.uid }).catch(absent)
+    await pass.records.client.remove(ObjectAccessKey.resource, refOf(key), { uid: key.metadata.uid })
   }
   return keys.length === 0 ? done() : waiting('TearingDown', 'Its access keys are being deleted.')
 }

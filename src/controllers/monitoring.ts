@@ -3,9 +3,6 @@ import { done, type Outcome } from '../core/outcome.ts'
 import { PlatformAlert } from '../crds/monitoring.ts'
 import { controller, type Pass, steps } from './engine/controller.ts'
 
-/** Timers count to 24 days; what is further away is looked at again before. */
-const LONGEST_WAIT = 86_400_000
-
 /** Says when alerts were seen, and forgets what is resolved for long. An alert that fires costs nothing. */
 export const alertController = controller(PlatformAlert, {
   observes: [],
@@ -24,7 +21,7 @@ export async function forgetResolved(pass: AlertPass): Promise<Outcome> {
   const { resolvedAt } = seenOf(pass.object, pass.now)
   if (resolvedAt === undefined) return done()
   const left = Date.parse(resolvedAt) + RESOLVED_KEPT - Date.parse(pass.now)
-  if (left > 0) return done({ after: Math.min(left, LONGEST_WAIT) })
+  if (left > 0) return done({ after: left })
   const { namespace, name, uid, resourceVersion } = pass.object.metadata
   // Only what was seen: it may fire again at this moment.
   await pass.records.client.remove(pass.kind.resource, { namespace, name }, { uid, resourceVersion })

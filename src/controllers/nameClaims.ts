@@ -8,7 +8,7 @@ import {
 } from '../core/labels.ts'
 import { type ClaimType, claimName, HOLDER_DUE } from '../core/nameClaims.ts'
 import type { KubeObject, ObjectMeta } from '../core/object.ts'
-import { earliest } from '../core/outcome.ts'
+import { done, earliest, type Outcome } from '../core/outcome.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
@@ -88,25 +88,22 @@ const WRITE_DUE = 15_000
 /**
  * Lets go of our claims whose value this says. What REST has claimed a moment ago stays, unless the object goes: this pass may not
  * know yet of the spec that it is for.
- *
- * @returns when such a claim is to be looked at again
  */
-export async function releaseClaims(
-  pass: ClaimingPass,
-  isToGo: (value: string) => boolean,
-): Promise<{ after?: number }> {
+export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) => boolean): Promise<Outcome> {
   let after: number | undefined
   for (const claim of await claimsOf(pass)) {
     if (!isHeldBy(claim, pass) || !isToGo(claim.spec.value)) continue
-    const left = dueIn(claim, pass)
-    if (left > 0) {
-      after = earliest(after, left)
-      continue
-    }
     const { name, uid, resourceVersion } = claim.metadata
-    await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
+    const left = dueIn(claim, pass)
+    if (left > 0) after = earliest(after, left)
+    else await pass.records.client.remove(NameClaim.resource, { name }, { uid, resourceVersion })
   }
-  return after === undefined ? {} : { after }
+  return done({ after })
+}
+
+/** Lets go of all that the object had. */
+export function releaseNames(pass: ClaimingPass): Promise<Outcome> {
+  return releaseClaims(pass, () => true)
 }
 
 /** Milliseconds for which what a claim is for may still be written. Those of controllers, which carry labels, are for what is there. */

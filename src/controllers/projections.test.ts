@@ -68,6 +68,30 @@ describe('another cluster', () => {
     expect(await world.says(PlatformCluster)).to.include({ state: 'Revoked', revokedUntil: '2026-01-01T00:00:00Z' })
   })
 
+  it('stays revoked also where the clock here was behind when that was said', async () => {
+    world.cluster({ joinedAt: '2025-12-31T00:00:00Z' })
+    await world.start()
+    const revoked = async (revokedAt: string) => {
+      await world.bench.client.mergePatch(PlatformCluster.resource, { name: FAR }, { spec: { revokedAt } })
+      await world.bench.rest()
+    }
+    await revoked(new Date(world.bench.clock.now() + 2_000).toISOString())
+    await world.bench.clock.advance(2_000)
+    await world.bench.rest()
+    await revoked('2025-01-01T00:00:00Z')
+    expect(await world.says(PlatformCluster)).to.include({ state: 'Revoked' })
+  })
+
+  it('is revoked no more once a revocation that is still to come was taken back', async () => {
+    world.cluster({ joinedAt: '2025-12-31T00:00:00Z' })
+    await world.start()
+    for (const revokedAt of ['2099-01-01T00:00:00Z', null]) {
+      await world.bench.client.mergePatch(PlatformCluster.resource, { name: FAR }, { spec: { revokedAt } })
+      await world.bench.rest()
+    }
+    expect(await world.says(PlatformCluster)).to.not.include({ state: 'Revoked' })
+  })
+
   it('gets the namespaces of a projected boundary, and loses those that are no longer chosen', async () => {
     world.cluster()
     world.project()

@@ -169,8 +169,7 @@ const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
     shown.push(...left, ...(await clearOtherFormers(pass, names)))
     tell(pass, [...shown.map((one) => withRetained(pass, one)), ...strange])
     Object.assign(pass.state, { shown, strange, failures } satisfies ProjectionState)
-    const after = earliest(turn, later)
-    return done(after === undefined ? {} : { after })
+    return done({ after: earliest(turn, later) })
   }
 
 async function furnish(

@@ -26,9 +26,6 @@ const ROLES = projectedRoles(KINDS)
 const CLUSTER_ROLES: ReadonlyMap<string, string> = new Map(ROLES.map((role) => [role.displayName, role.clusterRole]))
 const NAMES = new Set(CLUSTER_ROLES.values())
 
-/** Milliseconds, 20 days: a longer timer overflows and would ring at once. */
-const LONGEST_WAIT = 20 * 86_400_000
-
 /** The ceiling: `bind` of the generated roles and no others, so that no assignment gives more than they hold. */
 export const PROJECTION_RIGHTS: readonly Rights[] = [
   { resource: roleBinding, verbs: ['get', 'create', 'patch', 'delete'] },
@@ -109,7 +106,7 @@ async function renewProjection(pass: Pass): Promise<Outcome> {
     if (isThere && !namespaceIsGoing(pass.records, home)) await pass.children.ensure(binding, { resource: roleBinding })
   }
   await removeAllBut(new Set(bindings.map(({ metadata }) => metadata.name)), pass.children)
-  return nextEnd === undefined ? done() : done({ after: Math.min(nextEnd - pass.clock.now(), LONGEST_WAIT) })
+  return done({ after: nextEnd && nextEnd - pass.clock.now() })
 }
 
 /** Of passes under way: a look at every assignment of the boundary, which the first and the last step need. */

@@ -60,7 +60,7 @@ export async function askLedger(
         )
       : stalled('QuotaExceeded', asked.message)
   }
-  if (asked.kind === 'held') return asked.after === undefined ? done() : done({ after: asked.after })
+  if (asked.kind === 'held') return done({ after: asked.after })
   await grant(pass, boundaryId, ledger, { [key]: grantOf(asked.demand, timestamp(pass.clock.now())) })
   return done()
 }

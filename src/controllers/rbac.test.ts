@@ -220,6 +220,16 @@ describe('the controllers of grants', () => {
       expect(await lifeOf('silent')).to.equal('now')
     })
 
+    it('also where that becomes known here a little later', async () => {
+      assign('silent', { scope: `${SHOP}/resources/${VectorCluster.segment}/safe` })
+      await bench.start()
+      const metadata = { namespace: groupNamespace(BOUNDARY_ID, 'shop'), annotations: LIFE }
+      bench.seed(VectorCluster, 'safe', {}, { ...metadata, creationTimestamp: inFuture(-HOUR) })
+      await bench.clock.advance(60_000)
+      await bench.rest()
+      expect(await lifeOf('silent')).to.equal('now')
+    })
+
     it('and not to a namesake that came later', async () => {
       const metadata = { namespace: space, creationTimestamp: inFuture(-HOUR).replace('.000', '') }
       const spec = { principalId: PRINCIPAL, principalType: 'User', roleDefinitionName: 'Reader', scope: SHOP }

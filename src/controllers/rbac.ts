@@ -63,9 +63,6 @@ export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<O
   return done()
 }
 
-/** Timers cannot be set farther ahead; a pass in between finds nothing to do and sets the next. */
-const TIMER_MAX = 2_147_483_647
-
 /** Milliseconds until our own write has come back. */
 const SOON = 1_000
 
@@ -77,7 +74,7 @@ function removeWhenOver(endOf: (object: never) => number | undefined) {
     const end = endOf(pass.object as never)
     if (end === undefined) return done()
     const left = end - pass.clock.now()
-    if (left > 0) return done({ after: Math.min(left, TIMER_MAX) })
+    if (left > 0) return done({ after: left })
     const { uid, resourceVersion } = pass.object.metadata
     // With the version: an end that was put off a moment ago must hold.
     const conditions = { uid, resourceVersion }

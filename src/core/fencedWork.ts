@@ -2,7 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 
 const fences = new AsyncLocalStorage<() => void>()
 
-/** Work within fenced work has both fences. @param fence called before every write of the work to an API server; what it throws is the outcome, and nothing is sent */
+/**
+ * Work within fenced work has both fences.
+ *
+ * @param fence called before every write of the work to an API server; what it throws is the outcome, and nothing is sent
+ */
 export function fencedBy<Result>(fence: () => void, work: () => Result): Result {
   const around = fences.getStore()
   const both = () => {

@@ -20,20 +20,19 @@ export function earliest(...times: readonly (number | undefined)[]): number | un
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-export function done(options: { reason?: ReadyReason; message?: string; after?: number } = {}): Outcome {
-  return { kind: 'done', ...options }
+type Done = { reason?: ReadyReason; message?: string; after?: number | undefined }
+
+export function done({ after, ...said }: Done = {}): Outcome {
+  return { kind: 'done', ...said, ...(after !== undefined && { after }) }
 }
 
 /**
  * The outcome of one-time work that has ended: a failure is not `Ready`, so that nobody who waits for `Ready`
  * continues.
  */
-export function ended(
-  failure: string | undefined,
-  { message, after }: { message?: string; after?: number } = {},
-): Outcome {
+export function ended(failure: string | undefined, { after, ...said }: Pick<Done, 'message' | 'after'> = {}): Outcome {
   if (failure !== undefined) return stalled('RunFailed', failure.slice(0, 1024), after)
-  return done({ reason: 'Completed', ...(message !== undefined && { message }), ...(after !== undefined && { after }) })
+  return done({ reason: 'Completed', ...said, after })
 }
 
 export function waiting(reason: ReconcilingReason, message: string, after?: number): Outcome {

@@ -32,6 +32,7 @@ describe('a schedule', () => {
     ['30 12 1-31,7 * *', '2026-01-07T12:30:00.000Z'],
     ['0 2 * 2,02 *', '2026-02-01T02:00:00.000Z'],
     ['0 2 1 * 7,1-3', '2026-01-11T02:00:00.000Z'],
+    ['0 2 1 * *,3', '2026-02-01T02:00:00.000Z'],
   ]
   for (const [schedule, next] of cases)
     it(`"${schedule}" runs next at ${next}`, () => expect(nextRun(schedule, NOON)).to.equal(next))

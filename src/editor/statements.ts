@@ -79,12 +79,18 @@ function orderOf(dialect: Dialect, table: Table, sort: Page['sort']): string {
 
 /** Types without an order of their own are ordered by their text. */
 function ordered(dialect: Dialect, column: Column): string {
+  const { encoding, dataType, name } = column
+  const isOrderless = encoding === 'json' || (encoding === 'text' && !/char|text$/.test(dataType))
+  return isOrderless || (dialect === 'mssql' && /^(n?text|image)$/.test(dataType))
+    ? textOf(dialect, column)
+    : quoted(dialect, name)
+}
+
+/** MariaDB takes every value for its text. */
+function textOf(dialect: Dialect, column: Column): string {
   const name = quoted(dialect, column.name)
-  const orderless = column.encoding === 'json' || (column.encoding === 'text' && !/char|text$/.test(column.dataType))
-  if (dialect === 'postgresql' && orderless) return `${name}::text`
-  if (dialect === 'mssql' && (orderless || /^(n?text|image)$/.test(column.dataType)))
-    return `CONVERT(nvarchar(max), ${name})`
-  return name
+  if (dialect === 'postgresql') return `${name}::text`
+  return dialect === 'mssql' ? `CONVERT(nvarchar(max), ${name})` : name
 }
 
 function whereFilters(writer: Writer, filters: readonly Filter[]): string {
@@ -98,25 +104,19 @@ const INCOMPARABLE: Readonly<Partial<Record<Dialect, RegExp>>> = {
   mssql: /^(xml|n?text)$/,
 }
 
-function textOf(dialect: Dialect, { name, dataType }: Column): string {
-  if (dialect === 'postgresql') return `${quoted(dialect, name)}::text`
-  return INCOMPARABLE[dialect]?.test(dataType) === true
-    ? `CONVERT(nvarchar(max), ${quoted(dialect, name)})`
-    : quoted(dialect, name)
-}
-
 function term(writer: Writer, { column, operator, values }: Filter): string {
   const { dialect } = writer
   const name = quoted(dialect, column.name)
   const [value = null] = values
   if (operator === 'exists') return `${name} IS NOT NULL`
   if (operator === 'missing') return `${name} IS NULL`
+  const isText = INCOMPARABLE[dialect]?.test(column.dataType) === true
   if (operator === 'contains' || operator === 'startsWith') {
+    const text = isText || dialect === 'postgresql' ? textOf(dialect, column) : name
     const pattern = String(value).replace(/[!%_[]/g, '!$&')
     const at = writer.raw(operator === 'contains' ? `%${pattern}%` : `${pattern}%`)
-    return `LOWER(${textOf(dialect, column)}) LIKE LOWER(${at}) ESCAPE '!'`
+    return `LOWER(${text}) LIKE LOWER(${at}) ESCAPE '!'`
   }
-  const isText = INCOMPARABLE[dialect]?.test(column.dataType) === true
   const compared = (each: BoundValue) => (isText ? writer.raw(String(each)) : writer.compared(column, each))
   const side = isText ? textOf(dialect, column) : name
   if (operator === 'in') return `${side} IN (${values.map(compared).join(', ')})`

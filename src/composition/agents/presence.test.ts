@@ -170,6 +170,12 @@ describe('agents that are connected', () => {
       await bench.clock.advance(2_000)
     }
     expect(await ask(idOf(11), revoke), 'it would count as issued after the revocation').to.equal(403)
+    const noted = async () => {
+      const status = { revokedUntil: new Date(bench.clock.now()).toISOString() }
+      await bench.client.mergePatch(PlatformCluster.resource, { name: idOf(14) }, { status }, { subresource: 'status' })
+      await bench.clock.advance(2_000)
+    }
+    expect(await ask(idOf(14), noted), 'a revocation that its spec no longer says').to.equal(403)
   })
 
   it('leave nothing on another cluster that was given the id meanwhile', async () => {

@@ -39,10 +39,7 @@ export type PlanInput = {
 export function planOf(input: PlanInput): Planned {
   const plan = new Planning(input)
   plan.take(input.targetVersions)
-  plan.followPins()
-  plan.followCrdBundle()
-  // The platform step is made for charts too.
-  plan.followPins()
+  plan.followAlong()
   plan.judge()
   const items = [...plan.items.values()]
   return { items, batches: batchesOf(items, input.components), problems: plan.problems }
@@ -54,8 +51,6 @@ class Planning {
   readonly #input: PlanInput
   readonly #components: ReadonlyMap<string, PlanComponent>
   readonly #releases: ReadonlyMap<string, PlanRelease>
-  /** Those whose pins came along already. */
-  readonly #followed = new Set<PlanItem>()
 
   constructor(input: PlanInput) {
     this.#input = input
@@ -71,15 +66,14 @@ class Planning {
     }
   }
 
-  /** Charts that a module was made for come along, and so does what they are made for in turn. */
-  followPins(): void {
+  /** Charts that an item was made for come along, and so does what they are made for in turn: items that come are seen too. */
+  followAlong(): void {
     for (const item of this.items.values()) {
-      if (this.#followed.has(item)) continue
-      this.#followed.add(item)
       for (const { pinned, version } of this.#pinsOf(item)) {
         const isThere = this.items.has(pinned.name) || pinned.installedVersion === version
         if (!isThere) this.#add(pinned, version, 'Pin', `Pinned by ${item.component} ${item.toVersion}.`)
       }
+      if (item.kind === 'CrdBundle') this.#addPlatformStep(item)
     }
   }
 
@@ -93,10 +87,9 @@ class Planning {
   }
 
   /** What installs a release of the platform moves with its definitions. */
-  followCrdBundle(): void {
-    const bundle = [...this.items.values()].find(({ kind }) => kind === 'CrdBundle')
+  #addPlatformStep(bundle: PlanItem): void {
     const step = this.#input.components.find(({ kind }) => kind === 'PlatformStep')
-    if (bundle === undefined || step === undefined || this.items.has(step.name)) return
+    if (step === undefined || this.items.has(step.name)) return
     const own = this.#input.releases.filter(({ component }) => component === step.name)
     const newest = (found: readonly PlanRelease[]) =>
       [...found].sort((one, other) => compareVersions(other.version, one.version))[0]

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
+import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { giveUpDeployment } from '../../../test/worlds/deploymentsPlay.ts'
-import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, namesOf, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
-import { PlatformApp } from '../../crds/apps.ts'
+import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
@@ -179,6 +179,27 @@ describe('the controller of apps', () => {
       })
     })
 
+  it('scales nothing of others under the name of its copies while its release command runs', async () => {
+    const name = namesOf({ kind: PlatformApp.kind, metadata: { name: NAME } }).component(APP_COMPONENT)
+    const template = { metadata: {}, spec: { containers: [{ name: 'web', image: 'theirs:1' }] } }
+    await world.server.create(deployment, {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: HOME } },
+      spec: { replicas: 5, template },
+    })
+    await make({ ...app, image: 'site:missing', releaseCommand: 'migrate' })
+    expect(await says()).to.include('of the release command')
+    expect((await running())?.replicas).to.equal(5)
+  })
+
+  it('lets a release command that runs come to its end, whatever asks for another', async () => {
+    await make({ ...app, image: 'site:missing', releaseCommand: 'migrate' })
+    const uids = async () => (await world.server.list(job)).items.map(({ metadata: { uid } }) => uid)
+    const before = await uids()
+    expect(before).to.have.length(1)
+    await change({ restartedAt: '2026-01-01T00:01:00Z' })
+    expect(await uids()).to.deep.equal(before)
+  })
+
   describe('whose release command failed', () => {
     const release = async () => (await world.server.list(job)).items[0]
     const end = async (type: 'Failed' | 'Complete') => {
@@ -207,6 +228,7 @@ describe('the controller of apps', () => {
 
     for (const [title, act] of [
       ['when it is restarted', () => change({ restartedAt: '2026-01-01T00:01:00Z' })],
+      ['when it is another command', () => change({ releaseCommand: 'migrate --all' })],
       [
         'when the same image is deployed again',
         async () => {

@@ -15,13 +15,13 @@ import { APP_COMPONENT } from '../../crds/apps.ts'
 import { releaseJob, releaseOutcome } from '../../desired/apps/releaseJob.ts'
 import { type AppContent, wantedRevision } from '../../desired/apps/revisions.ts'
 import { autoscaler, copiesOf } from '../../desired/apps/scaling.ts'
-import { isDeployed, isGivenUp, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
+import { isDeployed, isGivenUp, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, horizontalPodAutoscaler, job, pod } from '../../kube/builtin.ts'
 import type { ContainerOptions } from '../containers/types.ts'
 import { inputOf } from '../containers/workload.ts'
 import { scaleTo } from '../workload/halt.ts'
 import { keepRevision } from '../workload/revisions.ts'
-import { type AppPass, type AppStep, deploymentOf, instancePass } from './types.ts'
+import { type AppPass, type AppStep, instancePass } from './types.ts'
 
 const SHOWN_REVISIONS = 20
 
@@ -76,7 +76,7 @@ export function trafficOf({ object }: AppPass) {
 
 /**
  * Runs the release command of a new revision before anything of it is started, and never twice: one that failed is run again if the
- * app is restarted or deployed anew.
+ * app is restarted, deployed anew, or given another one or another credential of its registry.
  */
 export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
   return async function runReleaseCommand(pass) {
@@ -89,8 +89,10 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
       return done()
     }
     const input = { ...inputOf(instancePass(pass)), registryHost }
-    const cause = `${state.deployed?.deploymentId} ${spec.restartedAt ?? ''}`.trim()
-    const wanted = releaseJob(input, { command: spec.releaseCommand, revision, cause })
+    const { releaseCommand: command, registryCredential, restartedAt } = spec
+    const causes = [state.deployed?.deploymentId, command, registryCredential, restartedAt]
+    const cause = sha256(JSON.stringify(causes)).slice(0, 16)
+    const wanted = releaseJob(input, { command, revision, cause })
     await children.prune(job, [wanted.metadata.name])
     // What runs once is not changed: another revision has a Job of its own.
     const made = (await heldRelease(pass, wanted)) ?? (await children.create(wanted, { resource: job }))
@@ -123,9 +125,9 @@ async function heldRelease({ children }: AppPass, { metadata }: KubeObject): Pro
 /** What serves until the new revision does, or because it cannot, runs in as many copies as are wanted now. */
 async function keepCopies(pass: AppPass): Promise<void> {
   const { spec } = pass.object
-  const live = deploymentOf(pass)
-  if (live === undefined || !spec.running) return
-  await scaleTo(pass, deployment, live, copiesOf(spec, live.spec.replicas))
+  const made = pass.children.owned<LiveDeployment>(deployment)
+  if (made.length === 0 || !spec.running) return
+  for (const each of made) await scaleTo(pass, deployment, each, copiesOf(spec, each.spec.replicas))
   await keepAutoscaler(pass)
 }
 

@@ -1,13 +1,13 @@
 import { namesOf } from '../../contracts/containerinstances.ts'
-import type { Outcome } from '../../core/outcome.ts'
 import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
 import { appInstance } from '../../desired/apps/instance.ts'
 import type { Deployed } from '../../desired/apps/revisions.ts'
 import { copiesOf } from '../../desired/apps/scaling.ts'
 import type { LiveDeployment } from '../../desired/workload/trouble.ts'
 import { deployment } from '../../kube/builtin.ts'
-import { type InstancePass, type InstanceState, type InstanceStep, newInstanceState } from '../containers/types.ts'
+import { type InstancePass, type InstanceState, newInstanceState } from '../containers/types.ts'
 import type { Pass, Step } from '../engine/controller.ts'
+import { over } from '../workload/pass.ts'
 
 /** What steps hand on, beyond those of container instances. */
 export type AppState = InstanceState & {
@@ -55,8 +55,5 @@ export function instancePass(pass: AppPass): InstancePass {
   } as unknown as InstancePass
 }
 
-/** A step of container instances, under its own name. */
-export function overApp(step: InstanceStep): AppStep {
-  const taken = (pass: AppPass): Outcome | Promise<Outcome> => step(instancePass(pass))
-  return Object.defineProperty(taken, 'name', { value: step.name })
-}
+/** A step of container instances. */
+export const overApp = over(instancePass)

@@ -24,7 +24,7 @@ import {
   templatesOf,
 } from '../../desired/blueprintSources.ts'
 import { secretMetadata } from '../../kube/builtin.ts'
-import { absent, alreadyThere } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
 
@@ -306,8 +306,7 @@ async function keep(pass: SourcePass, wanted: readonly KeptTemplate[]): Promise<
       await client.mergePatch(resource, refOf(before), { spec: { content, sourcePath } }, { uid, resourceVersion })
     }
   }
-  for (const gone of stored.values())
-    await client.remove(resource, refOf(gone), { uid: gone.metadata.uid }).catch(absent)
+  for (const gone of stored.values()) await client.remove(resource, refOf(gone), { uid: gone.metadata.uid })
 }
 
 /** Kubernetes removes it with its source. */

@@ -3,7 +3,8 @@ import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import type { Resource } from '../../core/object.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { deployment, networkPolicy, pod, podDisruptionBudget, secret, service } from '../../kube/builtin.ts'
-import { pruneCertificates } from '../workload/certificates.ts'
+import { certificate } from '../../kube/certmanager.ts'
+import { pruneChildren } from '../workload/children.ts'
 import { removeIdentity } from '../workload/identity.ts'
 import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
 import { removingSecrets } from '../workload/secrets.ts'
@@ -32,14 +33,13 @@ export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
   return left === 0 ? done() : waiting('TearingDown', 'The workload is being deleted.')
 }
 
-const SURROUNDINGS: readonly Resource[] = [service, podDisruptionBudget, networkPolicy]
+const SURROUNDINGS: readonly Resource[] = [certificate, service, podDisruptionBudget, networkPolicy]
 
 /** The garbage collector would, but it may take half a minute, during which a new resource finds its names taken. */
 export async function removeSurroundings(pass: InstancePass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
   const names = namesOf(pass.object)
-  await pruneCertificates(pass, [])
-  for (const resource of SURROUNDINGS) if (pass.workloads.isServed(resource)) await pass.children.prune(resource, [])
+  await pruneChildren(pass, [], SURROUNDINGS)
   const components = [...pass.object.spec.components, ...(pass.object.status?.components ?? [])]
   const secrets = new Set([...components.map((component) => names.values(component.name)), names.files, names.pull])
   await removingSecrets(async () => {

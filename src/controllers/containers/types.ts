@@ -4,8 +4,8 @@ import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { type ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
 import type { RouteVerdict } from '../../desired/workload/host.ts'
 import type { LiveDeployment } from '../../desired/workload/trouble.ts'
-import type { Pass, Step } from '../engine/controller.ts'
-import { newWorkloadState, type WorkloadState } from '../workload/pass.ts'
+import type { Pass } from '../engine/controller.ts'
+import { newWorkloadState, over, type WorkloadState } from '../workload/pass.ts'
 
 /** What the controller of container instances is given by the composition root. */
 export type ContainerOptions = {
@@ -68,8 +68,5 @@ export function wholePass(pass: StoredPass): InstancePass {
   return { ...pass, object: completeInstance(pass.object) }
 }
 
-/** The step as the engine takes it, under its own name. */
-export function overWhole(step: InstanceStep): Step<typeof ContainerInstance, InstanceState> {
-  const taken = (pass: StoredPass) => step(wholePass(pass))
-  return Object.defineProperty(taken, 'name', { value: step.name })
-}
+/** The step as the engine takes it. */
+export const overWhole = over(wholePass)

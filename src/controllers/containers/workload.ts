@@ -15,7 +15,6 @@ import { isDeployed, type LiveDeployment } from '../../desired/workload/trouble.
 import { deployment, ingress, networkPolicy, podDisruptionBudget, service } from '../../kube/builtin.ts'
 import { certificate } from '../../kube/certmanager.ts'
 import { httpRoute } from '../../kube/gateway.ts'
-import { pruneCertificates } from '../workload/certificates.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { routeVerdict } from '../workload/hosts.ts'
@@ -36,7 +35,7 @@ export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
   return done()
 }
 
-const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget]
+const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
 
 /** Writes the children, each Deployment when what it depends on is as it should be. */
 export function applyWorkload(
@@ -50,12 +49,7 @@ export function applyWorkload(
     for (const component of inOrder(pass.object.spec.components)) await applyComponent(pass, input, component)
     const names = pass.object.spec.components.map(({ name }) => input.names.component(name))
     await pass.children.prune(deployment, names)
-    await pruneCertificates(pass, surroundings)
-    await pruneChildren(
-      pass,
-      surroundings,
-      PRUNED.filter((resource) => pass.workloads.isServed(resource)),
-    )
+    await pruneChildren(pass, surroundings, PRUNED)
     return done()
   }
 }

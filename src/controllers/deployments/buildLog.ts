@@ -36,10 +36,7 @@ export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): Recor
       if (!build.isOver && !isEnd(decision?.stage)) return done()
       const lines = isPlayed ? [PLAYED_BUILD] : await linesOf(pass, logs)
       const end = Date.parse(object.status?.finishedAt ?? build.job.status?.completionTime ?? now)
-      if (lines === undefined && clock.now() - end < PATIENCE) {
-        state.after = RETRY
-        return done()
-      }
+      if (lines === undefined && clock.now() - end < PATIENCE) return done({ after: RETRY })
       const kept = lines ?? ['The log of this build could not be read.']
       const write = (some: readonly string[], offset?: number) =>
         buildLogs.append(loggedOf(object), some, { offset, isFinal: true })

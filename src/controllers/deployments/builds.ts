@@ -81,12 +81,9 @@ export function beginBuild(options: BuildOptions): RecordStep {
         // Not since it was made: it may have waited for an earlier build.
         const since = object.status?.triedSince ?? now
         pass.report({ triedSince: since })
-        if (error.isFinal || clock.now() - Date.parse(since) >= PATIENCE)
-          state.decision = { stage: 'Failed', message: error.message }
-        else {
-          state.decision = { stage: 'Queued', message: error.message }
-          state.after = RETRY
-        }
+        const isOver = error.isFinal || clock.now() - Date.parse(since) >= PATIENCE
+        state.decision = { stage: isOver ? 'Failed' : 'Queued', message: error.message }
+        if (!isOver) return done({ after: RETRY })
       }
       return done()
     })

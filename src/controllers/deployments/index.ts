@@ -9,7 +9,6 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { decideDeployment, SILENCE } from '../../desired/deployments.ts'
 import { job, networkPolicy } from '../../kube/builtin.ts'
-import { absent } from '../../kube/errors.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { childRights } from '../workload/observers.ts'
 import { forgetLogs, keepBuildLog } from './buildLog.ts'
@@ -39,7 +38,7 @@ export const deploymentController = controllerWith<typeof DeploymentRecord, Buil
   (options) => {
     const turns = new Turns()
     return {
-      state: () => ({ number: undefined, decision: undefined, build: undefined, after: undefined }),
+      state: () => ({ number: undefined, decision: undefined, build: undefined }),
       reconcile: steps<typeof DeploymentRecord, RecordState>(
         bindToOwner as RecordStep,
         forgetLogs(options),
@@ -132,16 +131,16 @@ async function forgetOldest(pass: RecordPass<RecordState>): Promise<Outcome> {
     .slice(DEPLOYMENTS_KEPT - 1)
     .filter(({ metadata, status }) => metadata.name !== serving && isEnd(status?.stage))
   for (const one of surplus) {
-    await pass.records.client.remove(DeploymentRecord.resource, refOf(one), { uid: one.metadata.uid }).catch(absent)
+    await pass.records.client.remove(DeploymentRecord.resource, refOf(one), { uid: one.metadata.uid })
   }
   return done()
 }
 
 function judge({ object, state }: RecordPass<RecordState>): Outcome {
   const { stage, message } = state.decision ?? { stage: 'Queued' as const, message: '' }
-  if (stage === 'Failed') return stalled('BuildFailed', message, state.after)
-  if (isEnd(stage)) return done({ reason: 'Completed', message, ...(state.after && { after: state.after }) })
-  if (stage === 'Deploying') return waiting('RollingOut', message, state.after)
-  const after = object.spec.strategy === 'Reported' ? SILENCE : state.after
+  if (stage === 'Failed') return stalled('BuildFailed', message)
+  if (isEnd(stage)) return done({ reason: 'Completed', message })
+  if (stage === 'Deploying') return waiting('RollingOut', message)
+  const after = object.spec.strategy === 'Reported' ? SILENCE : undefined
   return waiting(isBuilding(stage) ? 'Building' : 'Accepted', message, after)
 }

@@ -153,7 +153,7 @@ async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
   const left = await records.client.get(kind.resource, { namespace, name: object.spec.ownerName }).catch(absent)
   if (left === undefined || !isOwner(left, object)) {
-    await records.client.remove(DeploymentRecord.resource, refOf(object), { uid: object.metadata.uid }).catch(absent)
+    await records.client.remove(DeploymentRecord.resource, refOf(object), { uid: object.metadata.uid })
   }
   return waiting(
     'TearingDown',

@@ -6,7 +6,7 @@ import { done, earliest, type Outcome } from '../../core/outcome.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
 import { isPreviewOf, type Previewed, previewedBranches, previewOf } from '../../desired/previews.ts'
 import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
-import { absent, alreadyThere } from '../../kube/errors.ts'
+import { alreadyThere } from '../../kube/errors.ts'
 import type { Pass, Rights, Workspace } from '../engine/controller.ts'
 import { followersOf, unlessRefused } from './pushes.ts'
 
@@ -45,11 +45,11 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
           await unlessRefused(pass, preview, () => records.client.create(resource, preview).catch(alreadyThere)),
         )
       for (const preview of there.filter(({ metadata }) => !isIn(wanted, metadata.name)))
-        await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid }).catch(absent)
+        await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid })
     }
   }
   await removePreviews(pass, (owner) => sourceOf(owner) !== source.metadata.name)
-  return done(after === undefined ? {} : { after })
+  return done({ after })
 }
 
 /** Nobody else would end what follows the source. Of those whose owner is gone, Kubernetes does. */
@@ -59,7 +59,7 @@ async function removePreviews(pass: SourcePass, isToGo: (owner: KubeObject) => b
     for (const preview of followersOf<KubeObject>(pass, resource)) {
       const owner = ownerOfPreview(preview, resource, records)
       if (owner !== undefined && isToGo(owner))
-        await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid }).catch(absent)
+        await records.client.remove(resource, refOf(preview), { uid: preview.metadata.uid })
     }
 }
 

@@ -39,7 +39,7 @@ export async function deployPushed(pass: SourcePass): Promise<Outcome> {
         after,
         await unlessRefused(pass, owner, () => deploy(pass, owner, segment as DeployedCollection)),
       )
-  return done(after === undefined ? {} : { after })
+  return done({ after })
 }
 
 /** Milliseconds until what was refused is asked for again: what was in its way may not be watched here. */

@@ -38,7 +38,5 @@ export type RecordState = {
   decision: Decision | undefined
   /** What is seen of its build; absent if it was not started. */
   build: { job: BuildJob; pods: readonly BuildPod[]; seen: NonNullable<Seen['build']>; isOver: boolean } | undefined
-  /** Milliseconds until it is looked at again. */
-  after: number | undefined
 }
 export type RecordStep = Step<typeof DeploymentRecord, RecordState>

@@ -159,7 +159,7 @@ export class Reconciler {
     if (halted.kind !== 'done') return halted
     draft.isHalted = true
     const message = `${halted.message} It cannot be started now: ${outcome.message}`
-    return done({ ...halted, message, ...(outcome.after !== undefined && { after: outcome.after }) })
+    return done({ ...halted, message, after: outcome.after ?? halted.after })
   }
 
   /** Values missing from the spec that are decided once; a refusal if they would contradict the spec. */

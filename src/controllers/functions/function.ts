@@ -14,12 +14,12 @@ import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
+import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims, releaseNames } from '../nameClaims.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { findCluster } from '../workload/home.ts'
 import { judgeStop } from '../workload/judge.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
-import { placeOfPass, planOf, withSpec } from '../workload/pass.ts'
+import { over, placeOfPass, planOf, withSpec } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removingSecrets } from '../workload/secrets.ts'
@@ -116,8 +116,8 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       judge,
     ),
     halt: haltCopies,
-    finalize: steps(endBuilds('functions'), removeCopies, releasePaths),
-    abandon: steps(endBuilds('functions'), releasePaths),
+    finalize: steps(endBuilds('functions'), removeCopies, releaseNames),
+    abandon: steps(endBuilds('functions'), releaseNames),
   }),
 )
 
@@ -166,11 +166,9 @@ function withNamespace(pass: FunctionPass): FunctionPass {
   return withSpec(pass, { clusterId, computePlan: pass.object.spec.computePlan ?? computePlan })
 }
 
-const findHome = (pass: FunctionPass): Outcome => findCluster(withNamespace(pass))
-const planStep = resolvePlan({ hasVolumes: false })
-function resolvePlanOfBoth(pass: FunctionPass) {
-  return planStep(withNamespace(pass))
-}
+const overNamespace = over(withNamespace)
+const findHome = overNamespace(findCluster)
+const resolvePlanOfBoth = overNamespace(resolvePlan({ hasVolumes: false }))
 
 function checkTimers({ object }: FunctionPass): Outcome {
   const triggers = triggersOf(object.spec)
@@ -196,7 +194,7 @@ async function releaseFormerPaths(pass: FunctionPass): Promise<Outcome> {
   const { spec, status } = pass.object
   const [wanted, claims] = [httpPaths(spec), claimsOf(pass.object)]
   pass.report({ paths: status?.paths?.filter((path) => wanted.includes(path)) })
-  return done(await releaseClaims(pass, (value) => !claims.includes(value)))
+  return releaseClaims(pass, (value) => !claims.includes(value))
 }
 
 /** A path is served by whoever took it first. */
@@ -215,12 +213,7 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
 const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)
 
 /** What variables refer to may be reached from its cluster only. */
-function valuesStep(options: FunctionOptions) {
-  const keep = keepValues(options, variablesOf)
-  return function keepValues(pass: FunctionPass) {
-    return keep(withNamespace(pass))
-  }
-}
+const valuesStep = (options: FunctionOptions) => overNamespace(keepValues(options, variablesOf))
 
 const imageOf = ({ state }: FunctionPass) => state.chosen?.image
 
@@ -300,9 +293,4 @@ async function removeCopies(pass: FunctionPass): Promise<Outcome> {
     for (const each of [values, identity]) await children.remove(secret, namespace, each)
   })
   return children.owned(deployment).length === 0 ? done() : waiting('TearingDown', 'Its copies are being deleted.')
-}
-
-async function releasePaths(pass: FunctionPass): Promise<Outcome> {
-  await releaseClaims(pass, () => true)
-  return done()
 }

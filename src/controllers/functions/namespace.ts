@@ -19,7 +19,7 @@ import { otherClusterOf, projected } from '../engine/whereabouts.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { type CertificateObject, certificateState, pruneCertificates, worstOf } from '../workload/certificates.ts'
+import { type CertificateObject, certificateState, worstOf } from '../workload/certificates.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
 import { findCluster, gatewayOf } from '../workload/home.ts'
 import {
@@ -37,8 +37,7 @@ import { placeOfPass, withSpec } from '../workload/pass.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
 import { type CachedFunction, type CachedNamespace, type NamespacePass, newNamespaceState } from './types.ts'
 
-const WAYS = [ingress, httpRoute]
-const ROUTES = [...WAYS, certificate]
+const ROUTES = [ingress, httpRoute, certificate]
 
 /** Keeps namespaces of functions: their hosts, the way to the activator, and what is told of their functions. */
 export const functionNamespaceController = controller(FunctionNamespace, {
@@ -143,7 +142,7 @@ function keepIdentityHere(pass: NamespacePass): Promise<Outcome> {
 }
 
 async function applyRoute(pass: NamespacePass): Promise<Outcome> {
-  const { object, state, workloads } = pass
+  const { object, state } = pass
   const gateway = gatewayOf(pass)
   const issuer = issuerOf(pass)
   const names = certificateNames(pass)
@@ -158,12 +157,7 @@ async function applyRoute(pass: NamespacePass): Promise<Outcome> {
     domains: state.domains.map((host, at) => ({ host, secretName: issuer === undefined ? undefined : names[at] })),
   })
   state.route = routeVerdict(gateway, await writeChildren(pass, wanted))
-  await pruneCertificates(pass, wanted)
-  await pruneChildren(
-    pass,
-    wanted,
-    WAYS.filter((resource) => workloads.isServed(resource)),
-  )
+  await pruneChildren(pass, wanted, ROUTES)
   return done()
 }
 
@@ -214,10 +208,9 @@ async function removeFunctions({ object, records }: NamespacePass): Promise<Outc
 
 /** They stand in another namespace, where no garbage collector takes them along. */
 async function removeRoute(pass: NamespacePass): Promise<Outcome> {
-  const { children, workloads, object } = pass
+  const { children, object } = pass
   const name = functionRouteName(object.metadata.namespace ?? '', object.metadata.name)
-  await pruneCertificates(pass, [])
-  for (const resource of WAYS) if (workloads.isServed(resource)) await children.prune(resource, [])
+  await pruneChildren(pass, [], ROUTES)
   const gone = await children.remove(ingress, SYSTEM_NAMESPACE, name)
   return gone ? done() : waiting('TearingDown', 'The Ingress of its host is being deleted.')
 }

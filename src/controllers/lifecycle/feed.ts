@@ -37,7 +37,7 @@ export function readFeed({ feed, feedInterval }: LifecycleOptions) {
         feed: { readAt: status?.feed?.readAt, known: status?.feed?.known, ...tried, found: 0, ...problem },
       })
     }
-    return done(feedInterval === undefined ? {} : { after: feedInterval })
+    return done({ after: feedInterval })
   }
 }
 

@@ -11,7 +11,7 @@ import { namespace as namespaces } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Pass, steps } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { whileHeld } from '../leaving.ts'
-import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims } from '../nameClaims.ts'
+import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseNames } from '../nameClaims.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { checkQuotaOf, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
@@ -59,7 +59,7 @@ export const accountController = controllerWith(
     observes: [...OBSERVED, ...seaweedObservers(seaweed)],
     childrenIn: 'records',
     reconcile: steps(noteBuckets, requireStore(store, seaweed), checkQuota, claimName, reportUse),
-    finalize: steps(stopWhileHeld, removeKeys, waitForBuckets, awaitUnseenParts, releaseName, releaseQuota),
+    finalize: steps(stopWhileHeld, removeKeys, waitForBuckets, awaitUnseenParts, releaseNames, releaseQuota),
   }),
 )
 
@@ -144,9 +144,4 @@ function waitForBuckets(pass: AccountPass): Outcome {
   if (left.length === 0) return done()
   const shown = left.sort().slice(0, 5).join(', ')
   return waiting('TearingDown', `Delete its buckets first: ${shown}${left.length > 5 ? ' ...' : ''}.`)
-}
-
-async function releaseName(pass: AccountPass): Promise<Outcome> {
-  await releaseClaims(pass, () => true)
-  return done()
 }

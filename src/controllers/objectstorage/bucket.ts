@@ -10,7 +10,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { bucketSettings, isWithin, withoutLacking } from '../../desired/objectstorage/index.ts'
 import { controllerWith, type Declared, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import { CLAIM_RIGHTS, type ClaimObject, claimed, holdsName, releaseClaims } from '../nameClaims.ts'
+import { CLAIM_RIGHTS, type ClaimObject, claimed, holdsName, releaseNames } from '../nameClaims.ts'
 import {
   bucketsOf,
   ENGINE_MISSING,
@@ -65,7 +65,7 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
       childrenIn: 'records',
       state: () => ({ account: undefined, obstacle: undefined }),
       reconcile: steps(requireAccount, checkWishes, claimName, ensureBucket, tellObstacle, checkPublic, lookAtUse),
-      finalize: steps(awaitNote, removeBucket, releaseName),
+      finalize: steps(awaitNote, removeBucket, releaseNames),
     }
 
     function checkWishes(pass: BucketPass): Outcome {
@@ -174,11 +174,6 @@ async function claimName(pass: BucketPass): Promise<Outcome> {
   const name = nameOf(pass)
   if (await claimed(pass, 'StoreBucket', name)) return done()
   return stalled('NameOccupied', `The name "${name}" is taken at the object store; choose another bucketName.`)
-}
-
-async function releaseName(pass: BucketPass): Promise<Outcome> {
-  await releaseClaims(pass, () => true)
-  return done()
 }
 
 /** Those that had no room, when another one goes. */

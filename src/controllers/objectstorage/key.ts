@@ -11,7 +11,8 @@ import {
   storeUserName,
 } from '../../contracts/objectstorage.ts'
 import { idOf } from '../../core/ids.ts'
-import { createdByOf } from '../../core/labels.ts'
+import { createdByOf, INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, keyOf, refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import type { SecretObject } from '../../core/secretData.ts'
@@ -19,7 +20,7 @@ import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
-import { meansPresent, type PrincipalLookup, principalAt } from '../../crds/principals.ts'
+import { incarnationsNamedBy } from '../../crds/principals.ts'
 import { accessKeySecret, isWithin, keyGrants } from '../../desired/objectstorage/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { absent } from '../../kube/errors.ts'
@@ -180,18 +181,24 @@ function untilNextLook(pass: KeyPass): number {
 async function endSession(pass: KeyPass): Promise<Outcome> {
   if (!pass.object.spec.isSession) return done()
   if (keyState(pass.object, pass.clock.now()) === 'Expired') return removeSelf(pass, 'The session has ended.')
-  return isOfNobody(pass) ? removeSelf(pass, 'Who asked for the session was disabled or deleted.') : done()
+  const { object, records } = pass
+  const name = createdByOf(object.metadata)
+  if (name === null) return done()
+  const known = CALLERS.map((resource) => records.cache(resource).get(SYSTEM_NAMESPACE, name))
+  if (!isOfNobody(object, name, known)) return done()
+  // The caches may not have heard of somebody yet, and a session that went does not come back.
+  const ref = { namespace: SYSTEM_NAMESPACE, name }
+  const now = await Promise.all(CALLERS.map((resource) => records.client.get(resource, ref).catch(absent)))
+  return isOfNobody(object, name, now) ? removeSelf(pass, 'Who asked for the session was disabled or deleted.') : done()
 }
 
 /** Of people whom another identity provider keeps nothing is known here. */
-function isOfNobody({ object, records }: KeyPass): boolean {
-  const id = createdByOf(object.metadata)
-  if (id === null) return false
-  const find: PrincipalLookup = (resource, namespace, name) =>
-    CALLERS.includes(resource) ? records.cache(resource).get(namespace, name) : undefined
-  const caller = principalAt(find, id)?.object
-  const isGoing = caller?.metadata.deletionTimestamp !== undefined
-  return isGoing || (caller !== undefined && isEnabledIn(caller.spec) === false) || !meansPresent(find, object, id)
+function isOfNobody(key: ObjectAccessKey, id: string, callers: readonly (KubeObject | undefined)[]): boolean {
+  const caller = callers.find((one) => one !== undefined)
+  if (caller !== undefined && isEnabledIn(caller.spec) === false) return true
+  const { deletionTimestamp, annotations } = caller?.metadata ?? {}
+  const named = incarnationsNamedBy(key)[id]
+  return deletionTimestamp !== undefined || (named !== undefined && named !== annotations?.[INCARNATION_ANNOTATION])
 }
 
 const isEnabledIn = (spec: unknown) => (spec as PlatformUser['spec']).isEnabled

@@ -157,6 +157,22 @@ describe('the controllers of access keys', () => {
     expect(answers()).to.deep.equal([403, 403, 403, 200, 200])
   })
 
+  it('end no session of somebody of whom they have not heard yet', async () => {
+    account()
+    const lateNews = bench.holdBack(PlatformUser.resource)
+    await bench.start()
+    const id = randomUUID()
+    const annotations = { [INCARNATION_ANNOTATION]: 'life' }
+    bench.seed(PlatformUser, id, {}, { namespace: SYSTEM_NAMESPACE, annotations })
+    const by = { [CREATED_BY_ANNOTATION]: id, [PRINCIPAL_INCARNATIONS_ANNOTATION]: JSON.stringify({ [id]: 'life' }) }
+    const expiresAt = new Date(bench.clock.now() + 3_600_000).toISOString()
+    key('new', { isSession: true, expiresAt }, { annotations: by })
+    await bench.rest()
+    lateNews()
+    await bench.rest()
+    expect(await pairOf('new')).not.to.equal(undefined)
+  })
+
   it('make a fifth key of one owner wait for another to go', async () => {
     account()
     for (const name of ['a', 'b', 'c', 'd', 'e']) key(name)

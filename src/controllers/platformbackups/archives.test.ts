@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { loadAll } from 'js-yaml'
 import { ControllerBench } from '../../../test/worlds/controllers.ts'
 import { SKIP_ARCHIVING_ANNOTATION } from '../../contracts/platformbackups/archives.ts'
-import { SETTINGS_NAME, SUSPENDED_ANNOTATION } from '../../contracts/platformbackups/names.ts'
+import { RESUMED_ANNOTATION, SETTINGS_NAME, SUSPENDED_ANNOTATION } from '../../contracts/platformbackups/names.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
@@ -57,11 +57,18 @@ describe('an archive that is suspended for the platform', () => {
       expect(await isSuspended()).to.equal(expected)
     })
 
+  const held = async () => {
+    const settings = await bench.find(PlatformBackupSettings.resource, SETTINGS_NAME, SYSTEM_NAMESPACE)
+    return (settings?.metadata.finalizers ?? []).length > 0
+  }
+
+  it('holds the settings until its database has gone on with a base backup', async () => {
+    await start([])
+    await database(BEFORE, { [RESUMED_ANNOTATION]: THEN })
+    expect(await held()).to.equal(true)
+  })
+
   it('holds the settings as long as its database is there', async () => {
-    const held = async () => {
-      const settings = await bench.find(PlatformBackupSettings.resource, SETTINGS_NAME, SYSTEM_NAMESPACE)
-      return (settings?.metadata.finalizers ?? []).length > 0
-    }
     await start([{ ...PLACE, suspendedAt: THEN }])
     expect(await held()).to.equal(false)
     await database(BEFORE)

@@ -52,7 +52,7 @@ async function advance(pass: RunPass, port: RegistryPort): Promise<Outcome> {
   if (isRunOver(status.state)) return tidy(pass)
   const now = pass.clock.now()
   const early = Date.parse(spec.notBefore ?? pass.now) - now
-  if (early > 0) return waiting('Accepted', `It begins at ${spec.notBefore}.`, Math.min(early, DAY))
+  if (early > 0) return waiting('Accepted', `It begins at ${spec.notBefore}.`, early)
   if (runsBefore(pass)) return waiting('WaitingForDependency', 'Another run is under way: runs take turns.')
   if (!spec.dryRun && !port.seesPushes) return failed(pass, BLIND)
   const isNew = !isRunActing(status.state)

@@ -42,7 +42,7 @@ export function admitEditor({
     } catch (error) {
       if (!isSqlFault(error)) throw error
       log.info({ reason: error.reason, code: error.details.engineCode }, 'The editor is not let into a database yet.')
-      state.admitAfter = RETRY
+      return done({ after: RETRY })
     } finally {
       timer.cancel()
     }

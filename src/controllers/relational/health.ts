@@ -162,13 +162,6 @@ function isComplete({ object, state }: RelationalPass): boolean {
 
 /** The outcome that the resource shows: the most specific pending reason, or Available. */
 export async function judgeHealth(pass: RelationalPass): Promise<Outcome> {
-  const outcome = await judge(pass)
-  const { admitAfter } = pass.state
-  if (admitAfter === undefined || outcome.kind === 'stalled') return outcome
-  return { ...outcome, after: Math.min(admitAfter, outcome.after ?? admitAfter) }
-}
-
-async function judge(pass: RelationalPass): Promise<Outcome> {
   if (!pass.object.spec.running) return judgeStopped(pass)
   const unfinished = judgeInstances(pass)
   if (unfinished !== undefined) return unfinished

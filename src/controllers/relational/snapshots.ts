@@ -77,8 +77,6 @@ export const relationalSnapshotController = controllerWith(
 )
 
 const DAY = 86_400_000
-/** Timers are held in 32 bits of milliseconds; a later end is looked at again before. */
-const LONGEST_TIMER = 20 * DAY
 
 /** Deletes itself when its time is over. */
 async function expire(pass: SnapshotPass): Promise<Outcome> {
@@ -91,7 +89,7 @@ async function expire(pass: SnapshotPass): Promise<Outcome> {
   }
   pass.report({ expiresAt: timestamp(ends) })
   const left = ends - pass.clock.now()
-  if (left > 0) return done({ after: Math.min(left, LONGEST_TIMER) })
+  if (left > 0) return done({ after: left })
   await pass.records.client.remove(pass.kind.resource, refOf(pass.object), { uid: metadata.uid })
   return waiting('TearingDown', `Its retention of ${spec.retentionDays} days has ended.`)
 }
@@ -175,7 +173,7 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   const message = 'It can be restored from.'
   if (retentionDays === undefined) return done({ message })
   const left = Date.parse(completedAt) + retentionDays * DAY - pass.clock.now()
-  return done({ message, after: Math.min(Math.max(left, 1), LONGEST_TIMER) })
+  return done({ message, after: Math.max(left, 1) })
 }
 
 /** What it is taken of, noted while that is there. */
@@ -264,7 +262,7 @@ function keepLastBase(pass: SnapshotPass): Outcome {
   if (!isLastBase(pass.object, siblings, cluster.status?.serverName)) return done()
   const message = `It is the last base of the recovery window of relationalclusters/${spec.clusterName}: take another snapshot first, or set forceDelete.`
   const left = Date.parse(status?.expiresAt ?? '') - pass.clock.now()
-  return waiting('DeletionBlocked', message, Number.isNaN(left) ? undefined : Math.min(left, LONGEST_TIMER))
+  return waiting('DeletionBlocked', message, Number.isNaN(left) ? undefined : left)
 }
 
 function waitForRestores(pass: SnapshotPass): Outcome {

@@ -45,8 +45,6 @@ export type RelationalState = WorkloadState & {
   volumes: Outcome | undefined
   /** applyChildren */
   engine: EngineCluster | undefined
-  /** admitEditor: milliseconds after which the engine is asked again to let the editor in. */
-  admitAfter: number | undefined
 }
 
 export function newRelationalState(): RelationalState {
@@ -60,7 +58,6 @@ export function newRelationalState(): RelationalState {
     owner: undefined,
     volumes: undefined,
     engine: undefined,
-    admitAfter: undefined,
   }
 }
 

@@ -5,7 +5,7 @@ import { SqlInstance } from '../../crds/sql.ts'
 
 describe('the preparation of a SQL instance', () => {
   const words: [reason: SqlFaultReason, says: RegExp][] = [
-    ['Unreachable', /^Updating|Provisioning WaitingForWorkload: The engine does not answer yet\.$/],
+    ['Unreachable', /^(Updating|Provisioning) WaitingForWorkload: The engine does not answer yet\.$/],
     ['Unauthorized', /WaitingForWorkload: The engine does not accept its administrator\.$/],
     ['Failed', /^Degraded EngineRefused: The engine refused to make the database "app" and its logins \(448\)\.$/],
     [
@@ -31,6 +31,17 @@ describe('the preparation of a SQL instance', () => {
         await world.stop()
       }
     })
+
+  it('goes on in a time zone that an earlier version took', async () => {
+    const world = await new StatefulWorld().start()
+    try {
+      await world.create(SqlInstance, 'books', { engine: 'MariaDb' })
+      await world.change(SqlInstance, 'books', { timeZone: 'Mars/Olympus' })
+      expect(await world.says(SqlInstance, 'books')).to.match(/^Running Available/)
+    } finally {
+      await world.stop()
+    }
+  })
 
   it('is not begun in a time zone that there is not, which would be UTC', async () => {
     const world = await new StatefulWorld().start()

@@ -79,8 +79,7 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
     // Passwords go in by a hash over all of them, which says nothing of one.
     const volume = claimsByName(pass).get(0)?.metadata.uid
     const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, volume, startOf(pass)]
-    const about = [passwords, ...server]
-    const wanted = sha256(JSON.stringify(about)).slice(0, 16)
+    const wanted = sha256(JSON.stringify([passwords, ...server])).slice(0, 16)
     if (status?.preparedFor === wanted) return done()
     const engine = engines[spec.engine]
     try {

@@ -1,7 +1,6 @@
 import { newestDeployment } from '../../contracts/deployments.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { codeOf, deploy, deployCode } from '../apps/deployments.ts'
-import type { AppPass } from '../apps/types.ts'
 import { ownDeployments } from '../deployments/owners.ts'
 import { type SitePass, sitePass } from './types.ts'
 
@@ -22,20 +21,13 @@ export async function buildSite(pass: SitePass): Promise<Outcome> {
   const { requestedAt, commit } = asked
   const wanted = { ...code, branch: asked.branch ?? branch, ...(commit !== undefined && { commitSha: commit }) }
   const before = pass.object.status?.deployRequestedAt
-  if (isNew(requestedAt, before, app)) await deploy(app, ['deploy', requestedAt], wanted)
-  if (before === undefined || Date.parse(requestedAt) > Date.parse(before))
-    pass.report({ deployRequestedAt: requestedAt })
+  if (before !== undefined && Date.parse(requestedAt) <= Date.parse(before)) return done()
+  // The first one may have come with the site, or from before requests were noted: then there is a deployment that is newer.
+  // Creation times are in whole seconds: of one of the very second the request is later.
+  const isOld = before === undefined && Date.parse(requestedAt) < createdAt(newestDeployment(ownDeployments(app)))
+  if (!isOld) await deploy(app, ['deploy', requestedAt], wanted)
+  pass.report({ deployRequestedAt: requestedAt })
   return done()
-}
-
-/**
- * Whether nobody acted on the request. The first one may have come with the site, or be one of before that was noted: then there
- * is a deployment that is newer. Creation times are in whole seconds: of one of the very second the request is later.
- */
-function isNew(requestedAt: string, before: string | undefined, app: AppPass): boolean {
-  const asked = Date.parse(requestedAt)
-  if (before !== undefined) return asked > Date.parse(before)
-  return asked >= createdAt(newestDeployment(ownDeployments(app)))
 }
 
 function createdAt(record: { metadata: { creationTimestamp?: string | undefined } } | undefined): number {

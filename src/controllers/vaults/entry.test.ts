@@ -10,7 +10,7 @@ import { claimName } from '../../core/nameClaims.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
-import { secret } from '../../kube/builtin.ts'
+import { namespace, secret } from '../../kube/builtin.ts'
 import { VAULT_CONTROLLERS } from './index.ts'
 
 const ENTRY = entryName('safe', 'Password')
@@ -109,6 +109,19 @@ describe('the controller of secrets', () => {
     expect([await entry(), await vault(), await secrets()]).to.deep.equal([undefined, undefined, ['incoming']])
   })
 
+  it('lets what is under purge protection go with the namespace of its group', async () => {
+    seedVault({ enablePurgeProtection: true })
+    seedSource()
+    seedEntry(fed)
+    await bench.start()
+    bench.client.edit(namespace, { name: space }, ({ metadata }) => {
+      metadata.deletionTimestamp = new Date(bench.clock.now()).toISOString()
+    })
+    await bench.client.remove(SecretVault.resource, { namespace: space, name: 'safe' })
+    await bench.rest()
+    expect(await bench.find(SecretVault.resource, 'safe', space)).to.equal(undefined)
+  })
+
   it('takes no value in a vault that is being deleted', async () => {
     seedVault({ enablePurgeProtection: true })
     seedSource()
@@ -125,26 +138,30 @@ describe('the controller of secrets', () => {
     expect((await entry())?.spec.history?.lastVersion).to.equal(1)
   })
 
-  it('takes a value that is switched off from workloads also while another vault has the name', async () => {
-    seedVault()
-    seedSource()
-    seedEntry({ ...fed, mountAs: { secretName: 'mounted', key: 'password' } })
-    await bench.start()
-    expect(await secrets()).to.include('mounted')
-    const holder = { kind: 'SecretVault', namespace: 'another-0123456789', name: 'safe', incarnation: 'of-another' }
-    bench.client.edit(NameClaim.resource, { name: claimName('Vault', 'safe') }, (claim) => {
-      claim.spec = { type: 'Vault', value: 'safe', holder }
+  for (const [what, expires, end] of [
+    ['is switched off', {}, () => change({ enabled: false })],
+    ['expires', { expiresOn: '2026-01-01T01:00:00Z' }, () => pass(HOUR)],
+  ] as const)
+    it(`takes a value that ${what} from workloads also while another vault has the name`, async () => {
+      seedVault()
+      seedSource()
+      seedEntry({ ...fed, ...expires, mountAs: { secretName: 'mounted', key: 'password' } })
+      await bench.start()
+      expect(await secrets()).to.include('mounted')
+      const holder = { kind: 'SecretVault', namespace: 'another-0123456789', name: 'safe', incarnation: 'of-another' }
+      bench.client.edit(NameClaim.resource, { name: claimName('Vault', 'safe') }, (claim) => {
+        claim.spec = { type: 'Vault', value: 'safe', holder }
+      })
+      bench.seed(SecretVault, 'safe', SecretVault.spec.parse({}), {
+        namespace: holder.namespace,
+        annotations: { [INCARNATION_ANNOTATION]: holder.incarnation },
+      })
+      await bench.rest()
+      expect((await entry())?.status?.phase).to.equal('NameOccupied')
+      await end()
+      expect(await secrets()).not.to.include('mounted')
+      expect((await entry())?.status)
+        .to.include({ phase: 'NameOccupied' })
+        .and.not.have.property('mountedSecret')
     })
-    bench.seed(SecretVault, 'safe', SecretVault.spec.parse({}), {
-      namespace: holder.namespace,
-      annotations: { [INCARNATION_ANNOTATION]: holder.incarnation },
-    })
-    await bench.rest()
-    expect((await entry())?.status?.phase).to.equal('NameOccupied')
-    await change({ enabled: false })
-    expect(await secrets()).not.to.include('mounted')
-    expect((await entry())?.status)
-      .to.include({ phase: 'NameOccupied' })
-      .and.not.have.property('mountedSecret')
-  })
 })

@@ -12,16 +12,10 @@ import { entryName } from '../../contracts/vaults/names.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import { removeSecrets } from './secrets.ts'
-import { type CachedVault, comeBack, type EntryPass, entryOf, placeOfEntry, vaultOf, writeSpec } from './types.ts'
+import { type CachedVault, doneUntil, type EntryPass, entryOf, placeOfEntry, vaultOf, writeSpec } from './types.ts'
 
 /** The vault, and whether the object has the one name that its secret can have. */
 export function findVault(pass: EntryPass): Outcome {
-  const outcome = lookForVault(pass)
-  // Time goes on without a vault: what is mounted is taken away when it expires.
-  return outcome.kind === 'done' ? outcome : inTime(pass, outcome)
-}
-
-function lookForVault(pass: EntryPass): Outcome {
   const { namespace, name } = placeOfEntry(pass)
   const { vaultName, secretName } = pass.object.spec
   const wanted = entryName(vaultName, secretName)
@@ -59,10 +53,7 @@ export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
   const { history, valueFrom } = spec
   if (history === undefined || !isUnfilled(spec) || valueFrom !== undefined) return done()
   const end = Date.parse(metadata.creationTimestamp ?? pass.now) + UNFILLED_KEPT
-  if (pass.clock.now() < end) {
-    comeBack(pass, end)
-    return done()
-  }
+  if (pass.clock.now() < end) return doneUntil(pass, end)
   const { uid, resourceVersion } = metadata
   await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
   return waiting('TearingDown', 'It never got a value.')
@@ -112,18 +103,15 @@ async function writePurge(pass: EntryPass): Promise<void> {
 /** A deleted secret whose time is over is purged, and the numbers of a purged one are forgotten in the end. */
 export async function keepTime(pass: EntryPass): Promise<Outcome> {
   const rules = vaultOf(pass).spec
-  const now = pass.clock.now()
-  const purgeAt = purgeTime(entryOf(pass).spec, rules)
-  if (purgeAt !== undefined && now >= Date.parse(purgeAt)) await writePurge(pass)
-  else if (purgeAt !== undefined) comeBack(pass, Date.parse(purgeAt))
-  pass.report({ purgeAt: purgeTime(entryOf(pass).spec, rules) })
-  const forgetAt = forgetTime(entryOf(pass).spec, rules)
-  if (forgetAt === undefined) return done()
-  if (now < Date.parse(forgetAt)) {
-    comeBack(pass, Date.parse(forgetAt))
-    return done()
-  }
-  const { uid, resourceVersion } = entryOf(pass).metadata
+  const isOver = (time: string | undefined) => time !== undefined && pass.clock.now() >= Date.parse(time)
+  if (isOver(purgeTime(entryOf(pass).spec, rules))) await writePurge(pass)
+  const { spec, metadata } = entryOf(pass)
+  const [purgeAt, forgetAt] = [purgeTime(spec, rules), forgetTime(spec, rules)]
+  pass.report({ purgeAt })
+  const next = purgeAt ?? forgetAt
+  if (next === undefined) return done()
+  if (!isOver(forgetAt)) return doneUntil(pass, Date.parse(next))
+  const { uid, resourceVersion } = metadata
   await pass.records.client.remove(pass.kind.resource, placeOfEntry(pass), { uid, resourceVersion })
   return done()
 }
@@ -132,11 +120,10 @@ export async function keepTime(pass: EntryPass): Promise<Outcome> {
 export function reportValidity(pass: EntryPass): Outcome {
   const entry = entryOf(pass)
   const now = pass.clock.now()
-  if (entry.spec.state === 'Active')
-    for (const each of [entry.spec, ...(entry.spec.history?.versions ?? [])])
-      comeBack(pass, nextValidityChange(each, now))
+  const { state, history } = entry.spec
+  const all = state === 'Active' ? [entry.spec, ...(history?.versions ?? [])] : []
   pass.report({ validityChangedAt: lastValidityChange(entry, now) })
-  return done()
+  return doneUntil(pass, ...all.map((each) => nextValidityChange(each, now)))
 }
 
 /** The Secrets of lives that ended: the data key first of all, in one call with the values. */
@@ -154,22 +141,12 @@ export async function removePurged(pass: EntryPass): Promise<Outcome> {
   return done()
 }
 
-/** Longer timers overflow, and a day costs nothing. */
-const LONGEST_WAIT = 86_400_000
-
 export function reportEntry(pass: EntryPass): Outcome {
   const { spec } = entryOf(pass)
   const versions = spec.history?.versions ?? []
   pass.report({ version: versions.length === 0 ? undefined : currentVersion(spec), versionCount: versions.length })
   pass.serving(spec.state === 'Active' && versions.length > 0)
-  return inTime(pass, pass.state.trouble ?? standing(spec))
-}
-
-/** The outcome, with another pass when time itself changes something. */
-function inTime({ state: { due }, clock }: EntryPass, outcome: Outcome): Outcome {
-  if (due === undefined) return outcome
-  const after = Math.max(1, Math.min(LONGEST_WAIT, due - clock.now()))
-  return { ...outcome, after: Math.min(after, outcome.after ?? after) }
+  return pass.state.trouble ?? standing(spec)
 }
 
 function standing({ state, history }: VaultEntry['spec']): Outcome {

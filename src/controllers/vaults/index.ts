@@ -9,7 +9,7 @@ import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
-import type { ClaimObject } from '../nameClaims.ts'
+import { type ClaimObject, releaseNames } from '../nameClaims.ts'
 import { awaitUnseenParts } from '../parts.ts'
 import { quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
@@ -35,15 +35,7 @@ import {
   newEntryState,
 } from './types.ts'
 import { mountValue, prune, rewrapKey, takeValue, withdrawValue } from './values.ts'
-import {
-  checkCluster,
-  checkQuota,
-  claimVaultName,
-  countSecrets,
-  releaseVaultName,
-  removeEntries,
-  stopWhileKept,
-} from './vault.ts'
+import { checkCluster, checkQuota, claimVaultName, countSecrets, removeEntries, stopWhileKept } from './vault.ts'
 
 const vaults = (records: Workspace) => records.cache<CachedVault>(SecretVault.resource).list()
 
@@ -87,7 +79,7 @@ const vaultController = controllerWith(
   (keys: PlatformKeys) => ({
     wakesAll: (wake) => keys.onChange(wake),
     reconcile: steps(checkCluster, checkQuota, claimVaultName, countSecrets(keys)),
-    finalize: steps(stopWhileKept, removeEntries, awaitUnseenParts, releaseVaultName, releaseQuota),
+    finalize: steps(stopWhileKept, removeEntries, awaitUnseenParts, releaseNames, releaseQuota),
   }),
 )
 

@@ -3,7 +3,7 @@ import { valueSelector } from '../../contracts/vaults/valueSecret.ts'
 import { apiVersionOf } from '../../core/object.ts'
 import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
-import { absent, isKubeError } from '../../kube/errors.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import { RIGHTS_RETRY, rightsMissing } from '../workload/secrets.ts'
 import { type EntryPass, placeOfEntry } from './types.ts'
 
@@ -13,7 +13,7 @@ export async function removeSecrets(pass: EntryPass, life?: number): Promise<Out
   try {
     if (life !== undefined) {
       const { key } = valueNames(name, life)
-      await pass.workloads.client.remove(secret, { namespace, name: key }).catch(absent)
+      await pass.workloads.client.remove(secret, { namespace, name: key })
     }
   } catch (error) {
     if (!isKubeError(error, 'Forbidden')) throw error
@@ -43,7 +43,7 @@ export async function pruneVersions(pass: EntryPass): Promise<Outcome | undefine
   const names = valueNames(name, history.life)
   for (let version = from + 1; version < oldest; version += 1) {
     try {
-      await pass.workloads.client.remove(secret, { namespace, name: names.version(version) }).catch(absent)
+      await pass.workloads.client.remove(secret, { namespace, name: names.version(version) })
     } catch (error) {
       if (!isKubeError(error, 'Forbidden')) throw error
       return rightsMissing()

@@ -1,6 +1,6 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { done, type Outcome } from '../../core/outcome.ts'
+import { done, earliest, type Outcome } from '../../core/outcome.ts'
 import type { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Pass } from '../engine/controller.ts'
 
@@ -13,8 +13,6 @@ export type EntryState = {
   vault: CachedVault | undefined
   /** The spec as this pass has written it so far. */
   entry: CachedEntry | undefined
-  /** Milliseconds since the epoch of the next time at which time itself changes something. */
-  due: number | undefined
   /** What one step could not do, which keeps none of the others from theirs. */
   trouble: Outcome | undefined
 }
@@ -26,7 +24,6 @@ export type EntryOptions = { keys: PlatformKeys }
 export const newEntryState = (): EntryState => ({
   vault: undefined,
   entry: undefined,
-  due: undefined,
   trouble: undefined,
 })
 
@@ -59,10 +56,10 @@ export async function writeSpec(pass: EntryPass, patch: object): Promise<void> {
   pass.state.entry = written
 }
 
-/** Remembers that time changes something then. */
-export function comeBack(pass: EntryPass, time: number | undefined): void {
-  if (time === undefined) return
-  pass.state.due = Math.min(pass.state.due ?? Number.POSITIVE_INFINITY, time)
+/** Done until the first of these times, at which time itself changes something. */
+export function doneUntil({ clock }: EntryPass, ...times: readonly (number | undefined)[]): Outcome {
+  const time = earliest(...times)
+  return done({ after: time && Math.max(1, time - clock.now()) })
 }
 
 export type EntryStep = (pass: EntryPass) => Outcome | Promise<Outcome>

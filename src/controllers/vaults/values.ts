@@ -31,7 +31,7 @@ import { withSecretRights } from '../workload/secrets.ts'
 import { openVersion, outcomeOfEnvelope } from './open.ts'
 import { pruneVersions } from './secrets.ts'
 import {
-  comeBack,
+  doneUntil,
   type EntryOptions,
   type EntryPass,
   type EntryStep,
@@ -241,10 +241,8 @@ export function withdrawValue(pass: EntryPass): Promise<Outcome> {
       await pass.children.remove(secret, placeOfEntry(pass).namespace, before)
       pass.report({ mountedSecret: undefined, mountedVersion: undefined })
     }
-    if (spec.mountAs !== undefined && spec.state === 'Active') {
-      comeBack(pass, nextValidityChange(spec, pass.clock.now()))
-    }
-    return done()
+    const isShown = spec.mountAs !== undefined && spec.state === 'Active'
+    return isShown ? doneUntil(pass, nextValidityChange(spec, pass.clock.now())) : done()
   })
 }
 

@@ -6,7 +6,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
-import { claimed, releaseClaims } from '../nameClaims.ts'
+import { claimed } from '../nameClaims.ts'
 import { checkQuotaOf } from '../quota.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import type { CachedEntry, VaultPass } from './types.ts'
@@ -32,11 +32,6 @@ export async function claimVaultName(pass: VaultPass): Promise<Outcome> {
   const { name } = pass.object.metadata
   if (await claimed(pass, 'Vault', name)) return done()
   return stalled('NameOccupied', `The name "${name}" is taken on this platform: choose another one.`)
-}
-
-export async function releaseVaultName(pass: VaultPass): Promise<Outcome> {
-  await releaseClaims(pass, () => true)
-  return done()
 }
 
 function entriesOf({ records, object }: Pick<VaultPass, 'records' | 'object'>): CachedEntry[] {

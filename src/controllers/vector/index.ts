@@ -11,12 +11,12 @@ import { statefulRights } from '../stateful/rights.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { findCluster } from '../workload/home.ts'
-import { hostObserver } from '../workload/hosts.ts'
+import { hostObserver, releaseHosts } from '../workload/hosts.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
-import { claimHost, releaseHosts, releaseUnservedHost, wantedHost } from './hosts.ts'
+import { claimHost, releaseUnservedHost, wantedHost } from './hosts.ts'
 import { ensureKeys, keyedDespite, randomVectorKey, trackRotation } from './keys.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { applyWorkload, runningEngine, wantedEngine } from './workload.ts'
@@ -77,7 +77,7 @@ export const vectorController = controllerWith<
       ),
     ),
     halt: haltStateful(judgeStopped),
-    finalize: steps(
+    finalize: steps<typeof VectorCluster, VectorState>(
       removeWorkload,
       removeVolumes(runningEngine),
       removeSurroundings({

@@ -17,8 +17,9 @@ export type VectorOptions = {
 
 /** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */
 export type VectorState = StatefulState & {
-  /** claimHost */
+  /** claimHost; of its own domains it has none. */
   host: string | undefined
+  domains: readonly string[]
   /** ensureKeys */
   keys: VectorKeys | undefined
   /** drainBeforeShrinking: peers to run now, and why that is not what was asked for. */
@@ -32,6 +33,7 @@ export function newVectorState(): VectorState {
   return {
     ...newStatefulState(),
     host: undefined,
+    domains: [],
     keys: undefined,
     peers: 0,
     draining: undefined,

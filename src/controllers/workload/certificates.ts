@@ -46,19 +46,16 @@ export function worstOf(states: readonly CertificateState[]): CertificateState |
 }
 
 /**
- * Removes the certificates that are not wanted any more, each with the Secret of its name, in which cert-manager leaves certificate
- * and key. The Secret goes first: without its certificate nobody would know of it after a crash.
+ * Removes the Secrets of the certificates that are about to go: cert-manager leaves certificate and key in one of its name. Before
+ * them, because without its certificate nobody would know of it after a crash.
  */
-export async function pruneCertificates(
+export async function removeKeysBut(
   { children, workloads }: Pick<Pass, 'children' | 'workloads'>,
-  wanted: readonly KubeObject[],
+  kept: readonly string[],
 ): Promise<void> {
-  if (!workloads.isServed(certificate)) return
-  const kept = wanted.filter(({ kind }) => kind === certificate.kind).map(({ metadata }) => metadata.name)
   for (const { metadata } of children.owned(certificate)) {
     const { name, namespace } = metadata
     if (kept.includes(name) || metadata.deletionTimestamp !== undefined) continue
     await removingSecrets(() => workloads.client.remove(secret, { namespace, name }))
   }
-  await children.prune(certificate, kept)
 }

@@ -1,6 +1,8 @@
 import type { KubeObject, Resource } from '../../core/object.ts'
+import { certificate } from '../../kube/certmanager.ts'
 import { knownResource } from '../../kube/known.ts'
 import type { Pass } from '../engine/controller.ts'
+import { removeKeysBut } from './certificates.ts'
 
 /**
  * Writes the children that differ, concurrently, and returns them as stored. All writes have ended when it
@@ -19,14 +21,15 @@ export async function writeChildren(
   })
 }
 
-/** Deletes the children of these types that are not wanted: they come and go with options of the spec. */
+/** Deletes the children of these types, if there are such, that are not wanted: they come and go with options of the spec. */
 export async function pruneChildren(
-  { children }: Pick<Pass, 'children'>,
+  pass: Pick<Pass, 'children' | 'workloads'>,
   wanted: readonly KubeObject[],
   resources: readonly Resource[],
 ): Promise<void> {
-  for (const resource of resources) {
+  for (const resource of resources.filter((each) => pass.workloads.isServed(each))) {
     const names = wanted.filter(({ kind }) => kind === resource.kind).map(({ metadata }) => metadata.name)
-    await children.prune(resource, names)
+    if (resource === certificate) await removeKeysBut(pass, names)
+    await pass.children.prune(resource, names)
   }
 }

@@ -85,7 +85,8 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
   }
   for (const each of host === undefined ? [] : [host, ...domains]) {
     if (await claimed(pass, 'Host', each)) continue
-    return stalled('NameOccupied', `Host "${each}" is taken by another resource of the platform. ${HOST_IS_YOURS}`)
+    const advice = each === pass.object.spec.ingressHost ? '; choose another ingressHost.' : `. ${HOST_IS_YOURS}`
+    return stalled('NameOccupied', `Host "${each}" is taken by another resource of the platform${advice}`)
   }
   pass.state.host = host
   pass.state.domains = domains
@@ -93,9 +94,9 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
 }
 
 /** Lets go of every host of ours that is not served now. */
-export async function releaseHosts(pass: ClaimPass): Promise<Outcome> {
+export async function releaseHosts(pass: ClaimingPass & Pick<ClaimPass, 'state'>): Promise<Outcome> {
   const kept = new Set([pass.state.host, ...pass.state.domains])
-  return done(await releaseClaims(pass, (value) => !kept.has(value)))
+  return releaseClaims(pass, (value) => !kept.has(value))
 }
 
 type Way = KubeObject & { spec: { rules?: { host?: string }[]; hostnames?: string[] } }
@@ -117,7 +118,7 @@ export async function releaseUnserved(
     .flatMap((each) => children.owned<Way>(each))
     .flatMap(({ spec: { rules = [], hostnames = [] } }) => [...rules.map(({ host }) => host), ...hostnames])
   const kept = new Set([...wanted, ...served])
-  return done(await releaseClaims(pass, (value) => !kept.has(value)))
+  return releaseClaims(pass, (value) => !kept.has(value))
 }
 
 /** What the Gateway says of the route among the children that were written; undefined if there is none. */

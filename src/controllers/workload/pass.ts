@@ -1,4 +1,5 @@
 import type { ObjectMeta } from '../../core/object.ts'
+import type { Outcome } from '../../core/outcome.ts'
 import type { EffectivePlan, PlanOverrides } from '../../core/sizing/plans.ts'
 import type { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -45,6 +46,14 @@ export function newWorkloadState(): WorkloadState {
 export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): { namespace: string; name: string } {
   const { namespace = '', name } = object.metadata
   return { namespace, name }
+}
+
+/** Turns a step over passes of one form into one over passes of another, under its own name. */
+export function over<From, To>(passOf: (pass: From) => To) {
+  return (step: (pass: To) => Outcome | Promise<Outcome>) => {
+    const taken = (pass: From): Outcome | Promise<Outcome> => step(passOf(pass))
+    return Object.defineProperty(taken, 'name', { value: step.name })
+  }
 }
 
 /** The same pass over an object that says something else. */

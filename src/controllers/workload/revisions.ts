@@ -12,7 +12,6 @@ import { sha256 } from '../../core/names.ts'
 import { type KubeObject, type ObjectMeta, refOf } from '../../core/object.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import { controllerRevision } from '../../kube/builtin.ts'
-import { absent } from '../../kube/errors.ts'
 import type { Pass, Rights } from '../engine/controller.ts'
 import { placeOfPass } from './pass.ts'
 
@@ -120,7 +119,7 @@ async function write<Content>(pass: RevisionPass, name: string, { number, ...dat
 async function prune(pass: RevisionPass, stored: readonly StoredRevision[], newest: number): Promise<void> {
   for (const one of stored) {
     if ((one.revision ?? 0) > newest - REVISIONS_KEPT) continue
-    await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid }).catch(absent)
+    await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid })
   }
 }
 
@@ -133,7 +132,7 @@ function actorOf({ annotations, generation }: ObjectMeta): string | undefined {
 /** With the resource go its revisions, so that one made anew begins with the first. */
 export async function removeRevisions(pass: RevisionPass): Promise<Outcome> {
   for (const one of await storedRevisions(pass)) {
-    await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid }).catch(absent)
+    await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid })
   }
   return done()
 }
