@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { type AdmissionRule, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { Quota, Tags } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
+import { unchanged } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 
 /** More are not told one by one: the last entry has the storage of the rest. */
@@ -17,6 +18,13 @@ const RetainedStorage = z
   )
   .max(MOST_RETAINED_TOLD)
 
+/** Who may write groups, or owns one, does not take the limits away that its boundary's Owner has set: as REST asks. */
+const quotaAdmission: AdmissionRule = {
+  on: 'WRITE',
+  cel: `variables.isExempt || (request.operation == 'CREATE' ? object.spec.?quota.orValue({}) == {} : ${unchanged('quota')}) || authorizer.group('freehold.dev').resource('boundaries').name(request.namespace.replace('boundary-', '', 1)).check('update').allowed()`,
+  message: 'the quota of a ResourceGroup is written by those who may manage its boundary only',
+}
+
 /** A named part of a boundary. It stands in the boundary's namespace and owns one for its resources. */
 export const ResourceGroup = defineKind({
   group: 'core',
@@ -26,12 +34,11 @@ export const ResourceGroup = defineKind({
   placement: 'boundary',
   area: 'resourcegroups',
   actions: 'resourcegroups',
-  protectedFields: { quota: 'administrators' },
   description: 'A group of resources that are managed and deleted together, in a namespace of its own.',
   spec: z.strictObject({
     quota: Quota.omit({ resourceGroups: true })
       .prefault({})
-      .describe('Limits over the resources of the group; changed by administrators'),
+      .describe('Limits over the resources of the group; changed by those who may manage its boundary'),
     tags: Tags.prefault({}),
   }),
   status: resourceStatus.extend({
@@ -43,7 +50,7 @@ export const ResourceGroup = defineKind({
       'Volumes that were kept when resources were deleted, by resource: they count as storage in usage and quotas',
     ),
   }),
-  admission: [notWhileHeld],
+  admission: [notWhileHeld, quotaAdmission],
   rules: [tagKeyRule],
   columns: [...statusColumns, { name: 'Namespace', path: '.status.namespace' }],
 })

@@ -171,6 +171,29 @@ describe('kubectl on equal terms', () => {
     expect(spec).to.include({ displayName: 'Renamed' })
   })
 
+  it('keeps the quota of a group from its Owner, and leaves it to that of the boundary, as REST does', async () => {
+    const [ofGroup, ofBoundary] = [
+      await makeCaller({ Owner: groupScope() }),
+      await makeCaller({ Owner: `/boundaries/${boundaryId}` }),
+    ]
+    const path = `/boundaries/${boundaryId}/resourcegroups/${group}`
+    const patch = async (caller: TestCaller, pods: number) => {
+      const kubectl = await kubectlOf(caller)
+      const words = `patch resourcegroup ${group} -n ${boundaryNamespace(boundaryId)} --type=merge`
+      const { code, stderr } = await kubectl(`${words} -p ${JSON.stringify({ spec: { quota: { pods } } })}`)
+      const { status } = await call('PATCH', path, { quota: { pods } }, { token: caller.token })
+      return { code, stderr, status }
+    }
+    const refused = await patch(ofGroup, 100)
+    expect(refused).to.include({ code: 1, status: 403 })
+    expect(refused.stderr).to.include(
+      'the quota of a ResourceGroup is written by those who may manage its boundary only',
+    )
+    expect(await patch(ofBoundary, 101)).to.include({ code: 0, status: 200 })
+    expect(await patch(ofGroup, 101), 'what does not change').to.include({ code: 0 })
+    await expectCall(200, 'PATCH', path, { quota: null })
+  })
+
   it('keeps the finalizer of a database from callers who may write it', async () => {
     const name = uniqueName('db')
     await makeDatabase(name)
