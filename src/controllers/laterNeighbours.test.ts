@@ -35,6 +35,9 @@ const EARLY: Readonly<Record<string, Readonly<Record<string, Early>>>> = {
     'with an identity': early({ managedIdentity: true }),
     'with a secret': early({ env: [{ name: 'TOKEN', secret }] }),
   },
+  'FunctionNamespace beside ServerlessFunction': {
+    // Whichever of the two is younger, the function is judged: by its policy beside the namespace, or by its controller.
+  },
   'BoundaryProjection beside PlatformCluster': {
     "that is the platform's own": {
       kind: BoundaryProjection,

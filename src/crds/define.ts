@@ -146,7 +146,7 @@ export type AdmissionRule = {
   messageCel?: string
 }
 
-type Neighbour = { readonly apiVersion: string; readonly kind: string; readonly resource: Resource }
+export type Neighbour = { readonly apiVersion: string; readonly kind: string; readonly resource: Resource }
 
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<
   Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate' | 'segment'> & {

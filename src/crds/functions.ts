@@ -7,6 +7,7 @@ import {
   type AdmissionRule,
   defineKind,
   detailColumns,
+  type Neighbour,
   type ObjectOf,
   resourceStatus,
   statusColumns,
@@ -29,6 +30,31 @@ const codeAdmission: readonly AdmissionRule[] = [
   identityAdmission(OTHER_CODE, 'the functions of its namespace', 'params'),
   ...environmentAdmission(OTHER_CODE, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
 ]
+
+/** Its declaration stands below, and looks at that of its namespace. */
+const FUNCTION: Neighbour = {
+  apiVersion: 'compute.freehold.dev/v1alpha1',
+  kind: 'ServerlessFunction',
+  resource: {
+    group: 'compute.freehold.dev',
+    version: 'v1alpha1',
+    plural: 'serverlessfunctions',
+    kind: 'ServerlessFunction',
+    namespaced: true,
+  },
+}
+
+/**
+ * What was planted before its namespace would find the secrets of that: nobody was asked whether it may. Who makes the namespace
+ * learns of it, whoever that is.
+ */
+const plantedAdmission: AdmissionRule = {
+  on: 'CREATE',
+  cel: 'params.spec.namespaceName != object.metadata.name || !(object.spec.?managedIdentity.orValue(false) || object.spec.?env.orValue([]).exists(e, has(e.secret) || has(e.output)))',
+  message: 'a function is older than this namespace of it, and would be given its secrets',
+  messageCel:
+    "'function ' + params.metadata.name + ' is older than this namespace of it, and would be given its secrets: delete it first'",
+}
 
 const versionMap = (...states: Parameters<typeof versionsOf>[1][]) =>
   `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(versionsOf(name, ...states))}`).join(', ')}}[object.spec.runtime]`
@@ -105,6 +131,7 @@ export const FunctionNamespace = defineKind({
       message: 'runtimeVersion must be one that the platform still has for this runtime',
     },
   ],
+  beside: [{ of: FUNCTION, rules: [plantedAdmission] }],
   columns: [
     ...statusColumns,
     { name: 'Runtime', path: '.spec.runtime' },

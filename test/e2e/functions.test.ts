@@ -5,12 +5,14 @@ import { functionObjectName } from '../../src/contracts/functions.ts'
 import { IDENTITY_PATH, identityCopyName } from '../../src/contracts/managedIdentities.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { deployment, secret } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { callFunction } from '../worlds/activatorWorld.ts'
+import { objectOf } from '../worlds/fleet.ts'
 import { call, expectCall, itemsOf, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken, testPlatform, tokenFor } from '../worlds/tenant.ts'
 import { makeVault, type VaultPlace } from '../worlds/vaultWorld.ts'
@@ -307,6 +309,28 @@ describe('functions', () => {
     } finally {
       await tenant.close()
     }
+  })
+
+  it('that are older than their namespace keep it from being made with secrets, whoever makes it', async () => {
+    const late = uniqueName('late')
+    const make = (kind: AnyKind, name: string, spec: object, dryRun = false) =>
+      client.create(kind.resource, objectOf(kind, name, namespace, spec), { dryRun })
+    await make(ServerlessFunction, functionObjectName(late, 'evil'), {
+      ...{ namespaceName: late, functionName: 'evil', handler: 'index' },
+      env: [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,0' }],
+    })
+    const withIdentity = { runtime: 'nodejs', managedIdentity: true }
+    // The policy hears of functions over a watch of its own.
+    await until('kubectl is refused', async () => {
+      const error = await make(FunctionNamespace, late, withIdentity, true).catch((caught: unknown) => caught)
+      return /is older than this namespace of it/.test(
+        (error as { denial?: { message: string } }).denial?.message ?? '',
+      )
+    })
+    const { status, body } = await call<Problem>('POST', `${base}/${late}`, withIdentity)
+    expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    await make(FunctionNamespace, late, { runtime: 'nodejs' })
+    await call('DELETE', `${base}/${late}`)
   })
 
   it('go with their namespace', async () => {

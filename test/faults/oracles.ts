@@ -77,7 +77,11 @@ async function warmUp(scene: Scene, name: string): Promise<void> {
   )
   await within('writes are accepted', promised(60_000), async () => (await change()).status === 200)
   // A watch that is not back yet would have been away since this outage, and not since the next.
-  await within('all watches are back', promised(60_000), async () => !(await scene.call('GET', path)).headers.has('age'))
+  await within(
+    'all watches are back',
+    promised(60_000),
+    async () => !(await scene.call('GET', path)).headers.has('age'),
+  )
 }
 
 /** The control plane is away. `bound` is how long reads may be answered, in seconds. */
