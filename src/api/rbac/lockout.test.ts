@@ -84,8 +84,15 @@ describe('that an Owner remains who can remove a deny', () => {
       async () => ['patch', `${authorization}/groups/${GROUP}`, { memberIds: [GUEST] }],
     ],
   ]
-  for (const [way, code, taking] of takings)
-    it(`is asked where another is taken away ${way}`, async () => {
+  const denials: [string, object][] = [
+    ['managing members', { actions: ['rbac/members/write'] }],
+    ['anything, so that they cannot give their role', { actions: ['jobs/read'] }],
+    ['anything at a part', { actions: ['apps/write'], scope: `${B}/resourcegroups/shop` }],
+    ['a data action', { actions: [], dataActions: ['jobs/readLogs'] }],
+  ]
+  const ways = takings.flatMap((taking) => denials.map((denial) => [...taking, ...denial] as const))
+  for (const [way, code, taking, what, denied] of ways)
+    it(`is asked where another is taken away ${way}, and who stays is denied ${what}`, async () => {
       server.put(RoleAssignment, 'guest', { ...spec, ...held(), principalId: GUEST }, namespace)
       if (way === 'from their group') {
         server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER, GUEST] }, namespace)
@@ -93,7 +100,7 @@ describe('that an Owner remains who can remove a deny', () => {
         server.put(RoleAssignment, 'group', ofGroup, namespace)
         await server.client.remove(RoleAssignment.resource, { namespace, name: (await own()) ?? '' })
       }
-      expect(await deny(OWNER, { principalId: GUEST, actions: ['rbac/members/write'] })).to.deep.equal([201, undefined])
+      expect(await deny(OWNER, { principalId: GUEST, ...denied })).to.deep.equal([201, undefined])
       const [method, path, body] = await taking()
       const answer = await server.ask(method, path).send(body)
       expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([409, code])
