@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { covers, type Tenure } from './owners.ts'
+import { covers, mayGo, type Tenure } from './owners.ts'
 
-const NOW = 100
-const held = (until = Number.POSITIVE_INFINITY, from = NOW): Tenure => ({ from, until })
+const [NOW, EVER] = [100, Number.POSITIVE_INFINITY]
+const held = (until = EVER, from = NOW): Tenure => ({ from, until })
 
 describe('the last owner', () => {
   const judged: [string, staying: Tenure[], going: Tenure[], isLast: boolean][] = [
@@ -13,24 +13,30 @@ describe('the last owner', () => {
     ['one that ends later goes', [held(200)], [held(200)], false],
     ['one that has ended goes', [], [held(50)], false],
     ['one goes and the other has ended', [held(50)], [held()], true],
-    [
-      'one goes and the other can do nothing',
-      [held(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)],
-      [held()],
-      true,
-    ],
+    ['one goes and the other can do nothing', [held(EVER, EVER)], [held()], true],
     ['none goes', [held()], [], false],
-    ['one goes before the other can do something', [held(Number.POSITIVE_INFINITY, 150)], [held(200)], true],
-    [
-      'one goes and a third stays until the other can',
-      [held(150), held(Number.POSITIVE_INFINITY, 150)],
-      [held()],
-      false,
-    ],
-    ['one goes and between the others nobody can', [held(149), held(Number.POSITIVE_INFINITY, 150)], [held()], true],
-    ['one goes whom two follow in turn, not for long enough', [held(150), held(180, 150)], [held(200)], true],
+    ['one goes and the other can do nothing yet', [held(EVER, 150)], [held()], true],
+    ['one that ends goes and the other can do nothing until earlier', [held(EVER, 150)], [held(200)], false],
+    ['one that ends goes and the other can do nothing until later', [held(EVER, 250)], [held(200)], true],
+    ['one that ends goes and the other ends before', [held(150)], [held(200)], true],
+    ['the only one goes, and ends', [], [held(200)], true],
   ]
   for (const [title, staying, going, isLast] of judged) {
-    it(`${isLast ? 'is' : 'is not'} taken away where ${title}`, () => expect(covers(staying, going)).to.equal(!isLast))
+    it(`${isLast ? 'is' : 'is not'} taken away where ${title}`, () =>
+      expect(going.every((role) => mayGo(staying, role))).to.equal(!isLast))
+  }
+})
+
+describe('that somebody governs', () => {
+  const judged: [string, after: Tenure[], before: Tenure[], isKept: boolean][] = [
+    ['nobody did', [], [], true],
+    ['one does later', [held(EVER, 150)], [held()], false],
+    ['another does until then', [held(150), held(EVER, 150)], [held()], true],
+    ['another does until shortly before', [held(149), held(EVER, 150)], [held()], false],
+    ['nobody does who did for a while', [held(150)], [held(200)], false],
+    ['somebody does for longer', [held()], [held(200), held(150)], true],
+  ]
+  for (const [title, after, before, isKept] of judged) {
+    it(`${isKept ? 'is' : 'is not'} kept where ${title}`, () => expect(covers(after, before)).to.equal(isKept))
   }
 })

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -8,6 +9,7 @@ import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.
 
 const GROUP = '44444444-4444-4444-8444-444444444444'
 const GUEST = '33333333-3333-4333-8333-333333333333'
+const THIRD = '66666666-6666-4666-8666-666666666666'
 const B = `/boundaries/${BOUNDARY}`
 const namespace = boundaryNamespace(BOUNDARY)
 const authorization = `${B}/providers/authorization`
@@ -16,7 +18,7 @@ describe('that an Owner remains who can remove a deny', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
-    for (const id of [OWNER, GUEST])
+    for (const id of [OWNER, GUEST, THIRD])
       server.put(PlatformClient, id, { displayName: id, secretName: 'x' }, SYSTEM_NAMESPACE)
   })
   afterEach(() => server.stop())
@@ -110,4 +112,87 @@ describe('that an Owner remains who can remove a deny', () => {
       const again = await server.ask(method, path).send(body)
       expect(again.status, JSON.stringify(again.body)).to.be.oneOf([200, 204])
     })
+
+  const put = (name: string, principalId: string, more: object = {}) =>
+    server.put(RoleAssignment, name, { ...spec, ...held(), principalId, ...more }, namespace)
+  const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString()
+  const take = async (id: string, as = OWNER) => {
+    const { items } = await server.client.list(RoleAssignment.resource, { namespace })
+    const name = items.find((one) => (one as { spec?: { principalId?: string } }).spec?.principalId === id)?.metadata
+      .name
+    const path = `${authorization}/roleAssignments/${objectId(RoleAssignment.resource, { namespace, name: name ?? '' })}`
+    const { status, body } = await server.ask('delete', path, as)
+    return [status, body.code]
+  }
+
+  it('is asked of all denies together: two Owners do not deny each other something', async () => {
+    put('guest', GUEST)
+    expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'] })).to.deep.equal([201, undefined])
+    expect(await deny(GUEST, { principalId: OWNER, actions: ['apps/read'] })).to.deep.equal([422, 'lockout'])
+  })
+
+  it('is asked of denies that end: who is denied something for a while stays no Owner meanwhile', async () => {
+    put('guest', GUEST)
+    const until = { expiresAt: inMinutes(60) }
+    expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'], ...until })).to.deep.equal([201, undefined])
+    expect(await take(OWNER)).to.deep.equal([409, 'last_owner'])
+  })
+
+  it('lets an Owner whose role does not end go only beside such a one, whatever they are denied', async () => {
+    put('lent', GUEST, { expiresAt: inMinutes(60) })
+    server.put(DenyAssignment, 'd', { principalId: OWNER, actions: ['jobs/read'], scope: B }, namespace)
+    expect(await take(OWNER, GUEST)).to.deep.equal([409, 'last_owner'])
+    put('third', THIRD)
+    expect(await take(OWNER, GUEST)).to.deep.equal([204, undefined])
+  })
+
+  it('does not let an Owner for a while keep the role by denying the others something', async () => {
+    put('lent', GUEST, { expiresAt: inMinutes(60) })
+    const until = { expiresAt: inMinutes(59) }
+    expect(await deny(GUEST, { principalId: OWNER, actions: ['jobs/read'], ...until })).to.deep.equal([201, undefined])
+    expect(await take(GUEST, OWNER)).to.deep.equal([204, undefined])
+  })
+
+  it('counts an Owner of the platform, to whom no deny of a boundary applies', async () => {
+    put('guest', GUEST)
+    expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'] })).to.deep.equal([201, undefined])
+    server.grant(GUEST, 'Owner', '/')
+    expect(await take(OWNER)).to.deep.equal([204, undefined])
+  })
+
+  it('counts who stays Owner through a group of the platform when taken out of the boundary', async () => {
+    server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER] }, SYSTEM_NAMESPACE)
+    put('group', GROUP, { principalType: 'Group' })
+    const answer = await server.ask('delete', `${B}/iam/members/${OWNER}`)
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(204)
+  })
+
+  it('is asked where the group of an Owner is removed', async () => {
+    put('guest', GUEST)
+    server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER] }, namespace)
+    put('group', GROUP, { principalType: 'Group' })
+    await server.client.remove(RoleAssignment.resource, { namespace, name: (await own()) ?? '' })
+    expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'] })).to.deep.equal([201, undefined])
+    const { status, body } = await server.ask('delete', `${authorization}/groups/${GROUP}`)
+    expect([status, body.code]).to.deep.equal([409, 'last_owner'])
+  })
+
+  it('is asked where a group is removed that a deny spares', async () => {
+    server.put(PrincipalGroup, GROUP, { displayName: 'Spared', memberIds: [OWNER] }, namespace)
+    const sparing = { isEveryone: true, excludedPrincipalIds: [GROUP], actions: ['jobs/read'], scope: B }
+    expect(await deny(OWNER, sparing)).to.deep.equal([201, undefined])
+    const { status, body } = await server.ask('delete', `${authorization}/groups/${GROUP}`)
+    expect([status, body.code]).to.deep.equal([409, 'last_owner'])
+  })
+
+  it('is asked where who is taken out of the boundary leaves the group that a deny spares', async () => {
+    server.put(PrincipalGroup, GROUP, { displayName: 'Spared', memberIds: [OWNER] }, namespace)
+    const platform = '55555555-5555-4555-8555-555555555555'
+    server.put(PrincipalGroup, platform, { displayName: 'Owners', memberIds: [OWNER] }, SYSTEM_NAMESPACE)
+    put('group', platform, { principalType: 'Group' })
+    const sparing = { isEveryone: true, excludedPrincipalIds: [GROUP], actions: ['jobs/read'], scope: B }
+    server.put(DenyAssignment, 'd', sparing, namespace)
+    const { status, body } = await server.ask('delete', `${B}/iam/members/${OWNER}`)
+    expect([status, body.code]).to.deep.equal([409, 'last_owner'])
+  })
 })

@@ -3,7 +3,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { ROOT_SCOPE, type Scope } from '../../core/scope.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import type { Memberships } from '../../iam/groups.ts'
-import { covers, type Tenure } from '../../iam/owners.ts'
+import { covers, mayGo, type Tenure } from '../../iam/owners.ts'
 import type { Services } from '../http/context.ts'
 import { type DenyRecord, reaches, type WantedDeny } from './denies.ts'
 import { groupsIn, isOver } from './grants.ts'
@@ -23,10 +23,10 @@ type Change = {
 
 /**
  * An Owner governs a scope while no deny applies to them: under one, whatever it takes away, they can give nobody their
- * role, and they cannot remove it. Where Owners go, others must govern for as long as the roles of those would have
- * lasted; and for as long as somebody governs, no deny may come to apply to all who do.
+ * role, and they cannot remove it. Where Owners go, others must govern; and as long as somebody governs, no deny may
+ * come to apply to all who do.
  *
- * @throws PlatformError of the code where Owners go, and lockout
+ * @throws PlatformError of the code; lockout where memberships bring those who stay under a deny
  */
 export async function refuseUngoverned(
   services: Services,
@@ -36,10 +36,11 @@ export async function refuseUngoverned(
   extras: Record<string, unknown>,
 ): Promise<void> {
   const { going, governing, after } = await tenuresOf(services, scope, change)
-  if (!covers(governing, going)) throw new PlatformError(code, withoutOwner(scope), extras)
-  if (scope.level !== 'root' && !covers(after, governing)) {
+  const mayAllGo = going.every((role) => mayGo(governing, role))
+  if (mayAllGo && covers(after, governing)) return
+  if (mayAllGo && change.removed === undefined && scope.level !== 'root')
     throw lockout(scope.boundaryId, 'A deny that names groups', 'change the deny first')
-  }
+  throw new PlatformError(code, withoutOwner(scope), extras)
 }
 
 function withoutOwner(scope: Scope): string {
