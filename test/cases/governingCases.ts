@@ -9,7 +9,6 @@ import {
   LATER,
   MINE,
   mine,
-  remove,
   SOON,
   taking,
   update,

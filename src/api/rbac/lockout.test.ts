@@ -5,11 +5,13 @@ import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient } from '../../crds/identity.ts'
-import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { jitAssignmentName } from '../../iam/jit.ts'
 
 const GROUP = '44444444-4444-4444-8444-444444444444'
 const GUEST = '33333333-3333-4333-8333-333333333333'
 const THIRD = '66666666-6666-4666-8666-666666666666'
+const REQUEST = '77777777-7777-4777-8777-777777777777'
 const B = `/boundaries/${BOUNDARY}`
 const namespace = boundaryNamespace(BOUNDARY)
 const authorization = `${B}/providers/authorization`
@@ -151,6 +153,26 @@ describe('that an Owner remains who can remove a deny', () => {
     const until = { expiresAt: inMinutes(59) }
     expect(await deny(GUEST, { principalId: OWNER, actions: ['jobs/read'], ...until })).to.deep.equal([201, undefined])
     expect(await take(GUEST, OWNER)).to.deep.equal([204, undefined])
+  })
+
+  it('does not keep a role that was lent by a request, which ends at once', async () => {
+    server.put(DenyAssignment, 'd', { principalId: OWNER, actions: ['jobs/read'], scope: B }, namespace)
+    const decidedAt = new Date().toISOString()
+    const asked = {
+      principalId: GUEST,
+      principalType: 'ServicePrincipal',
+      roleDefinitionName: 'Owner',
+      scope: B,
+      justification: 'A fire',
+    }
+    const approved = { decision: 'Approved', decidedAt, decidedBy: OWNER, durationMinutes: 60 }
+    server.put(JitRequest, REQUEST, { ...asked, ...approved }, namespace)
+    const name = jitAssignmentName({ metadata: { name: REQUEST } })
+    put(name, GUEST, { expiresAt: inMinutes(60), jitRequestId: REQUEST })
+    const { status, body } = await server.ask('delete', `${authorization}/jitRequests/${REQUEST}`)
+    expect(status, JSON.stringify(body)).to.equal(204)
+    const { items } = await server.client.list(RoleAssignment.resource, { namespace })
+    expect(items.map(({ metadata }) => metadata.name)).to.not.include(name)
   })
 
   it('counts an Owner of the platform, to whom no deny of a boundary applies', async () => {
