@@ -50,8 +50,7 @@ function withoutOwner(scope: Scope): string {
 }
 
 /**
- * A deny spares somebody who governs. And no boundary can deny Owners of the platform: none counts for them, and one that
- * names them is refused.
+ * A deny spares somebody who governs. And no boundary can deny Owners of the platform: one that names them is refused.
  *
  * @param replaced the name of the deny that it was before
  * @throws PlatformError lockout
@@ -90,10 +89,8 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
   const staying = owners
     .filter(({ id }) => !removed.has(id))
     .flatMap(({ principalId, until }) => (behind.get(principalId) ?? []).map((id) => ({ id, until })))
-  const [heldUntil, heldAfter] = await Promise.all([
-    holding(services, scope, now, {}),
-    holding(services, scope, now, { groups, denies }),
-  ])
+  const heldUntil = holding(services, scope, now, {})
+  const heldAfter = holding(services, scope, now, { groups, denies })
   return {
     going: owners.filter(isGoing).map(({ until }): Tenure => ({ from: now, until })),
     governing: staying.map(({ id, until }): Tenure => ({ from: heldUntil(id), until })),
@@ -101,18 +98,20 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
   }
 }
 
-/** Until when denies apply to somebody: now if none does. Those of a boundary never apply to Owners of the platform. */
-async function holding(services: Services, scope: Scope, now: number, { groups, denies }: Change) {
+/**
+ * Until when denies name somebody: now if none does. Also Owners of the platform, to whom those of a boundary do not apply: nobody
+ * asks a boundary when they cease to be that.
+ */
+function holding(services: Services, scope: Scope, now: number, { groups, denies }: Change) {
   // No tenant writes denies at the root, and nobody removes them by a role: there only the right to give roles counts.
   const right = scope.level === 'root' ? 'rbac/members/admin' : 'rbac/members/write'
   const isHeldAtRoot = (id: string) => services.access.explain(id, right, '/').reason === 'DeniedByAssignment'
   const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
   const present = boundaryId === undefined ? [] : (denies ?? deniesOf(services, boundaryId).map(({ spec }) => spec))
   const memberships = groups ?? groupsIn(services, boundaryId)
-  const spared = present.length === 0 ? new Set<string>() : await actingOwners(services, ROOT_SCOPE)
   return (id: string): number => {
     if (isHeldAtRoot(id)) return Number.POSITIVE_INFINITY
-    if (boundaryId === undefined || spared.has(id)) return now
+    if (boundaryId === undefined) return now
     const reaching = present.filter((deny) => reaches(services, boundaryId, deny, id, memberships))
     return Math.max(now, ...reaching.map(({ expiresAt }) => endOf(expiresAt)))
   }
