@@ -1,25 +1,19 @@
-/** An assignment of the role that keeps a scope governable. */
-export type OwnerAssignment = {
-  readonly id: string
-  readonly principalId: string
-  readonly expiresAt: number | undefined
+/** When somebody holds something: milliseconds since the epoch, `until` not included. */
+export type Tenure = { readonly from: number; readonly until: number }
+
+const isHeld = (tenures: readonly Tenure[], at: number) => tenures.some(({ from, until }) => from <= at && at < until)
+
+/** Whether at each moment of some tenures there is one of the others. */
+export function covers(others: readonly Tenure[], tenures: readonly Tenure[]): boolean {
+  // Nothing changes between these moments.
+  const moments = [...others, ...tenures].flatMap(({ from, until }) => [from, until])
+  return moments.every((at) => !isHeld(tenures, at) || isHeld(others, at))
 }
 
 /**
- * Whether taking these assignments away leaves nobody who governs the scope. Only those count that have not expired and
- * whose principal `canAct`. An owner whose role ends does not count: a permanent assignment may go only while another permanent one
- * stays; one that expires may go while any stays.
+ * Whether a role may be taken away: others govern all the while, or when it would have ended by itself. So whoever was
+ * lent a role cannot keep it by denying those who lent it something until then.
  */
-export function leavesNoOwner(
-  owners: readonly OwnerAssignment[],
-  removed: ReadonlySet<string>,
-  now: number,
-  canAct: (principalId: string) => boolean,
-): boolean {
-  const active = owners.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now)
-  const going = active.filter(({ id }) => removed.has(id))
-  if (going.length === 0) return false
-  const takesPermanent = going.some(({ expiresAt }) => expiresAt === undefined)
-  const staying = active.filter(({ id, principalId }) => !removed.has(id) && canAct(principalId))
-  return !staying.some(({ expiresAt }) => !takesPermanent || expiresAt === undefined)
+export function mayGo(others: readonly Tenure[], role: Tenure): boolean {
+  return covers(others, [role]) || isHeld(others, role.until)
 }

@@ -1,3 +1,4 @@
+import { GOVERNING_CASES } from './governingCases.ts'
 import {
   assignment,
   at,
@@ -15,7 +16,6 @@ import {
   home,
   LATER,
   lesser,
-  MINE,
   mine,
   missing,
   NOBODY,
@@ -145,41 +145,6 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     roles: lesser,
     given: (world) => [assignment(world, { role: 'Owner' })],
     ...taking((world) => assignment(world, { role: 'Owner' })),
-  },
-  {
-    rule: 'the last Owner stays',
-    refused: (world) =>
-      `Boundary "${world.boundaryId}" would be left without an Owner: make somebody else Owner first.`,
-    roles: () => ({}),
-    isOnlyOwner: true,
-    given: (world) => [mine(world)],
-    ...taking(mine),
-  },
-  {
-    rule: 'an Owner stays beside one who may not give it back',
-    refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
-    roles: () => ({}),
-    isOnlyOwner: true,
-    given: (world) => [
-      mine(world),
-      assignment(world, { to: world.other, role: 'Owner', name: 'theirs' }),
-      deny(world, { principalId: world.other, principalType: 'ServicePrincipal', actions: ['rbac/*'] }),
-    ],
-    ...taking(mine),
-  },
-  {
-    rule: 'an Owner beside another may go',
-    roles: () => ({}),
-    given: (world) => [mine(world)],
-    ...taking(mine),
-  },
-  {
-    rule: 'the last Owner is not given an end',
-    refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
-    roles: () => ({}),
-    isOnlyOwner: true,
-    given: (world) => [mine(world)],
-    write: (world) => update(assignment(world, { to: world.me, role: 'Owner', name: MINE }, { expiresAt: SOON })),
   },
   {
     rule: 'nobody gives for longer what they do not hold',
@@ -357,5 +322,6 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     ],
     write: (world) => remove(group(world, [world.other])),
   },
+  ...GOVERNING_CASES,
   ...LENDING_CASES,
 ]

@@ -37,7 +37,7 @@ export type GrantingCase = {
   refused?: (world: GrantingWorld) => string
   /** What the writer holds. */
   roles: (world: GrantingWorld) => Record<string, string>
-  /** Nobody but the writer is Owner of the boundary. */
+  /** Nobody is Owner of the boundary but the writer and whom the case makes one. */
   isOnlyOwner?: true
   given?: (world: GrantingWorld) => GivenObject[]
   write: (world: GrantingWorld) => KubernetesWrite

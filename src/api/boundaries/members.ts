@@ -13,7 +13,8 @@ import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { alreadyMember, checkNewAssignment } from '../rules/assignments.ts'
-import { assignmentIdOf, refuseLastOwner, writeAssignment } from '../rules/grants.ts'
+import { refuseUngoverned } from '../rules/governing.ts'
+import { assignmentIdOf, writeAssignment } from '../rules/grants.ts'
 import { BoundaryMemberDto, memberDto, membersOf, ORIGINS, PRINCIPAL_TYPES, RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
@@ -56,7 +57,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
       throw new PlatformError('INHERITED_ASSIGNMENT', message, { scope: above.spec.scope })
     }
     const after = { removed: new Set([assignmentId]) }
-    await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'LAST_OWNER', { assignmentId })
+    await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'LAST_OWNER', { assignmentId })
     const { namespace = '', name } = found.metadata
     await services.records.remove(RoleAssignment, { namespace, name }, { caller, ifMatch })
     return noContent()

@@ -5,7 +5,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { MemberInvitation } from '../../crds/invitations.ts'
-import { BoundaryTrust, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { BoundaryTrust, DenyAssignment, PlatformTenant, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { IdpBinding } from '../../crds/sso.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { tenantRoutes } from './tenant.ts'
@@ -56,6 +56,18 @@ describe('moving a boundary to another tenant', () => {
           expect(records.peekAll(PrincipalGroup)[0]?.spec.memberIds).to.deep.equal(given[1] ?? [])
         })
       }
+
+      it('is refused where the Owner inside the tenant is denied something, and takes nothing', async () => {
+        const { doors, left, records } = open({ owner: [BERT, 'User', 'Owner'], anna: [ANNA, 'User', 'Owner'] })
+        const before = left()
+        records.put(DenyAssignment, { namespace, name: 'd' }, { principalId: ANNA, actions: ['jobs/read'], scope: B1 })
+        const moving = () => doors[code]()
+        expect((await codeOf(moving())).code).to.equal(code)
+        expect(left()).to.deep.equal(before)
+        await records.remove(DenyAssignment, { namespace, name: 'd' }, {} as never)
+        await moving()
+        expect(left()).to.have.members(['anna'])
+      })
 
       it('is refused where the tenant is removed while the move is under way', async () => {
         const { doors, records } = open({ owner: [ANNA, 'User', 'Owner'], bert: [BERT, 'User', 'Reader'] })

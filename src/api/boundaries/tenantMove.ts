@@ -19,7 +19,8 @@ import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
-import { assignmentIdOf, groupsIn, isInForce, isOver, refuseLastOwner, removeAssignments } from '../rules/grants.ts'
+import { refuseUngoverned } from '../rules/governing.ts'
+import { assignmentIdOf, groupsIn, isInForce, isOver, removeAssignments } from '../rules/grants.ts'
 import { inTenant } from '../rules/tenants.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
@@ -74,7 +75,7 @@ export async function moveTenant(
     const removed = new Set(found.assignments.map(assignmentIdOf))
     const groups = new Map(groupsIn(services, boundaryId))
     for (const { name, memberIds } of found.groups) groups.set(name, memberIds)
-    await refuseLastOwner(services, { level: 'boundary', boundaryId }, { removed, groups }, lastOwner, { tenantId })
+    await refuseUngoverned(services, { level: 'boundary', boundaryId }, { removed, groups }, lastOwner, { tenantId })
     // Before anything is taken: who saw another version is refused, and so asked for nothing.
     refuseStale([await findBoundary({ services }, boundaryId, { fresh: true })], ifMatch)
     // First: a binding would give it again with the next sign-in.

@@ -14,19 +14,18 @@ import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { refuseSheddingDenies } from '../rules/denies.ts'
+import { refuseDenyingRootOwners, refuseUngoverned } from '../rules/governing.ts'
 import {
   assignmentIdOf,
   findRole,
   groupsIn,
   isInForce,
   refuseExceeding,
-  refuseLastOwner,
   removeAssignments,
   rootOnlyRefused,
   writeAssignment,
 } from '../rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../rules/groups.ts'
-import { refuseDenyingRootOwners, refuseLockoutByGroups } from '../rules/lockout.ts'
 import { RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
@@ -125,8 +124,7 @@ async function checkChange({ services, caller, body }: Change, group: GroupRecor
     refuseWidening(services, caller, boundaryId, { id, added, groups }, 'forbidden')
     refuseSheddingDenies(services, caller, boundaryId, groups)
     await refuseDenyingRootOwners(services, boundaryId, groups)
-    await refuseLastOwner(services, { level: 'boundary', boundaryId }, { groups }, 'last_owner', { groupId: id })
-    await refuseLockoutByGroups(services, boundaryId, groups)
+    await refuseUngoverned(services, { level: 'boundary', boundaryId }, { groups }, 'last_owner', { groupId: id })
   }
   if (body.displayName !== undefined) refuseTakenName(services, boundaryId, { id, displayName: body.displayName })
 }
@@ -149,8 +147,7 @@ async function beforeRemoval(
   const own = all.filter(({ spec }) => spec.principalId === groupId)
   refuseSheddingDenies(services, caller, boundaryId, groups)
   const after = { removed: new Set(own.map(assignmentIdOf)), groups }
-  await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { groupId })
-  await refuseLockoutByGroups(services, boundaryId, groups)
+  await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'last_owner', { groupId })
   // Before anything is taken: who saw another version is refused, and so asked for nothing.
   refuseStale([group], ifMatch)
   await removeAssignments(services, caller, own)

@@ -14,7 +14,8 @@ import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseSheddingDenies } from '../rules/denies.ts'
-import { assignmentIdOf, groupsIn, refuseLastOwner, removeAssignments } from '../rules/grants.ts'
+import { refuseUngoverned } from '../rules/governing.ts'
+import { assignmentIdOf, groupsIn, removeAssignments } from '../rules/grants.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
@@ -89,12 +90,10 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
       throw notFound(`Member "${userId}" of boundary "${boundaryId}"`)
     }
     refuseStale([...assignments, ...groups], ifMatch)
-    if (userId === caller.principalId) {
-      refuseSheddingDenies(services, caller, boundaryId, withoutMember(groupsIn(services, boundaryId), groups, userId))
-    }
-    const removed = new Set(assignments.map(assignmentIdOf))
-    const after = { removed, withoutPrincipal: userId }
-    await refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { userId })
+    const left = withoutMember(groupsIn(services, boundaryId), groups, userId)
+    if (userId === caller.principalId) refuseSheddingDenies(services, caller, boundaryId, left)
+    const after = { removed: new Set(assignments.map(assignmentIdOf)), groups: left }
+    await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'last_owner', { userId })
     await withdrawRequests(services, caller, namespace, userId)
     await removeAssignments(services, caller, assignments)
     for (const { metadata } of groups) {

@@ -1,13 +1,17 @@
 import { expect } from 'chai'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient } from '../../crds/identity.ts'
-import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { jitAssignmentName } from '../../iam/jit.ts'
 
 const GROUP = '44444444-4444-4444-8444-444444444444'
 const GUEST = '33333333-3333-4333-8333-333333333333'
+const THIRD = '66666666-6666-4666-8666-666666666666'
+const REQUEST = '77777777-7777-4777-8777-777777777777'
 const B = `/boundaries/${BOUNDARY}`
 const namespace = boundaryNamespace(BOUNDARY)
 const authorization = `${B}/providers/authorization`
@@ -16,7 +20,7 @@ describe('that an Owner remains who can remove a deny', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
     server = await startShop()
-    for (const id of [OWNER, GUEST])
+    for (const id of [OWNER, GUEST, THIRD])
       server.put(PlatformClient, id, { displayName: id, secretName: 'x' }, SYSTEM_NAMESPACE)
   })
   afterEach(() => server.stop())
@@ -84,8 +88,15 @@ describe('that an Owner remains who can remove a deny', () => {
       async () => ['patch', `${authorization}/groups/${GROUP}`, { memberIds: [GUEST] }],
     ],
   ]
-  for (const [way, code, taking] of takings)
-    it(`is asked where another is taken away ${way}`, async () => {
+  const denials: [string, object][] = [
+    ['managing members', { actions: ['rbac/members/write'] }],
+    ['anything, so that they cannot give their role', { actions: ['jobs/read'] }],
+    ['anything at a part', { actions: ['apps/write'], scope: `${B}/resourcegroups/shop` }],
+    ['a data action', { actions: [], dataActions: ['jobs/readLogs'] }],
+  ]
+  const ways = takings.flatMap((taking) => denials.map((denial) => [...taking, ...denial] as const))
+  for (const [way, code, taking, what, denied] of ways)
+    it(`is asked where another is taken away ${way}, and who stays is denied ${what}`, async () => {
       server.put(RoleAssignment, 'guest', { ...spec, ...held(), principalId: GUEST }, namespace)
       if (way === 'from their group') {
         server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER, GUEST] }, namespace)
@@ -93,7 +104,7 @@ describe('that an Owner remains who can remove a deny', () => {
         server.put(RoleAssignment, 'group', ofGroup, namespace)
         await server.client.remove(RoleAssignment.resource, { namespace, name: (await own()) ?? '' })
       }
-      expect(await deny(OWNER, { principalId: GUEST, actions: ['rbac/members/write'] })).to.deep.equal([201, undefined])
+      expect(await deny(OWNER, { principalId: GUEST, ...denied })).to.deep.equal([201, undefined])
       const [method, path, body] = await taking()
       const answer = await server.ask(method, path).send(body)
       expect([answer.status, answer.body.code], JSON.stringify(answer.body)).to.deep.equal([409, code])
@@ -103,4 +114,107 @@ describe('that an Owner remains who can remove a deny', () => {
       const again = await server.ask(method, path).send(body)
       expect(again.status, JSON.stringify(again.body)).to.be.oneOf([200, 204])
     })
+
+  const put = (name: string, principalId: string, more: object = {}) =>
+    server.put(RoleAssignment, name, { ...spec, ...held(), principalId, ...more }, namespace)
+  const inMinutes = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString()
+  const take = async (id: string, as = OWNER) => {
+    const { items } = await server.client.list(RoleAssignment.resource, { namespace })
+    const name = items.find((one) => (one as { spec?: { principalId?: string } }).spec?.principalId === id)?.metadata
+      .name
+    const path = `${authorization}/roleAssignments/${objectId(RoleAssignment.resource, { namespace, name: name ?? '' })}`
+    const { status, body } = await server.ask('delete', path, as)
+    return [status, body.code]
+  }
+
+  it('is asked of all denies together: two Owners do not deny each other something', async () => {
+    put('guest', GUEST)
+    expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'] })).to.deep.equal([201, undefined])
+    expect(await deny(GUEST, { principalId: OWNER, actions: ['apps/read'] })).to.deep.equal([422, 'lockout'])
+  })
+
+  it('is asked of denies that end: who is denied something for a while stays no Owner meanwhile', async () => {
+    put('guest', GUEST)
+    const until = { expiresAt: inMinutes(60) }
+    expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'], ...until })).to.deep.equal([201, undefined])
+    expect(await take(OWNER)).to.deep.equal([409, 'last_owner'])
+  })
+
+  it('lets an Owner whose role does not end go only beside such a one, whatever they are denied', async () => {
+    put('lent', GUEST, { expiresAt: inMinutes(60) })
+    server.put(DenyAssignment, 'd', { principalId: OWNER, actions: ['jobs/read'], scope: B }, namespace)
+    expect(await take(OWNER, GUEST)).to.deep.equal([409, 'last_owner'])
+    put('third', THIRD)
+    expect(await take(OWNER, GUEST)).to.deep.equal([204, undefined])
+  })
+
+  it('does not let an Owner for a while keep the role by denying the others something', async () => {
+    put('lent', GUEST, { expiresAt: inMinutes(60) })
+    const until = { expiresAt: inMinutes(59) }
+    expect(await deny(GUEST, { principalId: OWNER, actions: ['jobs/read'], ...until })).to.deep.equal([201, undefined])
+    expect(await take(GUEST, OWNER)).to.deep.equal([204, undefined])
+  })
+
+  it('does not keep a role that was lent by a request, which ends at once', async () => {
+    server.put(DenyAssignment, 'd', { principalId: OWNER, actions: ['jobs/read'], scope: B }, namespace)
+    const decidedAt = new Date().toISOString()
+    const asked = {
+      principalId: GUEST,
+      principalType: 'ServicePrincipal',
+      roleDefinitionName: 'Owner',
+      scope: B,
+      justification: 'A fire',
+    }
+    const approved = { decision: 'Approved', decidedAt, decidedBy: OWNER, durationMinutes: 60 }
+    server.put(JitRequest, REQUEST, { ...asked, ...approved }, namespace)
+    const name = jitAssignmentName({ metadata: { name: REQUEST } })
+    put(name, GUEST, { expiresAt: inMinutes(60), jitRequestId: REQUEST })
+    const { status, body } = await server.ask('delete', `${authorization}/jitRequests/${REQUEST}`)
+    expect(status, JSON.stringify(body)).to.equal(204)
+    const { items } = await server.client.list(RoleAssignment.resource, { namespace })
+    expect(items.map(({ metadata }) => metadata.name)).to.not.include(name)
+  })
+
+  it('does not count on somebody who is spared only as an Owner of the platform', async () => {
+    put('guest', GUEST)
+    expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'] })).to.deep.equal([201, undefined])
+    server.grant(GUEST, 'Owner', '/')
+    expect(await take(OWNER)).to.deep.equal([409, 'last_owner'])
+  })
+
+  it('counts who stays Owner through a group of the platform when taken out of the boundary', async () => {
+    server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER] }, SYSTEM_NAMESPACE)
+    put('group', GROUP, { principalType: 'Group' })
+    const answer = await server.ask('delete', `${B}/iam/members/${OWNER}`)
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(204)
+  })
+
+  it('is asked where the group of an Owner is removed', async () => {
+    put('guest', GUEST)
+    server.put(PrincipalGroup, GROUP, { displayName: 'Owners', memberIds: [OWNER] }, namespace)
+    put('group', GROUP, { principalType: 'Group' })
+    await server.client.remove(RoleAssignment.resource, { namespace, name: (await own()) ?? '' })
+    expect(await deny(OWNER, { principalId: GUEST, actions: ['jobs/read'] })).to.deep.equal([201, undefined])
+    const { status, body } = await server.ask('delete', `${authorization}/groups/${GROUP}`)
+    expect([status, body.code]).to.deep.equal([409, 'last_owner'])
+  })
+
+  it('is asked where a group is removed that a deny spares', async () => {
+    server.put(PrincipalGroup, GROUP, { displayName: 'Spared', memberIds: [OWNER] }, namespace)
+    const sparing = { isEveryone: true, excludedPrincipalIds: [GROUP], actions: ['jobs/read'], scope: B }
+    expect(await deny(OWNER, sparing)).to.deep.equal([201, undefined])
+    const { status, body } = await server.ask('delete', `${authorization}/groups/${GROUP}`)
+    expect([status, body.code]).to.deep.equal([409, 'last_owner'])
+  })
+
+  it('is asked where who is taken out of the boundary leaves the group that a deny spares', async () => {
+    server.put(PrincipalGroup, GROUP, { displayName: 'Spared', memberIds: [OWNER] }, namespace)
+    const platform = '55555555-5555-4555-8555-555555555555'
+    server.put(PrincipalGroup, platform, { displayName: 'Owners', memberIds: [OWNER] }, SYSTEM_NAMESPACE)
+    put('group', platform, { principalType: 'Group' })
+    const sparing = { isEveryone: true, excludedPrincipalIds: [GROUP], actions: ['jobs/read'], scope: B }
+    server.put(DenyAssignment, 'd', sparing, namespace)
+    const { status, body } = await server.ask('delete', `${B}/iam/members/${OWNER}`)
+    expect([status, body.code]).to.deep.equal([409, 'last_owner'])
+  })
 })

@@ -13,12 +13,12 @@ import type { Context } from '../http/context.ts'
 import { refuseStale, tagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
+import { refuseUngoverned } from '../rules/governing.ts'
 import {
   assignmentIdOf,
   findRole,
   isInForce,
   refuseExceeding,
-  refuseLastOwner,
   removeAssignments,
   writeAssignment,
 } from '../rules/grants.ts'
@@ -144,7 +144,7 @@ async function removePlatformMember({ services, caller, ifMatch, parameters }: C
       )
     refuseStale(made, ifMatch)
     const after = { removed: new Set(made.map(assignmentIdOf)) }
-    await refuseLastOwner(services, ROOT_SCOPE, after, 'last_owner', { userId })
+    await refuseUngoverned(services, ROOT_SCOPE, after, 'last_owner', { userId })
     // The rights first: who fails half way through must not keep them.
     await removeAssignments(services, caller, made)
     const ref = { namespace: SYSTEM_NAMESPACE, name: userId }

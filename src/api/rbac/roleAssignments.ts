@@ -14,6 +14,7 @@ import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { refusePast } from '../rules/expiry.ts'
+import { refuseUngoverned } from '../rules/governing.ts'
 import {
   assignmentIdOf,
   exceedingRefused,
@@ -21,7 +22,6 @@ import {
   grantRefusal,
   isInForce,
   knownRole,
-  refuseLastOwner,
   rootOnlyRefused,
   writeAssignment,
 } from '../rules/grants.ts'
@@ -135,7 +135,7 @@ export const roleAssignments = collection(RoleAssignment, {
     before: ({ services }, assignment, { boundaryId }) => {
       const assignmentId = assignmentIdOf(assignment)
       const after = { removed: new Set([assignmentId]) }
-      return refuseLastOwner(services, { level: 'boundary', boundaryId }, after, 'last_owner', { assignmentId })
+      return refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'last_owner', { assignmentId })
     },
   },
 })

@@ -9,7 +9,8 @@ import { type PrincipalType, principalNotFound } from '../callers/principals.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { actingOwners, type Granter, groupsIn, isOver } from './grants.ts'
+import { type Granter, groupsIn, isOver } from './grants.ts'
+import { actingOwners } from './owners.ts'
 
 export type DenyRecord = RecordOf<typeof DenyAssignment>
 

@@ -2,11 +2,10 @@ import { isReadable } from '../../core/actionPatterns.ts'
 import type { Clock } from '../../core/clock.ts'
 import { alreadyGone, PlatformError } from '../../core/errors.ts'
 import { objectId, uuidV5 } from '../../core/ids.ts'
-import { INCARNATION_ANNOTATION, INITIAL_OWNER_ASSIGNED_ANNOTATION } from '../../core/labels.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
-import { formatScope, parseScope, type Scope } from '../../core/scope.ts'
-import { Boundary } from '../../crds/boundaries.ts'
+import { parseScope, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
 import { KINDS } from '../../crds/index.ts'
@@ -16,9 +15,7 @@ import { incarnationOfRole, meansPresentRole, roleNamed } from '../../crds/roleL
 import { mayStandIn, scopeIncarnationOf, scopeObject } from '../../crds/scopeObjects.ts'
 import { GRANT_REFUSALS, type GrantRefusal, refusalOf } from '../../iam/granting.ts'
 import { everyoneIn, type Memberships } from '../../iam/groups.ts'
-import { leavesNoOwner, type OwnerAssignment } from '../../iam/owners.ts'
 import { BUILT_IN_ROLES, type Role } from '../../iam/roles.ts'
-import { boundaryScope } from '../callers/visibility.ts'
 import type { Caller, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 
@@ -200,44 +197,6 @@ export async function writeAssignment(
   return services.records.create(RoleAssignment, { namespace, name, spec, caller, ...more, isSame: () => true })
 }
 
-/** The Owner assignments at a scope itself; of a boundary also its first owner while no assignment says so yet. */
-async function ownersAt(services: Services, scope: Scope): Promise<OwnerAssignment[]> {
-  const isBoundary = scope.level === 'boundary'
-  const namespace = isBoundary ? boundaryNamespace(scope.boundaryId) : SYSTEM_NAMESPACE
-  const text = isBoundary ? boundaryScope(scope.boundaryId) : '/'
-  // From the API server: what another replica has just accepted must count.
-  const all = await services.records.list(RoleAssignment, { namespace }, { fresh: true })
-  const owners = all
-    .filter(({ spec }) => spec.roleDefinitionName === OWNER && spec.scope === text)
-    .filter((assignment) => isInForce(services, assignment))
-    .map((assignment) => ({
-      id: assignmentIdOf(assignment),
-      principalId: assignment.spec.principalId,
-      expiresAt: assignment.spec.expiresAt === undefined ? undefined : Date.parse(assignment.spec.expiresAt),
-    }))
-  const boundary = isBoundary ? services.records.peek(Boundary, { name: scope.boundaryId }) : undefined
-  const isWritten = boundary?.metadata.annotations?.[INITIAL_OWNER_ASSIGNED_ANNOTATION] !== undefined
-  const first = isWritten ? undefined : boundary?.spec.initialOwner
-  if (boundary === undefined || first === undefined) return owners
-  if (!meansPresent(principalLookup(services), boundary, first.principalId)) return owners
-  return [...owners, { id: 'initial-owner', principalId: first.principalId, expiresAt: undefined }]
-}
-
-/** Everybody who acts as Owner of the scope: people and service accounts that exist and are enabled. */
-export async function actingOwners(services: Services, scope: Scope): Promise<Set<string>> {
-  return new Set((await ownerEnds(services, scope)).keys())
-}
-
-/** The same, with when they cease to be Owners: milliseconds since the epoch, infinity if never. */
-export async function ownerEnds(services: Services, scope: Scope): Promise<ReadonlyMap<string, number>> {
-  const owners = await ownersAt(services, scope)
-  const acting = await actorsBehind(services, scope, owners)
-  const ends = new Map<string, number>()
-  for (const { principalId, expiresAt = Number.POSITIVE_INFINITY } of owners)
-    for (const id of acting.get(principalId) ?? []) ends.set(id, Math.max(ends.get(id) ?? 0, expiresAt))
-  return ends
-}
-
 /** What somebody else took away meanwhile, as the controllers do when its time is over, is no less gone. */
 export async function removeAssignments(
   { records }: Services,
@@ -245,70 +204,4 @@ export async function removeAssignments(
   assignments: readonly AssignmentRecord[],
 ): Promise<void> {
   for (const each of assignments) await records.remove(RoleAssignment, refOf(each), { caller }).catch(alreadyGone)
-}
-
-/** The state after the change in question. */
-export type AfterChange = {
-  /** Ids of the assignments that are gone. */
-  removed?: ReadonlySet<string> | undefined
-  /** A principal that leaves all groups. */
-  withoutPrincipal?: string | undefined
-  groups?: Memberships | undefined
-}
-
-/** What an Owner needs to give others their role, and to take a deny away, at the root and in a boundary. */
-const governing = (scope: Scope) => (scope.level === 'root' ? 'rbac/members/admin' : 'rbac/members/write')
-
-/** Whether the scope has no Owner left who can act, and whom no deny keeps from it, once the change is made. */
-export async function takesLastOwner(
-  services: Services,
-  scope: Scope,
-  { removed = new Set(), withoutPrincipal, groups }: AfterChange,
-): Promise<boolean> {
-  const owners = await ownersAt(services, scope)
-  const [acting, after] = await Promise.all([
-    actorsBehind(services, scope, owners),
-    actorsBehind(services, scope, owners, groups),
-  ])
-  const mayGovern = (id: string) =>
-    services.access.explain(id, governing(scope), formatScope(scope)).reason !== 'DeniedByAssignment'
-  const canAct = (id: string) => (after.get(id) ?? []).some((actor) => actor !== withoutPrincipal && mayGovern(actor))
-  // A member who leaves an Owner group is no longer Owner; a group without members does not count.
-  const emptied = owners.filter(({ principalId: id }) => (acting.get(id) ?? []).some(mayGovern) && !canAct(id))
-  const gone = new Set([...removed, ...emptied.map(({ id }) => id)])
-  return leavesNoOwner(owners, gone, services.clock.now(), canAct)
-}
-
-/** An Owner of the scope must remain. @throws PlatformError of the code */
-export async function refuseLastOwner(
-  services: Services,
-  scope: Scope,
-  after: AfterChange,
-  code: 'LAST_OWNER' | 'last_owner',
-  extras: Record<string, unknown>,
-): Promise<void> {
-  if (!(await takesLastOwner(services, scope, after))) return
-  const message =
-    scope.level === 'root'
-      ? 'The platform would be left without an Owner: make somebody else Owner at the root first.'
-      : `Boundary "${scope.boundaryId}" would be left without an Owner: make somebody else Owner first.`
-  throw new PlatformError(code, message, extras)
-}
-
-/** By the principal of each owner: the people and service accounts behind it that can sign in. */
-async function actorsBehind(
-  services: Services,
-  scope: Scope,
-  owners: readonly OwnerAssignment[],
-  memberships?: Memberships,
-): Promise<Map<string, string[]>> {
-  const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
-  const groups = memberships ?? groupsIn(services, boundaryId)
-  const behind = new Map(owners.map(({ principalId }) => [principalId, everyoneIn(principalId, groups)]))
-  const known = await services.principals.find(
-    [...behind.values()].flatMap((ids) => [...ids]),
-    boundaryId,
-  )
-  const isActor = (id: string) => known.get(id)?.isEnabled === true && known.get(id)?.principalType !== 'Group'
-  return new Map([...behind].map(([id, everyone]) => [id, [...everyone].filter(isActor)]))
 }

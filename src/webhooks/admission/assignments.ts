@@ -1,12 +1,7 @@
 import { isEqual } from '../../api/records/mergePatch.ts'
 import { checkNewAssignment } from '../../api/rules/assignments.ts'
-import {
-  type AssignmentRecord,
-  assignmentIdOf,
-  findRole,
-  refuseExceeding,
-  refuseLastOwner,
-} from '../../api/rules/grants.ts'
+import { refuseUngoverned } from '../../api/rules/governing.ts'
+import { type AssignmentRecord, assignmentIdOf, findRole, refuseExceeding } from '../../api/rules/grants.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { type Judged, requireAction, scopeOfRecord } from './change.ts'
 
@@ -38,7 +33,7 @@ async function refuseLosingOwner({ services, boundaryId, place, previous }: Judg
   if (previous === undefined) return
   const assignmentId = assignmentIdOf(previous)
   const code = boundaryId === undefined ? 'last_owner' : 'LAST_OWNER'
-  await refuseLastOwner(services, place, { removed: new Set([assignmentId]) }, code, { assignmentId })
+  await refuseUngoverned(services, place, { removed: new Set([assignmentId]) }, code, { assignmentId })
 }
 
 /** Milliseconds since the epoch; an assignment without an end ends after all others. */

@@ -1,7 +1,7 @@
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
 import { checkDeny, refuseOwnDeny } from '../../api/rules/denies.ts'
-import { refuseLockout } from '../../api/rules/lockout.ts'
+import { refuseLockout } from '../../api/rules/governing.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { closed, type Judged, requireAction, scopeOfRecord } from './change.ts'
 
@@ -15,5 +15,5 @@ export async function judgeDeny(judged: Judged<RecordOf<typeof DenyAssignment>>)
   if (next === undefined) return
   if (previous === undefined) scopeOfRecord(services, next)
   await checkDeny(services, caller, boundaryId, next.spec)
-  await refuseLockout(services, boundaryId, next.spec)
+  await refuseLockout(services, boundaryId, next.spec, previous?.metadata.name)
 }

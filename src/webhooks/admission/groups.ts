@@ -1,9 +1,9 @@
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
 import { refuseSheddingDenies } from '../../api/rules/denies.ts'
-import { groupsIn, refuseLastOwner } from '../../api/rules/grants.ts'
+import { refuseDenyingRootOwners, refuseUngoverned } from '../../api/rules/governing.ts'
+import { groupsIn } from '../../api/rules/grants.ts'
 import { checkMembers, refuseTakenName, refuseWidening } from '../../api/rules/groups.ts'
-import { refuseDenyingRootOwners, refuseLockoutByGroups } from '../../api/rules/lockout.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { PrincipalGroup } from '../../crds/rbac.ts'
 import type { Memberships } from '../../iam/groups.ts'
@@ -31,8 +31,7 @@ export async function judgeGroup(judged: Judged<GroupRecord>): Promise<void> {
   refuseSheddingDenies(services, caller, boundaryId, groups)
   if (next !== undefined) await refuseDenyingRootOwners(services, boundaryId, groups)
   const groupId = (next ?? previous)?.metadata.name
-  await refuseLastOwner(services, place, { groups }, 'last_owner', { groupId })
-  await refuseLockoutByGroups(services, boundaryId, groups)
+  await refuseUngoverned(services, place, { groups }, 'last_owner', { groupId })
 }
 
 /**

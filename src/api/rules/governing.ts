@@ -1,0 +1,157 @@
+import { PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { ROOT_SCOPE, type Scope } from '../../core/scope.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
+import type { Memberships } from '../../iam/groups.ts'
+import { covers, mayGo, type Tenure } from '../../iam/owners.ts'
+import type { Services } from '../http/context.ts'
+import { type DenyRecord, reaches, type WantedDeny } from './denies.ts'
+import { groupsIn, isOver } from './grants.ts'
+import { actingOwners, actorsBehind, endOf, ownersAt } from './owners.ts'
+
+type Denial = Pick<WantedDeny, 'principalId' | 'isEveryone' | 'excludedPrincipalIds' | 'expiresAt'>
+
+/** What changes; all else stays. */
+type Change = {
+  /** Ids of the assignments that go. */
+  removed?: ReadonlySet<string> | undefined
+  /** The memberships once the change is made. */
+  groups?: Memberships | undefined
+  /** All denies of the boundary once the change is made. */
+  denies?: readonly Denial[] | undefined
+}
+
+/**
+ * An Owner governs a scope while no deny applies to them: under one, whatever it takes away, they can give nobody their
+ * role, and they cannot remove it. Where Owners go, others must govern; and as long as somebody governs, no deny may
+ * come to apply to all who do.
+ *
+ * @throws PlatformError of the code; lockout where memberships bring those who stay under a deny
+ */
+export async function refuseUngoverned(
+  services: Services,
+  scope: Scope,
+  change: Change,
+  code: 'LAST_OWNER' | 'last_owner',
+  extras: Record<string, unknown>,
+): Promise<void> {
+  const { going, governing, after } = await tenuresOf(services, scope, change)
+  const mayAllGo = going.every((role) => mayGo(governing, role))
+  if (mayAllGo && covers(after, governing)) return
+  if (mayAllGo && change.removed === undefined && scope.level !== 'root')
+    throw lockout(scope.boundaryId, 'A deny that names groups', 'change the deny first')
+  throw new PlatformError(code, withoutOwner(scope), extras)
+}
+
+function withoutOwner(scope: Scope): string {
+  return scope.level === 'root'
+    ? 'The platform would be left without an Owner: make somebody else Owner at the root first.'
+    : `Boundary "${scope.boundaryId}" would be left without an Owner: make somebody else Owner first.`
+}
+
+/**
+ * A deny spares somebody who governs. And no boundary can deny Owners of the platform: one that names them is refused.
+ *
+ * @param replaced the name of the deny that it was before
+ * @throws PlatformError lockout
+ */
+export async function refuseLockout(
+  services: Services,
+  boundaryId: string,
+  body: WantedDeny,
+  replaced?: string,
+): Promise<void> {
+  if (body.isEveryone !== true) await refuseReachingRootOwner(services, boundaryId, body)
+  const others = deniesOf(services, boundaryId).filter(({ metadata }) => metadata.name !== replaced)
+  const denies = [...others.map(({ spec }) => spec), body]
+  const { governing, after } = await tenuresOf(services, { level: 'boundary', boundaryId }, { denies })
+  if (!covers(after, governing)) throw lockout(boundaryId, 'The deny', 'exclude one')
+}
+
+function lockout(boundaryId: string, deny: string, remedy: string): PlatformError {
+  const message = `${deny} would leave boundary "${boundaryId}" without an Owner able to remove it: ${remedy}.`
+  return new PlatformError('lockout', message, { boundaryId })
+}
+
+/** The roles of the Owners who go; when those who stay govern now, and when once the change is made. */
+async function tenuresOf(services: Services, scope: Scope, { removed = new Set(), groups, denies }: Change) {
+  const now = services.clock.now()
+  const owners = await ownersAt(services, scope)
+  const [before, behind] = await Promise.all([
+    actorsBehind(services, scope, owners),
+    actorsBehind(services, scope, owners, groups),
+  ])
+  const isLeft = (principalId: string) => {
+    const present = new Set(behind.get(principalId))
+    return before.get(principalId)?.some((id) => !present.has(id)) === true
+  }
+  const isGoing = ({ id, principalId }: (typeof owners)[number]) => removed.has(id) || isLeft(principalId)
+  const staying = owners
+    .filter(({ id }) => !removed.has(id))
+    .flatMap(({ principalId, until }) => (behind.get(principalId) ?? []).map((id) => ({ id, until })))
+  const heldUntil = holding(services, scope, now, {})
+  const heldAfter = holding(services, scope, now, { groups, denies })
+  return {
+    going: owners.filter(isGoing).map(({ until }): Tenure => ({ from: now, until })),
+    governing: staying.map(({ id, until }): Tenure => ({ from: heldUntil(id), until })),
+    after: staying.map(({ id, until }): Tenure => ({ from: heldAfter(id), until })),
+  }
+}
+
+/**
+ * Until when denies name somebody: now if none does. Also Owners of the platform, to whom those of a boundary do not apply: nobody
+ * asks a boundary when they cease to be that.
+ */
+function holding(services: Services, scope: Scope, now: number, { groups, denies }: Change) {
+  // No tenant writes denies at the root, and nobody removes them by a role: there only the right to give roles counts.
+  const right = scope.level === 'root' ? 'rbac/members/admin' : 'rbac/members/write'
+  const isHeldAtRoot = (id: string) => services.access.explain(id, right, '/').reason === 'DeniedByAssignment'
+  const boundaryId = scope.level === 'root' ? undefined : scope.boundaryId
+  const present = boundaryId === undefined ? [] : (denies ?? deniesOf(services, boundaryId).map(({ spec }) => spec))
+  const memberships = groups ?? groupsIn(services, boundaryId)
+  return (id: string): number => {
+    if (isHeldAtRoot(id)) return Number.POSITIVE_INFINITY
+    if (boundaryId === undefined) return now
+    const reaching = present.filter((deny) => reaches(services, boundaryId, deny, id, memberships))
+    return Math.max(now, ...reaching.map(({ expiresAt }) => endOf(expiresAt)))
+  }
+}
+
+/** The denies of the boundary that are in force. */
+function deniesOf(services: Services, boundaryId: string): DenyRecord[] {
+  return services.records
+    .peekAll(DenyAssignment, { namespace: boundaryNamespace(boundaryId) })
+    .filter(({ spec }) => !isOver(spec.expiresAt, services.clock))
+}
+
+async function refuseReachingRootOwner(services: Services, boundaryId: string, body: WantedDeny): Promise<void> {
+  const reached = [...(await actingOwners(services, ROOT_SCOPE))].filter((id) =>
+    reaches(services, boundaryId, body, id),
+  )
+  if (reached.length === 0) return
+  const message = 'The deny would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
+  throw new PlatformError('lockout', message, { boundaryId, principalIds: reached })
+}
+
+/**
+ * A new member of a group comes under its denies, but Owners of the platform under none.
+ *
+ * @param after the memberships once the change is made
+ * @throws PlatformError lockout
+ */
+export async function refuseDenyingRootOwners(
+  services: Services,
+  boundaryId: string,
+  after: Memberships,
+): Promise<void> {
+  const rootOwners = await actingOwners(services, ROOT_SCOPE)
+  const naming = deniesOf(services, boundaryId).filter(({ spec }) => !spec.isEveryone)
+  const comesUnder = ({ spec }: DenyRecord, id: string) =>
+    !reaches(services, boundaryId, spec, id) && reaches(services, boundaryId, spec, id, after)
+  for (const id of rootOwners) {
+    if (!naming.some((deny) => comesUnder(deny, id))) continue
+    const message =
+      'A deny on the group would apply to an Owner of the platform, to whom a boundary cannot deny anything.'
+    throw new PlatformError('lockout', message, { boundaryId, principalIds: [id] })
+  }
+}

@@ -1,0 +1,125 @@
+import {
+  assignment,
+  at,
+  deny,
+  denying,
+  forAWhile,
+  type GrantingCase,
+  group,
+  LATER,
+  MINE,
+  mine,
+  SOON,
+  taking,
+  update,
+} from './grantingWords.ts'
+
+/** That an Owner to whom no deny applies remains. */
+export const GOVERNING_CASES: readonly GrantingCase[] = [
+  {
+    rule: 'the last Owner stays',
+    refused: (world) =>
+      `Boundary "${world.boundaryId}" would be left without an Owner: make somebody else Owner first.`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [mine(world)],
+    ...taking(mine),
+  },
+  {
+    rule: 'an Owner stays beside one who may not give it back',
+    refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      mine(world),
+      assignment(world, { to: world.other, role: 'Owner', name: 'theirs' }),
+      deny(world, { principalId: world.other, principalType: 'ServicePrincipal', actions: ['rbac/*'] }),
+    ],
+    ...taking(mine),
+  },
+  {
+    rule: 'an Owner stays beside one who is denied anything and so gives nobody the role',
+    refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      mine(world),
+      assignment(world, { to: world.other, role: 'Owner', name: 'theirs' }),
+      deny(world, { principalId: world.other, principalType: 'ServicePrincipal', actions: ['jobs/read'] }),
+    ],
+    ...taking(mine),
+  },
+  {
+    rule: 'an Owner is not given an end beside one who is denied anything',
+    refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      mine(world),
+      assignment(world, { to: world.other, role: 'Owner', name: 'theirs' }),
+      deny(world, { principalId: world.other, principalType: 'ServicePrincipal' }),
+    ],
+    write: (world) => update(assignment(world, { to: world.me, role: 'Owner', name: MINE }, { expiresAt: SOON })),
+  },
+  {
+    rule: 'an Owner stays in a group beside one who is denied anything',
+    refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      group(world, [world.me, world.other]),
+      assignment(world, { to: world.group, type: 'Group', role: 'Owner' }),
+      deny(world, { principalId: world.other, principalType: 'ServicePrincipal' }),
+    ],
+    write: (world) => update(group(world, [world.other])),
+    rest: (world) => ({ method: 'DELETE', path: `${at(world)}/iam/members/${world.me}` }),
+  },
+  {
+    rule: 'a role that was lent is taken away by an Owner who is denied something for a while',
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      mine(world),
+      forAWhile(world, 'Owner', LATER),
+      deny(world, { principalId: world.me, principalType: 'ServicePrincipal', expiresAt: SOON }),
+    ],
+    ...taking((world) => forAWhile(world, 'Owner', LATER)),
+  },
+  {
+    rule: 'an Owner beside another may go',
+    roles: () => ({}),
+    given: (world) => [mine(world)],
+    ...taking(mine),
+  },
+  {
+    rule: 'the last Owner is not given an end',
+    refused: (world) => `Boundary "${world.boundaryId}" would be left without an Owner`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [mine(world)],
+    write: (world) => update(assignment(world, { to: world.me, role: 'Owner', name: MINE }, { expiresAt: SOON })),
+  },
+  {
+    rule: 'an Owner who is denied something denies the others nothing, or nobody could give the role',
+    refused: (world) => `The deny would leave boundary "${world.boundaryId}" without an Owner able to remove it`,
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      mine(world),
+      assignment(world, { to: world.other, role: 'Owner', name: 'theirs' }),
+      deny(world, { principalId: world.me, principalType: 'ServicePrincipal', actions: ['jobs/read'] }, 'earlier'),
+    ],
+    ...denying(({ other }) => ({ principalId: other, principalType: 'ServicePrincipal' })),
+  },
+  {
+    rule: 'a deny for everyone comes to spare another Owner instead',
+    roles: () => ({}),
+    isOnlyOwner: true,
+    given: (world) => [
+      mine(world),
+      assignment(world, { to: world.other, role: 'Owner', name: 'theirs' }),
+      deny(world, { isEveryone: true, excludedPrincipalIds: [world.me] }),
+    ],
+    write: (world) => update(deny(world, { isEveryone: true, excludedPrincipalIds: [world.other] })),
+  },
+]
