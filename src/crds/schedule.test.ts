@@ -36,6 +36,32 @@ describe('a schedule', () => {
   ]
   for (const [schedule, next] of cases)
     it(`"${schedule}" runs next at ${next}`, () => expect(nextRun(schedule, NOON)).to.equal(next))
+
+  const WEEKDAYS = ['*', '*/1', '*/2', '1', '0-6', '7/2']
+  for (const weekday of [...WEEKDAYS, ...WEEKDAYS.flatMap((one) => WEEKDAYS.map((other) => `${one},${other}`))])
+    it(`is taken where it comes, and is told to come never where it does not: "* * ${weekday}"`, () => {
+      const isOpen = weekday.split(',').some((part) => part === '*' || part === '*/1')
+      for (const [days, comes] of [
+        ['29 2', true],
+        ['31 4,5', true],
+        ['30 2', !isOpen],
+        ['31 2', !isOpen],
+        ['31,30 2', !isOpen],
+        ['31 2,4', !isOpen],
+        ['31 4-6/2', !isOpen],
+      ] as const) {
+        const schedule = `0 0 ${days} ${weekday}`
+        expect(CronSchedule.safeParse(schedule).success, schedule).to.equal(comes)
+        expect(everRuns(schedule), schedule).to.equal(comes)
+        expect(nextRun(schedule, NOON) !== null, schedule).to.equal(comes)
+        expect(lastRun(schedule, NOON) !== null, schedule).to.equal(comes)
+      }
+    })
+
+  for (const schedule of ['', 'daily', '30-10 * * * *', '* * * * 5-1', '0 0 31 2 *', '0 2 * JAN *', '*/0 * * * *'])
+    it(`that a former release stored is told to come never: "${schedule}"`, () => {
+      expect([nextRun(schedule, NOON), lastRun(schedule, NOON)]).to.deep.equal([null, null])
+    })
 })
 
 /** What robfig/cron says of the schedule that is told: 3.0.1, as in Velero, and 1.2.0, as in CloudNativePG. */

@@ -20,6 +20,8 @@ const step = (part: string) => `(${part}.contains('/') ? int(${part}.split('/')[
 const hasDay = (comparison: string) => `self.split(' ')[2].split(',').exists(d, ${first('d')} ${comparison})`
 const hasMonth = (months: string) =>
   `self.split(' ')[3].split(',').exists(m, [${months}].exists(x, x >= ${first('m')} && x <= ${last('m')} && (x - ${first('m')}) % ${step('m')} == 0))`
+/** Whether the day of the week is left open, so that the day of the month decides alone: any part of its list may say so. */
+const OPEN_WEEKDAY = ' ([^ ]*,)?[*](/1)?(,[^ ]*)?$'
 const isWellFormed = `self.matches('${PATTERN.replaceAll('\\', '\\\\')}')`
 
 /** When something is done, in UTC. */
@@ -32,7 +34,7 @@ export const CronSchedule = ruled(
       !isCron(text) || text.split(' ').every((field, at) => field.split(',').every((part) => isPart(part, at))),
   },
   {
-    cel: `!${isWellFormed} || !self.split(' ')[4].startsWith('*') || ${hasDay('<= 29')} || (${hasDay('== 30')} && ${hasMonth('1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12')}) || ${hasMonth('1, 3, 5, 7, 8, 10, 12')}`,
+    cel: `!${isWellFormed} || !self.matches('${OPEN_WEEKDAY}') || ${hasDay('<= 29')} || (${hasDay('== 30')} && ${hasMonth('1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12')}) || ${hasMonth('1, 3, 5, 7, 8, 10, 12')}`,
     message: 'must be cron with a day that its months have',
     test: (text) => !isCron(text) || fires(text),
   },
@@ -52,9 +54,10 @@ const isCron = (text: string) => new RegExp(PATTERN).test(text)
 /** Loaded when the first schedule is checked: it brings a calendar of every time zone along. */
 const parser = () => createRequire(import.meta.url)('cron-parser') as typeof import('cron-parser')
 
-/** When a schedule runs next, RFC 3339; null if it never does. */
+/** When a schedule runs next, RFC 3339; null if it never does, as one that is stored from before a rule may. */
 export function nextRun(schedule: string, now: number, tz = 'UTC'): string | null {
   const options = { currentDate: new Date(now), tz }
+  if (!everRuns(schedule)) return null
   return parser().CronExpressionParser.parse(plainSchedule(schedule), options).next().toISOString()
 }
 
@@ -62,6 +65,7 @@ export function nextRun(schedule: string, now: number, tz = 'UTC'): string | nul
 export function lastRun(schedule: string, now: number, tz = 'UTC'): string | null {
   // A moment later, so that one that has just come counts.
   const options = { currentDate: new Date(now + 1), tz }
+  if (!everRuns(schedule)) return null
   return parser().CronExpressionParser.parse(plainSchedule(schedule), options).prev().toISOString()
 }
 
@@ -134,7 +138,7 @@ function numbersOf(part: string, [least, most]: readonly [number, number]): numb
 }
 
 function fires(text: string): boolean {
-  const [, , days = '', months = '', weekday = ''] = text.split(' ')
-  if (!weekday.startsWith('*')) return true
+  if (!new RegExp(OPEN_WEEKDAY).test(text)) return true
+  const [, , days = '', months = ''] = text.split(' ')
   return days.split(',').some((day) => months.split(',').some((month) => parses(`0 0 ${day} ${month} *`)))
 }

@@ -12,7 +12,7 @@ const rulesOf = ({ schema }: TextField) => JSON.stringify(schema.meta()?.['x-kub
 
 const RELATIONAL = RelationalCluster.spec.parse({})
 
-const NEVER = ['99 * * * *', '* * * * 8', '*/0 * * * *', '1-60 * * * *', '0 2 31 2 *', 'daily']
+const NEVER = ['99 * * * *', '* * * * 8', '*/0 * * * *', '1-60 * * * *', '0 2 31 2 *', '0 2 31 2 1,*', 'daily']
 
 const NO_NETWORKS = [
   ...['10.0.0.0', '10.0.0.0/33', '300.0.0.0/8', '10.0.0.1/8', '010.0.0.0/8', '::/129', '2001:DB8::/32', 'a/8', '/8'],

@@ -21,12 +21,14 @@ export async function statusOf(call: Promise<unknown>): Promise<number> {
 
 /** Reads and writes one character with whatever pair. */
 export function clientOf(endpoint: string): StoreClient {
-  return async (pair, what, Bucket, Key) => {
+  return async (pair, what, Bucket, given) => {
     if (pair === undefined) {
-      const url = `${endpoint}/${Bucket}/${encodeURIComponent(Key)}`
+      const url = `${endpoint}/${Bucket}/${encodeURIComponent(given.toString())}`
       return (await fetch(url, what === 'read' ? {} : { method: 'PUT', body: 'x' })).status
     }
     const client = s3Client(endpoint, pair)
+    if (typeof given !== 'string') sendExact(client, Bucket, given)
+    const Key = given.toString()
     const command =
       what === 'read' ? new GetObjectCommand({ Bucket, Key }) : new PutObjectCommand({ Bucket, Key, Body: 'x' })
     try {
@@ -35,4 +37,19 @@ export function clientOf(endpoint: string): StoreClient {
       client.destroy()
     }
   }
+}
+
+/** From now on the client asks for an object with this key, which need not be text. */
+function sendExact(client: S3Client, bucket: string, key: Buffer): void {
+  const encoded = [...key].map((byte) => {
+    const character = String.fromCharCode(byte)
+    return /[a-z]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  })
+  const path = `/${bucket}/${encoded.join('')}`
+  client.middlewareStack.add(
+    (next) => (args) => next({ ...args, request: Object.assign(args.request as object, { path }) }),
+    {
+      step: 'build',
+    },
+  )
 }

@@ -9,7 +9,7 @@ export type StoreClient = (
   pair: AccessKeyPair | undefined,
   what: 'read' | 'write',
   bucket: string,
-  key: string,
+  key: string | Buffer,
 ) => Promise<number> | number
 
 export const settings = (name: string, change: Partial<BucketSettings> = {}): BucketSettings => ({
@@ -24,6 +24,18 @@ export const settings = (name: string, change: Partial<BucketSettings> = {}): Bu
   corsRules: [],
   ...change,
 })
+
+/** Beside plain ones, what XML cannot carry, says otherwise or leaves out at its ends, and what URLs encode. */
+const KEYS: readonly string[] = [
+  ...['a\u0001b', 'a\u0002b', 'x\u001by/z\u0008', '\u0001', 'a\ufffdb', 'a\ufffeb', 'a\uffff', '\uffff\u0001\ufffd'],
+  ...['a\rb', ' ', ' a ', '\ta', 'a\u0085b', 'a\u2028b', '\u007f', 'plain', 'dir/plain', 'éü/😀'],
+  ...['a&<>"\'b', 'a+b', 'a%01b', '%2520', 'a?b#c', '&#1;', 'null'],
+]
+/** What not every store takes for a key: ends of lines, and what is no Unicode. */
+const RARE_KEYS: readonly (string | Buffer)[] = [
+  ...['a\nb', '\n'],
+  ...['fffe', 'eda080', '61ef62', '61efbf62', '01ff80e282'].map((hex) => Buffer.from(hex, 'hex')),
+]
 
 /**
  * What every store must do, the fake and the real ones alike.
@@ -194,6 +206,22 @@ export function objectStoreContract(
     const failure = await store.use(bucket).catch((error: unknown) => error)
     expect(isStoreError(failure, 'NotFound')).to.equal(true)
   })
+
+  for (const versioning of ['Off', 'Enabled'] as const)
+    it(`a bucket goes with whatever keys its objects have, versioning ${versioning}`, async () => {
+      await store.ensureBucket(settings(bucket, { versioning }))
+      const { pair } = await issue(all('ReadWrite'))
+      for (const key of [...KEYS, ...KEYS.slice(0, 1)])
+        await until(`${JSON.stringify(key)} is written`, async () => (await client(pair, 'write', bucket, key)) === 200)
+      for (const key of RARE_KEYS) expect([200, 403]).to.include(await client(pair, 'write', bucket, key))
+      await until('it is gone', async () => {
+        const state = await store.removeBucket(bucket, { empty: true, owner: 'owner-1' })
+        expect(state, 'what is left becomes less').to.be.oneOf(['Emptying', 'Gone'])
+        return state === 'Gone'
+      })
+      await store.ensureBucket(settings(bucket))
+      expect(await store.isEmpty(bucket)).to.equal(true)
+    })
 
   it('a bucket of somebody else is neither taken over nor deleted', async () => {
     const { pair } = await issue(all('ReadWrite'))

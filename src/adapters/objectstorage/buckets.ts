@@ -7,9 +7,12 @@ import {
   HeadBucketCommand,
   HeadObjectCommand,
   ListObjectVersionsCommand,
+  type ListObjectVersionsCommandInput,
+  type ListObjectVersionsCommandOutput,
   PutBucketTaggingCommand,
   PutBucketVersioningCommand,
   PutObjectLockConfigurationCommand,
+  type S3Client,
 } from '@aws-sdk/client-s3'
 import type { BucketSettings } from '../../contracts/objectstorage.ts'
 import { changePolicy } from './bucketPolicies.ts'
@@ -17,6 +20,7 @@ import { ensureCors, ensureLifecycle } from './bucketRules.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
 import { emptyBucket } from './emptying.ts'
 import { attempt, codeOf } from './failures.ts'
+import { isSpeakable } from './hiddenKeys.ts'
 import { withPublic } from './policies.ts'
 import {
   type BucketUse,
@@ -129,7 +133,7 @@ async function removeBucket(
   try {
     if ((await ownerOf(clients, name, options)) !== owner) return 'Gone'
     if (empty) {
-      const left = await emptyBucket(clients.s3, name, options)
+      const left = await emptyBucket(clients, name, options)
       if (left !== 'Empty') return left
     } else if (!(await isEmpty(clients, name, options))) {
       // Asked first, because SeaweedFS deletes a bucket with everything in it.
@@ -166,6 +170,8 @@ async function holdsLocked(clients: Clients, name: string, options: Options): Pr
   for (const { Key, VersionId, LastModified } of page?.Versions ?? []) {
     // Some stores reckon with the bucket's days whenever they are asked, and write nothing on the object.
     if (LastModified !== undefined && LastModified.getTime() + days * DAY > Date.now()) return true
+    // It cannot be asked for; the store refuses to delete it if it is locked.
+    if (!isSpeakable(Key)) continue
     const version = { Bucket: name, Key, ...(VersionId === undefined || VersionId === 'null' ? {} : { VersionId }) }
     const head = await attempt(what, () => s3.send(new HeadObjectCommand(version), options), ['NotFound'])
     const until = head?.ObjectLockRetainUntilDate
@@ -183,17 +189,35 @@ async function lockOf({ s3 }: Clients, name: string, options: Options) {
   return stored?.ObjectLockConfiguration?.Rule?.DefaultRetention
 }
 
+/** Sizes of a page that are tried: a page that ends in a key that XML cannot carry cannot be followed by the next. */
+const PAGE_SIZES = Array.from({ length: 20 }, (_, index) => 999 - index * 47)
+
+async function pageThatEndsPlainly(s3: S3Client, input: ListObjectVersionsCommandInput, options: Options) {
+  const ask = (MaxKeys: number) => s3.send(new ListObjectVersionsCommand({ ...input, MaxKeys }), options)
+  const endsPlainly = ({ IsTruncated, NextKeyMarker }: ListObjectVersionsCommandOutput) =>
+    IsTruncated !== true || isSpeakable(NextKeyMarker)
+  const whole = await ask(1_000)
+  if (endsPlainly(whole)) return whole
+  for (const size of PAGE_SIZES) {
+    const page = await ask(size)
+    if (endsPlainly(page)) return page
+  }
+  return whole
+}
+
 async function useOf({ s3 }: Clients, name: string, options: Options): Promise<BucketUse> {
   const what = `Bucket "${name}" could not be listed`
   const use = { objectCount: 0, usedBytes: 0 }
   let marks: { KeyMarker?: string; VersionIdMarker?: string } = {}
   for (let pages = 0; pages < USE_PAGES_MAX; pages += 1) {
-    const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand({ Bucket: name, ...marks }), options))
+    const page = await attempt(what, () => pageThatEndsPlainly(s3, { Bucket: name, ...marks }, options))
     for (const { Size = 0, IsLatest } of page?.Versions ?? []) {
       use.usedBytes += Size
       if (IsLatest !== false) use.objectCount += 1
     }
     if (page?.IsTruncated !== true || page.NextKeyMarker === undefined) break
+    // A key that XML cannot carry is told as another one, from which the store may begin anew.
+    if (page.NextKeyMarker === marks.KeyMarker && page.NextVersionIdMarker === marks.VersionIdMarker) break
     marks = {
       KeyMarker: page.NextKeyMarker,
       ...(page.NextVersionIdMarker === undefined ? {} : { VersionIdMarker: page.NextVersionIdMarker }),

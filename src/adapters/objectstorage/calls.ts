@@ -12,7 +12,13 @@ export type Driver = {
   features: StoreFeatures
 }
 
-export type Clients = { s3: S3Client; iam: IAMClient; driver: Driver }
+/** `Paused` if the search goes on with the next call, `Stuck` if nothing was found. */
+export type HiddenState = 'Removed' | 'Paused' | 'Locked' | 'Stuck'
+
+/** Objects whose keys a list cannot say. */
+export type HiddenObjects = { remove(bucket: string, options: Options): Promise<HiddenState> }
+
+export type Clients = { s3: S3Client; hidden: HiddenObjects; iam: IAMClient; driver: Driver }
 
 export type Options = { abortSignal?: AbortSignal }
 

@@ -4,6 +4,8 @@ import { type AccessKeyPair, STORE_FEATURES, type StoreFeatures } from '../../co
 import { fileAudit } from './accessLog.ts'
 import { bucketCalls } from './buckets.ts'
 import type { Driver } from './calls.ts'
+import { exactKeys } from './exactKeys.ts'
+import { HiddenKeys } from './hiddenKeys.ts'
 import type { ObjectStore, StoreInfo } from './port.ts'
 import { userCalls } from './users.ts'
 
@@ -57,7 +59,8 @@ export function openStore(options: StoreOptions): ObjectStore {
   }
   const s3 = new S3Client({ ...common, endpoint, region: regionName, forcePathStyle: true })
   const iam = new IAMClient({ ...common, endpoint: options.iamEndpoint ?? endpoint, region: IAM_REGION })
-  const clients = { s3, iam, driver }
+  const hidden = new HiddenKeys(exactKeys({ endpoint, regionName, credentials, timeout }))
+  const clients = { s3, hidden, iam, driver }
   return {
     info: infoOf(options),
     ...bucketCalls(clients),

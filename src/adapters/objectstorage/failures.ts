@@ -8,7 +8,7 @@ export function codeOf(error: unknown): string {
   return typeof name === 'string' ? name.replace(/Exception$/, '') : ''
 }
 
-const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
+export const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
 
 const ABSENT = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
 

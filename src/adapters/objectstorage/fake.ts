@@ -1,6 +1,13 @@
 import type { AccessKeyPair, BucketSettings, StoreFeature, StoreGrant } from '../../contracts/objectstorage.ts'
 import { DRIVERS } from './client.ts'
-import { type AuditRecord, type ObjectStore, StoreError, type StoreErrorCode, type StoreInfo } from './port.ts'
+import {
+  type AuditRecord,
+  type ObjectStore,
+  type RemovalState,
+  StoreError,
+  type StoreErrorCode,
+  type StoreInfo,
+} from './port.ts'
 
 type Bucket = { settings: BucketSettings; objects: Map<string, string>; lockedUntil: Map<string, number> }
 type User = { pair: AccessKeyPair | undefined; isActive: boolean; grants: readonly StoreGrant[] }
@@ -61,7 +68,7 @@ export class FakeObjectStore implements ObjectStore {
     return { versioning: settings.versioning }
   }
 
-  async removeBucket(name: string, { empty, owner }: { empty: boolean; owner: string }) {
+  async removeBucket(name: string, { empty, owner }: { empty: boolean; owner: string }): Promise<RemovalState> {
     this.#enter(`removeBucket ${name}`)
     const bucket = this.buckets.get(name)
     if (bucket === undefined || bucket.settings.owner !== owner) return 'Gone'
@@ -127,7 +134,8 @@ export class FakeObjectStore implements ObjectStore {
   async close(): Promise<void> {}
 
   /** What an S3 client with this pair sees: an HTTP status. Undefined is nobody in particular. */
-  attempt(pair: AccessKeyPair | undefined, what: 'read' | 'write', bucket: string, key: string): number {
+  attempt(pair: AccessKeyPair | undefined, what: 'read' | 'write', bucket: string, named: string | Buffer): number {
+    const key = named.toString()
     const status = this.#decide(pair, what, bucket, key)
     this.log.push({
       id: `${this.log.length}`,

@@ -21,9 +21,9 @@ export type BucketUse = { objectCount: number; usedBytes: number }
 
 /**
  * What became of a bucket that is to go: `Emptying` if there was more in it than one call takes away, `Locked` if
- * objects may not be deleted yet.
+ * objects may not be deleted yet, `Stuck` if the store deletes nothing of what it lists.
  */
-export type RemovalState = 'Gone' | 'NotEmpty' | 'Emptying' | 'Locked'
+export type RemovalState = 'Gone' | 'NotEmpty' | 'Emptying' | 'Locked' | 'Stuck'
 
 export type KeyRequest = {
   /** The user at the store that the key is of, and nothing else. */

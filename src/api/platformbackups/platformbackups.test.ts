@@ -156,6 +156,19 @@ describe('the routes of the backups of the platform', () => {
       expect((await world.call('put', '/schedule', body, world.reader)).status).to.equal(403)
     })
 
+    it('that never comes is told without a next time, and refused anew', async () => {
+      world.schedule()
+      world.settings({})
+      const stored = await world.stored()
+      const spec = { ...stored.spec, schedule: { ...stored.spec.schedule, cron: '0 1 31 2 1,*' } }
+      const { client, caches } = world.facade
+      const { resource } = PlatformBackupSettings
+      caches.get(resource).observeWrite(client.seed(resource, { ...stored, spec } as unknown as KubeObject))
+      const { status, body } = await world.call('get', '/schedule')
+      expect([status, body.cron, body.nextRunAt]).to.deep.equal([200, '0 1 31 2 1,*', null])
+      expect((await world.call('put', '/schedule', body)).code).to.equal('invalid-schedule')
+    })
+
     it('is set over what was read of it, and over nothing else', async () => {
       world.schedule()
       world.settings({})

@@ -29,6 +29,8 @@ type BucketState = Obstructed & { account: ObjectStorageAccount | undefined }
 /** Milliseconds until a bucket that is emptied, or waits for its owner to empty it, is looked at again. */
 const EMPTYING_RETRY = 1_000
 const BLOCKED_RETRY = 30_000
+const STUCK =
+  'The object store does not delete what is left in it. An administrator of the store must, or must say why it does not.'
 
 /** The name that it has. Without a status, as after a restore from a backup, the claim tells of a former one. */
 function nameOf({ object, records }: BucketPass): string {
@@ -136,6 +138,8 @@ async function letGo(pass: BucketPass, store: ObjectStore, name: string): Promis
       return waiting('TearingDown', 'It is being emptied.', EMPTYING_RETRY)
     case 'NotEmpty':
       return waiting('DeletionBlocked', 'It is not empty: delete its objects, or set forceDelete.', BLOCKED_RETRY)
+    case 'Stuck':
+      return waiting('DeletionBlocked', STUCK, BLOCKED_RETRY)
     case 'Locked':
       return waiting('DeletionBlocked', 'It holds objects that are locked and may not be deleted yet.', BLOCKED_RETRY)
   }

@@ -1,0 +1,155 @@
+import { isUtf8 } from 'node:buffer'
+import { expect } from 'chai'
+import { bucketCalls } from './buckets.ts'
+import type { Clients } from './calls.ts'
+import { emptyBucket } from './emptying.ts'
+import type { ExactKeys } from './exactKeys.ts'
+import { HiddenKeys } from './hiddenKeys.ts'
+
+/** Keys as XML carries them: what it cannot is a stand-in, byte by byte where it is no UTF-8. */
+function shown(key: Buffer): string {
+  let text = ''
+  for (let at = 0; at < key.length; ) {
+    const width = [1, 2, 3, 4].find((size) => at + size <= key.length && isUtf8(key.subarray(at, at + size)))
+    text += width === undefined ? '\ufffd' : key.subarray(at, at + width)
+    at += width ?? 1
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot carry
+  return text.replace(/[\x01-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd')
+}
+
+type Given = { MaxKeys?: number; KeyMarker?: string; EncodingType?: string; Delete?: { Objects: { Key: string }[] } }
+
+/** A store whose lists are XML. */
+class ListingStore {
+  /** In the order of their bytes. */
+  keys: Buffer[]
+  asked = 0
+  deletes = true
+  encodes = false
+  refuses = false
+  readonly clients: Clients
+
+  constructor(keys: readonly (string | Buffer)[]) {
+    this.keys = keys.map((key) => Buffer.from(key as Buffer)).sort(Buffer.compare)
+    const exact: ExactKeys = {
+      list: async (_bucket, prefix) => {
+        this.asked += 1
+        const found = this.keys.filter((key) => key.subarray(0, prefix.length).equals(prefix)).slice(0, 1_000)
+        return found.map((key) => ({
+          shown: this.encodes ? key.toString() : shown(key),
+          exact: this.encodes ? key : undefined,
+          versionId: undefined,
+        }))
+      },
+      remove: async (_bucket, key) => {
+        if (this.refuses)
+          throw Object.assign(new Error('no'), { name: 'AccessDenied', $metadata: { httpStatusCode: 403 } })
+        this.#drop((one) => one.equals(key))
+      },
+    }
+    const send = async ({ constructor: { name }, input }: { constructor: { name: string }; input: Given }) => {
+      this.asked += 1
+      if (name === 'ListObjectVersionsCommand') return this.#page(input)
+      const gone = new Set(input.Delete?.Objects.map(({ Key }) => Key))
+      if (name === 'DeleteObjectsCommand' && !this.refuses) this.#drop((key) => gone.has(key.toString()))
+      return this.refuses ? { Errors: [...gone] } : {}
+    }
+    this.clients = { s3: { send }, hidden: new HiddenKeys(exact) } as unknown as Clients
+  }
+
+  #drop(isMeant: (key: Buffer) => boolean): void {
+    if (this.deletes) this.keys = this.keys.filter((key) => !isMeant(key))
+  }
+
+  #page({ MaxKeys = 1_000, KeyMarker = '', EncodingType }: Given) {
+    const after = this.keys.filter((key) => Buffer.compare(key, Buffer.from(KeyMarker)) > 0)
+    const isEncoded = this.encodes && EncodingType === 'url'
+    const told = (key: Buffer) =>
+      isEncoded
+        ? key.toString('latin1').replace(/\W/g, (one) => `%${Buffer.from(one, 'latin1').toString('hex')}`)
+        : shown(key)
+    const page = after.slice(0, MaxKeys).map(told)
+    return {
+      ...{ Versions: page.map((Key) => ({ Key, Size: 1 })), IsTruncated: after.length > MaxKeys },
+      ...{ NextKeyMarker: page.at(-1), EncodingType: isEncoded ? 'url' : '' },
+    }
+  }
+
+  empty = () => emptyBucket(this.clients, 'one', {})
+}
+
+const HIDDEN = [
+  ...['a\u0001b', 'a\u0002b', 'a\ufffdb', 'a\ufffeb', 'x\u001b\uffff', '\u0001', '\ufffd'],
+  ...['61ef62', '61efbf62', 'fffe', 'eda080', 'e282'].map((hex) => Buffer.from(hex, 'hex')),
+]
+
+describe('a bucket whose objects have keys that a list cannot say', () => {
+  for (const encodes of [false, true])
+    it(`is emptied by a store that ${encodes ? 'encodes' : 'does not encode'} keys`, async () => {
+      const store = new ListingStore([...HIDDEN, 'plain', 'é', '\uf000'])
+      store.encodes = encodes
+      expect(await store.empty()).to.equal('Empty')
+      expect(store.keys).to.deep.equal([])
+    })
+
+  it('is emptied in passes that end, however long a key is', async () => {
+    const long = Buffer.from(Array.from({ length: 900 }, (_, index) => 0x80 + ((index * 37) % 128)))
+    const store = new ListingStore([long, 'plain'])
+    let passes = 0
+    for (let state = 'Emptying'; state === 'Emptying'; passes += 1) {
+      store.asked = 0
+      state = await store.empty()
+      expect(store.asked).to.be.lessThan(2_000)
+      expect(passes, 'each comes further').to.be.lessThan(200)
+    }
+    expect(store.keys).to.deep.equal([])
+    expect(passes).to.be.greaterThan(1)
+  })
+
+  it('is emptied of more than one page that looks the same', async () => {
+    const alike = Array.from({ length: 1_100 }, (_, index) =>
+      Buffer.of(0x80 + (index % 120), 0x80 + Math.floor(index / 120)),
+    )
+    const store = new ListingStore(alike)
+    let state = 'Emptying'
+    for (let passes = 0; state === 'Emptying' && passes < 100; passes += 1) state = await store.empty()
+    expect(state).to.equal('Empty')
+  })
+
+  for (const [what, keys] of [
+    ['plain', ['a', 'b']],
+    ['hidden', HIDDEN],
+    ['of both kinds', ['a', ...HIDDEN]],
+  ] as const) {
+    it(`is told to be stuck if the store deletes nothing and says it did: keys are ${what}`, async () => {
+      const store = new ListingStore(keys)
+      store.deletes = false
+      expect(await store.empty()).to.equal('Stuck')
+    })
+
+    it(`is told to be locked if the store refuses to delete: keys are ${what}`, async () => {
+      const store = new ListingStore(keys)
+      store.refuses = true
+      expect(await store.empty()).to.equal('Locked')
+    })
+  }
+})
+
+describe('the use of a bucket whose objects have keys that a list cannot say', () => {
+  const numbered = (count: number, head: string) =>
+    Array.from({ length: count }, (_, index) => `${head}${String(index).padStart(5, '0')}`)
+  const useOf = (store: ListingStore) => bucketCalls(store.clients).use('one')
+
+  it('counts what comes after a page that ends in one', async () => {
+    const keys = [...numbered(990, 'a'), ...numbered(20, 'b\u0001'), ...numbered(1_500, 'c')]
+    expect((await useOf(new ListingStore(keys))).objectCount).to.equal(keys.length)
+  })
+
+  it('is not counted for ever where the store begins anew', async () => {
+    const alike = numbered(1_500, '').map((key) => Buffer.concat([Buffer.of(0xff), Buffer.from(key)]))
+    const store = new ListingStore(alike)
+    await useOf(store)
+    expect(store.asked).to.be.lessThan(100)
+  })
+})
