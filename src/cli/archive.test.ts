@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -33,6 +34,31 @@ describe('what of a folder is sent', () => {
     git('init')
     await writeFile(join(folder, '.gitignore'), '.env\n')
     expect((await filesToSend(folder, process.env)).sort()).to.deep.equal(['.gitignore', 'index.js'])
+  })
+
+  it('is that of the folder, whatever repository a hook of Git belongs to', async () => {
+    git('init')
+    await writeFile(join(folder, '.gitignore'), '.env\n')
+    await mkdir(join(folder, 'web/site'))
+    await writeFile(join(folder, 'web/site/.env'), 'a secret')
+    await writeFile(join(folder, 'web/site/index.html'), '')
+    const ofHook = {
+      ...process.env,
+      GIT_DIR: join(folder, '.git'),
+      GIT_INDEX_FILE: join(folder, '.git/index'),
+      GIT_PREFIX: '',
+    }
+    expect(await filesToSend(join(folder, 'web/site'), ofHook)).to.deep.equal(['index.html'])
+  })
+
+  it('is asked for without running what a repository in it names', async () => {
+    git('init')
+    const library = join(folder, 'library')
+    execFileSync('git', ['init', library], { stdio: 'ignore' })
+    for (const repository of [folder, library])
+      execFileSync('git', ['-C', repository, 'config', 'core.fsmonitor', `touch ${join(folder, 'pwned')}; false`])
+    await filesToSend(folder, process.env)
+    expect(existsSync(join(folder, 'pwned'))).to.equal(false)
   })
 
   it('is each file once, also in the middle of a merge', async () => {

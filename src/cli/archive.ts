@@ -47,8 +47,19 @@ async function filesOfRepository(folder: string, path: string, environment: Envi
   return (await filesToSend(inner, environment)).map((below) => join(path, below))
 }
 
+/** What Git sets for its hooks: it names the repository of the hook, whatever folder is asked about. */
+const OF_A_REPOSITORY =
+  /^GIT_(DIR|WORK_TREE|IMPLICIT_WORK_TREE|COMMON_DIR|INDEX_FILE|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|SHALLOW_FILE|GRAFT_FILE|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT)$/
+
+/** Asks the repository that the folder is in. It may come from somebody else, so it names no program to be run. */
+function git(folder: string, words: readonly string[], environment: Environment): Promise<{ stdout: string }> {
+  const ours = Object.entries({ ...environment, LC_ALL: 'C' }).filter(([name]) => !OF_A_REPOSITORY.test(name))
+  const options = { maxBuffer: MOST_OF_A_LIST, env: Object.fromEntries(ours) }
+  return promisify(execFile)('git', ['-C', folder, '-c', 'core.fsmonitor=false', ...words], options)
+}
+
 function isIgnored(folder: string, env: Environment): Promise<boolean> {
-  return promisify(execFile)('git', ['-C', folder, 'check-ignore', '--quiet', '.'], { env }).then(
+  return git(folder, ['check-ignore', '--quiet', '.'], env).then(
     () => true,
     () => false,
   )
@@ -56,10 +67,9 @@ function isIgnored(folder: string, env: Environment): Promise<boolean> {
 
 /** Each once, although Git names one in conflict for each of its versions. @returns undefined without Git or a repository */
 async function listedByGit(folder: string, environment: Environment): Promise<string[] | undefined> {
-  const words = ['-C', folder, 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
+  const words = ['ls-files', '--cached', '--others', '--exclude-standard', '-z']
   try {
-    const env = { ...environment, LC_ALL: 'C' }
-    const { stdout } = await promisify(execFile)('git', words, { maxBuffer: MOST_OF_A_LIST, env })
+    const { stdout } = await git(folder, words, environment)
     return [...new Set(stdout.split('\0'))].filter((path) => path !== '')
   } catch (error) {
     const { code, stderr = '' } = error as { code?: unknown; stderr?: string }

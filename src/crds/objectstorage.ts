@@ -316,6 +316,14 @@ const keyRules: Rule<KeySpec>[] = [
     test: (next) => next.prefix === undefined || !/[*?$]/.test(next.prefix),
   },
   {
+    // Stores read it as a path, and a way up leads out of what the key is limited to.
+    cel: "!has(self.prefix) || !self.prefix.matches('(^|/)[.][.]?(/|$)|^/|//')",
+    message: 'prefix must not begin with / or contain // or a part that is . or ..',
+    code: 'BAD_REQUEST',
+    field: 'prefix',
+    test: (next) => next.prefix === undefined || !/(^|\/)\.\.?(\/|$)|^\/|\/\//.test(next.prefix),
+  },
+  {
     cel: '!self.isSession || has(self.expiresAt)',
     message: 'a session needs expiresAt',
     code: 'BAD_REQUEST',

@@ -116,6 +116,15 @@ export const STORAGE_RULES: readonly RuleCase[] = [
   ...cases(ObjectAccessKey, { accountName: 'shop' }, [
     ['admits a prefix in one bucket', undefined, { buckets: ['photos'], prefix: 'in/' }],
     ['refuses a prefix in every bucket', undefined, { prefix: 'in/' }, 'prefix needs exactly one bucket'],
+    ...['/', '/in', 'a//', '.', '..', './', '../in', 'users/../', 'users/./x', 'users/..'].map(
+      (prefix): [string, undefined, object, string] => [
+        `refuses a prefix that a store reads as another path: ${prefix}`,
+        undefined,
+        { buckets: ['photos'], prefix },
+        'prefix must not begin with / or contain // or a part that is . or ..',
+      ],
+    ),
+    ['admits a prefix with dots in names', undefined, { buckets: ['photos'], prefix: 'in/.hidden/a..b/...' }],
     [
       'refuses a prefix that is a pattern',
       undefined,
