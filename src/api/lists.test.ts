@@ -5,7 +5,9 @@ import { SERVED_ROUTES } from './index.ts'
 import { filtersOf, sortsOf } from './resources/paging.ts'
 
 /** What can be asked for and is no field of the record: an image is that of the first component. */
-const HIDDEN = [`${expandPath('{RG}/containerinstances')} image`]
+const HIDDEN = ['{RG}/containerinstances', '{B}/resources/containerinstances'].map(
+  (path) => `${expandPath(path)} image`,
+)
 
 function recordOf(reply: z.ZodType | undefined): string[] | undefined {
   const items = reply instanceof z.ZodObject ? (reply.shape.items as z.ZodType | undefined) : undefined

@@ -53,7 +53,7 @@ describe('manifests', () => {
       'of a group take the boundary from the namespace',
       `{apiVersion: freehold.dev/v1alpha1, kind: ResourceGroup, metadata: {name: search, namespace: boundary-${BOUNDARY}}}`,
       {},
-      [`- | POST /boundaries/${BOUNDARY}/resourcegroups/search`],
+      [`PATCH /boundaries/${BOUNDARY}/resourcegroups/search | POST /boundaries/${BOUNDARY}/resourcegroups/search`],
     ],
     [
       'in a namespace of another boundary are refused',

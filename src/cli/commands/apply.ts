@@ -29,7 +29,7 @@ export const apply: Command = {
     ...WAITING,
   ],
   details:
-    'The place comes from metadata.namespace if a manifest has one, or else from the options. All manifests are read and\nplaced before the first is sent. What REST cannot write goes to the API server: with --kubeconfig as the user\nof that file, or else with your own rights if `setup` named one. Tenants write no Secrets, choose no ids of\nboundaries and set no quotas: those need the kubeconfig of an administrator.',
+    'The place comes from metadata.namespace if a manifest has one, or else from the options. All manifests are read and\nplaced before the first is sent. What REST cannot write goes to the API server: with --kubeconfig as the user\nof that file, or else with your own rights if `setup` named one. Tenants write no Secrets, choose no ids of\nboundaries and set none of their quotas: those need the kubeconfig of an administrator.',
   async run(input, context) {
     const session = await openSession(context)
     const kubernetes = await kubernetesFor(input, session, context)
