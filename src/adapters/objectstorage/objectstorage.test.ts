@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { objectStoreContract } from '../../../test/suites/objectStoreContract.ts'
 import type { StoreGrant } from '../../contracts/objectstorage.ts'
-import { fileAudit, parseAccess } from './accessLog.ts'
+import { accessIn, recordOf } from './access.ts'
+import { fileAudit } from './accessLog.ts'
 import { FakeObjectStore } from './fake.ts'
 import { type PolicyDocument, withGrant, withPublic } from './policies.ts'
 
@@ -154,6 +155,10 @@ describe('an access log in a file', () => {
 })
 
 describe('lines of an access log', () => {
+  const parseAccess = (text: string) => {
+    const access = accessIn(text)
+    return access && recordOf(access)
+  }
   const line = (key: string, uri: string, agent = 'sdk/1 x') =>
     `admin acc-one [21/November/2026:14:51:56 +0000] 127.0.0.1 AKIA1 REQ1 s3_PutObject ${key} ${uri} 200 - 0 7 0 0 - ${agent} - host= SigV4 - AuthHeader s3.us-east-1.amazonaws.com - arn:aws:s3:::/acc-one/${key} Yes`
 
