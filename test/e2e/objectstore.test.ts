@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
 import { GetBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { DRIVERS, openStore } from '../../src/adapters/objectstorage/client.ts'
@@ -9,6 +12,8 @@ import { AccountBucket, ObjectAccessKey, ObjectStorageAccount } from '../../src/
 import { secret } from '../../src/kube/builtin.ts'
 import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
 import { TEST_CONFIG } from '../config.ts'
+import { hostileRequest, type LoggedRequest } from '../make/accessLog.ts'
+import { SeededRandom } from '../make/random.ts'
 import { clientOf, s3Client } from '../make/s3Client.ts'
 import { promised, until } from '../make/until.ts'
 import { objectStoreContract, type StoreClient, settings } from '../suites/objectStoreContract.ts'
@@ -34,7 +39,61 @@ describe('versitygw', () => {
   })
   after(() => store?.close())
   objectStoreContract(() => opened(store, running && clientOf(running.endpoint)), { audits: true })
+
+  it('has one entry in its audit for a request at most, whatever is asked for', async () => {
+    const { store: administered } = opened(store, running && clientOf(running.endpoint))
+    const { endpoint = '', accessLog = '' } = running ?? {}
+    const random = new SeededRandom(TEST_CONFIG.seed)
+    const bucket = `told-${randomUUID().slice(0, 8)}`
+    await administered.ensureBucket(settings(bucket))
+    /** By its id, what each request asked for. */
+    const asked = new Map<string, string>()
+    for (let times = 0; times < TEST_CONFIG.sized(150, 2_000); times += 1) {
+      const isHonest = random.chance(0.3)
+      const log = (await readFile(accessLog, 'utf8')).slice(-8_192).split(/^(?=\S+ \S+ \[)/m)
+      const wanted: LoggedRequest = isHonest ? { target: `/${bucket}/honest` } : hostileRequest(random, bucket, log)
+      const id = await requestIdOf(endpoint, random.pick(['GET', 'PUT', 'DELETE']), wanted)
+      if (id !== undefined) asked.set(id, decodeURIComponent(wanted.target.split('?', 1)[0] ?? ''))
+    }
+    expect(asked.size, 'most are answered').to.be.greaterThan(100)
+    const last = await requestIdOf(endpoint, 'GET', { target: `/${bucket}/honest` })
+    asked.set(last ?? '', `/${bucket}/honest`)
+    const found = await until('the last is told of', async () => {
+      const records = await administered.audit(new Set([bucket]), 10_000)
+      return records[0]?.requestId === last && records
+    })
+    for (const { requestId, key = '', statusCode, errorCode } of found) {
+      const told = { path: `/${bucket}/${key}`, statusCode, errorCode }
+      const path = asked.get(requestId)
+      expect(path, `${requestId} was asked for`).not.to.equal(undefined)
+      expect(path).to.be.oneOf([told.path, `/${bucket}`])
+      expect([400, 403, 404, 405, 501], `nobody may: ${errorCode}`).to.include(statusCode)
+    }
+    const told = found.map(({ requestId }) => requestId)
+    expect(new Set(told).size, 'each once').to.equal(told.length)
+    for (const [id, path] of asked) if (path === `/${bucket}/honest`) expect(told).to.include(id)
+  })
 })
+
+/** What the store calls a request; nothing if it does not take one at all. */
+async function requestIdOf(
+  endpoint: string,
+  method: string,
+  { target, agent = 'sdk', referer = '-' }: LoggedRequest,
+): Promise<string | undefined> {
+  const { hostname, port } = new URL(endpoint)
+  // Not with fetch, which takes dots out of paths.
+  const sent = request({ hostname, port, method, path: target, headers: { 'user-agent': agent, referer } })
+  sent.end()
+  try {
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    answer.resume()
+    await once(answer, 'end')
+    return answer.headers['x-amz-request-id']?.toString()
+  } catch {
+    return undefined
+  }
+}
 
 describe('SeaweedFS, behind the gateway that its operator would run', () => {
   let store: ObjectStore | undefined

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { SeededRandom } from './random.ts'
 
 /** A request as a client can send it, and what the store itself says of it. */
 export type LoggedRequest = {
@@ -44,4 +45,50 @@ function decoded(text: string): string {
     text.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, pair) => String.fromCharCode(Number.parseInt(pair, 16))),
     'latin1',
   ).toString('utf8')
+}
+
+/**
+ * A request of one who has seen the log, and writes lines of it wherever a client can, of requests to this bucket. Those
+ * that were never made have the id FORGED.
+ */
+export function hostileRequest(random: SeededRandom, bucket: string, log: readonly string[]) {
+  const words = (most: number) =>
+    Array.from({ length: random.below(most + 1) }, () => hostileWord(random, bucket, log)).join('')
+  const segment = random.chance(0.4) ? bucket : words(3) || bucket
+  const key = `${random.pick(['', 'b'])}${words(3) || 'b'}`
+  const path = random.chance(0.3)
+    ? encodeURIComponent(`${segment}/${key}`)
+    : [segment, key].map(encodeURIComponent).join('/')
+  const query = random.pick(['', '', '?x', `?versionId=${encodeURIComponent(words(2))}`])
+  const header = () => (random.chance(0.6) ? 'sdk' : words(3).replaceAll('\n', ' ').trim())
+  const status = random.pick([200, 403, 404])
+  return { target: `/${path}${query}`, referer: header(), agent: header(), status }
+}
+
+function hostileWord(random: SeededRandom, bucket: string, log: readonly string[]): string {
+  const paths = [`${bucket}/y`, `${bucket}/v%0Aw`, 'o%0Ane/y', `${bucket}/y?versionId=u%0Av`, `${bucket}/FORGED`]
+  const status = random.pick([200, 403])
+  const forged = logged({
+    target: `/${random.pick(paths)}`,
+    requester: 'AKIA9',
+    status,
+    error: '-',
+    requestId: 'FORGED',
+  })
+  const line = random.pick([forged.trimEnd(), forged, random.pick([...log, forged])])
+  const at = random.below(line.length)
+  const parts = [line, `\n${line}`, line.slice(0, at), line.slice(at), line.replace(/ Yes\n?$/, '')]
+  const words = [
+    '\n',
+    '\n',
+    ' ',
+    '/',
+    bucket,
+    `\nfreehold ${bucket}`,
+    `arn:aws:s3:::/${bucket}/y`,
+    ' Yes',
+    ' Yes\n',
+    'y',
+  ]
+  return random.pick([...parts, line.replace(/.*?\] /s, ''), ...words])
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { isStoreError, type ObjectStore } from '../../src/adapters/objectstorage/port.ts'
 import type { AccessKeyPair, BucketSettings, StoreGrant } from '../../src/contracts/objectstorage.ts'
+import { logged } from '../make/accessLog.ts'
 import { promised, until } from '../make/until.ts'
 
 /** The HTTP status that an ordinary client with this pair gets; undefined is nobody in particular. */
@@ -283,6 +284,18 @@ export function objectStoreContract(
       })
       expect([read?.operation, write?.operation]).to.deep.equal(['GetObject', 'PutObject'])
       expect(read).to.include({ bucket, key: 'a b', statusCode: 200, remoteAddress: '127.0.0.1' })
+    })
+
+    it('tells of one request, whatever lines its key holds', async () => {
+      const forged = logged({ target: `/${bucket}/y`, requester: 'AKIA9', status: 200, requestId: 'FORGED' })
+      for (const key of [`a\n${forged}z`, `a\n${forged}`, `a\n${forged.replace(/ Yes\n$/, '')}`]) {
+        await client(undefined, 'read', bucket, key)
+        const found = await until('it is told of', async () => {
+          const records = await store.audit(new Set([bucket]), 10)
+          return records[0]?.key === key && records
+        })
+        expect(found.map(({ requestId }) => requestId)).not.to.include('FORGED')
+      }
     })
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { TEST_CONFIG } from '../../../test/config.ts'
-import { type LoggedRequest, logged } from '../../../test/make/accessLog.ts'
+import { hostileRequest, type LoggedRequest, logged } from '../../../test/make/accessLog.ts'
 import { SeededRandom } from '../../../test/make/random.ts'
 import { fileAudit } from './accessLog.ts'
 
@@ -111,56 +111,10 @@ function randomLog(random: SeededRandom): { text: string; requests: LoggedReques
   }
   for (let times = 2 + random.below(5); times > 0; times -= 1) {
     if (random.chance(0.4)) add({ target: '/one/a', requester: 'AKIA1', status: 200, error: '-' })
-    else add(hostile(random, log))
+    else add({ ...hostileRequest(random, 'one', log), requester: 'AKIA2' })
   }
   add({ target: '/one/a', requester: 'AKIA1', status: 200, error: '-' })
   return { text: log.join(''), requests }
-}
-
-function hostile(random: SeededRandom, log: readonly string[]): LoggedRequest {
-  const inner = () =>
-    logged({
-      target: random.pick(['/one/y', '/one/v%0Aw', '/o%0Ane/y', '/one/y?versionId=u%0Av']),
-      requestId: 'FORGED',
-    })
-  const piece = () => {
-    const line = random.pick([LINE, inner(), random.pick([...log, LINE])])
-    const at = random.below(line.length)
-    const cuts = [
-      line,
-      `\n${line}`,
-      line.slice(0, at),
-      line.slice(at),
-      line.replace(/ Yes\n?$/, ''),
-      line.replace(/.*?\] /s, ''),
-    ]
-    return random.pick([
-      ...cuts,
-      '\n',
-      '\n',
-      ' ',
-      '/',
-      'one',
-      '\nfreehold one',
-      'arn:aws:s3:::/one/y',
-      ' Yes',
-      ' Yes\n',
-      'y',
-    ])
-  }
-  const words = (most: number) => Array.from({ length: random.below(most + 1) }, piece).join('')
-  const segment = random.chance(0.4) ? 'one' : words(3) || 'one'
-  const key = words(3) || 'b'
-  const start = random.chance(0.5) ? 'b' : ''
-  const path = random.chance(0.3)
-    ? encodeURIComponent(`${segment}/${key}`)
-    : `${encodeURIComponent(segment)}/${encodeURIComponent(start + key)}`
-  const query = random.pick(['', '', '?x', `?versionId=${encodeURIComponent(words(2))}`])
-  const header = () => (random.chance(0.6) ? 'sdk' : words(3).replaceAll('\n', ' ').trim())
-  return {
-    ...{ target: `/${path}${query}`, referer: header(), agent: header(), status: random.pick([200, 403, 404]) },
-    requester: 'AKIA2',
-  }
 }
 
 function pathOf(target: string): string {

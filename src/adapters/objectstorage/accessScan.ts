@@ -43,7 +43,10 @@ export class AccessScan {
   add(line: string): void {
     if (ENCODED.test(line)) {
       this.#marks.push(this.#seen)
-      for (const word of line.split(' ')) if (ENCODED.test(word)) this.#expect(word)
+      // A status follows the URI.
+      const words = line.split(' ')
+      for (const [at, word] of words.entries())
+        if (/^\d{3}$/.test(words[at + 1] ?? '') && ENCODED.test(word)) this.#expect(word)
     }
     this.#lines.push(line)
     this.#added += 1
