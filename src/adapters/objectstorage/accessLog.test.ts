@@ -45,6 +45,15 @@ describe('the audit that an access log tells', () => {
       expect(ids.filter((id) => id !== 'R2')).to.deep.equal(['R4', 'R3', 'R1'])
     })
 
+  it('has the request of another that a client wrote the beginning of', async () => {
+    const version = encodeURIComponent(`${'x'.repeat(300)}\n${'x'.repeat(300)}`)
+    const begun = LINE.replace('/one/FORGED 200', `/one/FORGED?versionId=${version} 200`).replace(/ - \S+ SigV4.*/, '')
+    const before = logged({ target: `/b/x?versionId=${encodeURIComponent(`a\n${begun}`)}` })
+    const asked = logged({ target: '/one/FORGED', requester: 'AKIA1', requestId: 'R1' })
+    const found = await ask(before + asked)
+    expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R1'])
+  })
+
   it('has one entry for a request at most, with what was asked for', async () => {
     for (let seed = 0; seed < TEST_CONFIG.sized(400, 5_000); seed += 1) {
       const { text, requests } = randomLog(new SeededRandom(TEST_CONFIG.seed * 1_000_000 + seed))
