@@ -13,37 +13,11 @@ import { BoundaryTrust, DenyAssignment, RoleDefinition } from '../../crds/rbac.t
 import { RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
-import { askedScopes, isWithin } from './scopes.ts'
 
 const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 const OTHER = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b02'
 const HERE = `/boundaries/${BOUNDARY}`
 const REPOSITORY = `${BOUNDARY}/shop/jobs/report`
-
-describe('scopes that a client asks for', () => {
-  const CASES: [string, string[], string][] = [
-    ['one', ['repository:a/b:pull'], 'a/b:pull'],
-    ['several in one parameter', ['repository:a:pull repository:b:push'], 'a:pull b:push'],
-    ['several parameters', ['repository:a:pull', 'repository:b:push'], 'a:pull b:push'],
-    ['one twice', ['repository:a:pull', 'repository:a:push,pull'], 'a:pull,push'],
-    ['everything', ['repository:a:*'], 'a:pull,push,delete'],
-    ['a class', ['repository(plugin):a:pull'], 'a:pull'],
-    ['the catalogue', ['registry:catalog:*'], ''],
-    ['nonsense', ['repository', 'a:b', ':::', 'repository::pull'], ''],
-  ]
-  for (const [title, texts, expected] of CASES) {
-    it(title, () => {
-      const told = askedScopes(texts).map(({ repository, actions }) => `${repository}:${actions.join(',')}`)
-      expect(told.join(' ')).to.equal(expected)
-    })
-  }
-
-  it('are within a boundary by whole parts of their name', () => {
-    expect(isWithin('abc/*', 'abc/d')).to.equal(true)
-    expect(isWithin('abc/*', 'abcd/e')).to.equal(false)
-    expect(isWithin('abc/d', 'abc/d/e')).to.equal(false)
-  })
-})
 
 describe('the token endpoint of the registry', () => {
   let facade: Awaited<ReturnType<typeof startFacade>>

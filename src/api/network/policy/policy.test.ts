@@ -1,67 +1,32 @@
 import { expect } from 'chai'
-import { INTERNET, IPV4, networks, SOME_POD } from './addresses.ts'
+import {
+  ALL,
+  admits,
+  block,
+  type Case,
+  CLUSTER,
+  cilium,
+  clusterwide,
+  db,
+  denies,
+  EVERYBODY,
+  expressed,
+  fromPeers,
+  host,
+  internet,
+  judged,
+  kubernetes,
+  labels,
+  OTHER,
+  ofCluster,
+  onPorts,
+  outside,
+  pod,
+  sends,
+  stranger,
+} from '../../../../test/make/networkPolicies.ts'
+import { SOME_POD } from './addresses.ts'
 import type { Cilium } from './cilium.ts'
-import type { NetworkPolicy } from './kubernetes.ts'
-import type { Direction, End, Pod, Question } from './question.ts'
-import { judgeSide, type Verdict } from './verdict.ts'
-
-const labels = (name: string) => ({ 'kubernetes.io/metadata.name': name })
-
-function pod(change: Partial<Pod> = {}): Pod {
-  const namespace = change.namespace ?? 'shop'
-  return {
-    ...{ kind: 'pod', name: 'web-0', namespace, namespaceLabels: labels(namespace), labels: { app: 'web' } },
-    addresses: networks('10.0.0.5'),
-    ports: [{ name: 'http', port: 8080, protocol: 'TCP' }],
-    ...change,
-  }
-}
-const outside = (...cidrs: string[]): End => ({ kind: 'outside', addresses: networks(...cidrs), isInternet: false })
-const host = (name: string): End => ({ kind: 'host', host: name, addresses: IPV4 })
-const internet: End = { kind: 'outside', addresses: INTERNET, isInternet: true }
-
-const kubernetes = (spec: NetworkPolicy['spec'], name = 'p', namespace = 'shop') =>
-  ({ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name, namespace }, spec }) as NetworkPolicy
-const cilium = (spec: Cilium['spec']) =>
-  ({
-    ...{ apiVersion: 'cilium.io/v2', kind: 'CiliumNetworkPolicy', metadata: { name: 'c', namespace: 'shop' } },
-    spec,
-  }) as Cilium
-const clusterwide = (spec: Cilium['spec']): Cilium => ({
-  ...cilium(spec),
-  kind: 'CiliumClusterwideNetworkPolicy',
-  metadata: { name: 'c' },
-})
-
-type Policy = NetworkPolicy | Cilium
-const ALL = { podSelector: {} }
-const [CLUSTER, EVERYBODY] = [{ fromEntities: ['cluster'] }, { fromEntities: ['all'] }]
-const db = pod({ name: 'db-0', labels: { app: 'db' }, addresses: networks('10.0.0.9') })
-const stranger = pod({ name: 'x-0', namespace: 'other', labels: { app: 'web' }, addresses: networks('10.0.7.7') })
-
-const block = (cidr: string, ...except: string[]) => ({ ipBlock: { cidr, except } })
-const expressed = (key: string, operator: string, values?: string[]) => ({
-  podSelector: { matchExpressions: [{ key, operator, values }] },
-})
-const OTHER = { namespaceSelector: { matchLabels: labels('other') } }
-const fromPeers = (...from: object[]) => kubernetes({ ...ALL, ingress: [{ from }] })
-const onPorts = (...ports: object[]) => kubernetes({ ...ALL, ingress: [{ ports }] })
-const admits = (...ingress: object[]) => cilium({ endpointSelector: {}, ingress } as Cilium['spec'])
-const sends = (...egress: object[]) => cilium({ endpointSelector: {}, egress } as Cilium['spec'])
-const denies = (deny: object, ...ingress: object[]) =>
-  cilium({ endpointSelector: {}, ingress, ingressDeny: [deny] } as Cilium['spec'])
-
-const ofCluster = (operator: string, values: string[] = []) => ({
-  matchExpressions: [{ key: 'io.cilium.k8s.policy.cluster', operator, values }],
-})
-
-/** Of the shop's web pod with its database on TCP 8080. `rule` is the name and the index of what decides, or its kind. */
-type Case = readonly [
-  says: string,
-  gives: Verdict,
-  policies: readonly Policy[],
-  more?: Partial<Question> & { rule?: string },
-]
 
 const INGRESS: readonly Case[] = [
   ['what no policy selects is open', 'Allowed', [], { rule: 'none' }],
@@ -390,14 +355,6 @@ const CILIUM: readonly Case[] = [
     { rule: 'c 0' },
   ],
 ]
-
-const isCilium = (policy: Policy): policy is Cilium => policy.apiVersion === 'cilium.io/v2'
-
-function judged(policies: readonly Policy[], question: Partial<Question> = {}, direction: Direction = 'ingress') {
-  const asked: Question = { from: pod(), to: db, port: 8080, protocol: 'TCP', blocksTakePods: true, ...question }
-  const kubernetesOnes = policies.filter((policy) => !isCilium(policy)) as NetworkPolicy[]
-  return judgeSide(direction, asked, { kubernetes: kubernetesOnes, cilium: policies.filter(isCilium) })
-}
 
 describe('what policies say of a connection', () => {
   for (const [title, cases, direction] of [
