@@ -1,6 +1,8 @@
 import { OPERATIONS, type Operation, RESOURCE_KINDS } from '../client/index.ts'
 import { suggestion } from '../core/suggestion.ts'
 import { type CommandFailure, usage } from './failure.ts'
+import { acrossGap, BOUNDARY_PARAMETER, FLAGS, flagOf, GROUP_PARAMETERS, gapOf, givenValue } from './gaps.ts'
+import { cannot, otherWays } from './otherWays.ts'
 
 export const VERBS = ['list', 'get', 'create', 'update', 'patch', 'delete'] as const
 export type Verb = (typeof VERBS)[number]
@@ -199,14 +201,13 @@ export type Given = {
   readonly group?: string | undefined
   /** `--param name=value`. */
   readonly parameters?: Readonly<Record<string, string>>
+  /** Across the groups of the boundary. */
+  readonly isAcross?: boolean
   /** What of the place is that of the configuration: nobody has to say it. */
   readonly defaults?: Place
 }
 
 type Place = { readonly boundary?: string | undefined; readonly group?: string | undefined }
-
-const BOUNDARY_PARAMETER = 'boundaryId'
-export const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']
 
 /** Values for the parameters of one route; undefined if one is missing or `--param` names one that it lacks. */
 function valuesFor(route: CollectionRoute, given: Given): Record<string, string> | undefined {
@@ -220,12 +221,6 @@ function valuesFor(route: CollectionRoute, given: Given): Record<string, string>
   }
   const usesName = route.nameParameter !== undefined && parameters[route.nameParameter] === undefined
   return given.name !== undefined && !usesName ? undefined : values
-}
-
-function givenValue(parameter: string, route: CollectionRoute, given: Given): string | undefined {
-  if (parameter === route.nameParameter) return given.name
-  if (parameter === BOUNDARY_PARAMETER) return given.boundary
-  return GROUP_PARAMETERS.includes(parameter) ? given.group : undefined
 }
 
 export type Target = { readonly route: CollectionRoute; readonly values: Record<string, string> }
@@ -246,9 +241,8 @@ export function chooseRoute(
   const ofVerb = collection.routes.filter((route) => route.verb === verb)
   const candidates = ofVerb.filter((route) => route.isLower !== true)
   if (candidates.length === 0) {
-    const [lower] = ofVerb
-    const meant = lower && `; did you mean ${literalsOf(lower.path)[0]}/${collection.noun}?`
-    throw usage(`The interface cannot ${verb} ${collection.noun}${meant ?? '; `freehold kinds` shows what it can.'}`)
+    const lower = ofVerb[0] && literalsOf(ofVerb[0].path)[0]
+    throw usage(cannot(collection, verb, lower, command === null ? [] : otherWays(collection, verb, given)))
   }
   const possible = targetsOf(candidates, given)
   const [best, ...rivals] = foremost(possible)
@@ -293,13 +287,7 @@ export type CommandWords = {
   readonly positionals: readonly string[]
 }
 
-const FLAGS: Readonly<Record<string, string>> = {
-  boundaryId: '--boundary',
-  resourceGroupName: '--group',
-  resourceGroup: '--group',
-}
 const FLAG_VALUES: Readonly<Record<string, string>> = { '--boundary': ' ID', '--group': ' NAME' }
-const flagOf = (parameter: string) => FLAGS[parameter] ?? `--param ${parameter}=...`
 
 /** What is wrong with what was given, and the forms that are right. */
 function misfit(
@@ -313,7 +301,8 @@ function misfit(
   const why = isNamedByPlatform && command.name === 'create' ? ' The platform, or the body, names what is created.' : ''
   const forms = formsOf(candidates, noun, command, given.defaults)
   const shown = forms.map((form) => `  ${form}`).join('\n')
-  return `${gapOf(candidates, given)}${why} Valid form${forms.length === 1 ? '' : 's'}:\n${shown}`
+  const gap = acrossGap(noun, candidates, given) ?? gapOf(candidates, given)
+  return `${gap}${why} Valid form${forms.length === 1 ? '' : 's'}:\n${shown}`
 }
 
 /** The command lines that lead to each of these routes of one verb. */
@@ -323,32 +312,6 @@ export const formsOf = (
   command: CommandWords,
   defaults: Place = {},
 ): string[] => [...new Set(candidates.map((route) => formOf(route, candidates, noun, command, defaults)))]
-
-/** `--boundary and --group are missing.`, by the form that what was given comes nearest to. */
-function gapOf(candidates: readonly CollectionRoute[], given: Given): string {
-  const { parameters = {} } = given
-  const gaps = candidates.map((route) => {
-    const { nameParameter } = route
-    const missing = route.parameters
-      .filter((parameter) => !(parameters[parameter] ?? givenValue(parameter, route, given)))
-      .map((parameter) => (parameter === nameParameter ? 'NAME' : flagOf(parameter)))
-    const strange = Object.keys(parameters).filter((name) => !route.parameters.includes(name))
-    const usesName = nameParameter !== undefined && parameters[nameParameter] === undefined
-    const superfluous = [...(given.name !== undefined && !usesName ? ['NAME'] : []), ...strange.map(flagOf)]
-    const sentences = [sentenceOf(missing, 'missing'), sentenceOf(superfluous, 'superfluous')].filter(Boolean)
-    return { distance: superfluous.length * SUPERFLUOUS + missing.length, sentence: sentences.join(' ') }
-  })
-  const nearest = Math.min(...gaps.map(({ distance }) => distance))
-  const [sentence, ...others] = new Set(gaps.flatMap((gap) => (gap.distance === nearest ? [gap.sentence] : [])))
-  if (sentence !== undefined && others.length === 0) return sentence
-  return `An argument is ${nearest < SUPERFLUOUS ? 'missing' : 'missing or superfluous'}.`
-}
-
-/** One word too many is further from what was meant than any number that lack. */
-const SUPERFLUOUS = 100
-
-const sentenceOf = (words: readonly string[], what: string) =>
-  words.length === 0 ? '' : `${words.join(' and ')} ${words.length === 1 ? 'is' : 'are'} ${what}.`
 
 /** The command line that leads to this route, and to no other of the candidates. */
 export function formOf(

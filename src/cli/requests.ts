@@ -36,7 +36,9 @@ export async function prepare(verb: Verb, input: Input, context: Context): Promi
   const place = placeOf(input, settings)
   const group = input.has('all-groups') ? undefined : place.group
   const parameters = Object.fromEntries(pairsOf('param', input.all('param')))
-  const given: Given = { name, boundary: place.boundary, group, parameters, defaults: defaultsIn(input, place) }
+  const defaults = defaultsIn(input, place)
+  const isAcross = input.has('all-groups')
+  const given: Given = { name, boundary: place.boundary, group, parameters, defaults, isAcross }
   const collection = findCollection(word, context.collections)
   const target = chooseRoute(collection, verb, given, input.command)
   const query: Record<string, string[]> = {}

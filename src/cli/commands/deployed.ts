@@ -88,7 +88,7 @@ export const env: Command = {
     const references = from.map((word) => referenceIn(word, context.collections))
     const asked = { ...input, positionals: [kind, name] }
     const prepared = await prepare('get', asked, context)
-    const { variables, etag } = await variablesOf(prepared)
+    const { record, variables, etag } = await variablesOf(prepared)
     if (action === 'list') return showVariables(variables, input, context)
     const next =
       action === 'set'
@@ -97,10 +97,16 @@ export const env: Command = {
     const changes = changesBetween(variables, next)
     const told = `${kind} ${name}: ${changes.join(', ') || 'nothing changes'}.\n`
     if (changes.length === 0) return context.terminal.err(told)
-    const updating = await prepare('patch', asked, context)
-    const { route, values } = updating.target
+    // What has no change of one field is replaced by what was read.
+    const verb = (['patch', 'update'] as const).find((each) =>
+      prepared.collection.routes.some((route) => route.verb === each),
+    )
+    if (verb === undefined)
+      throw usage(`${prepared.collection.noun} cannot be changed: delete ${kind} ${name}, and create it again.`)
+    const { route, values } = (await prepare(verb, asked, context)).target
     const headers: Record<string, string> = etag === null ? {} : { 'if-match': etag }
-    await prepared.client.request({ method: 'PATCH', path: pathOf(route.path, values), body: { env: next }, headers })
+    const body = { ...(verb === 'update' && record), env: next }
+    await prepared.client.request({ method: route.method, path: pathOf(route.path, values), body, headers })
     context.terminal.err(told)
     if (input.has('wait')) await waitFor(prepared, { isChanged: true }, asked, context)
   },
@@ -108,9 +114,10 @@ export const env: Command = {
 
 async function variablesOf({ client, target, collection }: Prepared) {
   const answer = await client.request({ method: 'GET', path: pathOf(target.route.path, target.values) })
-  const { env: variables } = JSON.parse(answer.text) as { env?: Variable[] }
+  const record = JSON.parse(answer.text) as { env?: Variable[] }
+  const { env: variables } = record
   if (!Array.isArray(variables)) throw usage(`${collection.noun} have no variables of their own.`)
-  return { variables, etag: answer.headers.get('etag') }
+  return { record, variables, etag: answer.headers.get('etag') }
 }
 
 /** A person sees what a variable refers to; programs get the record. */

@@ -1,13 +1,7 @@
 import { creationHelp } from '../bodyFields.ts'
-import {
-  type Collection,
-  type CollectionRoute,
-  findCollection,
-  GROUP_PARAMETERS,
-  literalsOf,
-  verbsNotBuilt,
-} from '../collections.ts'
+import { type Collection, type CollectionRoute, findCollection, literalsOf, verbsNotBuilt } from '../collections.ts'
 import type { Command } from '../command.ts'
+import { GROUP_PARAMETERS } from '../gaps.ts'
 import { table } from '../output.ts'
 import { KIND } from '../requests.ts'
 

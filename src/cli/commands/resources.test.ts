@@ -21,6 +21,8 @@ describe('things from the command line', () => {
   let records: Record<string, object> = {}
   let deleted: string[] = []
   let patched: string[] = []
+  /** Bodies of PUT, and what it was to match. */
+  let put: object[] = []
 
   before(async () => {
     const items = JSON.stringify({ items: [], pagination: { hasNextPage: false } })
@@ -28,9 +30,13 @@ describe('things from the command line', () => {
       const { method, url = '' } = request
       if (method === 'DELETE') deleted.push(url)
       if (method === 'PATCH') request.on('data', (chunk) => patched.push(String(chunk)))
+      if (method === 'PUT')
+        request.on('data', (chunk) =>
+          put.push({ url, match: request.headers['if-match'], ...JSON.parse(String(chunk)) }),
+        )
       const path = Object.keys(records).find((end) => url.split('?')[0]?.endsWith(end))
       const given = method === 'GET' && path !== undefined ? JSON.stringify(records[path]) : items
-      response.writeHead(200).end(given)
+      response.writeHead(200, { etag: '"7"' }).end(given)
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     home = await mkdtemp(join(tmpdir(), 'freehold-resources-'))
@@ -158,13 +164,41 @@ describe('things from the command line', () => {
 
   it('are refused by the word of the command', async () => {
     expect(await freehold('create', 'blueprint', 'x', '-b', BOUNDARY, '-d', '{}')).to.equal(2)
-    expect(err).to.equal('The interface cannot create blueprints; `freehold kinds` shows what it can.\n')
+    expect(err).to.equal(
+      `This command cannot create blueprints; this does:\n  freehold call POST /boundaries/${BOUNDARY}/resources/blueprints/templates -d '{...}'\n`,
+    )
     expect(await freehold('describe', 'vectorcluster', 'products', '-b', BOUNDARY)).to.equal(2)
     expect(err).to.equal(
       '--group is missing. Valid form:\n  freehold describe vectorclusters NAME --boundary ID --group NAME\n',
     )
     expect(await freehold('create', 'secret', 'x', '-b', BOUNDARY, '-g', 'shop', '-d', '{}')).to.equal(2)
     expect(err).to.match(/^--param resourceName=\.\.\. is missing\. Valid form:\n {2}freehold create secrets NAME /)
+  })
+
+  it('are changed as a whole where the interface changes no single field', async () => {
+    const env = [{ name: 'COLOUR', value: 'red' }]
+    records = { '/functions/hello': { name: 'hello', computePlan: 'small', env } }
+    put = []
+    const words = ['function', 'hello', '-p', 'namespaceName=calls', '-b', BOUNDARY, '-g', 'shop']
+    expect(await freehold('env', 'set', ...words.slice(0, 2), 'SIZE=2', ...words.slice(2)), err).to.equal(0)
+    const url = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/functionnamespaces/calls/functions/hello`
+    const next = { name: 'hello', computePlan: 'small', env: [...env, { name: 'SIZE', value: '2' }] }
+    expect(put).to.deep.equal([{ url, match: '"7"', ...next }])
+    records = { '/jobs/report': { name: 'report', env } }
+    expect(await freehold('env', 'set', 'job', 'report', 'SIZE=2', '-b', BOUNDARY, '-g', 'shop')).to.equal(2)
+    expect(err).to.equal('jobs cannot be changed: delete job report, and create it again.\n')
+    records = {}
+  })
+
+  it('have no list across groups where the interface has none', async () => {
+    const place = ['-b', BOUNDARY, '-A']
+    expect(await freehold('get', 'functions', ...place)).to.equal(2)
+    expect(err).to.equal(
+      'functions have no list across groups, so that --all-groups is not possible. Valid form:\n  freehold get functions --boundary ID --group NAME --param namespaceName=...\n',
+    )
+    expect(await freehold('get', 'vc', 'products', ...place)).to.equal(2)
+    expect(err).to.match(/^--all-groups is for lists: name the group of vectorclusters products\. Valid form:\n/)
+    expect(await freehold('get', 'vc', ...place), err).to.equal(0)
   })
 
   it('are created with the fields that the help of the kind names', async () => {
