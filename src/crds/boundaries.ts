@@ -51,7 +51,7 @@ export const Boundary = defineKind({
       'Its resource groups, as resourcegroups/<name>, at most 50: the boundary cannot be deleted while there are any',
     ),
   }),
-  admission: [notWhileHeld],
+  admission: [notWhileHeld('still has resource groups', 'delete them first')],
   immutable: ['initialOwner'],
   rules: [tagKeyRule],
   columns: [

@@ -107,7 +107,7 @@ export const ObjectStorageAccount = defineKind({
       .optional()
       .describe('What was used on each of the last 30 days, oldest first'),
   }),
-  admission: [notWhileHeld],
+  admission: [notWhileHeld('still has buckets', 'delete them first')],
   immutable: ['clusterId'],
   rules: [tagKeyRule],
   columns: [

@@ -50,7 +50,10 @@ export const ResourceGroup = defineKind({
       'Volumes that were kept when resources were deleted, by resource: they count as storage in usage and quotas',
     ),
   }),
-  admission: [notWhileHeld, quotaAdmission],
+  admission: [
+    notWhileHeld('holds protected resources or kept volumes', 'remove the protection, or delete them first'),
+    quotaAdmission,
+  ],
   rules: [tagKeyRule],
   columns: [...statusColumns, { name: 'Namespace', path: '.status.namespace' }],
 })

@@ -214,7 +214,7 @@ export const DeploymentSource = defineKind({
   protectedFields: { install: 'administrators' },
   rules,
   admission: [
-    notWhileHeld,
+    notWhileHeld('is still used by resources', 'give them another source, or delete them first'),
     // baseUrl, where they are sent, is immutable.
     secretAdmission('credentials'),
   ],

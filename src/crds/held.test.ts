@@ -1,0 +1,23 @@
+import { expect } from 'chai'
+import { KINDS } from './index.ts'
+
+describe('a deletion with kubectl that is refused', () => {
+  const refusals = KINDS.flatMap(({ kind, admission = [] }) =>
+    admission.filter(({ on, cel }) => on === 'DELETE' && cel.includes('heldBy')).map((rule) => ({ kind, ...rule })),
+  )
+  const words: Readonly<Record<string, RegExp>> = {
+    Boundary: /still has resource groups.*delete them first/i,
+    ResourceGroup: /holds protected resources or kept volumes.*remove the protection, or delete them first/i,
+    DeploymentSource: /is still used by resources.*give them another source, or delete them first/i,
+    ObjectStorageAccount: /still has buckets.*delete them first/i,
+  }
+  it('is known of these kinds', () => {
+    expect(refusals.map(({ kind }) => kind)).to.have.members(Object.keys(words))
+  })
+  for (const { kind, message, messageCel } of refusals)
+    it(`says what holds it, and what to do: ${kind}`, () => {
+      expect(message).to.match(words[kind] ?? /^$/)
+      expect(messageCel).to.match(words[kind] ?? /^$/)
+      if (kind !== 'ResourceGroup') expect(`${message} ${messageCel}`).to.not.match(/protect/)
+    })
+})
