@@ -31,6 +31,31 @@ describe('output', () => {
     ],
     ['shows what only one row has', [{ name: 'a' }, { name: 'b', x: 1 }], ['name', 'x']],
   ]
+  it('says of a grant who has which role where, with the end of a long scope', () => {
+    const scope = '/boundaries/5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391/resourcegroups/reading'
+    const member = {
+      assignmentId: 'a',
+      principalId: 'p',
+      displayName: 'Ada',
+      roleDefinitionName: 'Owner',
+      isInherited: false,
+      scope,
+    }
+    const items = [member, { ...member, scope: '/' }]
+    expect(
+      rendered(items, 'table')
+        .split('\n')
+        .map((line) => line.split(/ {2,}/).slice(0, 3)),
+    ).to.deep.equal([
+      ['DISPLAY NAME', 'ROLE DEFINITION NAME', 'SCOPE'],
+      ['Ada', 'Owner', `…${scope.slice(-59)}`],
+      ['Ada', 'Owner', '/'],
+      [''],
+    ])
+    expect(columnsOf([{ principalId: 'p', scope: '/' }])).to.include('scope')
+    expect(columnsOf([{ name: 'shop', scope: '/' }])).to.deep.equal(['name'])
+  })
+
   for (const [what, items, expected] of columns) it(what, () => expect(columnsOf(items)).to.deep.equal(expected))
 
   const texts: [string, unknown, 'table' | 'json' | 'yaml', string][] = [

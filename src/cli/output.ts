@@ -7,9 +7,24 @@ export type Format = (typeof FORMATS)[number]
 export type NameField = string
 
 /** Shown first where a record has them; the rest of the width goes to other plain fields in the order of the record. */
-const FIRST = ['name', 'displayName', 'id', 'resourceGroup', 'status', 'phase', 'computePlan', 'replicas', 'createdAt']
+const FIRST = [
+  'name',
+  'displayName',
+  'id',
+  'roleDefinitionName',
+  'scope',
+  'resourceGroup',
+  'status',
+  'phase',
+  'computePlan',
+  'replicas',
+  'createdAt',
+]
 /** In the record, but no use in a list. */
-const NEVER = new Set(['scope', 'namespace', 'boundary', 'boundaryId', 'etag'])
+const NEVER = new Set(['namespace', 'boundary', 'boundaryId', 'etag'])
+const SCOPE = 'scope'
+/** What records of access have. */
+const GRANTED = ['principalId', 'roleDefinitionName']
 /** Why a thing is as it is. */
 const REASON = 'statusMessage'
 const COLUMNS_MAX = 7
@@ -45,7 +60,10 @@ function listTable(items: readonly unknown[], nameField: NameField, most: number
   const longest = most === COLUMNS_MAX ? CELL_MAX : Number.POSITIVE_INFINITY
   if (!items.every(isRecord)) return table(items.map((item) => [cell(item, longest)]))
   const columns = columnsOf(items, nameField, most)
-  return table([columns.map(heading), ...items.map((item) => columns.map((column) => cell(item[column], longest)))])
+  return table([
+    columns.map(heading),
+    ...items.map((item) => columns.map((column) => columnCell(column, item[column], longest))),
+  ])
 }
 
 /** One record: a line per field, nothing left out but the end of long lists. */
@@ -71,7 +89,9 @@ export function columnsOf(
   const isPlain = (name: string) => items.every((item) => typeof (item[name] ?? '') !== 'object')
   const isUsed = (name: string) => items.some((item) => (item[name] ?? '') !== '')
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))]
-  const usable = names.filter((name) => isPlain(name) && isUsed(name) && !NEVER.has(name) && name !== REASON)
+  // A grant is nothing without the place that it counts at; other things stand there.
+  const isShown = (name: string) => !NEVER.has(name) && (name !== SCOPE || GRANTED.some((each) => names.includes(each)))
+  const usable = names.filter((name) => isPlain(name) && isUsed(name) && isShown(name) && name !== REASON)
   // An id that commands take is shown; one beside a name that they take is not.
   const isNamed = usable.includes('name') && !usable.includes('displayName') && nameField === 'name'
   const hidden = isNamed ? ['id'] : []
@@ -84,6 +104,13 @@ export function columnsOf(
 
 /** `resourceGroup` is RESOURCE GROUP. */
 const heading = (name: string) => printable(name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase())
+
+/** Scopes differ at their end. */
+function columnCell(column: string, value: unknown, longest: number): string {
+  const text = cell(value, Number.POSITIVE_INFINITY)
+  if (column !== SCOPE || text.length <= longest) return cell(value, longest)
+  return `…${text.slice(1 - longest)}`
+}
 
 function cell(value: unknown, longest = CELL_MAX): string {
   if (value === undefined || value === null) return '-'

@@ -195,7 +195,8 @@ async function lookAtRegistry({ configuration }: Scene): Promise<Finding> {
 }
 
 async function lookAtPostgres(scene: Scene): Promise<Finding> {
-  const isServed = await servesGroup(scene, 'postgresql.cnpg.io')
+  const isPlayed = scene.configuration.simulated.includes('relational-engine')
+  const isServed = isPlayed ? 'simulated' : await servesGroup(scene, 'postgresql.cnpg.io')
   return judgeEngine(isServed, 'CloudNativePG', 'relational databases', 'docs/areas/relational.md')
 }
 

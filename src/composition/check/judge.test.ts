@@ -52,6 +52,12 @@ describe('a check of an installation', () => {
     ['needs no Gateway', judgeGateway([], false), 'ok', 'Ingress'],
     ['needs one that is named', judgeGateway(['infra/web'], false), 'fault', 'infra/web'],
     ['wants a first Owner', judgeOwners(0), 'fault', 'Nobody'],
+    [
+      'does not call an engine installed that is simulated',
+      judgeEngine('simulated', 'X', 'databases', 'y'),
+      'ok',
+      'X is simulated',
+    ],
     ['says what does not work without an engine', judgeEngine(false, 'X', 'databases', 'y'), 'off', 'EngineMissing'],
   ] as const) {
     it(sentence, () => {

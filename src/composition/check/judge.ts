@@ -104,7 +104,8 @@ export function judgeOwners(count: number): Finding {
   return fault('Nobody is Owner of the platform.', 'Write a first RoleAssignment, as docs/install.md says.')
 }
 
-export function judgeEngine(isServed: boolean, name: string, what: string, link: string): Finding {
+export function judgeEngine(isServed: boolean | 'simulated', name: string, what: string, link: string): Finding {
+  if (isServed === 'simulated') return ok(`${name} is simulated: ${what} show its states, and nothing runs.`)
   if (isServed) return ok(`${name} is installed.`)
   return off(`${name} is not installed: ${what} wait with EngineMissing.`, `Install it if you want them: ${link}`)
 }
