@@ -26,9 +26,9 @@ describe('paths of a source', () => {
 describe('files of a source', () => {
   const cases: [string, string[], RegExp | undefined][] = [
     ['may share a folder', ['a/x', 'a/y', 'b'], undefined],
-    ['are not the same twice', ['a', 'b', 'a'], /"a" cannot exist beside "a"/],
+    ['are not the same twice', ['a', 'b', 'a'], /^The path "a" stands there twice$/],
     ['differ in more than case', ['Readme', 'readme'], /"readme" cannot exist beside "Readme"/],
-    ['are not folders of others', ['a', 'a/b'], /folder "a" cannot exist beside "a"/],
+    ['are not folders of others', ['a', 'a/b'], /^The folder "a" cannot exist beside "a"$/],
     ['are not folders of those before', ['a/b', 'A'], /"A" cannot exist beside "a"/],
     ['have folders that differ in more than case', ['a/x', 'A/y'], /folder "A" cannot exist beside "a"/],
   ]

@@ -22,10 +22,11 @@ export function sourceObstacle(paths: readonly string[]): { at: number; message:
   const folders = new Map<string, string>()
   for (const [at, path] of paths.entries()) {
     const why = pathObstacle(path)
-    if (why !== undefined) return { at, message: `"${path}" ${why}` }
+    if (why !== undefined) return { at, message: `The path "${path}" ${why}` }
     const key = path.toLowerCase()
     const other = files.get(key) ?? folders.get(key)
-    if (other !== undefined) return { at, message: `"${path}" cannot exist beside "${other}"` }
+    if (other === path && files.has(key)) return { at, message: `The path "${path}" stands there twice` }
+    if (other !== undefined) return { at, message: `The path "${path}" cannot exist beside "${other}"` }
     files.set(key, path)
     const parts = path.split('/').slice(0, -1)
     for (const length of parts.keys()) {
@@ -33,7 +34,7 @@ export function sourceObstacle(paths: readonly string[]): { at: number; message:
       const key = folder.toLowerCase()
       const clash = files.get(key) ?? folders.get(key)
       if (clash !== undefined && (files.has(key) || clash !== folder))
-        return { at, message: `folder "${folder}" cannot exist beside "${clash}"` }
+        return { at, message: `The folder "${folder}" cannot exist beside "${clash}"` }
       folders.set(key, folder)
     }
   }

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { counted } from './counted.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -30,7 +31,8 @@ const ownWords = (issue: Issue) => (/^(Invalid|Too|Unrecognized)\b/.test(issue.m
 export function reasonOf(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined ? `is required (${typeOf(issue.expected)})` : `must be ${typeOf(issue.expected)}`
+      if (issue.input === undefined) return `is required (${typeOf(issue.expected)})`
+      return ownWords(issue) ?? `must be ${typeOf(issue.expected)}`
     case 'invalid_value': {
       const choice = issue.values.length === 1 ? String(issue.values[0]) : `one of ${issue.values.join(', ')}`
       return issue.input === undefined ? `is required (${choice})` : `must be ${choice}`
@@ -52,8 +54,8 @@ export function reasonOf(issue: Issue): string {
 }
 
 function extent(origin: string, bound: 'at most' | 'at least', limit: number | bigint): string {
-  if (origin === 'string') return `have ${bound} ${limit} characters`
-  if (origin === 'array' || origin === 'set') return `have ${bound} ${limit} items`
+  if (origin === 'string') return `have ${bound} ${counted(Number(limit), 'character')}`
+  if (origin === 'array' || origin === 'set') return `have ${bound} ${counted(Number(limit), 'item')}`
   return `be ${bound} ${limit}`
 }
 

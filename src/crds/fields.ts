@@ -30,7 +30,7 @@ export const ResourceName = z
 
 /** Quantities between two bounds, which are quantities themselves; without a lower one, all that are more than zero. */
 function quantity(least: string | undefined, most: string, message: string): z.ZodString {
-  return ruled(z.string().max(32).regex(new RegExp(QUANTITY_PATTERN), message), {
+  return ruled(z.string(message).max(32).regex(new RegExp(QUANTITY_PATTERN), message), {
     cel: `!isQuantity(self) || (quantity(self).compareTo(quantity('${least ?? '1n'}')) >= 0 && quantity(self).compareTo(quantity('${most}')) <= 0)`,
     message,
     test: (text) =>

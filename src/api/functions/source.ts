@@ -166,7 +166,7 @@ function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFi
   const obstacle = sourceObstacle(given.map(({ path }) => path))
   if (obstacle !== undefined) {
     const field = `files.${obstacle.at}.path`
-    throw new PlatformError('PATH_NOT_ALLOWED', `The path ${obstacle.message}.`, { field })
+    throw new PlatformError('PATH_NOT_ALLOWED', `${obstacle.message}.`, { field })
   }
   const files: SourceFile[] = []
   for (const [at, { path, content, encoding }] of given.entries()) {

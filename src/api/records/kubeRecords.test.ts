@@ -10,6 +10,7 @@ import {
 } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { PlatformApp } from '../../crds/apps.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
@@ -280,6 +281,16 @@ describe('records over the API server', () => {
     expect((await records.get(Boundary, { name: B }))?.spec).to.deep.include({ ...hidden, tags })
     expect(await codeOf(change({ displayName: 'Te\u202eam' }))).to.equal('BAD_REQUEST')
     await change({ displayName: '👩\u200d👧' })
+  })
+
+  it('are said not to be there by the words of REST', async () => {
+    caches.add(PlatformApp.resource)
+    caches.start()
+    await caches.whenAllSynced()
+    const change = () => ({})
+    const gone = records.update(PlatformApp, ref, { caller, change }).catch((error: Error) => error.message)
+    expect(await gone).to.equal('"orders" of apps was not found.')
+    await caches.stopAll()
   })
 
   it('are not there only once the API server has said so', async () => {

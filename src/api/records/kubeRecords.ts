@@ -195,7 +195,7 @@ class KubeRecords implements Records {
         const now = await this.get(owner.kind, owner.ref, { fresh: true })
         // Where a boundary or a group is gone, its namespace is too, and refuses by itself.
         if (now !== undefined) refuseWhileDeleting(now)
-        else if (owner.kind.placement === 'group') throw notFound(`"${owner.ref.name}" of ${owner.kind.plural}`)
+        else if (owner.kind.placement === 'group') throw notFound(`"${owner.ref.name}" of ${owner.kind.segment}`)
       }),
     )
   }
@@ -212,7 +212,7 @@ class KubeRecords implements Records {
     const now = await this.get(whole.kind, whole.ref, { fresh: true })
     if (now !== undefined && now.metadata.deletionTimestamp === undefined) return
     await this.#client.remove(kind.resource, ref, { uid: metadata.uid })
-    if (now === undefined) throw notFound(`"${whole.ref.name}" of ${whole.kind.plural}`)
+    if (now === undefined) throw notFound(`"${whole.ref.name}" of ${whole.kind.segment}`)
     refuseWhileDeleting(now)
   }
 
@@ -235,7 +235,7 @@ class KubeRecords implements Records {
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
     let current = await this.get(kind, ref, { fresh: request.fresh })
     for (let attempt = 1; ; attempt += 1) {
-      if (current === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+      if (current === undefined) throw notFound(`"${ref.name}" of ${kind.segment}`)
       try {
         return await this.#write(kind, ref, current, request)
       } catch (error) {
@@ -294,7 +294,7 @@ class KubeRecords implements Records {
   ): Promise<RecordOf<K>> {
     if (ifMatch === undefined || isAmong(ifMatch, known)) return known
     const newest = mayBeNewer(ifMatch, known) ? await this.get(kind, ref, { fresh: true }) : known
-    if (newest === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+    if (newest === undefined) throw notFound(`"${ref.name}" of ${kind.segment}`)
     if (!isAmong(ifMatch, newest)) throw stale(newest)
     return newest
   }
@@ -302,7 +302,7 @@ class KubeRecords implements Records {
   async remove<K extends AnyKind>(kind: K, ref: ObjectRef, { ifMatch }: RemoveRequest): Promise<{ isGone: boolean }> {
     let known = await this.get(kind, ref)
     for (let attempt = 1; ; attempt += 1) {
-      if (known === undefined) throw notFound(`"${ref.name}" of ${kind.plural}`)
+      if (known === undefined) throw notFound(`"${ref.name}" of ${kind.segment}`)
       const current = await this.#matching(kind, ref, known, ifMatch)
       const { uid, resourceVersion, finalizers = [] } = current.metadata
       // With If-Match nobody may have written in between; without it, whatever carries this name in this life may go.

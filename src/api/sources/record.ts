@@ -142,7 +142,11 @@ export function sourceUnknown(what: string): PlatformError {
 export function requireProvider({ parameters }: OfType): Provider {
   const provider = providerNamed(parameters.sourceName)
   if (provider !== undefined) return provider
-  throw sourceUnknown(`A source of type "${parameters.sourceName.slice(0, 64)}" (there are ${SOURCE_NAMES.join(', ')})`)
+  const type = parameters.sourceName.slice(0, 64)
+  throw new PlatformError(
+    'source-unknown',
+    `There is no type of sources "${type}": say one of ${SOURCE_NAMES.join(', ')}.`,
+  )
 }
 
 /** The source that the path names. @throws PlatformError NOT_FOUND for the boundary, source-unknown */
