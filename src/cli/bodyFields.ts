@@ -1,5 +1,6 @@
 import type { BodyField } from '../client/bodyField.ts'
 import { type Collection, type CollectionRoute, type CommandWords, formOf } from './collections.ts'
+import { otherWays } from './otherWays.ts'
 import { printable, table } from './output.ts'
 
 /** A way to create something, with what its body may hold. */
@@ -32,7 +33,10 @@ export async function bodyOfNothing({ method, path }: CollectionRoute): Promise<
 /** What one says to create a thing of a kind: the command lines, and the fields of `--data`. */
 export async function creationHelp(collection: Collection, command: CommandWords): Promise<string> {
   const creations = await creationsOf(collection, command)
-  if (creations.length === 0) return `The platform makes ${collection.noun} itself.\n`
+  if (creations.length === 0) {
+    const ways = otherWays(collection, 'create', {}).map((way) => `\n  ${way}`)
+    return `The platform makes ${collection.noun} itself.${ways.length > 0 ? ` To have one made:${ways.join('')}` : ''}\n`
+  }
   return creations
     .map((alike) => {
       const forms = alike.map(({ form }) => `  ${form}\n`).join('')

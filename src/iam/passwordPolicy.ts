@@ -1,3 +1,5 @@
+import { counted } from '../core/counted.ts'
+
 /** What a password of the local provider must be (records of section 14). */
 export type PasswordPolicy = {
   readonly minLength: number
@@ -41,10 +43,13 @@ function rulesOf(policy: PasswordPolicy): PasswordRule[] {
   const { minLength, maxLength } = policy
   return [
     {
-      sentence: `It must have at least ${minLength} characters`,
+      sentence: `It must have at least ${counted(minLength, 'character')}`,
       isBroken: (characters) => characters.length < minLength,
     },
-    { sentence: `It must have at most ${maxLength} characters`, isBroken: ({ length }) => length > maxLength },
+    {
+      sentence: `It must have at most ${counted(maxLength, 'character')}`,
+      isBroken: ({ length }) => length > maxLength,
+    },
     ...atLeast(policy.minDigits, 'digit', 'digits', /^\p{Nd}$/u),
     ...atLeast(policy.minLowerCase, 'lower-case letter', 'lower-case letters', /^\p{Ll}$/u),
     ...atLeast(policy.minUpperCase, 'upper-case letter', 'upper-case letters', /^\p{Lu}$/u),

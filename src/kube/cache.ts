@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../core/clock.ts'
+import { counted } from '../core/counted.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import type { KubeClient } from './client.ts'
 import { KubeError } from './errors.ts'
@@ -260,7 +261,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
   #requireRoom(): void {
     const { resource } = this
     if (this.#room === undefined || this.#room.taken <= this.#room.most) return
-    const message = `Cannot watch ${resourceId(resource)}: the cluster holds more than ${this.#room.most} characters of objects.`
+    const message = `Cannot watch ${resourceId(resource)}: the cluster holds more than ${counted(this.#room.most, 'character')} of objects.`
     throw new KubeError('Unexpected', message, { status: 200, resource })
   }
 

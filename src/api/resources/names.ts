@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { counted } from '../../core/counted.ts'
 import { objectId } from '../../core/ids.ts'
 import { RESOURCE_NAME_MAX_LENGTH } from '../../core/names.ts'
 import type { GroupResource } from './contents.ts'
@@ -35,7 +36,10 @@ export function nameViolations(name: string, reserved: ReadonlySet<string>, leas
   if (name.trim() === '') return [{ code: 'Empty', message: 'a name has at least one character' }]
   const violations: NameViolation[] = []
   if (name.length < least) {
-    violations.push({ code: 'TooShort', message: `a name of this collection has at least ${least} characters` })
+    violations.push({
+      code: 'TooShort',
+      message: `a name of this collection has at least ${counted(least, 'character')}`,
+    })
   }
   if (name.length > RESOURCE_NAME_MAX_LENGTH) {
     violations.push({ code: 'TooLong', message: `a name has at most ${RESOURCE_NAME_MAX_LENGTH} characters` })

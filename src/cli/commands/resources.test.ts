@@ -220,7 +220,7 @@ describe('things from the command line', () => {
       expect(out).to.include('  freehold create blueprints/sources --boundary ID')
     }
     expect(await freehold('create', 'deploys', '--help'), err).to.equal(0)
-    expect(out).to.include('The platform makes deploys itself.')
+    expect(out).to.include('The platform makes deploys itself. To have one made:\n  freehold call POST /boundaries/')
     expect(await freehold('kinds', 'zebra')).to.equal(2)
   })
 

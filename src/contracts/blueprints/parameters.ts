@@ -1,3 +1,4 @@
+import { counted } from '../../core/counted.ts'
 import type { FieldError } from '../../core/errors.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import type { Scalar } from './expressions.ts'
@@ -69,8 +70,8 @@ function readString({ pattern, minLength = 0, maxLength = VALUE_MAX }: Blueprint
   if (typeof given !== 'string') return { refusal: 'must be a string' }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
   if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(given)) return { refusal: 'must have no control characters' }
-  if (given.length < minLength) return { refusal: `must have at least ${minLength} characters` }
-  if (given.length > maxLength) return { refusal: `must have at most ${maxLength} characters` }
+  if (given.length < minLength) return { refusal: `must have at least ${counted(minLength, 'character')}` }
+  if (given.length > maxLength) return { refusal: `must have at most ${counted(maxLength, 'character')}` }
   if (pattern === undefined) return { value: given }
   if (given.length > MATCHED_MAX) return { refusal: `must have at most ${MATCHED_MAX} characters` }
   return wholePattern(pattern).test(given)
