@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Route } from '../../src/api/http/route.ts'
-import { collectionsOf, type ResourceKind } from '../../src/cli/collections.ts'
+import type { ResourceKind } from '../../src/cli/collection.ts'
+import { collectionsOf } from '../../src/cli/collections.ts'
 import type { BodyField } from '../../src/client/bodyField.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { structuralSchema } from '../../src/crds/structural.ts'

@@ -2,14 +2,8 @@ import type { RequestListener } from 'node:http'
 import { expect } from 'chai'
 import { CommandsAtServer } from '../../test/worlds/commandsAtServer.ts'
 import { OPERATIONS, type Operation } from '../client/index.ts'
-import {
-  type CollectionRoute,
-  chooseRoute,
-  collectionsOf,
-  findCollection,
-  type Given,
-  literalsOf,
-} from './collections.ts'
+import type { CollectionRoute, Given } from './collection.ts'
+import { chooseRoute, collectionsOf, findCollection, literalsOf } from './collections.ts'
 
 const ZIP = Buffer.from([0x50, 0x4b, 3, 4, 0xff, 0xfe, 0x80, 0])
 const FUNCTION = ['function', 'web1', '-b', 'b', '-g', 'g', '-p', 'namespaceName=hooks']

@@ -1,5 +1,6 @@
 import type { BodyField } from '../client/bodyField.ts'
-import { type Collection, type CollectionRoute, type CommandWords, formOf } from './collections.ts'
+import type { Collection, CollectionRoute } from './collection.ts'
+import { type CommandWords, formOf } from './collections.ts'
 import { otherWays } from './otherWays.ts'
 import { printable, table } from './output.ts'
 

@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import { OPERATIONS, type Operation, pathOf } from '../client/index.ts'
+import type { Given, Verb } from './collection.ts'
 import {
   type CommandWords,
   chooseRoute,
   collectionsOf,
   findCollection,
-  type Given,
   nameFieldOf,
-  type Verb,
   verbsNotBuilt,
 } from './collections.ts'
 

@@ -1,42 +1,9 @@
 import { OPERATIONS, type Operation, RESOURCE_KINDS } from '../client/index.ts'
 import { suggestion } from '../core/suggestion.ts'
+import type { Alias, Collection, CollectionRoute, Given, Place, ResourceKind, Verb } from './collection.ts'
 import { type CommandFailure, usage } from './failure.ts'
 import { acrossGap, BOUNDARY_PARAMETER, FLAGS, flagOf, GROUP_PARAMETERS, gapOf, givenValue } from './gaps.ts'
 import { cannot, otherWays } from './otherWays.ts'
-
-export const VERBS = ['list', 'get', 'create', 'update', 'patch', 'delete'] as const
-export type Verb = (typeof VERBS)[number]
-
-export type ResourceKind = (typeof RESOURCE_KINDS)[number]
-export type CollectionRoute = Operation & {
-  readonly verb: Verb
-  readonly parameters: readonly string[]
-  /** The last parameter of a path that ends in one: it stands for the name on the command line. */
-  readonly nameParameter: string | undefined
-  /** The segment alone means another place: this one is said as `blueprints/sources`. */
-  readonly isLower?: boolean
-}
-
-/** What kubectl calls it by, and the words before it that say where it stands. */
-type Alias = {
-  readonly names: readonly string[]
-  readonly shortNames: readonly string[]
-  readonly below: readonly string[]
-}
-
-/** Everything that the interface can do with one collection. The same segment may stand at several places. */
-export type Collection = {
-  /** The segment: `vectorclusters`. */
-  readonly noun: string
-  readonly singular: string
-  /** Names of kinds that mean it, or the part of it that stands below another word: `bps` is `blueprints/sources`. */
-  readonly also: readonly Alias[]
-  /** The kind whose manifests it writes. */
-  readonly kind: ResourceKind | undefined
-  readonly routes: readonly CollectionRoute[]
-  /** The words before the segment that it was found by, where that alone means another place. */
-  readonly below?: readonly string[]
-}
 
 const ITEM_VERBS: Readonly<Record<string, Verb>> = {
   GET: 'get',
@@ -194,20 +161,6 @@ export function literalsOf(path: string): string[] {
 
 const isBelow = (literals: readonly string[], before: readonly string[]) =>
   before.every((word, index) => literals[index] === word)
-
-export type Given = {
-  readonly name?: string | undefined
-  readonly boundary?: string | undefined
-  readonly group?: string | undefined
-  /** `--param name=value`. */
-  readonly parameters?: Readonly<Record<string, string>>
-  /** Across the groups of the boundary. */
-  readonly isAcross?: boolean
-  /** What of the place is that of the configuration: nobody has to say it. */
-  readonly defaults?: Place
-}
-
-type Place = { readonly boundary?: string | undefined; readonly group?: string | undefined }
 
 /** Values for the parameters of one route; undefined if one is missing or `--param` names one that it lacks. */
 function valuesFor(route: CollectionRoute, given: Given): Record<string, string> | undefined {

@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { messageOf } from '../core/errors.ts'
-import type { Collection, CommandWords } from './collections.ts'
+import type { Collection } from './collection.ts'
+import type { CommandWords } from './collections.ts'
 import { usage } from './failure.ts'
 import type { Environment, Places } from './files.ts'
 

@@ -1,4 +1,4 @@
-import type { Collection } from './collections.ts'
+import type { Collection } from './collection.ts'
 import { type Command, optionsOf } from './command.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const

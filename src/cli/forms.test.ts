@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { chooseRoute, collectionsOf, findCollection, formsOf, placeOf, VERBS } from './collections.ts'
+import { VERBS } from './collection.ts'
+import { chooseRoute, collectionsOf, findCollection, formsOf, placeOf } from './collections.ts'
 import { readInput } from './command.ts'
 import { COMMANDS } from './commands/index.ts'
 import { pairsOf } from './text.ts'

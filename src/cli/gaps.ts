@@ -1,4 +1,4 @@
-import type { CollectionRoute, Given } from './collections.ts'
+import type { CollectionRoute, Given } from './collection.ts'
 
 export const BOUNDARY_PARAMETER = 'boundaryId'
 export const GROUP_PARAMETERS = ['resourceGroupName', 'resourceGroup']

@@ -1,5 +1,5 @@
 import { boundaryOfNamespace, groupNamespace, isUuid, SYSTEM_NAMESPACE } from '../core/names.ts'
-import type { Collection } from './collections.ts'
+import type { Collection } from './collection.ts'
 import type { Context, Input, Option } from './command.ts'
 import { CommandFailure, eachOrRefusals, usage } from './failure.ts'
 import { accessOfKubeconfig, accessOfSession, openKubernetes, type SendToKubernetes } from './kubernetes.ts'

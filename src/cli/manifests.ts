@@ -11,7 +11,8 @@ import {
   isUuid,
   SYSTEM_NAMESPACE,
 } from '../core/names.ts'
-import { type Collection, chooseRoute, type Target } from './collections.ts'
+import type { Collection } from './collection.ts'
+import { chooseRoute, type Target } from './collections.ts'
 import type { Terminal } from './command.ts'
 import { eachOrRefusals, usage } from './failure.ts'
 import { strangeKind } from './kubernetesRefusal.ts'

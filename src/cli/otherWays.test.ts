@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { chooseRoute, collectionsOf, findCollection, type Given, type Verb } from './collections.ts'
+import type { Given, Verb } from './collection.ts'
+import { chooseRoute, collectionsOf, findCollection } from './collections.ts'
 
 const here: Given = { name: 'n', boundary: 'b' }
 

@@ -1,5 +1,5 @@
 import { OPERATIONS, type Operation } from '../client/index.ts'
-import type { Collection, Given, Verb } from './collections.ts'
+import type { Collection, Given, Verb } from './collection.ts'
 import { GROUP_PARAMETERS } from './gaps.ts'
 
 const METHODS: Readonly<Partial<Record<Verb, Operation['method']>>> = {

@@ -2,7 +2,8 @@ import { PlatformApiError, pagesOf, type QueryValue } from '../client/index.ts'
 import { vaultReference } from '../contracts/jobs.ts'
 import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { isRecord } from '../core/isRecord.ts'
-import { type Collection, type CollectionRoute, nameFieldOf, placeOf } from './collections.ts'
+import type { Collection, CollectionRoute } from './collection.ts'
+import { nameFieldOf, placeOf } from './collections.ts'
 import { type Prepared, send } from './requests.ts'
 
 /** A thing that others may refer to by its name, and what it stands in, if it stands in something. */

@@ -1,6 +1,7 @@
 import { type Client, OPERATIONS, type Operation, pathOf, type QueryValue, type RawAnswer } from '../client/index.ts'
 import { jsonOf } from './answers.ts'
-import { type Collection, chooseRoute, findCollection, type Given, type Target, type Verb } from './collections.ts'
+import type { Collection, Given, Verb } from './collection.ts'
+import { chooseRoute, findCollection, type Target } from './collections.ts'
 import type { Context, Input, Option, Positional } from './command.ts'
 import { openSession, PLACE_OPTIONS, placeOf } from './session.ts'
 import { pairsOf } from './text.ts'

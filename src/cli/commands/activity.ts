@@ -1,5 +1,6 @@
 import { type ActivityEntry, activityOf } from '../activity.ts'
-import { findCollection, type Verb } from '../collections.ts'
+import type { Verb } from '../collection.ts'
+import { findCollection } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { usage } from '../failure.ts'
 import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'

@@ -1,5 +1,6 @@
 import { creationHelp } from '../bodyFields.ts'
-import { type Collection, type CollectionRoute, findCollection, literalsOf, verbsNotBuilt } from '../collections.ts'
+import type { Collection, CollectionRoute } from '../collection.ts'
+import { findCollection, literalsOf, verbsNotBuilt } from '../collections.ts'
 import type { Command } from '../command.ts'
 import { GROUP_PARAMETERS } from '../gaps.ts'
 import { table } from '../output.ts'
