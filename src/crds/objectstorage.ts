@@ -318,7 +318,7 @@ const keyRules: Rule<KeySpec>[] = [
   {
     // Stores read it as a path, and a way up leads out of what the key is limited to.
     cel: "!has(self.prefix) || !self.prefix.matches('(^|/)[.][.]?(/|$)|^/|//')",
-    message: 'prefix must not begin with / or contain // or a part that is . or ..',
+    message: 'prefix must not begin with / or contain //, and none of its parts may be . or .. alone',
     code: 'BAD_REQUEST',
     field: 'prefix',
     test: (next) => next.prefix === undefined || !/(^|\/)\.\.?(\/|$)|^\/|\/\//.test(next.prefix),

@@ -121,7 +121,7 @@ export const STORAGE_RULES: readonly RuleCase[] = [
         `refuses a prefix that a store reads as another path: ${prefix}`,
         undefined,
         { buckets: ['photos'], prefix },
-        'prefix must not begin with / or contain // or a part that is . or ..',
+        'prefix must not begin with / or contain //, and none of its parts may be . or .. alone',
       ],
     ),
     ['admits a prefix with dots in names', undefined, { buckets: ['photos'], prefix: 'in/.hidden/a..b/...' }],
