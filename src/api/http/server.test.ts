@@ -100,8 +100,9 @@ describe('the facade as a server', () => {
     expect((await as(request(server.app).get(ITEM))).status).to.equal(404)
     expect((await as(request(server.app).get('/mistyped'))).status).to.equal(404)
     expect((await request(server.app).get('/guessed')).status).to.equal(429)
-    for (let index = 0; index < 200; index += 1) last = await as(request(server.app).get(ITEM))
-    expect(last?.status).to.equal(429)
+    // At once: one after the other, a machine that is busy takes longer than the limit needs to recover.
+    const busy = await Promise.all(Array.from({ length: 300 }, () => as(request(server.app).get(ITEM))))
+    expect(new Set(busy.map(({ status }) => status))).to.deep.equal(new Set([404, 429]))
   })
 
   it('asks who is on a connection to open the next one elsewhere, once it drains', async () => {
