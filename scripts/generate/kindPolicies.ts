@@ -95,15 +95,17 @@ export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
 /** What kinds say about their own writes that stands in others: a policy for each kind of these, and each that looks at it. */
 export function besidePolicies(kinds: readonly AnyKind[]): KubeObject[] {
   return kinds.flatMap((kind) =>
-    (kind.beside ?? []).flatMap(({ of, rules }) =>
-      policyWithBinding({
-        name: `freehold-${kind.resource.plural}-beside-${of.resource.plural}`,
+    (kind.beside ?? []).flatMap(({ of, rules }) => {
+      const other = kinds.find((each) => each.kind === of)
+      if (other === undefined) throw new Error(`${kind.kind} stands beside "${of}", which is no kind.`)
+      return policyWithBinding({
+        name: `freehold-${kind.resource.plural}-beside-${other.resource.plural}`,
         rules: [ruleFor([kind], ['CREATE', 'UPDATE'])],
-        paramKind: { apiVersion: of.apiVersion, kind: of.kind },
+        paramKind: { apiVersion: other.apiVersion, kind: other.kind },
         variables: [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
         validations: rules.map((rule) => validationOf(rule)),
-      }),
-    ),
+      })
+    }),
   )
 }
 

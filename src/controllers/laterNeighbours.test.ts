@@ -65,7 +65,7 @@ describe('what stands beside an object that was there before', () => {
     ((await world.find(kind.resource, name, space))?.status as { phase?: string } | undefined)?.phase
 
   it('is known for every kind that a policy judges so', () => {
-    const judged = KINDS.flatMap((kind) => (kind.beside ?? []).map(({ of }) => `${kind.kind} beside ${of.kind}`))
+    const judged = KINDS.flatMap((kind) => (kind.beside ?? []).map(({ of }) => `${kind.kind} beside ${of}`))
     expect(Object.keys(EARLY)).to.have.members(judged)
   })
 

@@ -103,10 +103,10 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   /** Rules that need more than the object: who writes, what else that caller may, or the moment of deletion. */
   admission?: readonly AdmissionRule[]
   /**
-   * Rules over another kind: CEL sees each object of it, in the same namespace where it has one, as `params`. One that is not
+   * Rules over another kind, by its name: CEL sees each object of it, in the same namespace where it has one, as `params`. One that is not
    * there refuses nothing.
    */
-  beside?: readonly { readonly of: Neighbour; readonly rules: readonly AdmissionRule[] }[]
+  beside?: readonly { readonly of: string; readonly rules: readonly AdmissionRule[] }[]
   /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
   partOf?: PartOf
   /** Its objects are parts of another resource: no quota counts them, and no list of resources shows them. */
@@ -145,8 +145,6 @@ export type AdmissionRule = {
   /** CEL of a message that names what is in the object; `message` stands in where it cannot be evaluated. */
   messageCel?: string
 }
-
-export type Neighbour = { readonly apiVersion: string; readonly kind: string; readonly resource: Resource }
 
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<
   Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate' | 'segment'> & {

@@ -6,7 +6,7 @@ describe('code of a function, by kubectl', () => {
   const rules = beside?.rules ?? []
 
   it('is chosen by those who may read what its namespace gives it: an identity, secrets and outputs', () => {
-    expect(beside?.of.kind).to.equal('FunctionNamespace')
+    expect(beside?.of).to.equal('FunctionNamespace')
     const words = rules.map(({ cel, message }) => `${message} ${cel}`)
     for (const part of ['managedidentities', 'secretvaults', 'relationalclusters'])
       expect(

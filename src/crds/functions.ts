@@ -7,7 +7,6 @@ import {
   type AdmissionRule,
   defineKind,
   detailColumns,
-  type Neighbour,
   type ObjectOf,
   resourceStatus,
   statusColumns,
@@ -30,19 +29,6 @@ const codeAdmission: readonly AdmissionRule[] = [
   identityAdmission(OTHER_CODE, 'the functions of its namespace', 'params'),
   ...environmentAdmission(OTHER_CODE, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
 ]
-
-/** Its declaration stands below, and looks at that of its namespace. */
-const FUNCTION: Neighbour = {
-  apiVersion: 'compute.freehold.dev/v1alpha1',
-  kind: 'ServerlessFunction',
-  resource: {
-    group: 'compute.freehold.dev',
-    version: 'v1alpha1',
-    plural: 'serverlessfunctions',
-    kind: 'ServerlessFunction',
-    namespaced: true,
-  },
-}
 
 /**
  * What was planted before its namespace would find the secrets of that: nobody was asked whether it may. Who makes the namespace
@@ -131,7 +117,7 @@ export const FunctionNamespace = defineKind({
       message: 'runtimeVersion must be one that the platform still has for this runtime',
     },
   ],
-  beside: [{ of: FUNCTION, rules: [plantedAdmission] }],
+  beside: [{ of: 'ServerlessFunction', rules: [plantedAdmission] }],
   columns: [
     ...statusColumns,
     { name: 'Runtime', path: '.spec.runtime' },
@@ -142,6 +128,13 @@ export const FunctionNamespace = defineKind({
   selectable: ['spec.runtime', 'status.phase'],
 })
 export type FunctionNamespace = ObjectOf<typeof FunctionNamespace>
+
+/** Whether its functions are given something secret: the credentials of an identity, or what variables refer to. */
+export const givesSecrets = ({
+  env = [],
+  managedIdentity = false,
+}: Partial<Pick<FunctionNamespace['spec'], 'env' | 'managedIdentity'>>) =>
+  managedIdentity || env.some(({ value }) => (value ?? undefined) === undefined)
 
 /** How far the build of the last source has come. */
 export const BUILD_STATES = ['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'] as const
@@ -289,7 +282,7 @@ export const ServerlessFunction = defineKind({
       'a trigger',
     ),
   ],
-  beside: [{ of: FunctionNamespace, rules: codeAdmission }],
+  beside: [{ of: FunctionNamespace.kind, rules: codeAdmission }],
   columns: [
     ...statusColumns,
     { name: 'Build', path: '.status.buildStatus' },

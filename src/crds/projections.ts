@@ -62,7 +62,7 @@ export const BoundaryProjection = defineKind({
   ],
   beside: [
     {
-      of: PlatformCluster,
+      of: PlatformCluster.kind,
       rules: [
         {
           on: 'CREATE',

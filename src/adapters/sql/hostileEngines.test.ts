@@ -71,6 +71,10 @@ const PLAYED: Played[] = [
   ],
 ]
 
+const targetAt = (port: number, { dialect }: Pick<SqlDriver, 'dialect'>) => ({
+  ...{ dialect, host: '127.0.0.1', port, database: 'a', user: 'app', password: 'secret' },
+})
+
 describe('an engine that never stops', () => {
   let server: Server
   let sockets: Socket[]
@@ -92,14 +96,7 @@ describe('an engine that never stops', () => {
       await once(server, 'listening')
       const { port } = server.address() as AddressInfo
       const engine = new DriverEngine(driver, { patience: 3_000 })
-      const target = {
-        dialect: driver.dialect,
-        host: '127.0.0.1',
-        port,
-        database: 'a',
-        user: 'app',
-        password: 'secret',
-      }
+      const target = targetAt(port, driver)
       const fault = await engine.catalogue(target).catch((error: unknown) => error)
       expect(isSqlFault(fault, 'TooLarge', 'Unreachable')).to.equal(true)
       expect(await ended.promise).to.be.lessThan(MOST)
@@ -128,14 +125,7 @@ describe('an engine that talks nonsense', () => {
       await once(server, 'listening')
       const engine = new DriverEngine(driver)
       const { port } = server.address() as AddressInfo
-      const target = {
-        dialect: driver.dialect,
-        host: '127.0.0.1',
-        port,
-        database: 'a',
-        user: 'app',
-        password: 'secret',
-      }
+      const target = targetAt(port, driver)
       while (wrong.length > 0) {
         const some = Array.from({ length: 50 }, () => engine.catalogue({ ...target, user: `app${wrong.length}` }))
         for (const { status } of await Promise.allSettled(some)) expect(status).to.equal('rejected')

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { FUNCTION_RUNTIME_NAMES, newestVersion, versionsOf } from '../../contracts/functions.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
-import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { FunctionNamespace, givesSecrets, ServerlessFunction } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { enumeration, flag, number } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
@@ -31,7 +31,7 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
     const runtimeVersion = chosenVersion(draft, view)
     const [given, before] = [contentOf(draft), contentOf(view.previous?.spec ?? {})]
     const { env, managedIdentity } = given
-    refusePlanted(given, view)
+    refusePlanted(draft, view)
     if (!isDeepStrictEqual(given, before)) refuseForeignReferences({ components: [{ env }], managedIdentity }, view)
     refuseMissingReferences({ env }, before.env, view)
     refuseOwnDomain(draft, view)
@@ -44,9 +44,8 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
  *
  * @throws PlatformError INVALID_STATE
  */
-function refusePlanted({ env, managedIdentity }: ReturnType<typeof contentOf>, view: Write): void {
-  const givesSecrets = managedIdentity || env.some(({ value }) => (value ?? undefined) === undefined)
-  if (view.previous !== undefined || !givesSecrets) return
+function refusePlanted(draft: Draft, view: Write): void {
+  if (view.previous !== undefined || !givesSecrets(draft)) return
   const namespace = groupNamespace(view.boundaryId, view.resourceGroup)
   const planted = view.services.records
     .peekAll(ServerlessFunction, { namespace })

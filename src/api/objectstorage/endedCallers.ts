@@ -1,8 +1,8 @@
-import type { Clock, Timer } from '../../core/clock.ts'
-import { messageOf } from '../../core/errors.ts'
+import type { Clock } from '../../core/clock.ts'
 import { createdByOf } from '../../core/labels.ts'
 import type { Log } from '../../core/log.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
+import { repeatedly } from '../../core/repeatedly.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -25,8 +25,6 @@ const INTERVAL = 60_000
  * object here. Each replica looks; one that comes later finds nothing left.
  */
 export function endSessionsOfEnded({ keys, principals, client, clock, log }: EndedCallersOptions): { stop(): void } {
-  let timer: Timer
-  let isStopped = false
   async function look(): Promise<void> {
     const sessions = keys.list().filter(({ spec, metadata }) => spec.isSession && createdByOf(metadata) !== null)
     const callerOf = ({ metadata }: KubeObject) => createdByOf(metadata) ?? ''
@@ -37,22 +35,5 @@ export function endSessionsOfEnded({ keys, principals, client, clock, log }: End
       await client.remove(ObjectAccessKey.resource, refOf(session), { uid }).catch(absent)
     }
   }
-  function begin(): void {
-    timer = clock.setTimeout(() => {
-      look()
-        .catch((error: unknown) =>
-          log.warn({ error: messageOf(error) }, 'Callers of sessions could not be looked for.'),
-        )
-        .finally(() => {
-          if (!isStopped) begin()
-        })
-    }, INTERVAL)
-  }
-  begin()
-  return {
-    stop() {
-      isStopped = true
-      timer.cancel()
-    },
-  }
+  return repeatedly(look, INTERVAL, { clock, log, failed: 'Callers of sessions could not be looked for.' })
 }

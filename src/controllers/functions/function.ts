@@ -4,7 +4,7 @@ import { isOwnedBy } from '../../contracts/workloads.ts'
 import { agreed, counted, readyOf } from '../../core/counted.ts'
 import { createdAtOf, keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
+import { FunctionNamespace, givesSecrets, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
@@ -147,7 +147,8 @@ function findNamespace({ object, records, state }: FunctionPass): Outcome {
   // What began elsewhere now could outlive the record that says where, and nobody would find it.
   if (found.metadata.deletionTimestamp !== undefined)
     return waiting('TearingDown', `Function namespace "${namespaceName}" is being deleted.`)
-  if (givesSecrets(found) && createdAtOf(object.metadata) < createdAtOf(found.metadata))
+  // Whoever brings code is asked for the right to read these, at a namespace that is there: docs/areas/functions.md.
+  if (givesSecrets(found.spec) && createdAtOf(object.metadata) < createdAtOf(found.metadata))
     return stalled(
       'ConfigurationInvalid',
       `It is older than function namespace "${namespaceName}", which gives its code secrets: delete it and create it again.`,
@@ -155,10 +156,6 @@ function findNamespace({ object, records, state }: FunctionPass): Outcome {
   state.around = found
   return done()
 }
-
-/** Whoever brings code is asked for the right to read these, at a namespace that is there: docs/areas/functions.md. */
-const givesSecrets = ({ spec: { env, managedIdentity } }: CachedNamespace) =>
-  managedIdentity || env.some(({ value }) => value === undefined)
 
 /** As its namespace has it, where it says nothing itself. */
 function withNamespace(pass: FunctionPass): FunctionPass {
