@@ -7,7 +7,7 @@ import { machineFacts, nodeIsImpossible } from './node/requirements.ts'
 import { runChecks } from './test/checks.ts'
 import { unseenCodes } from './test/codes.ts'
 import { keepSeenRoutes, SEEN_VARIABLE, untestedRoutes } from './test/coverage.ts'
-import { type Counts, type MochaRun, runMocha } from './test/mocha.ts'
+import { type Failure, type MochaRun, type Outcome, runMocha } from './test/mocha.ts'
 import { BACKUPS, startTestPlatform, type TestPlatform } from './test/platform.ts'
 import { CORES, runSideBySide, type Work } from './test/schedule.ts'
 
@@ -47,9 +47,11 @@ type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; 
  */
 class TestRun {
   readonly #selection: Selection
-  readonly #total: Counts = { passes: 0, failures: 0, pending: 0 }
+  #passes = 0
+  #pending = 0
   /** Time in tests and hooks by file, in milliseconds. */
   readonly #milliseconds = new Map<string, number>()
+  readonly #failed: Failure[] = []
   readonly #folder = mkdtempSync(join(tmpdir(), 'freehold-run-'))
   /** What every platform of this run adds to. */
   readonly #seenRoutes = join(this.#folder, 'routes')
@@ -66,8 +68,8 @@ class TestRun {
   async run(): Promise<void> {
     if (this.#selection.checks) {
       const results = await runChecks()
-      const passes = results.filter((result) => result.passed).length
-      this.#add({ passes, failures: results.length - passes, pending: 0 })
+      const failed = results.filter((result) => !result.passed).map(({ name }) => failure('npm run check', name))
+      this.#add({ passes: results.length - failed.length, pending: 0, failed })
     }
     const { checks, unit, e2e, node, hours } = this.#selection
     const onPlatforms = [
@@ -153,7 +155,7 @@ class TestRun {
     const cannot = nodeIsImpossible(machineFacts()) ?? ((await isNodeBuilt()) ? undefined : NOT_BUILT)
     if (cannot === undefined) return [this.#onNode(files)]
     console.log(`-- skipped ${files.length} files on a real node: ${cannot}`)
-    this.#add({ passes: 0, failures: 0, pending: files.length })
+    this.#add({ passes: 0, pending: files.length, failed: [] })
     return []
   }
 
@@ -204,30 +206,35 @@ class TestRun {
       run: async () => {
         const options = [...(run.options ?? []), ...this.#options]
         const environment = { [SEEN_VARIABLE]: this.#seenRoutes, ...BUNDLED, ...run.environment }
-        const { milliseconds, ...counts } = await runMocha({
+        const { milliseconds, ...outcome } = await runMocha({
           ...run,
           options,
           environment,
           isHeldBack: this.#isHeldBack,
         })
-        this.#add(counts)
+        this.#add(outcome)
         for (const [file, time] of Object.entries(milliseconds))
           this.#milliseconds.set(file, (this.#milliseconds.get(file) ?? 0) + time)
       },
     }
   }
 
-  #add(counts: Counts): void {
-    for (const key of ['passes', 'failures', 'pending'] as const) this.#total[key] += counts[key]
+  #add({ passes, pending, failed }: Outcome): void {
+    this.#passes += passes
+    this.#pending += pending
+    this.#failed.push(...failed)
   }
 
   #tell(): void {
     const slowest = [...this.#milliseconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST)
     const line = ([file, time]: [string, number]) => `${(time / 1000).toFixed(1).padStart(7)} s  ${file}`
     if (this.#milliseconds.size > SLOWEST) console.log(`\nSlowest files:\n${slowest.map(line).join('\n')}`)
-    const { passes, failures, pending } = this.#total
-    console.log(`\n${passes} passed, ${failures} failed${pending > 0 ? `, ${pending} skipped` : ''}`)
-    process.exitCode = failures > 0 || passes === 0 ? 1 : 0
+    // Once more at the end, because the parts of a run print thousands of lines.
+    const told = this.#failed.map(({ file, title, reason }) => `  ${file}: ${title}\n    ${reason}`)
+    if (told.length > 0) console.log(`\nFailed:\n${told.join('\n')}`)
+    const skipped = this.#pending > 0 ? `, ${this.#pending} skipped` : ''
+    console.log(`\n${this.#passes} passed, ${told.length} failed${skipped}`)
+    process.exitCode = told.length > 0 || this.#passes === 0 ? 1 : 0
   }
 }
 
@@ -236,18 +243,23 @@ function longestFirst(works: readonly Work[]): Work[] {
   return works.toSorted((one, other) => other.weight - one.weight)
 }
 
-async function covered(seenFile: string): Promise<Counts> {
+async function covered(seenFile: string): Promise<Outcome> {
   return listed('no end-to-end test has seen it succeed', await untestedRoutes(seenFile))
 }
 
-function provoked({ folder }: TestPlatform): Counts {
+function provoked({ folder }: TestPlatform): Outcome {
   return listed('no end-to-end test has provoked', unseenCodes(folder))
 }
 
 /** One check, with a failure for each that is missing. */
-function listed(what: string, missing: readonly string[]): Counts {
+function listed(what: string, missing: readonly string[]): Outcome {
   for (const each of missing) console.log(`FAIL  ${what}: ${each}`)
-  return { passes: missing.length === 0 ? 1 : 0, failures: missing.length, pending: 0 }
+  return { passes: missing.length === 0 ? 1 : 0, pending: 0, failed: missing.map((each) => failure(each, what)) }
+}
+
+/** Of what has said its reason where it failed. */
+function failure(file: string, title: string): Failure {
+  return { file, title, reason: 'See FAIL above.' }
 }
 
 await new TestRun(process.argv.slice(2)).run()

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '../..')
 
-export type Counts = { passes: number; failures: number; pending: number }
+/** A test or hook that failed; `file` is relative to the root, and `reason` the first line of what was thrown. */
+export type Failure = { file: string; title: string; reason: string }
+export type Outcome = { passes: number; pending: number; failed: Failure[] }
 /** And the time in tests and hooks by file, in milliseconds. */
-export type Result = Counts & { milliseconds: Record<string, number> }
+export type Result = Outcome & { milliseconds: Record<string, number> }
 
 export type MochaRun = {
   title: string
@@ -48,7 +50,8 @@ export async function runMocha({ title, files, options, environment, isHeldBack 
   console.log(`   ${title}: ${Math.round((performance.now() - started) / 1000)} s`)
   const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean)
   rmSync(folder, { recursive: true })
-  const nothing: Result = { passes: 0, failures: 0, pending: 0, milliseconds: {} }
+  const nothing: Result = { passes: 0, pending: 0, milliseconds: {}, failed: [] }
   const found = lines.map((line) => JSON.parse(line) as Result).at(-1) ?? nothing
-  return status !== 0 && found.failures === 0 ? { ...found, failures: 1 } : found
+  if (status === 0 || found.failed.length > 0) return found
+  return { ...found, failed: [{ file: title, title: 'all of it', reason: `Mocha ended with status ${status}.` }] }
 }
