@@ -1,5 +1,7 @@
 import { uuidV5 } from '../core/ids.ts'
+import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { childName } from '../core/names.ts'
+import type { ObjectMeta } from '../core/object.ts'
 
 /**
  * The principal of a managed identity: name of its PlatformClient, client id and subject of its tokens. It follows from
@@ -8,6 +10,13 @@ import { childName } from '../core/names.ts'
  */
 export function managedIdentityPrincipal(namespace: string, name: string, incarnation: string): string {
   return uuidV5(['managed-identity', namespace, name, incarnation].join('/'))
+}
+
+/** Of an identity as it is stored; undefined while its life has no id. */
+export function principalOfIdentity({ metadata }: { metadata: ObjectMeta }): string | undefined {
+  const incarnation = metadata.annotations?.[INCARNATION_ANNOTATION]
+  if (incarnation === undefined || incarnation === '') return undefined
+  return managedIdentityPrincipal(metadata.namespace ?? '', metadata.name, incarnation)
 }
 
 /** The id of the identity of a workload. Asking for it twice, on two replicas at once even, makes one. */

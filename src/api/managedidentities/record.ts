@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { managedIdentityPrincipal } from '../../contracts/managedIdentities.ts'
+import { principalOfIdentity } from '../../contracts/managedIdentities.ts'
 import { type Summary, summarize, summaryOf } from '../../core/conditions.ts'
 import { idOf, objectId } from '../../core/ids.ts'
-import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { PlatformClient } from '../../crds/identity.ts'
 import { CodeCollection, type ManagedIdentity, ResourceUid } from '../../crds/managedidentities.ts'
@@ -41,10 +40,8 @@ export type ManagedIdentityDto = z.output<typeof ManagedIdentityDto>
 /** Made with kubectl a moment ago: the controller has not given it its incarnation yet, and so no principal. */
 const NO_PRINCIPAL = '00000000-0000-0000-0000-000000000000'
 
-export function principalOf({ metadata }: IdentityRecord): string {
-  const incarnation = metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
-  if (incarnation === '') return NO_PRINCIPAL
-  return managedIdentityPrincipal(metadata.namespace ?? '', metadata.name, incarnation)
+export function principalOf(identity: IdentityRecord): string {
+  return principalOfIdentity(identity) ?? NO_PRINCIPAL
 }
 
 function stateIn({ status }: Summary): (typeof IDENTITY_STATES)[number] {

@@ -1,16 +1,19 @@
 import { expect } from 'chai'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { managedIdentityPrincipal } from '../../contracts/managedIdentities.ts'
 import { objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient } from '../../crds/identity.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { jitAssignmentName } from '../../iam/jit.ts'
 
 const GROUP = '44444444-4444-4444-8444-444444444444'
 const GUEST = '33333333-3333-4333-8333-333333333333'
 const THIRD = '66666666-6666-4666-8666-666666666666'
+const IDENTITY = '88888888-8888-4888-8888-888888888888'
 const REQUEST = '77777777-7777-4777-8777-777777777777'
 const B = `/boundaries/${BOUNDARY}`
 const namespace = boundaryNamespace(BOUNDARY)
@@ -173,6 +176,28 @@ describe('that an Owner remains who can remove a deny', () => {
     expect(status, JSON.stringify(body)).to.equal(204)
     const { items } = await server.client.list(RoleAssignment.resource, { namespace })
     expect(items.map(({ metadata }) => metadata.name)).to.not.include(name)
+  })
+
+  describe('does not count on the identity of a resource, which goes with it', () => {
+    const home = groupNamespace(BOUNDARY, 'shop')
+    const principalId = managedIdentityPrincipal(home, IDENTITY, 'life')
+    beforeEach(() => {
+      const of = { resourceName: 'web', resourceType: 'functionnamespaces', resourceUid: 'u' }
+      server.put(ManagedIdentity, IDENTITY, of, home)
+      server.put(PlatformClient, principalId, { displayName: 'web', secretName: 'x' }, SYSTEM_NAMESPACE)
+      put('identity', principalId)
+    })
+
+    it('where the last Owner beside it goes', async () => {
+      expect(await take(OWNER)).to.deep.equal([409, 'last_owner'])
+      put('guest', GUEST)
+      expect(await take(OWNER)).to.deep.equal([204, undefined])
+    })
+
+    it('where a deny spares it alone', async () => {
+      const all = { isEveryone: true, actions: ['jobs/read'], excludedPrincipalIds: [principalId] }
+      expect(await deny(OWNER, all)).to.deep.equal([422, 'lockout'])
+    })
   })
 
   it('does not count on somebody who is spared only as an Owner of the platform', async () => {

@@ -1,13 +1,18 @@
+import { principalOfIdentity } from '../../contracts/managedIdentities.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { ROOT_SCOPE, type Scope } from '../../core/scope.ts'
+import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import type { Memberships } from '../../iam/groups.ts'
 import { covers, mayGo, type Tenure } from '../../iam/owners.ts'
 import type { Services } from '../http/context.ts'
+import { derivedFrom } from '../records/derived.ts'
 import { type DenyRecord, reaches, type WantedDeny } from './denies.ts'
 import { groupsIn, isOver } from './grants.ts'
 import { actingOwners, actorsBehind, endOf, ownersAt } from './owners.ts'
+
+const identities = derivedFrom(ManagedIdentity, (all) => new Set(all.map(principalOfIdentity)))
 
 type Denial = Pick<WantedDeny, 'principalId' | 'isEveryone' | 'excludedPrincipalIds' | 'expiresAt'>
 
@@ -23,7 +28,7 @@ type Change = {
 
 /**
  * An Owner governs a scope while no deny applies to them: under one, whatever it takes away, they can give nobody their
- * role, and they cannot remove it. Where Owners go, others must govern; and as long as somebody governs, no deny may
+ * role, and they cannot remove it. Nor does the identity of a resource, which goes with that. Where Owners go, others must govern; and as long as somebody governs, no deny may
  * come to apply to all who do.
  *
  * @throws PlatformError of the code; lockout where memberships bring those who stay under a deny
@@ -89,6 +94,8 @@ async function tenuresOf(services: Services, scope: Scope, { removed = new Set()
   const staying = owners
     .filter(({ id }) => !removed.has(id))
     .flatMap(({ principalId, until }) => (behind.get(principalId) ?? []).map((id) => ({ id, until })))
+    // The identity of a resource goes with it, and who deletes that is asked nothing about Owners.
+    .filter(({ id }) => !identities(services.records).has(id))
   const heldUntil = holding(services, scope, now, {})
   const heldAfter = holding(services, scope, now, { groups, denies })
   return {
