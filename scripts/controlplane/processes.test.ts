@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { PATIENCE } from '../../test/make/until.ts'
 import { requireGo } from './build.ts'
 import { identityOf, linuxIdentity } from './identity.ts'
 import {
@@ -70,7 +71,7 @@ describe('processes', () => {
     const started = group.start(
       node('process.on("SIGTERM", () => {}); console.log("deaf"); setInterval(() => {}, 1000)'),
     )
-    await waitUntil('deafness', 5_000, async () => tailOf(started.logFile).includes('deaf'), group.failed)
+    await waitUntil('deafness', PATIENCE, async () => tailOf(started.logFile).includes('deaf'), group.failed)
     expect(await stopRecord(started, 300)).to.equal(true)
     expect(identityOf(started.pid)).to.equal(undefined)
   })
