@@ -16,6 +16,7 @@ import {
 import { dyingWithParent } from './processes.ts'
 import type { Progress } from './progress.ts'
 import { programsIn } from './sources.ts'
+import type { ToolSearch } from './tool.ts'
 
 const TAIL_CHARACTERS = 4_000
 const LOCK_POLL_MS = 500
@@ -35,14 +36,7 @@ export async function buildPrograms(options: {
   signal: AbortSignal | undefined
 }): Promise<void> {
   const { toolsFolder, cacheFolder, lock, names, progress, signal } = options
-  await mkdir(cacheFolder, { recursive: true })
-  const release = await takeBuildLock(moduleLock(cacheFolder, CONTROL_PLANE), progress, signal)
-  // A killed build could not remove its own; with the lock held, none of these is in use.
-  for (const name of await readdir(cacheFolder)) {
-    if (name.startsWith('.build-')) await rm(join(cacheFolder, name), { recursive: true, force: true })
-  }
-  const temporary = await mkdtemp(join(cacheFolder, '.build-'))
-  try {
+  await buildInto({ folder: cacheFolder, module: CONTROL_PLANE, progress, signal }, async (temporary) => {
     const meanwhile = await programsIn(cacheFolder)
     const isWanted = ({ name }: Program) => names.includes(name) && meanwhile[name] === undefined
     const wanted = [...PROGRAMS, ...NODE_PROGRAMS].filter(isWanted)
@@ -63,10 +57,7 @@ export async function buildPrograms(options: {
       )
       await rename(output, join(cacheFolder, name))
     }
-  } finally {
-    await rm(temporary, { recursive: true, force: true })
-    await release()
-  }
+  })
 }
 
 /** @throws Error that says what to install */
@@ -149,11 +140,24 @@ export async function goBuild(
 }
 
 /**
- * What those take who build into a folder of the cache: one for each module, since two builds of it side by side would
- * both compile what they share.
+ * Builds into a folder of the cache, through another one in it. One lock for each module: two builds of it side by side
+ * would both compile what they share.
  */
-export function moduleLock(folder: string, module: string): string {
-  return join(dirname(folder), `.building-${module}`)
+export async function buildInto(
+  { folder, module, progress, signal }: { folder: string; module: string } & ToolSearch,
+  build: (temporary: string) => Promise<void>,
+): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const release = await takeBuildLock(join(dirname(folder), `.building-${module}`), progress, signal)
+  try {
+    // A killed build could not remove its own; with the lock held, none of these is in use.
+    for (const name of await readdir(folder))
+      if (name.startsWith('.build-')) await rm(join(folder, name), { recursive: true, force: true })
+    const temporary = await mkdtemp(join(folder, '.build-'))
+    await build(temporary).finally(() => rm(temporary, { recursive: true, force: true }))
+  } finally {
+    await release()
+  }
 }
 
 /** Waits until nobody else has the lock. */
