@@ -36,8 +36,9 @@ export function previewedBranches({ spec }: Previewed, heads: readonly Head[], n
 export function previewOf(owner: Previewed, branch: string): KubeObject {
   const { apiVersion, kind, metadata, spec } = owner
   const { name, namespace, uid } = metadata
-  const hash = sha256(branch).slice(0, HASH_LENGTH)
   const stem = name.slice(0, RESOURCE_NAME_MAX_LENGTH - HASH_LENGTH - 1)
+  // Other owners may have the same beginning.
+  const hash = sha256(stem === name ? branch : `${name}/${branch}`).slice(0, HASH_LENGTH)
   const kept = Object.fromEntries(Object.entries(spec).filter(([field]) => !NOT_TAKEN_OVER.has(field)))
   const tags = { ...Object.fromEntries(Object.entries(spec.tags ?? {}).slice(0, TAGS_TAKEN_OVER)), preview: name }
   return {
