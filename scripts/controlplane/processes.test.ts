@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -74,6 +74,11 @@ describe('processes', () => {
     await waitUntil('deafness', PATIENCE, async () => tailOf(started.logFile).includes('deaf'), group.failed)
     expect(await stopRecord(started, 300)).to.equal(true)
     expect(identityOf(started.pid)).to.equal(undefined)
+  })
+
+  it('of which a machine that lost its power has kept nothing hold up no start', async () => {
+    await writeFile(join(folder, 'processes.json'), '')
+    expect(await stopLeftovers(folder)).to.deep.equal([])
   })
 
   it('of an earlier run are stopped, and a stranger with a recycled number is not', async () => {
