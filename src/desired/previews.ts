@@ -1,3 +1,4 @@
+import { HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { BRANCH, isPossible } from '../contracts/sources/refs.ts'
 import { PREVIEW_LABEL } from '../core/labels.ts'
 import { RESOURCE_NAME_MAX_LENGTH, sha256 } from '../core/names.ts'
@@ -27,6 +28,25 @@ export function previewedBranches({ spec }: Previewed, heads: readonly Head[], n
     .filter(({ branch }) => previewBranches.some((pattern) => matchesWildcard(pattern, branch)))
     .sort((one, other) => other.endsAt - one.endsAt)
     .slice(0, PREVIEWS_KEPT)
+}
+
+/** A preview that is there: its branch, and when it was last told of a push, in milliseconds. */
+type Following = { branch: string; toldAt: number }
+
+/**
+ * Where the branches of previews stood that pushes to others have pushed out of what a source remembers: nobody has said that
+ * they are deleted. One that was told of a push later than the oldest that is remembered would be remembered too.
+ */
+export function pushedOut(remembered: readonly Head[], own: readonly Head[], previews: readonly Following[]): Head[] {
+  if (remembered.length < HEADS_KEPT) return []
+  const oldest = Math.min(...remembered.map(({ receivedAt }) => Date.parse(receivedAt)))
+  return previews
+    .filter(({ toldAt }) => toldAt <= oldest)
+    .map(({ branch, toldAt }) => ({
+      ...{ kind: 'Push', ref: `${HEADS}${branch}` },
+      receivedAt: new Date(toldAt).toISOString(),
+    }))
+    .filter(({ ref }) => !own.some((head) => head.ref === ref))
 }
 
 /**
