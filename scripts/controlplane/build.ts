@@ -16,7 +16,6 @@ import {
 import { dyingWithParent } from './processes.ts'
 import type { Progress } from './progress.ts'
 import { programsIn } from './sources.ts'
-import type { ToolSearch } from './tool.ts'
 
 const TAIL_CHARACTERS = 4_000
 const LOCK_POLL_MS = 500
@@ -139,12 +138,14 @@ export async function goBuild(
     throw new Error(`go ${args.join(' ')} in ${folder} failed with code ${code}. Its last words:\n${tail.trim()}`)
 }
 
+type BuildPlace = { folder: string; module: string; progress: Progress; signal: AbortSignal | undefined }
+
 /**
  * Builds into a folder of the cache, through another one in it. One lock for each module: two builds of it side by side
  * would both compile what they share.
  */
 export async function buildInto(
-  { folder, module, progress, signal }: { folder: string; module: string } & ToolSearch,
+  { folder, module, progress, signal }: BuildPlace,
   build: (temporary: string) => Promise<void>,
 ): Promise<void> {
   await mkdir(folder, { recursive: true })
