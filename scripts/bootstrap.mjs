@@ -1,12 +1,14 @@
 // The entry of every npm script. Plain JavaScript for any Node from 18 on, without a dependency: it installs the
 // locked packages (Node 24 is one of them) and goes on under that Node.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const NODE_MAJOR = 24
+/** Milliseconds for which a lock that names nobody counts. */
+const EMPTY_FOR = 10_000
 const [script, ...args] = process.argv.slice(2)
 
 if (script === undefined || !/^[a-z]+$/.test(script) || !existsSync(join(root, 'scripts', `${script}.ts`))) {
@@ -63,8 +65,9 @@ function taken(lock) {
   }
   try {
     const [holder, start = ''] = readFileSync(lock, 'utf8').split(' ')
-    // Empty for a moment after it was made.
-    if (!(Number(holder) > 0) || lives(Number(holder), start)) return false
+    // Empty for a moment after it was made, and for ever where that was the last of a process or of a disk.
+    const isHeld = Number(holder) > 0 ? lives(Number(holder), start) : Date.now() - statSync(lock).mtimeMs < EMPTY_FOR
+    if (isHeld) return false
     rmSync(lock, { force: true })
   } catch (error) {
     if (error.code !== 'ENOENT') throw error

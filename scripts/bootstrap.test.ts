@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -96,6 +96,17 @@ describe('a tree whose packages are not installed', () => {
 
   it('is installed by the next one where the first was killed, and another process has its number now', async () => {
     await writeFile(join(tree, '.installing'), `${process.pid} 00000000-0000-0000-0000-000000000000:1`)
+    await letInstall()
+    const script = hello()
+    await until('it installs or waits', () => script.out !== '' || script.said.includes(WAITS))
+    expect(script.said).not.to.include(WAITS)
+    expect(await script.ended).to.equal(0)
+    expect(await installations()).to.equal(1)
+  })
+
+  it('is installed by the next one where the first ended before it had said who it is, as where the disk was full', async () => {
+    await writeFile(join(tree, '.installing'), '')
+    await utimes(join(tree, '.installing'), 0, 0)
     await letInstall()
     const script = hello()
     await until('it installs or waits', () => script.out !== '' || script.said.includes(WAITS))

@@ -1,10 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect } from 'chai'
-import { takeBuildLock } from './build.ts'
+import { until } from '../../test/make/until.ts'
+import { buildInto, takeBuildLock } from './build.ts'
 import { identityOf } from './identity.ts'
-import type { Progress } from './progress.ts'
+import { tryLock } from './lockfile.ts'
+import { type Progress, silentProgress } from './progress.ts'
 
 describe('who builds while another build is under way', () => {
   let folder: string
@@ -42,5 +44,33 @@ describe('who builds while another build is under way', () => {
 
   it('is not told of builds of its own process', async () => {
     expect(await toldWhile(process.pid)).to.deep.equal([])
+  })
+})
+
+describe('a build into the cache', () => {
+  let cache: string
+  beforeEach(async () => {
+    cache = await mkdtemp(join(tmpdir(), 'freehold-build-into-'))
+  })
+  afterEach(() => rm(cache, { recursive: true, force: true }))
+  const into = () => ({ folder: join(cache, 'tool-1'), module: 'tool', progress: silentProgress, signal: undefined })
+
+  it('removes what a killed one has left there, and leaves nothing of its own', async () => {
+    await mkdir(join(into().folder, '.build-killed'), { recursive: true })
+    await buildInto(into(), async (temporary) => {
+      expect(await readdir(into().folder)).to.deep.equal([basename(temporary)])
+      await writeFile(join(temporary, 'half'), 'x')
+    })
+    expect(await readdir(into().folder)).to.deep.equal([])
+  })
+
+  it('keeps nobody waiting that cannot begin, as where the disk is full', async () => {
+    const release = await tryLock(join(cache, '.building-tool'))
+    const building = buildInto(into(), async () => undefined).catch((error: NodeJS.ErrnoException) => error.code)
+    await until('its folder is there', async () => (await readdir(cache)).includes('tool-1'))
+    await rm(into().folder, { recursive: true })
+    await release?.()
+    expect(await building).to.equal('ENOENT')
+    expect(await readdir(cache)).to.deep.equal([])
   })
 })

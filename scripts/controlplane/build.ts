@@ -35,14 +35,7 @@ export async function buildPrograms(options: {
   signal: AbortSignal | undefined
 }): Promise<void> {
   const { toolsFolder, cacheFolder, lock, names, progress, signal } = options
-  await mkdir(cacheFolder, { recursive: true })
-  const release = await takeBuildLock(moduleLock(cacheFolder, CONTROL_PLANE), progress, signal)
-  // A killed build could not remove its own; with the lock held, none of these is in use.
-  for (const name of await readdir(cacheFolder)) {
-    if (name.startsWith('.build-')) await rm(join(cacheFolder, name), { recursive: true, force: true })
-  }
-  const temporary = await mkdtemp(join(cacheFolder, '.build-'))
-  try {
+  await buildInto({ folder: cacheFolder, module: CONTROL_PLANE, progress, signal }, async (temporary) => {
     const meanwhile = await programsIn(cacheFolder)
     const isWanted = ({ name }: Program) => names.includes(name) && meanwhile[name] === undefined
     const wanted = [...PROGRAMS, ...NODE_PROGRAMS].filter(isWanted)
@@ -63,10 +56,7 @@ export async function buildPrograms(options: {
       )
       await rename(output, join(cacheFolder, name))
     }
-  } finally {
-    await rm(temporary, { recursive: true, force: true })
-    await release()
-  }
+  })
 }
 
 /** @throws Error that says what to install */
@@ -148,12 +138,27 @@ export async function goBuild(
     throw new Error(`go ${args.join(' ')} in ${folder} failed with code ${code}. Its last words:\n${tail.trim()}`)
 }
 
+type BuildPlace = { folder: string; module: string; progress: Progress; signal: AbortSignal | undefined }
+
 /**
- * What those take who build into a folder of the cache: one for each module, since two builds of it side by side would
- * both compile what they share.
+ * Builds into a folder of the cache, through another one in it. One lock for each module: two builds of it side by side
+ * would both compile what they share.
  */
-export function moduleLock(folder: string, module: string): string {
-  return join(dirname(folder), `.building-${module}`)
+export async function buildInto(
+  { folder, module, progress, signal }: BuildPlace,
+  build: (temporary: string) => Promise<void>,
+): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const release = await takeBuildLock(join(dirname(folder), `.building-${module}`), progress, signal)
+  try {
+    // A killed build could not remove its own; with the lock held, none of these is in use.
+    for (const name of await readdir(folder))
+      if (name.startsWith('.build-')) await rm(join(folder, name), { recursive: true, force: true })
+    const temporary = await mkdtemp(join(folder, '.build-'))
+    await build(temporary).finally(() => rm(temporary, { recursive: true, force: true }))
+  } finally {
+    await release()
+  }
 }
 
 /** Waits until nobody else has the lock. */

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { PATIENCE } from '../../test/make/until.ts'
 import { requireGo } from './build.ts'
 import { identityOf, linuxIdentity } from './identity.ts'
 import {
@@ -70,9 +71,14 @@ describe('processes', () => {
     const started = group.start(
       node('process.on("SIGTERM", () => {}); console.log("deaf"); setInterval(() => {}, 1000)'),
     )
-    await waitUntil('deafness', 5_000, async () => tailOf(started.logFile).includes('deaf'), group.failed)
+    await waitUntil('deafness', PATIENCE, async () => tailOf(started.logFile).includes('deaf'), group.failed)
     expect(await stopRecord(started, 300)).to.equal(true)
     expect(identityOf(started.pid)).to.equal(undefined)
+  })
+
+  it('of which a machine that lost its power has kept nothing hold up no start', async () => {
+    await writeFile(join(folder, 'processes.json'), '')
+    expect(await stopLeftovers(folder)).to.deep.equal([])
   })
 
   it('of an earlier run are stopped, and a stranger with a recycled number is not', async () => {

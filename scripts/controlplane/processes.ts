@@ -174,8 +174,14 @@ export function writeProcessRecords(folder: string, processes: readonly ProcessR
 }
 
 export async function readProcessRecords(folder: string): Promise<ProcessRecord[]> {
-  const value: unknown = JSON.parse((await readIfThere(recordsFile(folder))) ?? '[]')
-  return Array.isArray(value) ? value : []
+  try {
+    const value: unknown = JSON.parse((await readIfThere(recordsFile(folder))) ?? '[]')
+    return Array.isArray(value) ? value : []
+  } catch (error) {
+    // It is written whole: only a machine that lost its power breaks it, and with it went the processes.
+    if (error instanceof SyntaxError) return []
+    throw error
+  }
 }
 
 /** Stops what an earlier run of this data folder left behind. */

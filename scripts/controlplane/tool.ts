@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
+import { constants, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { goBuild, goVersion, isGoOlder, moduleLock, requireGo, takeBuildLock } from './build.ts'
+import { buildInto, goBuild, goVersion, isGoOlder, requireGo } from './build.ts'
 import { cachedAt } from './cache.ts'
 import { exists } from './files.ts'
 import type { Progress } from './progress.ts'
@@ -76,10 +76,7 @@ async function readLock(tool: Tool): Promise<string[]> {
 
 async function build(tool: Tool, folder: string, { progress, signal }: ToolSearch): Promise<void> {
   const program = join(folder, tool.name)
-  await mkdir(folder, { recursive: true })
-  const release = await takeBuildLock(moduleLock(folder, tool.folder), progress, signal)
-  const temporary = await mkdtemp(join(folder, '.build-'))
-  try {
+  await buildInto({ folder, module: tool.folder, progress, signal }, async (temporary) => {
     if (await exists(program, constants.X_OK)) return
     const output = join(temporary, tool.name)
     const tags = tool.tags === undefined ? [] : ['-tags', tool.tags]
@@ -89,8 +86,5 @@ async function build(tool: Tool, folder: string, { progress, signal }: ToolSearc
       goBuild(moduleFolder(tool), args, signal, environment),
     )
     await rename(output, program)
-  } finally {
-    await rm(temporary, { recursive: true, force: true })
-    await release()
-  }
+  })
 }

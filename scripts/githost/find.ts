@@ -32,7 +32,7 @@ export async function findGitHost(progress: Progress, signal: AbortSignal): Prom
     progress.note(`No Git host: it is built with Go ${found.needsGo} or newer, which is not on the PATH`)
     return undefined
   }
-  const options = { cwd: moduleFolder(HOST), env: { ...process.env, GOFLAGS: '-mod=readonly', GOWORK: 'off' } }
+  const options = { cwd: moduleFolder(HOST), env: { ...process.env, GOFLAGS: '-mod=readonly', GOWORK: 'off' }, signal }
   await promisify(execFile)('go', ['mod', 'download', MODULE], options)
   const { stdout } = await promisify(execFile)('go', ['list', '-m', '-f', '{{.Dir}}', MODULE], options)
   return { program: found.program, assets: stdout.trim() }

@@ -53,17 +53,20 @@ async function unpack({ packages, dependencies }: PackageRequest, folder: string
     const archives = join(place, 'archives')
     await mkdir(join(archives, 'partial'), { recursive: true })
     await writeFile(join(place, 'status'), '')
-    const lists = await packageLists(search)
     const settings = {
-      'Dir::State::Lists': lists,
       'Dir::Cache::Archives': `${archives}/`,
       'APT::Sandbox::User': 'root',
       'Debug::NoLocking': '1',
       // An empty status: no package counts as installed, so all dependencies come along.
       ...(dependencies === 'all' ? { 'Dir::State::Status': join(place, 'status') } : {}),
     }
-    const words = ['-q', '-y', '-d', '--no-install-recommends', ...optionsOf(settings), 'install', ...packages]
-    await apt(words, DOWNLOAD_WITHIN, search.signal)
+    const download = (lists: string) => {
+      const options = optionsOf({ ...settings, 'Dir::State::Lists': lists })
+      const words = ['-q', '-y', '-d', '--no-install-recommends', ...options, 'install', ...packages]
+      return apt(words, DOWNLOAD_WITHIN, search.signal)
+    }
+    // Old lists name versions that are no longer there.
+    await download(await packageLists(search)).catch(async () => download(await packageLists(search, 'anew')))
     const root = join(place, 'root')
     await layOut(root)
     const files = (await readdir(archives)).filter((file) => file.endsWith('.deb')).sort()
@@ -96,12 +99,12 @@ async function layOut(root: string): Promise<void> {
   await run('sh', ['-c', `${links} && mkdir -p "$1/etc" && mkdir -m 1777 "$1/tmp"`, 'sh', root])
 }
 
-/** Lists of what there is, fetched once into the cache: this machine may have none, or old ones. */
-async function packageLists(search: ToolSearch): Promise<string> {
+/** Lists of what there is, kept in the cache: this machine may have none, or old ones. */
+async function packageLists(search: ToolSearch, when: 'once' | 'anew' = 'once'): Promise<string> {
   const lists = cachedAt('debian-lists', search.environment)
   const release = await takeBuildLock(`${lists}.building`, search.progress, search.signal)
   try {
-    if (await exists(join(lists, 'complete'))) return lists
+    if (when === 'once' && (await exists(join(lists, 'complete')))) return lists
     await mkdir(join(lists, 'partial'), { recursive: true })
     const settings = { 'Dir::State::Lists': lists, 'APT::Sandbox::User': 'root', 'Debug::NoLocking': '1' }
     await apt(['-q', ...optionsOf(settings), 'update'], UPDATE_WITHIN, search.signal)

@@ -22,6 +22,8 @@ import { becomeSupervisor, type DevFile, forgetData, writeDevFile } from './stat
 
 const COMMAND_LINE = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
+type Search = ToolSearch & { readonly signal: AbortSignal }
+
 export type Supervision = {
   progress: Progress
   /** Ends the run, before or after it is ready. */
@@ -41,20 +43,15 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
   const release = await becomeSupervisor(folder)
   if (release === undefined) return false
   let controlPlane: ControlPlane | undefined
+  // What is built beside ends with the run: a failed one would stay for as long as a build takes.
+  const over = new AbortController()
+  const search: Search = { progress, signal: AbortSignal.any([signal, over.signal]) }
   try {
     // Before ports are chosen: what an earlier run left running has those of this folder, and would take them along.
     const leftovers = await stopLeftovers(folder)
     if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
     if (options.fresh) await forgetData(folder)
-    const objectStore = findObjectStore(progress, signal)
-    // Awaited where the platform is installed; a failure before that is not the one to show.
-    objectStore.catch(() => undefined)
-    if (options.git && !(await isGitHostBuilt()))
-      progress.note('The Git host is built now, which takes ten minutes and more, and then never again')
-    const gitHost = options.git ? findGitHost(progress, signal) : undefined
-    gitHost?.catch(() => undefined)
-    const registry = findRegistry(progress, signal)
-    registry.catch(() => undefined)
+    const programs = await findBeside(options, search)
     const asked = options.facadePort === undefined ? {} : { facade: options.facadePort }
     const ports = await choosePorts(folder, PLATFORM_PORTS, asked)
     controlPlane = await startControlPlane({
@@ -66,7 +63,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       signal,
       ...platformAccess(ports),
     })
-    if (options.node) void completeNode(controlPlane, folder, { progress, signal })
+    if (options.node) void completeNode(controlPlane, folder, search)
     const {
       isPersonNew,
       store: _store,
@@ -77,9 +74,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       ports,
       progress,
       signal,
-      objectStore,
-      gitHost,
-      registry,
+      ...programs,
     })
     signal.throwIfAborted()
     const host = served === undefined ? {} : { registry: served.host, registryAddress: served.address }
@@ -90,11 +85,24 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
+    over.abort()
     const running = controlPlane
     if (running !== undefined) await progress.step('stopping', () => running.stop())
     await release()
   }
   return true
+}
+
+/** Programs of what runs beside the platform, which may have to be built first. */
+async function findBeside({ git }: UpArguments, { progress, signal }: Search) {
+  if (git && !(await isGitHostBuilt()))
+    progress.note('The Git host is built now, which takes ten minutes and more, and then never again')
+  const objectStore = findObjectStore(progress, signal)
+  const gitHost = git ? findGitHost(progress, signal) : undefined
+  const registry = findRegistry(progress, signal)
+  // Awaited where the platform is installed; a failure before that is not the one to show.
+  for (const search of [objectStore, gitHost, registry]) search?.catch(() => undefined)
+  return { objectStore, gitHost, registry }
 }
 
 /** Beside everything else: the platform is of use before, and the first time programs are compiled for half an hour. */

@@ -61,6 +61,26 @@ describe('what of a folder is sent', () => {
     expect(existsSync(join(folder, 'pwned'))).to.equal(false)
   })
 
+  for (const [sentence, settings] of [
+    ['over ssh', { 'remote.origin.url': 'ssh://nowhere/x', 'core.sshCommand': 'touch PWNED; false' }],
+    ['from files', { 'remote.origin.url': '/nowhere', 'remote.origin.uploadpack': 'touch PWNED; false' }],
+  ] as const)
+    it(`is asked for without fetching what a repository in it leaves out, ${sentence}`, async () => {
+      const said = (...words: string[]) => execFileSync('git', ['-C', folder, ...words], { encoding: 'utf8' }).trim()
+      git('init')
+      await writeFile(join(folder, '.gitignore'), '*.log\n')
+      git('add', '.gitignore')
+      git('update-index', '--skip-worktree', '.gitignore')
+      const id = said('rev-parse', ':.gitignore')
+      await rm(join(folder, '.gitignore'))
+      await rm(join(folder, '.git/objects', id.slice(0, 2)), { recursive: true })
+      const partial = { 'core.repositoryformatversion': '1', 'extensions.partialClone': 'origin' }
+      for (const [name, value] of Object.entries({ ...partial, 'remote.origin.promisor': 'true', ...settings }))
+        git('config', name, value.replace('PWNED', join(folder, 'pwned')))
+      await filesToSend(folder, process.env)
+      expect(existsSync(join(folder, 'pwned'))).to.equal(false)
+    })
+
   it('is each file once, also in the middle of a merge', async () => {
     const commit = async (content: string, ...words: string[]) => {
       await writeFile(join(folder, 'index.js'), content)

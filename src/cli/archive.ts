@@ -53,7 +53,9 @@ const OF_A_REPOSITORY =
 
 /** Asks the repository that the folder is in. It may come from somebody else, so it names no program to be run. */
 function git(folder: string, words: readonly string[], environment: Environment): Promise<{ stdout: string }> {
-  const ours = Object.entries({ ...environment, LC_ALL: 'C' }).filter(([name]) => !OF_A_REPOSITORY.test(name))
+  // Of a partial clone it would fetch what it lacks, by the programs that the repository names for that.
+  const own = { LC_ALL: 'C', GIT_ALLOW_PROTOCOL: 'none' }
+  const ours = Object.entries({ ...environment, ...own }).filter(([name]) => !OF_A_REPOSITORY.test(name))
   const options = { maxBuffer: MOST_OF_A_LIST, env: Object.fromEntries(ours) }
   return promisify(execFile)('git', ['-C', folder, '-c', 'core.fsmonitor=false', ...words], options)
 }

@@ -1,6 +1,7 @@
 import { uuidV5 } from '../core/ids.ts'
 import { childName } from '../core/names.ts'
 import { namespaceOfFunction } from './functions.ts'
+import { cutLine } from './logs.ts'
 
 /** What the facade and the controllers say of deployments: one build or release of an app, a site or a function. */
 
@@ -70,7 +71,10 @@ export function lastLogLines(bytes: Uint8Array, most: number): string[] {
   let start = end
   for (let count = 0; count < most && start >= 0; count += 1)
     start = start === 0 ? -1 : text.lastIndexOf('\n', start - 1)
-  return text.slice(start + 1, end).split('\n')
+  return text
+    .slice(start + 1, end)
+    .split('\n')
+    .flatMap(cutLine)
 }
 
 /** The id of a deployment that follows from its cause, so that one cause never makes two. */

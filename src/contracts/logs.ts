@@ -16,6 +16,13 @@ export function parseLogLine(line: string): LogLine {
 /** Longer lines are cut into several of the same time: a container may write for ever without a line break. */
 const LONGEST_LINE = 64 * 1024
 
+/** The pieces of a line, of which the last alone may go on. */
+export function cutLine(line: string): string[] {
+  if (line.length <= LONGEST_LINE) return [line]
+  const pieces = Math.ceil(line.length / LONGEST_LINE)
+  return Array.from({ length: pieces }, (_, at) => line.slice(at * LONGEST_LINE, (at + 1) * LONGEST_LINE))
+}
+
 /** Makes lines of chunks that end anywhere, also inside a character. */
 export class LogLineReader {
   readonly #decoder = new TextDecoder()

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ControllerBench } from '../../test/worlds/controllers.ts'
 import { FakeCircuit, FakeSources } from '../adapters/sources/fake.ts'
-import { withDelivery } from '../contracts/sources/journal.ts'
+import { HEADS_KEPT, withDelivery } from '../contracts/sources/journal.ts'
 import { sourceSecretName } from '../contracts/sources/providers.ts'
 import { sha256 } from '../core/names.ts'
 import { type KubeObject, refOf } from '../core/object.ts'
@@ -14,6 +14,7 @@ import { sourceController } from './sources.ts'
 const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
 const HOST = 'https://git.platform.test'
 const HOUR = 3_600_000
+const MINUTE = 60_000
 
 type Source = DeploymentSource & KubeObject
 
@@ -214,6 +215,32 @@ describe('the controller of deployment sources', () => {
       expect(await apps()).to.deep.equal(['feature/a', 'main'])
       await bench.clock.advance(DAY + 1)
       await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    const ofOthers = () =>
+      Array.from({ length: HEADS_KEPT }, (_, at) => ({
+        ...push('main'),
+        repositoryName: `acme/o${at}`,
+        repositoryId: `o${at}`,
+      }))
+
+    it('for as long, however much is pushed to other repositories of the source meanwhile', async () => {
+      await tell(push('feature/a'))
+      await bench.clock.advance(DAY)
+      await tell(...ofOthers())
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await bench.clock.advance(6 * DAY + MINUTE)
+      await bench.rest()
+      expect(await apps()).to.deep.equal(['main'])
+    })
+
+    it('and no longer of a branch that is deleted, however much is pushed to others', async () => {
+      const others = ofOthers()
+      await bench.clock.advance(DAY)
+      await tell(...others.slice(1), push('feature/a'))
+      expect(await apps()).to.deep.equal(['feature/a', 'main'])
+      await tell(...others)
       expect(await apps()).to.deep.equal(['main'])
     })
 

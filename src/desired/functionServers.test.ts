@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { folderOnPath, unpackDebianOrSkip } from '../../test/cluster/debian.ts'
 import { until } from '../../test/make/until.ts'
 import { FUNCTION_RUNTIMES, type FunctionRuntime } from '../contracts/functions.ts'
@@ -213,16 +213,9 @@ describe('the servers of functions', () => {
     return { app, environment }
   }
 
-  async function freePort(): Promise<number> {
-    const server = createServer().listen(0, '127.0.0.1')
-    await new Promise((listening) => server.once('listening', listening))
-    const { port } = server.address() as { port: number }
-    await new Promise((closed) => server.close(closed))
-    return port
-  }
-
   async function start(runtime: FunctionRuntime, built: ReturnType<typeof build>, handler: string) {
-    const port = await freePort()
+    // None that the kernel gives to a connection while the program starts.
+    const { port } = await choosePorts(mkdtempSync(join(folder, 'port-')), ['port'])
     const command = (FUNCTION_RUNTIMES[runtime].server?.start ?? '').replaceAll('/app/', `${built.app}/out/`)
     const environment = { ...built.environment, PORT: String(port), FUNCTION_HANDLER: handler }
     // A group of its own, as it has in its container.
@@ -269,7 +262,8 @@ describe('the servers of functions', () => {
       expect(await (await named.ask('/named')).text()).to.equal('named')
       const lacking = await start(runtime, built, 'nothing.here')
       expect(await lacking.ended).to.not.equal(0)
-      expect(lacking.said()).to.include('The source has no')
+      // What it has said may come after its end.
+      await until('its log tells why', () => lacking.said().includes('The source has no'))
     })
   }
 })

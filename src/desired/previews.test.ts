@@ -65,8 +65,9 @@ describe('a preview', () => {
 
   it('is named by its owner and its branch, and never too long', () => {
     expect(preview.metadata.name).to.match(/^shop-[0-9a-f]{8}$/)
-    const long = { ...owner, metadata: { ...owner.metadata, name: 'a'.repeat(52) } }
-    expect(previewOf(long, 'next').metadata.name).to.have.length(52)
+    const named = (name: string) => previewOf({ ...owner, metadata: { ...owner.metadata, name } }, 'next').metadata.name
+    expect(named('a'.repeat(52))).to.have.length(52)
+    expect(named(`${'a'.repeat(51)}b`), 'of another owner that begins like it').not.to.equal(named('a'.repeat(52)))
     expect(previewOf(owner, 'next').metadata.name).not.to.equal(preview.metadata.name)
   })
 

@@ -1,3 +1,4 @@
+import { HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { BRANCH, isPossible } from '../contracts/sources/refs.ts'
 import { PREVIEW_LABEL } from '../core/labels.ts'
 import { RESOURCE_NAME_MAX_LENGTH, sha256 } from '../core/names.ts'
@@ -29,6 +30,25 @@ export function previewedBranches({ spec }: Previewed, heads: readonly Head[], n
     .slice(0, PREVIEWS_KEPT)
 }
 
+/** A preview that is there: its branch, and when it was last told of a push, in milliseconds. */
+type Following = { branch: string; toldAt: number }
+
+/**
+ * Where the branches of previews stood that pushes to others have pushed out of what a source remembers: nobody has said that
+ * they are deleted. One that was told of a push later than the oldest that is remembered would be remembered too.
+ */
+export function pushedOut(remembered: readonly Head[], own: readonly Head[], previews: readonly Following[]): Head[] {
+  if (remembered.length < HEADS_KEPT) return []
+  const oldest = Math.min(...remembered.map(({ receivedAt }) => Date.parse(receivedAt)))
+  return previews
+    .filter(({ toldAt }) => toldAt <= oldest)
+    .map(({ branch, toldAt }) => ({
+      ...{ kind: 'Push', ref: `${HEADS}${branch}` },
+      receivedAt: new Date(toldAt).toISOString(),
+    }))
+    .filter(({ ref }) => !own.some((head) => head.ref === ref))
+}
+
 /**
  * A preview is a resource of the same kind, which follows another branch and goes with the one it belongs to. Hosts and
  * backups of that one are not its own, and its release command would change what that one serves from.
@@ -36,8 +56,9 @@ export function previewedBranches({ spec }: Previewed, heads: readonly Head[], n
 export function previewOf(owner: Previewed, branch: string): KubeObject {
   const { apiVersion, kind, metadata, spec } = owner
   const { name, namespace, uid } = metadata
-  const hash = sha256(branch).slice(0, HASH_LENGTH)
   const stem = name.slice(0, RESOURCE_NAME_MAX_LENGTH - HASH_LENGTH - 1)
+  // Other owners may have the same beginning.
+  const hash = sha256(stem === name ? branch : `${name}/${branch}`).slice(0, HASH_LENGTH)
   const kept = Object.fromEntries(Object.entries(spec).filter(([field]) => !NOT_TAKEN_OVER.has(field)))
   const tags = { ...Object.fromEntries(Object.entries(spec.tags ?? {}).slice(0, TAGS_TAKEN_OVER)), preview: name }
   return {

@@ -16,7 +16,7 @@ import { until } from '../make/until.ts'
 const MODULE = 'github.com/fluxcd/kustomize-controller'
 const TOOL = { folder: 'flux', package: MODULE, name: 'kustomize-controller' } as const satisfies Tool
 /** Milliseconds. */
-const SERVED_WITHIN = 60_000
+const SERVED_WITHIN = 180_000
 const SOURCES = ['GitRepository', 'OCIRepository', 'Bucket'] as const
 
 export const isFluxBuilt = () => isToolBuilt(TOOL)

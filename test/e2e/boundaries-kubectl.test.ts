@@ -40,7 +40,7 @@ describe('boundaries and resource groups with kubectl', () => {
     spec,
   })
   const ready = (kind: string, name: string, ...where: string[]) =>
-    kubectl(...where, 'wait', '--for=condition=Ready', '--timeout=60s', `${kind}/${name}`)
+    kubectl(...where, 'wait', '--for=condition=Ready', '--timeout=2m', `${kind}/${name}`)
 
   async function makeBoundary(spec: object = {}): Promise<string> {
     const id = randomUUID()
@@ -116,7 +116,7 @@ describe('boundaries and resource groups with kubectl', () => {
     await apply(group(id, 'first'))
     await ready('resourcegroup', 'first', '-n', home)
     await apply(group(id, 'second'))
-    await kubectl('-n', home, 'wait', '--for=condition=Stalled', '--timeout=60s', 'resourcegroup/second')
+    await kubectl('-n', home, 'wait', '--for=condition=Stalled', '--timeout=2m', 'resourcegroup/second')
     const { status } = (await admin.get(ResourceGroup.resource, { namespace: home, name: 'second' })) as ResourceGroup
     expect(status?.phase).to.equal('QuotaExceeded')
     await kubectl('-n', home, 'delete', 'resourcegroup', 'first')
@@ -127,7 +127,7 @@ describe('boundaries and resource groups with kubectl', () => {
     const id = await makeBoundary()
     await apply(group(id, 'orders'))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
-    await kubectl('-n', boundaryNamespace(id), 'delete', 'resourcegroup', 'orders', '--timeout=60s')
+    await kubectl('-n', boundaryNamespace(id), 'delete', 'resourcegroup', 'orders', '--timeout=2m')
     expect(await gone(namespace, groupNamespace(id, 'orders'))).to.equal(true)
   })
 
@@ -135,7 +135,7 @@ describe('boundaries and resource groups with kubectl', () => {
     const id = await makeBoundary({ initialOwner: { principalId: randomUUID(), principalType: 'User' } })
     await apply(group(id, 'orders'))
     await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
-    await kubectl('-n', boundaryNamespace(id), 'delete', 'resourcegroup', 'orders', '--timeout=60s')
+    await kubectl('-n', boundaryNamespace(id), 'delete', 'resourcegroup', 'orders', '--timeout=2m')
     await until('no group holds the boundary', async () => {
       const { status } = (await admin.get(Boundary.resource, { name: id })) as Boundary
       return status?.heldBy?.length === 0
@@ -151,7 +151,7 @@ describe('boundaries and resource groups with kubectl', () => {
     made.push(id)
     await kubectl('create', 'namespace', boundaryNamespace(id))
     await apply(boundary(id))
-    await kubectl('wait', '--for=condition=Stalled', '--timeout=60s', `boundary/${id}`)
+    await kubectl('wait', '--for=condition=Stalled', '--timeout=2m', `boundary/${id}`)
     const { status } = (await admin.get(Boundary.resource, { name: id })) as Boundary
     expect(status).to.include({ status: 'Failed', phase: 'NameOccupied' })
     await kubectl('delete', 'namespace', boundaryNamespace(id))

@@ -9,6 +9,7 @@ import { Agent, request } from 'undici'
 import { Authority } from '../../scripts/controlplane/pki.ts'
 import { waitUntil } from '../../scripts/controlplane/request.ts'
 import { startOwnControlPlane, type TestControlPlane } from '../cluster/index.ts'
+import { PATIENCE } from '../make/until.ts'
 
 const SUBJECT = '3f1f8c0e-3f6e-4a53-9d8d-0d6c1a7e2b11'
 const AUDIENCE = 'freehold'
@@ -42,7 +43,7 @@ describe('access tokens at the API server', () => {
     agent = new Agent({ connect: { ca: controlPlane.caPem } })
     // The API server asks the issuer for its keys in its own time.
     const accepted = async () => (await whoIs(await tokenOf({}))).status === 201
-    await waitUntil('the first accepted token', 30_000, accepted, controlPlane.failed)
+    await waitUntil('the first accepted token', PATIENCE, accepted, controlPlane.failed)
   })
   after(async () => {
     await agent?.destroy()

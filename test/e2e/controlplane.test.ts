@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { identityOf } from '../../scripts/controlplane/identity.ts'
 import { type ControlPlane, startControlPlane } from '../../scripts/controlplane/index.ts'
 import { type AdminClient, adminClient, waitUntil } from '../../scripts/controlplane/request.ts'
+import { PATIENCE } from '../make/until.ts'
 
 const PODS = 2
 
@@ -51,7 +52,7 @@ describe('the control plane', () => {
     return JSON.parse(text)
   }
   const eventually = (what: string, check: () => Promise<boolean>) =>
-    waitUntil(what, 20_000, check, controlPlane.failed)
+    waitUntil(what, PATIENCE, check, controlPlane.failed)
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-e2e-'))

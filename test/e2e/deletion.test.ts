@@ -14,7 +14,6 @@ import { isReady, objectOf } from '../worlds/fleet.ts'
 import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 
-const WITHIN = 60_000
 const DATABASE = { computePlan: 'vector-medium', enableIngress: true }
 
 type Made = { boundaryId: string; home: string; own: string }
@@ -66,19 +65,15 @@ describe('deleting', () => {
 
   /** Nothing that names the group: no namespace, no claimed name, no volume. */
   const nothingLeftOf = async ({ home }: Made) => {
-    await until('the namespace of the group is gone', () => gone(namespace, { name: home }), WITHIN)
+    await until('the namespace of the group is gone', () => gone(namespace, { name: home }))
     const claims = (await admin.list(NameClaim.resource)).items as unknown as {
       spec: { holder: { namespace: string } }
     }[]
     expect(claims.filter(({ spec }) => spec.holder.namespace === home)).to.deep.equal([])
-    await until(
-      'its volumes are gone',
-      async () => {
-        const { items } = await admin.list(persistentVolume)
-        return items.every((item) => (item.spec as { claimRef?: { namespace: string } }).claimRef?.namespace !== home)
-      },
-      WITHIN,
-    )
+    await until('its volumes are gone', async () => {
+      const { items } = await admin.list(persistentVolume)
+      return items.every((item) => (item.spec as { claimRef?: { namespace: string } }).claimRef?.namespace !== home)
+    })
   }
 
   for (const [way, make] of [
@@ -96,7 +91,7 @@ describe('deleting', () => {
         async () => (await call('GET', `/boundaries/${made.boundaryId}/resourcegroups/search`)).status === 404,
       )
       expect((await call('DELETE', `/boundaries/${made.boundaryId}`)).status).to.be.oneOf([202, 204])
-      await until('the boundary is gone', () => gone(namespace, { name: made.own }), WITHIN)
+      await until('the boundary is gone', () => gone(namespace, { name: made.own }))
     })
 
     it(`a group and then its boundary by kubectl leave nothing of them, made by ${way}`, async () => {
@@ -112,7 +107,6 @@ describe('deleting', () => {
         'the boundary and its namespace are gone',
         async () =>
           (await gone(Boundary.resource, { name: made.boundaryId })) && (await gone(namespace, { name: made.own })),
-        WITHIN,
       )
       await until(
         'REST has forgotten it',

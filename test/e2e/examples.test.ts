@@ -17,7 +17,7 @@ describe('the examples, step by step as their README says', () => {
 
   it('end in a vector database of three peers that is ready', async () => {
     await kubectl('apply', '-f', join(examples, '10-boundary'))
-    await kubectl('wait', '--for=condition=Ready', `boundary/${BOUNDARY}`, '--timeout=20s')
+    await kubectl('wait', '--for=condition=Ready', `boundary/${BOUNDARY}`, '--timeout=2m')
     await kubectl('apply', '-f', join(examples, '20-group'))
     await kubectl(
       'wait',
@@ -26,17 +26,17 @@ describe('the examples, step by step as their README says', () => {
       '--all',
       '-n',
       `boundary-${BOUNDARY}`,
-      '--timeout=20s',
+      '--timeout=2m',
     )
     await kubectl('apply', '-f', join(examples, '30-vector'))
-    await kubectl('wait', '--for=condition=Ready', 'vectorcluster', '--all', '-n', NAMESPACE, '--timeout=30s')
+    await kubectl('wait', '--for=condition=Ready', 'vectorcluster', '--all', '-n', NAMESPACE, '--timeout=2m')
     const ready = await kubectl('-n', NAMESPACE, 'get', 'vc', 'products', '-o', 'jsonpath={.status.readyReplicas}')
     expect(ready).to.equal('3')
   })
 
   it('bring a value into a vault and out again for workloads', async () => {
     await kubectl('apply', '-f', join(examples, '40-vault'))
-    await kubectl('wait', '--for=condition=Ready', 'svault,vent', '--all', '-n', NAMESPACE, '--timeout=30s')
+    await kubectl('wait', '--for=condition=Ready', 'svault,vent', '--all', '-n', NAMESPACE, '--timeout=2m')
     const get = (...args: string[]) => kubectl('-n', NAMESPACE, 'get', 'secret', ...args)
     const mounted = await get('database-password', '-o', 'jsonpath={.data.password}')
     expect(Buffer.from(mounted, 'base64').toString()).to.equal('change-me')
@@ -44,7 +44,7 @@ describe('the examples, step by step as their README says', () => {
 
   it('and in a relational database of two instances', async () => {
     await kubectl('apply', '-f', join(examples, '40-relational'))
-    await kubectl('wait', '--for=condition=Ready', 'relationalcluster', '--all', '-n', NAMESPACE, '--timeout=30s')
+    await kubectl('wait', '--for=condition=Ready', 'relationalcluster', '--all', '-n', NAMESPACE, '--timeout=2m')
     const ready = await kubectl('-n', NAMESPACE, 'get', 'relc', 'orders', '-o', 'jsonpath={.status.readyReplicas}')
     expect(ready).to.equal('2')
   })
@@ -56,7 +56,7 @@ describe('the examples, step by step as their README says', () => {
     }
     await kubectl('apply', '-f', join(examples, '50-objectstorage'))
     const kinds = 'objectstorageaccount,accountbucket,objectaccesskey'
-    await kubectl('wait', '--for=condition=Ready', kinds, '--all', '-n', NAMESPACE, '--timeout=30s')
+    await kubectl('wait', '--for=condition=Ready', kinds, '--all', '-n', NAMESPACE, '--timeout=2m')
     const name = await kubectl('-n', NAMESPACE, 'get', 'oak', 'photos-uploader', '-o', 'jsonpath={.status.secretName}')
     expect(name).to.equal('oak-photos-uploader-key')
     const columns = await kubectl('-n', NAMESPACE, 'get', 'accountbuckets,objectaccesskeys,objectstorageaccounts')

@@ -209,7 +209,7 @@ describe('tokens of the local identity provider', () => {
     expect(kidOf(after)).to.not.equal(kidOf(before))
     await untilAccepted(after)
     const refused = async () => (await whoIs(before)).status === 401
-    await waitUntil('the old key to be forgotten', 20_000, refused, controlPlane.failed)
+    await waitUntil('the old key to be forgotten', PATIENCE, refused, controlPlane.failed)
   })
 
   it('end with the client: disabled, then enabled, then deleted', async () => {

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import { JitRequest, RoleAssignment } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
+import { seenWorking } from '../make/until.ts'
 import {
   call,
   expectCall,
@@ -134,18 +135,20 @@ describe('a role for a while', () => {
   })
 
   it('ends by itself', async () => {
-    const scope = await groupScope()
-    const { id } = await ask(scope)
-    const ref = { namespace: boundaryNamespace(boundaryId), name: id }
-    const decidedAt = new Date(Date.now() - 3_600_000 + 4_000).toISOString()
-    await admin.mergePatch(JitRequest.resource, ref, {
-      spec: { decision: 'Approved', decidedAt, decidedBy: owner.principalId },
-    })
-    await until('the role is there', () => mayWrite(scope))
+    const namespace = boundaryNamespace(boundaryId)
+    const approved = async (expiresAt: string) => {
+      const scope = await groupScope()
+      const { id } = await ask(scope)
+      const decidedAt = new Date(Date.parse(expiresAt) - 3_600_000).toISOString()
+      const spec = { decision: 'Approved', decidedAt, decidedBy: owner.principalId }
+      await admin.mergePatch(JitRequest.resource, { namespace, name: id }, { spec })
+      return { scope, id }
+    }
+    const { scope, id } = await seenWorking(approved, (made) => mayWrite(made.scope))
     await until('the role is over', async () => !(await mayWrite(scope)))
     await until('its assignment is gone', async () => {
       const { items } = await admin.list<RoleAssignment & { metadata: { name: string } }>(RoleAssignment.resource, {
-        namespace: ref.namespace,
+        namespace,
         fieldSelector: `spec.principalId=${asker.principalId}`,
       })
       return !items.some(({ spec }) => spec.jitRequestId === id)

@@ -19,6 +19,7 @@ import type {
 } from '../../src/adapters/prometheus/port.ts'
 import { silentLog as log } from '../../src/core/log.ts'
 import { debianIsMissing } from '../cluster/debian.ts'
+import { PATIENCE } from '../make/until.ts'
 import { metricSourceContract, PLAYED_METRICS } from '../suites/metricSourceContract.ts'
 import { PLAYED, requestFiguresContract } from '../suites/requestFiguresContract.ts'
 
@@ -121,7 +122,7 @@ describe('what Prometheus itself tells', () => {
     const url = `http://127.0.0.1:${port}`
     const ended = new Promise<never>((_, failed) => server?.once('exit', (code) => failed(new Error(`ended: ${code}`))))
     ended.catch(() => undefined)
-    await waitUntil('Prometheus', 60_000, async () => (await fetch(`${url}/-/ready`)).ok, ended)
+    await waitUntil('Prometheus', PATIENCE, async () => (await fetch(`${url}/-/ready`)).ok, ended)
     figures = createRequestFigures({ url, log })
     metrics = createMetricSource({ url, log })
   })

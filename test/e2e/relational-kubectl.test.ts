@@ -40,7 +40,7 @@ describe('a relational database with kubectl', () => {
 
   it('shows what people look for first, and scales', async () => {
     await create(RelationalCluster, 'orders', { computePlan: 'relational-small' })
-    await kubectl('wait', '--for=condition=Ready', 'relc/orders', '--timeout=20s')
+    await kubectl('wait', '--for=condition=Ready', 'relc/orders', '--timeout=2m')
     const [head = '', row = ''] = (await kubectl('get', 'relc')).split('\n')
     expect(head.split(/\s{2,}/).slice(0, 9)).to.deep.equal([
       'NAME',

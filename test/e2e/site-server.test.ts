@@ -2,14 +2,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { DEFAULT_SITE, SITE_VARIABLE, siteConfiguration } from '../../src/contracts/staticwebapps/configuration.ts'
 import { SITE_START } from '../../src/contracts/staticwebapps/start.ts'
 import { debianIsMissing, folderOnPath, unpackDebian } from '../cluster/debian.ts'
+import { until } from '../make/until.ts'
 
 type Site = typeof DEFAULT_SITE
 
@@ -62,7 +63,8 @@ describe('the web server of a static web app', () => {
     }
     const types = join(root, 'mime.types')
     await writeFile(types, 'types { text/html html; application/javascript js; text/plain txt; }')
-    const port = await freePort()
+    // None that the kernel gives to a connection while the program starts.
+    const { port } = await choosePorts(root, ['port'])
     const configuration = siteConfiguration({ ...DEFAULT_SITE, ...site }, { port, files, work, types })
     const env = { PATH: process.env.PATH, SITE_FILES: files, SITE_WORK: work, SITE_SERVER: program }
     const log = openSync(join(root, 'log'), 'w')
@@ -88,11 +90,9 @@ describe('the web server of a static web app', () => {
         headers: { 'accept-encoding': 'identity', ...headers },
         redirect: 'manual',
       })
-    const deadline = Date.now() + 10_000
-    while ((await get('/').catch(() => undefined)) === undefined) {
-      if (server.exitCode !== null || Date.now() > deadline) throw new Error(`The web server did not start: ${said}`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    const exit = once(server, 'exit').then(() => Promise.reject(new Error(`The web server ended: ${said}`)))
+    exit.catch(() => undefined)
+    await Promise.race([exit, until('the web server answers', () => get('/'))])
     return get
   }
   const answer = async (response: Promise<Response>) => {
@@ -164,11 +164,3 @@ describe('the web server of a static web app', () => {
     expect(await answer(get('/api/x'))).to.match(/^502 (null|no-cache)$/)
   })
 })
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  return port
-}

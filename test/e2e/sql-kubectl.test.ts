@@ -74,7 +74,7 @@ describe('a SQL instance with kubectl', () => {
 
   it('becomes ready, and shows what people look for first', async () => {
     await apply(instance('books', { engine: 'MariaDb', computePlan: 'sql-dev' }))
-    await kubectl('wait', '--for=condition=Ready', 'sqli/books', '--timeout=30s')
+    await kubectl('wait', '--for=condition=Ready', 'sqli/books', '--timeout=2m')
     const [head = '', row = ''] = (await kubectl('get', 'sqli', 'books')).split('\n')
     expect(head.trim().split(/\s{2,}/)).to.deep.equal([
       'NAME',
@@ -130,7 +130,7 @@ describe('a SQL instance with kubectl', () => {
     expect(set.spec).to.have.property('replicas', 0)
     await patch('orphan', { running: true })
     expect(await says('orphan', 'PlanNotFound')).to.include({ status: 'Failed' })
-    await kubectl('delete', 'sqli', 'orphan', '--timeout=30s')
+    await kubectl('delete', 'sqli', 'orphan', '--timeout=2m')
   })
 
   it('takes another plan, with which its volume grows while the pod is replaced once', async () => {
@@ -219,7 +219,7 @@ describe('a SQL instance with kubectl', () => {
 
   it('takes everything along but the volume that was to be kept', async () => {
     await patch('books', { onDelete: 'Retain' })
-    await kubectl('delete', 'sqli', 'books', '--timeout=30s')
+    await kubectl('delete', 'sqli', 'books', '--timeout=2m')
     const names = async (resource: typeof secret) =>
       (await client.list(resource, { namespace })).items.map(({ metadata }) => metadata.name)
     for (const resource of [statefulSet, service, configMap, networkPolicy, pod]) {

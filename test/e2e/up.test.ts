@@ -121,7 +121,7 @@ describe('npm run up', () => {
       async () => (await rest<{ status: string }>('GET', database)).body.status === 'Running',
       promised(5_000),
     )
-    await kubectl('wait', '--for=condition=Ready', 'vectorcluster/products', '-n', namespace, '--timeout=60s')
+    await kubectl('wait', '--for=condition=Ready', 'vectorcluster/products', '-n', namespace, '--timeout=2m')
   })
 
   it('lets kubectl apply the examples, which REST then shows with the same ids', async () => {

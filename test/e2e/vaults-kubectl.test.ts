@@ -94,7 +94,7 @@ describe('secret vaults with kubectl', () => {
       metadata: { name, namespace: at.namespace },
     }
     expect(await kubectl('apply -f -', { input: vault })).to.include({ code: 0 })
-    expect(await kubectl(`-n ${at.namespace} wait --for=condition=Ready svault/${name} --timeout=20s`)).to.include({
+    expect(await kubectl(`-n ${at.namespace} wait --for=condition=Ready svault/${name} --timeout=2m`)).to.include({
       code: 0,
     })
     const path = at.path.replace(at.vault, name)
@@ -107,7 +107,7 @@ describe('secret vaults with kubectl', () => {
     })
     const { stdout } = await kubectl(`-n ${at.namespace} get svault ${name}`)
     expect(stdout).to.match(/READY +STATUS +SECRETS +DELETED +SOFT DELETE +PURGE PROTECTION/)
-    expect(await kubectl(`-n ${at.namespace} delete svault ${name} --timeout=20s`)).to.include({ code: 0 })
+    expect(await kubectl(`-n ${at.namespace} delete svault ${name} --timeout=2m`)).to.include({ code: 0 })
     await until('the second has the name now', async () => {
       const found = await admin.get(SecretVault.resource, second.metadata)
       return (found as unknown as SecretVault).status?.phase === 'Available'

@@ -81,13 +81,13 @@ describe('a vector database with kubectl', () => {
       metadata: { name: boundaryId },
       spec: { displayName: 'Vector test' },
     })
-    await kubectl('wait', '--for=condition=Ready', `boundary/${boundaryId}`, '--timeout=20s')
+    await kubectl('wait', '--for=condition=Ready', `boundary/${boundaryId}`, '--timeout=2m')
     await apply({
       apiVersion: ResourceGroup.apiVersion,
       kind: 'ResourceGroup',
       metadata: { name: 'search', namespace: boundaryNamespace(boundaryId) },
     })
-    await kubectl('-n', boundaryNamespace(boundaryId), 'wait', '--for=condition=Ready', 'rg/search', '--timeout=20s')
+    await kubectl('-n', boundaryNamespace(boundaryId), 'wait', '--for=condition=Ready', 'rg/search', '--timeout=2m')
   })
 
   after(async () => {
@@ -97,7 +97,7 @@ describe('a vector database with kubectl', () => {
 
   it('becomes ready from an empty spec, and kubectl wait sees it', async () => {
     await apply(cluster('empty'))
-    await kubectl('-n', namespace, 'wait', '--for=condition=Ready', 'vc/empty', '--timeout=30s')
+    await kubectl('-n', namespace, 'wait', '--for=condition=Ready', 'vc/empty', '--timeout=2m')
     const { spec, status } = await stored('empty')
     expect(spec).to.include({ replicas: 1, running: true, apiKeyVersion: 1 })
     expect(status).to.include({ readyReplicas: 1, status: 'Running', apiKeyVersion: 1 })
@@ -190,9 +190,9 @@ describe('a vector database with kubectl', () => {
     await until('the host is held', async () => (await stored('holder')).status?.ingressHost === shared)
     await apply(cluster('loser', { enableIngress: true, ingressHost: shared }))
     expect((await says('loser', 'NameOccupied')).status).to.equal('Failed')
-    await kubectl('-n', namespace, 'delete', 'vc', 'holder', '--timeout=30s')
+    await kubectl('-n', namespace, 'delete', 'vc', 'holder', '--timeout=2m')
     await says('loser', 'Available')
-    await kubectl('-n', namespace, 'delete', 'vc', 'loser', '--timeout=30s')
+    await kubectl('-n', namespace, 'delete', 'vc', 'loser', '--timeout=2m')
   })
 
   it('refuses at the API server what can never be', async () => {
@@ -231,7 +231,7 @@ describe('a vector database with kubectl', () => {
     )
     await patch('planless', { computePlan: null })
     await says('planless', 'Available')
-    await kubectl('-n', namespace, 'delete', 'vc', 'planless', '--timeout=30s')
+    await kubectl('-n', namespace, 'delete', 'vc', 'planless', '--timeout=2m')
     expect(await claims('planless')).to.deep.equal([])
   })
 
@@ -249,13 +249,13 @@ describe('a vector database with kubectl', () => {
     await patch('empty', { onDelete: 'Retain' })
     const name = 'storage-vc-empty-0'
     const before = (await client.get(persistentVolumeClaim, { namespace, name })).metadata.uid
-    await kubectl('-n', namespace, 'delete', 'vc', 'empty', '--timeout=30s')
+    await kubectl('-n', namespace, 'delete', 'vc', 'empty', '--timeout=2m')
     const kept = (await client.get(persistentVolumeClaim, { namespace, name })).metadata
     expect(kept.annotations?.['freehold.dev/retained-for']).to.equal('VectorCluster/empty')
     await apply(cluster('empty', { storageSize: '7Gi' }))
     await says('empty', 'Available')
     expect((await client.get(persistentVolumeClaim, { namespace, name })).metadata.uid).to.equal(before)
-    await kubectl('-n', namespace, 'delete', 'vc', 'empty', '--timeout=30s')
+    await kubectl('-n', namespace, 'delete', 'vc', 'empty', '--timeout=2m')
     expect(await claims('empty')).to.deep.equal([])
   })
 })

@@ -1,4 +1,7 @@
-import type { Clock } from '../../src/core/clock.ts'
+import { type Clock, systemClock } from '../../src/core/clock.ts'
+
+/** The system's, but no time passes by it: a limit that recovers with time does not, however long a machine takes to ask. */
+export const stillClock: Clock = { ...systemClock, monotonic: () => 0 }
 
 /** A clock that stands still until a test moves it. Wall time and monotonic time move apart with `jump`. */
 export class ManualClock implements Clock {

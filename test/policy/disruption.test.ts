@@ -28,5 +28,9 @@ describe('disruption budgets', () => {
     it(`let a node be drained of pods that do not serve: ${file}`, () => {
       expect(allowing).to.equal(count)
     })
+
+    it(`let a node be drained where an operator runs one copy: ${file}`, () => {
+      expect(readFileSync(join(ROOT, file), 'utf8')).to.not.match(/minAvailable: '?\d/)
+    })
   }
 })

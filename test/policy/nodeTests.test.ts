@@ -3,13 +3,19 @@ import { expect } from 'chai'
 import { neededBy } from '../node/prepare.ts'
 
 const NODE_TESTS = globSync('test/node/*.test.ts')
+const TESTS = globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.ts'])
 
 describe('tests', () => {
   it('have no timeout of their own: the one of .mocharc.json only ends a run that hangs', () => {
-    const all = globSync(['src/**/*.test.ts', 'scripts/**/*.test.ts', 'test/**/*.ts'])
-    expect(all.length).to.be.greaterThan(300)
-    const limited = all.filter((file) => /\bthis\.(timeout|slow)\(/.test(readFileSync(file, 'utf8')))
+    expect(TESTS.length).to.be.greaterThan(300)
+    // Inside a test, and behind it.
+    const limited = TESTS.filter((file) => /(\bthis|\}\))\.(timeout|slow)\(/.test(readFileSync(file, 'utf8')))
     expect(limited).to.deep.equal([])
+  })
+
+  it('have kubectl wait for minutes: how many seconds something takes depends on the machine', () => {
+    const hasty = TESTS.filter((file) => /--timeout=\d{1,2}s/.test(readFileSync(file, 'utf8')))
+    expect(hasty).to.deep.equal([])
   })
 
   it('on a node have everything made for them that they put onto it', () => {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
+import { PATIENCE } from '../../../test/make/until.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { inlineWorkers } from '../../adapters/workers/inline.ts'
 import { type Workers, WorkRefused } from '../../adapters/workers/port.ts'
@@ -227,7 +228,7 @@ describe('the head of an answer without an end', () => {
       try {
         const { headers } = await fetch(`http://127.0.0.1:${port}`, {
           method: 'HEAD',
-          signal: AbortSignal.timeout(3000),
+          signal: AbortSignal.timeout(PATIENCE),
         }).then(async (answer) => {
           await answer.text()
           return answer

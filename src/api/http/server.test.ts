@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { expect } from 'chai'
 import request from 'supertest'
 import { badNames } from '../../../test/cases/names.ts'
+import { stillClock } from '../../../test/make/clock.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
@@ -18,7 +19,10 @@ const ITEM = `${RG}/vectorclusters/orders`
 describe('the facade as a server', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startShop({ limits: { requestsPerMinute: 200, anonymousRequestsPerMinute: 20 } })
+    server = await startShop(
+      { limits: { requestsPerMinute: 200, anonymousRequestsPerMinute: 20 } },
+      { clock: stillClock },
+    )
     server.client.calls.length = 0
   })
   afterEach(() => server.stop())
@@ -100,9 +104,8 @@ describe('the facade as a server', () => {
     expect((await as(request(server.app).get(ITEM))).status).to.equal(404)
     expect((await as(request(server.app).get('/mistyped'))).status).to.equal(404)
     expect((await request(server.app).get('/guessed')).status).to.equal(429)
-    // At once: one after the other, a machine that is busy takes longer than the limit needs to recover.
-    const busy = await Promise.all(Array.from({ length: 300 }, () => as(request(server.app).get(ITEM))))
-    expect(new Set(busy.map(({ status }) => status))).to.deep.equal(new Set([404, 429]))
+    for (let index = 0; index < 60; index += 1) last = await as(request(server.app).get(ITEM))
+    expect(last?.status).to.equal(429)
   })
 
   it('asks who is on a connection to open the next one elsewhere, once it drains', async () => {
@@ -194,7 +197,7 @@ describe('the facade as a server', () => {
         socket.destroy()
       }
       expect(statuses.slice(0, 20)).to.deep.equal(Array(20).fill(status))
-      expect(statuses.slice(-4)).to.deep.equal(Array(4).fill('429'))
+      expect(statuses.slice(20)).to.deep.equal(Array(5).fill('429'))
     })
   }
 

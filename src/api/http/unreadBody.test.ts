@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { buffer, text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { ManualClock } from '../../../test/make/clock.ts'
+import { ManualClock, stillClock } from '../../../test/make/clock.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
@@ -32,7 +32,10 @@ describe('a client that sends all before it reads', () => {
       throw new Error('It was empty.')
     }
     const logs = blobBuildLogs(fakeBlobs())
-    server = await startShop({}, { deployments: { logs, archives: { keep }, podOf: () => undefined } })
+    server = await startShop(
+      {},
+      { deployments: { logs, archives: { keep }, podOf: () => undefined }, clock: stillClock },
+    )
     server.put(PlatformApp, 'web', { sourceKind: 'Upload' }, groupNamespace(B, 'shop'))
     const source = { displayName: 'Git', provider: 'GitHub', baseUrl: 'https://github.com', installationId: '1' }
     server.put(DeploymentSource, SOURCE, source, boundaryNamespace(B))

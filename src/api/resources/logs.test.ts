@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { until } from '../../../test/make/until.ts'
+import { PATIENCE, until } from '../../../test/make/until.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { FakePodLogs } from '../../adapters/podlogs/fake.ts'
 import { followedPodLogs } from '../../adapters/podlogs/followed.ts'
@@ -163,7 +163,7 @@ describe('the log of a resource', () => {
 
   it('costs the nodes nothing for whoever asks for its head only', async () => {
     writeAll()
-    const signal = AbortSignal.timeout(3000)
+    const signal = AbortSignal.timeout(PATIENCE)
     const headers = { authorization: bearer(ANNA) }
     const answer = await fetch(`${url}?follow=true`, { method: 'HEAD', headers, signal })
     expect([answer.status, await answer.text()]).to.deep.equal([200, ''])

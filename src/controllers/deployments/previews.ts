@@ -4,10 +4,11 @@ import { PREVIEW_LABEL } from '../../core/labels.ts'
 import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
 import { done, earliest, type Outcome } from '../../core/outcome.ts'
 import type { DeploymentSource } from '../../crds/sources.ts'
-import { isPreviewOf, type Previewed, previewedBranches, previewOf } from '../../desired/previews.ts'
+import { isPreviewOf, type Previewed, previewedBranches, previewOf, pushedOut } from '../../desired/previews.ts'
 import { sourceOf, WITH_SOURCES } from '../../desired/sources.ts'
 import { alreadyThere } from '../../kube/errors.ts'
 import type { Pass, Rights, Workspace } from '../engine/controller.ts'
+import { deploymentsOf } from './owners.ts'
 import { followersOf, unlessRefused } from './pushes.ts'
 
 /** Previews are made and deleted, and never changed: from then on they are like any other. */
@@ -23,20 +24,17 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   const { object: source, records, clock } = pass
   const now = clock.now()
   let after: number | undefined
-  for (const { resource } of WITH_SOURCES) {
+  for (const { resource, segment } of WITH_SOURCES) {
     for (const owner of followersOf<Previewed>(pass, resource)) {
-      const { repositoryUrl } = owner.spec
-      const isOfIt = (head: { repositoryName: string }) =>
-        repositoryUrl !== undefined && isOfRepository(source.spec, head, repositoryUrl)
-      const branches = previewedBranches(owner, (source.status?.heads ?? []).filter(isOfIt), now)
-      after = earliest(after, ...branches.map(({ endsAt }) => Math.max(0, endsAt - now)))
-      const wanted = branches.map(({ branch }) => previewOf(owner, branch))
       const { namespace } = owner.metadata
       const there = records
-        .cache(resource)
+        .cache<Previewed>(resource)
         .list({ namespace })
         .filter((object) => isPreviewOf(object, owner) && sourceOf(object) === source.metadata.name)
-      const isIn = (list: typeof there, name: string) => list.some(({ metadata }) => metadata.name === name)
+      const branches = previewedBranches(owner, headsFor(pass, owner, there, segment), now)
+      after = earliest(after, ...branches.map(({ endsAt }) => Math.max(0, endsAt - now)))
+      const wanted = branches.map(({ branch }) => previewOf(owner, branch))
+      const isIn = (list: readonly KubeObject[], name: string) => list.some(({ metadata }) => metadata.name === name)
       // One may be there by the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs.
       const missing = isDisabled(source) ? [] : wanted.filter(({ metadata }) => !isIn(there, metadata.name))
       for (const preview of missing)
@@ -50,6 +48,22 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   }
   await removePreviews(pass, (owner) => sourceOf(owner) !== source.metadata.name)
   return done({ after })
+}
+
+/** Where the branches of its repository stand, as far as that is known. */
+function headsFor({ object: source, records }: SourcePass, owner: Previewed, there: Previewed[], collection: string) {
+  const { repositoryUrl } = owner.spec
+  if (repositoryUrl === undefined) return []
+  const heads = source.status?.heads ?? []
+  const own = heads.filter((head) => isOfRepository(source.spec, head, repositoryUrl))
+  const following = there
+    .filter(({ spec }) => spec.repositoryUrl === repositoryUrl)
+    .map(({ spec: { branch = 'main' }, metadata: { namespace, name, creationTimestamp = '' } }) => {
+      const deployed = deploymentsOf(records, { namespace, collection, name })
+      const times = [creationTimestamp, ...deployed.map(({ metadata }) => metadata.creationTimestamp ?? '')]
+      return { branch, toldAt: Math.max(...times.map((time) => Date.parse(time) || 0)) }
+    })
+  return [...own, ...pushedOut(heads, own, following)]
 }
 
 /** Nobody else would end what follows the source. Of those whose owner is gone, Kubernetes does. */

@@ -14,7 +14,7 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { expect } from 'chai'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { startWire, type Wire } from '../../../test/faults/wire.ts'
-import { until } from '../../../test/make/until.ts'
+import { PATIENCE, until } from '../../../test/make/until.ts'
 import { type CertificatePair, createAuthority, issueCertificate } from '../../composition/certificates.ts'
 import type { ClusterAccess } from '../../kubeconfig/access.ts'
 import { namespace } from '../builtin.ts'
@@ -141,7 +141,7 @@ describe('a tunnel to the API server of another cluster', () => {
     wire = await startWire(`https://127.0.0.1:${(api.address() as AddressInfo).port}`)
     const { port } = gate.address() as AddressInfo
     peer = { host: '127.0.0.1', port, ca: authority.certPem, servername: 'hub' }
-    client = createKubeClient(entry.accessOf(CLUSTER), { fieldManager: 'test', userAgent: 'test', timeout: 2_000 })
+    client = createKubeClient(entry.accessOf(CLUSTER), { fieldManager: 'test', userAgent: 'test' })
     address = { host: '127.0.0.1', port: (hub.address() as AddressInfo).port }
     credentials = { cert: agent.certPem, key: agent.keyPem, ca: authority.certPem, servername: 'hub' }
     const socket = await dial(address, credentials)
@@ -192,7 +192,7 @@ describe('a tunnel to the API server of another cluster', () => {
   it('carries what is asked of the agent itself', async () => {
     const session = tunnels.find(CLUSTER)
     if (session === undefined) throw new Error('There is no tunnel.')
-    expect(await askTunnel(session, '/.freehold/greeting', 2_000)).to.deep.equal({ version: '1' })
+    expect(await askTunnel(session, '/.freehold/greeting', PATIENCE)).to.deep.equal({ version: '1' })
   })
 
   it('carries connections to ports of pods, which look like ports of this machine', async () => {
@@ -272,7 +272,6 @@ describe('a tunnel to the API server of another cluster', () => {
     const other = createKubeClient(entry.accessOf('22222222-2222-4222-8222-222222222222'), {
       fieldManager: 'test',
       userAgent: 'test',
-      timeout: 500,
     })
     const answer = await other.request({ path: '/version' })
     expect(answer.status).to.equal(503)
@@ -299,9 +298,9 @@ describe('a tunnel to the API server of another cluster', () => {
     await until('the first of too many tunnels have ended', () => tunnels.list().length === 4)
     const session = tunnels.find(HOSTILE)
     if (session === undefined) throw new Error('There is no tunnel.')
-    const said = await askTunnel(session, '/.freehold/greeting', 5_000).catch(String)
+    const said = await askTunnel(session, '/.freehold/greeting', PATIENCE).catch(String)
     expect(said).to.contain('too long')
-    const other = createKubeClient(entry.accessOf(HOSTILE), { fieldManager: 'test', userAgent: 'test', timeout: 2_000 })
+    const other = createKubeClient(entry.accessOf(HOSTILE), { fieldManager: 'test', userAgent: 'test' })
     const headers = await other.request({ method: 'POST', path: '/headers', body: '{}' }).catch(String)
     expect(headers).to.contain('no answer')
     await other.close()

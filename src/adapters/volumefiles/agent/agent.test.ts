@@ -225,7 +225,7 @@ describe('files of volumes', () => {
     expect(await move('/data/renamed/b', '/data/renamed/in', true)).to.equal('AlreadyExists')
     expect(await move('/data', '/var/cache/data')).to.equal('NotAllowed')
     expect(await move('/data/renamed', '/tmp/x')).to.equal('NotAllowed')
-  }).timeout(5000)
+  })
 
   it('are removed, folders with what is in them only if that is asked for', async () => {
     mkdirSync(inData('folder/deep'), { recursive: true })

@@ -1,4 +1,5 @@
 import { BUILD_CONTAINERS, BUILD_NAMESPACE } from '../../../contracts/builds/progress.ts'
+import { cutLine } from '../../../contracts/logs.ts'
 import type { Context } from '../../http/context.ts'
 import type { StoredDeployment } from './record.ts'
 
@@ -39,12 +40,12 @@ export async function* linesOfBuild(
   }
 }
 
-/** As the kept log is cut: at line feeds alone. A line without an end is not told before it has one. */
+/** As the kept log is cut. A line without an end is not told before it has one, or is as long as a line may be. */
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of chunks) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n').flatMap(cutLine)
     rest = lines.pop() ?? ''
     if (lines.length > 0) yield lines
   }

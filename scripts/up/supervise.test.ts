@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { expect } from 'chai'
+import { dump } from 'js-yaml'
+import { until } from '../../test/make/until.ts'
+import { identityOf } from '../controlplane/identity.ts'
+import { kubeconfigOf } from '../controlplane/kubeconfig.ts'
+import { silentProgress } from '../controlplane/progress.ts'
+import { parseUpArguments } from './arguments.ts'
+import { supervise } from './supervise.ts'
+
+/** A Go that never comes to its end. */
+const GO = '#!/bin/sh\nif [ "$1" = env ]; then echo go1.99.0; exit; fi\necho $$ >> "$BUILDS"\nexec sleep 600\n'
+
+describe('a start that fails', () => {
+  const { PATH, XDG_CACHE_HOME } = process.env
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'freehold-supervise-'))
+    await writeFile(join(folder, 'go'), GO)
+    await chmod(join(folder, 'go'), 0o755)
+    Object.assign(process.env, {
+      PATH: `${folder}${delimiter}${PATH}`,
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      BUILDS: join(folder, 'builds'),
+    })
+  })
+  afterEach(async () => {
+    Object.assign(process.env, { PATH, XDG_CACHE_HOME })
+    if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME
+    delete process.env.BUILDS
+    await rm(folder, { recursive: true, force: true })
+  })
+  const builds = () => {
+    const path = join(folder, 'builds')
+    return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').map(Number) : []
+  }
+
+  it('ends what it builds meanwhile, or it would stay for as long as a build takes', async () => {
+    const server = createServer(async (_, response) => {
+      await until('something is built', () => builds().length > 0)
+      response.writeHead(500).end()
+    }).listen(0, '127.0.0.1')
+    await until('the server listens', () => server.listening)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const kubeconfig = join(folder, 'kubeconfig')
+    await writeFile(kubeconfig, dump(kubeconfigOf(url, '', [{ name: 'x', user: { token: 'x' } }])))
+    const options = parseUpArguments(['--kubeconfig', kubeconfig, '--data', join(folder, 'data')])
+    const supervision = { progress: silentProgress, signal: new AbortController().signal, onReady: () => undefined }
+    const error = await supervise(options, supervision).catch(({ message }: Error) => message)
+    server.close()
+    try {
+      expect(error).to.contain('it answered 500')
+      await until('nothing is built', () => builds().every((pid) => identityOf(pid) === undefined))
+    } finally {
+      for (const pid of builds()) if (identityOf(pid) !== undefined) process.kill(pid, 'SIGKILL')
+    }
+  })
+})
