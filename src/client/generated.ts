@@ -445,6 +445,7 @@ export const OPERATIONS = {
   "GetBoundariesCrosslinkAccessGrant": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink/access-grant', query: ["clusterId"] },
   "PatchBoundariesResourcegroupsByResourceGroupName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}' },
   "PostAdminMonitoringAlertsAlertmanager": { method: 'POST', path: '/admin/monitoring/alerts/alertmanager', needsBody: true },
+  "GetV1InternalRegistriesPins": { method: 'GET', path: '/v1/internal/registries/pins', query: ["boundary", "filter", "page", "pageSize", "repository", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesProvidersAuthorizationRoleAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', needsBody: true },
@@ -873,6 +874,7 @@ export const NAMES = {
     getRetentionRuns: "GetV1RegistriesRetentionRuns",
     runsRetention: "PostV1RegistriesRetentionRuns",
     notify: "RegistryNotify",
+    getPins: "GetV1InternalRegistriesPins",
   },
   registry: {
     listAuthToken: "RegistryAuthTokenGet",
@@ -1490,6 +1492,7 @@ export interface OperationTypes {
   "GetBoundariesCrosslinkAccessGrant": { body: unknown; reply: CrosslinkAccessGrant }
   "PatchBoundariesResourcegroupsByResourceGroupName": { body: PatchResourceGroupRequestInput; reply: ResourceGroupDto }
   "PostAdminMonitoringAlertsAlertmanager": { body: AlertmanagerDeliveryInput; reply: AlertmanagerResult }
+  "GetV1InternalRegistriesPins": { body: unknown; reply: { items: Array<PinDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
