@@ -464,6 +464,8 @@ export const OPERATIONS = {
   "PostAdminTenants": { method: 'POST', path: '/admin/tenants', needsBody: true },
   "GetAdminTenantsByTenantId": { method: 'GET', path: '/admin/tenants/{tenantId}' },
   "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
+  "GetBoundariesBoundaryIdActivity": { method: 'GET', path: '/boundaries/{boundaryId}/activity', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesActivityConfig": { method: 'GET', path: '/boundaries/{boundaryId}/activity/config' },
   "DeleteLifecycleBackupsByName": { method: 'DELETE', path: '/lifecycle/backups/{name}' },
   "GetLifecycleRolloutsPlansByPlanId": { method: 'GET', path: '/lifecycle/rollouts/plans/{planId}', statuses: ["Unvalidated", "Validated", "Executed", "Superseded"] },
 } as const
@@ -945,6 +947,8 @@ export const NAMES = {
   },
   activity: {
     run: "PostBoundariesBoundaryIdActivity",
+    get: "GetBoundariesBoundaryIdActivity",
+    getConfig: "GetBoundariesActivityConfig",
   },
   bugReports: {
     create: "PostBugReports",
@@ -1507,6 +1511,8 @@ export interface OperationTypes {
   "GetAdminTenants": { body: unknown; reply: { items: Array<TenantDto>; pagination: PaginationMeta } }
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
+  "GetBoundariesBoundaryIdActivity": { body: unknown; reply: { items: Array<ActivityEntry>; pagination: PaginationMeta } }
+  "GetBoundariesActivityConfig": { body: unknown; reply: ListConfig }
   "GetLifecycleRolloutsPlansByPlanId": { body: unknown; reply: RolloutPlanDto }
 }
 
