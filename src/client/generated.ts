@@ -424,6 +424,7 @@ export const OPERATIONS = {
   "GetBoundariesResourcesContainerinstances": { method: 'GET', path: '/boundaries/{boundaryId}/resources/containerinstances', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesContainerinstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/containerinstances/config' },
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/actions/{action}' },
+  "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/backup-policy/backups', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps/config' },
   "GetBoundariesResourcesAppcomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/appcomputeplans/{resourceId}' },
@@ -604,6 +605,7 @@ export const NAMES = {
     listInBoundary: "GetBoundariesResourcesContainerinstances",
     getConfigInBoundary: "GetBoundariesResourcesContainerinstancesConfig",
     runAction: "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction",
+    listBackupPolicyBackups: "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups",
   },
   containerinstancecomputeplans: {
     list: "GetBoundariesResourcesContainerinstancecomputeplans",
@@ -1477,6 +1479,7 @@ export interface OperationTypes {
   "GetBoundariesResourcesContainerinstances": { body: unknown; reply: { items: Array<ContainerInstanceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesContainerinstancesConfig": { body: unknown; reply: ListConfig }
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { body: unknown; reply: ResourceActionResult }
+  "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups": { body: unknown; reply: { items: Array<BackupRunDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesAppsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesAppcomputeplansByResourceId": { body: unknown; reply: AppComputePlanDto }

@@ -302,7 +302,7 @@ describe('the record of activity', () => {
     const [shown, hidden] = [await make(), await make()]
     const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}/resourcegroups/${group}` })
     const { principalId } = reader
-    const denied = { principalId, principalType: 'User', actions: ['kernel/activity/read'], scope: `${base}/${hidden}` }
+    const denied = { principalId, actions: ['kernel/activity/read'], scope: `${base}/${hidden}` }
     await expectCall(201, 'POST', `/boundaries/${boundaryId}/providers/authorization/denyAssignments`, denied)
     const path = `/boundaries/${boundaryId}/activity`
     const told = async (options?: TestCaller) => {
