@@ -410,6 +410,10 @@ export const OPERATIONS = {
   "PostLifecyclePlatformDriftAdopt": { method: 'POST', path: '/lifecycle/platform-drift/adopt' },
   "GetDocs": { method: 'GET', path: '/docs' },
   "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
+  "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots/{snapshotName}', statuses: ["Pending", "Running", "Completed", "Failed", "Deleting"] },
+  "PostBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots' },
+  "DeleteBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots/{snapshotName}' },
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/query', needsBody: true },
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/schemas' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
@@ -502,6 +506,10 @@ export const NAMES = {
     getConnectioninfo: "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo",
     getExternalIp: "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp",
     getHealth: "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth",
+    listSnapshots: "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots",
+    getSnapshot: "GetBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName",
+    createSnapshot: "PostBoundariesResourcegroupsResourcesVectorclustersNameSnapshots",
+    deleteSnapshot: "DeleteBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName",
   },
   vectorcomputeplans: {
     list: "ListVectorComputePlans",
@@ -1466,6 +1474,9 @@ export interface OperationTypes {
   "PostLifecyclePlatformDriftAdopt": { body: AdoptPlatformDriftRequestInput; reply: PlatformDriftAdoption }
   "GetDocs": { body: unknown; reply: DocumentedModules }
   "GetOpenapiJson": { body: unknown; reply: { openapi: string } }
+  "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { body: unknown; reply: { items: Array<VectorSnapshotDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName": { body: unknown; reply: VectorSnapshotDto }
+  "PostBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { body: CreateVectorSnapshotRequestInput; reply: VectorSnapshotDto }
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
@@ -1621,6 +1632,7 @@ export type CreateSnapshotRequestInput = { name?: string | null; description?: s
 export type CreateSsoIdentityProviderRequestInput = { alias: string; protocol?: "Oidc" | "Saml"; displayName: string; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }
 export type CreateTenantRequestInput = { displayName: string }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
+export type CreateVectorSnapshotRequestInput = { name?: string | null; description?: string | null }
 export type CrosslinkAccessGrant = { caPem: string; code: string; expiresUtc: string; hubEndpoint: string; url: string }
 export type CrosslinkAccessGrantInput = { caPem: string; code: string; expiresUtc: string; hubEndpoint: string; url: string }
 export type CrosslinkCaReport = { certificatePem: string; expiresUtc: string; fingerprint: string; issuedUtc: string; version: number }
@@ -1871,6 +1883,7 @@ export type VectorConnectionInfo = { restEndpoint: string; grpcEndpoint: string;
 export type VectorHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck>; peers: Array<VectorPeerHealth>; collectionCount: number | null; vectorCount: number | null }
 export type VectorPeerHealth = { peerId: number; uri: string; state: "Active" | "Dead" | "Unknown"; isLeader: boolean }
 export type VectorResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
+export type VectorSnapshotDto = { name: string; description: string | null; status: "Pending" | "Running" | "Completed" | "Failed" | "Deleting"; statusMessage: string | null; sizeBytes: number; startedAt: string | null; completedAt: string | null; files: Array<{ peer: string; collection: string; file: string; sizeBytes: number }> }
 export type VerifyRegistryRequestInput = { registryUrl?: string | null; username?: string | null; password?: string | null; repository?: string | null; tag?: string | null }
 export type VersionDriftDto = { checkedAt: string; components: Array<VersionDriftItem> }
 export type VersionDriftItem = { name: string; expectedVersion: string; runningVersion: string | null; desiredDigest: string | null; runningDigest: string | null; kind: "Version" | "Missing" | "Unexpected" | "Image" | "Values"; message: string }

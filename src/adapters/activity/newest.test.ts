@@ -6,10 +6,16 @@ import type { ToldOf } from './port.ts'
 const DAYS = '2026-01-'
 
 function told(day: number, name = 'search'): ToldOf {
-  const entry = {
-    ...{ id: `${name}-${day}`, occurredAt: `${DAYS}${day}`, action: 'vectorcluster/write', actor: { principalId: 'p' } },
-    ...{ channel: 'Rest', outcome: 'Succeeded', changes: [], metadata: {} },
-  } as const
+  const entry: ToldOf['entry'] = {
+    id: `${name}-${day}`,
+    occurredAt: `${DAYS}${day}`,
+    action: 'vectorcluster/write',
+    actor: { platform: true },
+    channel: 'Rest',
+    outcome: 'Succeeded',
+    changes: [],
+    metadata: {},
+  }
   return { resource: { ...RESOURCE, resourceName: name }, entry }
 }
 
