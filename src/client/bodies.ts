@@ -553,7 +553,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"acknowledgedFailures","type":"list of (string, at most 64 characters), at most 50 items","default":"[]","about":"Ids of failed checks to override"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots": [
-    {"name":"name","type":"string, at most 52 characters","about":""},
+    {"name":"name","type":"string, at most 52 characters","about":"What it is called; of the time when absent, such as manual-20260101120000"},
     {"name":"description","type":"string, at most 512 characters","about":"What it is for, as a text for people"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows": [

@@ -35,7 +35,10 @@ const VectorSnapshotDto = z
 type VectorSnapshotDto = z.output<typeof VectorSnapshotDto>
 
 const CreateVectorSnapshotRequest = z
-  .strictObject({ name: ResourceName.nullish(), description: Description.nullish() })
+  .strictObject({
+    name: ResourceName.nullish().describe('What it is called; of the time when absent, such as manual-20260101120000'),
+    description: Description.nullish(),
+  })
   .meta({ id: 'CreateVectorSnapshotRequest' })
 
 /** Those that are asked for, and those whose files are still being deleted. */
