@@ -6,22 +6,33 @@ export type ActivityEntry = {
   occurredAt: string
   action: string
   operation: string
+  resourceGroup: string
+  resourceType: string
+  resourceName: string
   outcome: string
   channel: string
   actor?: { displayName?: string; name?: string; id?: string; type?: string }
 }
 
-/** What was done to a resource of a group, the newest first; undefined for all else, of which there is no such record. */
-export async function activityOf(
-  { client, collection, target }: Pick<Prepared, 'client' | 'collection' | 'target'>,
-  limit: number,
-): Promise<ActivityEntry[] | undefined> {
+/**
+ * What was done to a resource of a group, or to all of a group or a boundary, the newest first; undefined for all else, of
+ * which there is no such record.
+ */
+export async function activityOf(prepared: Pick<Prepared, 'client' | 'collection' | 'target'>, limit: number) {
+  const path = activityPath(prepared, limit)
+  if (path === undefined) return undefined
+  const { text } = await prepared.client.request({ method: 'GET', path })
+  return (JSON.parse(text) as { items: ActivityEntry[] }).items
+}
+
+function activityPath({ collection: { noun }, target }: Pick<Prepared, 'collection' | 'target'>, pageSize: number) {
   const { boundaryId = '', resourceGroupName: resourceGroup = '' } = target.values
   const resourceName = target.values[target.route.nameParameter ?? '']
-  const isOfGroup = placeOf(target.route) === `/boundaries/{}/resourcegroups/{}/resources/${collection.noun}/{}`
-  if (!isOfGroup || resourceName === undefined) return undefined
-  const values = { boundaryId, resourceGroup, resourceType: collection.noun, resourceName }
-  const path = pathOf(OPERATIONS.GetActivityRecords.path, values, { pageSize: limit })
-  const { text } = await client.request({ method: 'GET', path })
-  return (JSON.parse(text) as { items: ActivityEntry[] }).items
+  const { GetActivityRecords: ofResource, GetBoundariesBoundaryIdActivity: ofBoundary } = OPERATIONS
+  const place = placeOf(target.route)
+  if (place === '/boundaries/{}') return pathOf(ofBoundary.path, { boundaryId }, { pageSize })
+  if (place === '/boundaries/{}/resourcegroups/{}')
+    return pathOf(ofBoundary.path, { boundaryId }, { pageSize, filter: `resourceGroup:eq:${resourceGroup}` })
+  if (place !== `/boundaries/{}/resourcegroups/{}/resources/${noun}/{}` || resourceName === undefined) return undefined
+  return pathOf(ofResource.path, { boundaryId, resourceGroup, resourceType: noun, resourceName }, { pageSize })
 }

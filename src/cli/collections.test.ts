@@ -79,6 +79,13 @@ describe('paths from the route table', () => {
       { ...here, parameters: { name: 'orders' } },
       'GET /boundaries/b/resourcegroups/g/resources/relationalclusters/orders/snapshots',
     ],
+    ...(['relationalclusters', 'vectorclusters'] as const).map((parent): (typeof cases)[number] => [
+      `a new one below one of two that have such: ${parent}`,
+      'create',
+      `${parent}/snapshots`,
+      { ...here, parameters: { name: 'orders' } },
+      `POST /boundaries/b/resourcegroups/g/resources/${parent}/orders/snapshots`,
+    ]),
     ['no boundary at all', 'list', 'vectorclusters', {}, /--boundary/],
     [
       'a parameter that no path has',
@@ -118,7 +125,11 @@ describe('paths from the route table', () => {
       /^An argument is missing\. Valid forms:\n/,
     )
     expect(said('snapshots', 'list', here, { name: 'list', positionals: ['KIND'] })).to.equal(
-      '--param name=... is missing. Valid form:\n  freehold list snapshots --boundary ID --group NAME --param name=...',
+      [
+        '--param name=... is missing. Valid forms:',
+        '  freehold list relationalclusters/snapshots --boundary ID --group NAME --param name=...',
+        '  freehold list vectorclusters/snapshots --boundary ID --group NAME --param name=...',
+      ].join('\n'),
     )
   })
 

@@ -552,6 +552,10 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"planId","type":"uuid","isRequired":true,"about":"Id of the plan that is carried out"},
     {"name":"acknowledgedFailures","type":"list of (string, at most 64 characters), at most 50 items","default":"[]","about":"Ids of failed checks to override"},
   ],
+  "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots": [
+    {"name":"name","type":"string, at most 52 characters","about":"What it is called; of the time when absent, such as manual-20260101120000"},
+    {"name":"description","type":"string, at most 512 characters","about":"What it is for, as a text for people"},
+  ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows": [
     {"name":"values","type":"map of any","isRequired":true,"about":"Value of each column, by its name"},
     {"name":"ifVersion","type":"string, 1 to 64 characters","about":"Version that the row was read with: refused if it has changed since; not compared when absent; needs the permission to read rows"},

@@ -410,6 +410,10 @@ export const OPERATIONS = {
   "PostLifecyclePlatformDriftAdopt": { method: 'POST', path: '/lifecycle/platform-drift/adopt' },
   "GetDocs": { method: 'GET', path: '/docs' },
   "GetOpenapiJson": { method: 'GET', path: '/openapi.json' },
+  "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots/{snapshotName}', statuses: ["Pending", "Running", "Completed", "Failed", "Deleting"] },
+  "PostBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots' },
+  "DeleteBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots/{snapshotName}' },
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/query', needsBody: true },
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/schemas' },
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/relationalclusters/{name}/editor/tables/{schema}/{table}/rows', query: ["filter", "limit", "offset", "sort"] },
@@ -424,6 +428,7 @@ export const OPERATIONS = {
   "GetBoundariesResourcesContainerinstances": { method: 'GET', path: '/boundaries/{boundaryId}/resources/containerinstances', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesContainerinstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/containerinstances/config' },
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/actions/{action}' },
+  "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/backup-policy/backups', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps/config' },
   "GetBoundariesResourcesAppcomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/appcomputeplans/{resourceId}' },
@@ -445,6 +450,7 @@ export const OPERATIONS = {
   "GetBoundariesCrosslinkAccessGrant": { method: 'GET', path: '/boundaries/{boundaryId}/crosslink/access-grant', query: ["clusterId"] },
   "PatchBoundariesResourcegroupsByResourceGroupName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}' },
   "PostAdminMonitoringAlertsAlertmanager": { method: 'POST', path: '/admin/monitoring/alerts/alertmanager', needsBody: true },
+  "GetV1InternalRegistriesPins": { method: 'GET', path: '/v1/internal/registries/pins', query: ["boundary", "filter", "page", "pageSize", "repository", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleDefinitions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesProvidersAuthorizationRoleAssignments": { method: 'GET', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "PostBoundariesProvidersAuthorizationRoleAssignments": { method: 'POST', path: '/boundaries/{boundaryId}/providers/authorization/roleAssignments', needsBody: true },
@@ -463,6 +469,8 @@ export const OPERATIONS = {
   "PostAdminTenants": { method: 'POST', path: '/admin/tenants', needsBody: true },
   "GetAdminTenantsByTenantId": { method: 'GET', path: '/admin/tenants/{tenantId}' },
   "DeleteAdminTenantsByTenantId": { method: 'DELETE', path: '/admin/tenants/{tenantId}' },
+  "GetBoundariesBoundaryIdActivity": { method: 'GET', path: '/boundaries/{boundaryId}/activity', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesActivityConfig": { method: 'GET', path: '/boundaries/{boundaryId}/activity/config' },
   "DeleteLifecycleBackupsByName": { method: 'DELETE', path: '/lifecycle/backups/{name}' },
   "GetLifecycleRolloutsPlansByPlanId": { method: 'GET', path: '/lifecycle/rollouts/plans/{planId}', statuses: ["Unvalidated", "Validated", "Executed", "Superseded"] },
 } as const
@@ -498,6 +506,10 @@ export const NAMES = {
     getConnectioninfo: "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo",
     getExternalIp: "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp",
     getHealth: "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth",
+    listSnapshots: "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots",
+    getSnapshot: "GetBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName",
+    createSnapshot: "PostBoundariesResourcegroupsResourcesVectorclustersNameSnapshots",
+    deleteSnapshot: "DeleteBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName",
   },
   vectorcomputeplans: {
     list: "ListVectorComputePlans",
@@ -601,6 +613,7 @@ export const NAMES = {
     listInBoundary: "GetBoundariesResourcesContainerinstances",
     getConfigInBoundary: "GetBoundariesResourcesContainerinstancesConfig",
     runAction: "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction",
+    listBackupPolicyBackups: "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups",
   },
   containerinstancecomputeplans: {
     list: "GetBoundariesResourcesContainerinstancecomputeplans",
@@ -873,6 +886,7 @@ export const NAMES = {
     getRetentionRuns: "GetV1RegistriesRetentionRuns",
     runsRetention: "PostV1RegistriesRetentionRuns",
     notify: "RegistryNotify",
+    getPins: "GetV1InternalRegistriesPins",
   },
   registry: {
     listAuthToken: "RegistryAuthTokenGet",
@@ -943,6 +957,8 @@ export const NAMES = {
   },
   activity: {
     run: "PostBoundariesBoundaryIdActivity",
+    get: "GetBoundariesBoundaryIdActivity",
+    getConfig: "GetBoundariesActivityConfig",
   },
   bugReports: {
     create: "PostBugReports",
@@ -1458,6 +1474,9 @@ export interface OperationTypes {
   "PostLifecyclePlatformDriftAdopt": { body: AdoptPlatformDriftRequestInput; reply: PlatformDriftAdoption }
   "GetDocs": { body: unknown; reply: DocumentedModules }
   "GetOpenapiJson": { body: unknown; reply: { openapi: string } }
+  "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { body: unknown; reply: { items: Array<VectorSnapshotDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName": { body: unknown; reply: VectorSnapshotDto }
+  "PostBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { body: CreateVectorSnapshotRequestInput; reply: VectorSnapshotDto }
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorSchemas": { body: unknown; reply: EditorSchemaDto }
   "GetBoundariesResourcegroupsResourcesRelationalclustersEditorTablesTableRows": { body: unknown; reply: EditorRowPage }
@@ -1471,6 +1490,7 @@ export interface OperationTypes {
   "GetBoundariesResourcesContainerinstances": { body: unknown; reply: { items: Array<ContainerInstanceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesContainerinstancesConfig": { body: unknown; reply: ListConfig }
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { body: unknown; reply: ResourceActionResult }
+  "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups": { body: unknown; reply: { items: Array<BackupRunDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesAppsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesAppcomputeplansByResourceId": { body: unknown; reply: AppComputePlanDto }
@@ -1490,6 +1510,7 @@ export interface OperationTypes {
   "GetBoundariesCrosslinkAccessGrant": { body: unknown; reply: CrosslinkAccessGrant }
   "PatchBoundariesResourcegroupsByResourceGroupName": { body: PatchResourceGroupRequestInput; reply: ResourceGroupDto }
   "PostAdminMonitoringAlertsAlertmanager": { body: AlertmanagerDeliveryInput; reply: AlertmanagerResult }
+  "GetV1InternalRegistriesPins": { body: unknown; reply: { items: Array<PinDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
   "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
@@ -1504,6 +1525,8 @@ export interface OperationTypes {
   "GetAdminTenants": { body: unknown; reply: { items: Array<TenantDto>; pagination: PaginationMeta } }
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
+  "GetBoundariesBoundaryIdActivity": { body: unknown; reply: { items: Array<ActivityEntry>; pagination: PaginationMeta } }
+  "GetBoundariesActivityConfig": { body: unknown; reply: ListConfig }
   "GetLifecycleRolloutsPlansByPlanId": { body: unknown; reply: RolloutPlanDto }
 }
 
@@ -1609,6 +1632,7 @@ export type CreateSnapshotRequestInput = { name?: string | null; description?: s
 export type CreateSsoIdentityProviderRequestInput = { alias: string; protocol?: "Oidc" | "Saml"; displayName: string; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }
 export type CreateTenantRequestInput = { displayName: string }
 export type CreateTrustRequestInput = { boundaryId: string; trustedBoundaryId: string; actions: Array<string>; bidirectional?: boolean; expiresAt?: string | null }
+export type CreateVectorSnapshotRequestInput = { name?: string | null; description?: string | null }
 export type CrosslinkAccessGrant = { caPem: string; code: string; expiresUtc: string; hubEndpoint: string; url: string }
 export type CrosslinkAccessGrantInput = { caPem: string; code: string; expiresUtc: string; hubEndpoint: string; url: string }
 export type CrosslinkCaReport = { certificatePem: string; expiresUtc: string; fingerprint: string; issuedUtc: string; version: number }
@@ -1859,6 +1883,7 @@ export type VectorConnectionInfo = { restEndpoint: string; grpcEndpoint: string;
 export type VectorHealthReport = { status: "Healthy" | "Degraded" | "Unhealthy" | "Unknown"; checkedAt: string; message: string | null; checks: Array<HealthCheck>; peers: Array<VectorPeerHealth>; collectionCount: number | null; vectorCount: number | null }
 export type VectorPeerHealth = { peerId: number; uri: string; state: "Active" | "Dead" | "Unknown"; isLeader: boolean }
 export type VectorResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
+export type VectorSnapshotDto = { name: string; description: string | null; status: "Pending" | "Running" | "Completed" | "Failed" | "Deleting"; statusMessage: string | null; sizeBytes: number; startedAt: string | null; completedAt: string | null; files: Array<{ peer: string; collection: string; file: string; sizeBytes: number }> }
 export type VerifyRegistryRequestInput = { registryUrl?: string | null; username?: string | null; password?: string | null; repository?: string | null; tag?: string | null }
 export type VersionDriftDto = { checkedAt: string; components: Array<VersionDriftItem> }
 export type VersionDriftItem = { name: string; expectedVersion: string; runningVersion: string | null; desiredDigest: string | null; runningDigest: string | null; kind: "Version" | "Missing" | "Unexpected" | "Image" | "Values"; message: string }

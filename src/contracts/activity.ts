@@ -14,6 +14,8 @@ export const ENTRIES_MAX = 10_000
 /** Of those, what callers reported: however much they write, it takes no place from what the platform saw. */
 export const REPORTED_MAX = 1_000
 export const RETENTION_DAYS = 90
+/** Milliseconds that a reported time may be ahead: so may the clocks of callers. */
+export const AHEAD_MAX = 300_000
 /** Of the JSON of an entry; the longest lists of changes are cut. */
 export const ENTRY_BYTES_MAX = 4_096
 /** Compressed, of all entries of a resource: the oldest go first. */

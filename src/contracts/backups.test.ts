@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import {
   type Backup,
   type BackupLocation,
+  expiryOf,
   failureOf,
   snapshotObstacle,
   surplusOf,
@@ -93,4 +94,16 @@ describe('backups that are kept', () => {
     expect(failureOf(taken(1, 'PartiallyFailed'))).to.equal('It ended as PartiallyFailed with 2 errors and 1 warning.')
     expect(failureOf(taken(1, 'Completed'))).to.equal(undefined)
   })
+
+  const began = { startTimestamp: '2026-01-01T02:00:00Z' }
+  const ends: [string, Pick<Backup, 'spec' | 'status'>, string][] = [
+    ['when Velero says', { status: { ...began, expiration: '2026-02-01T00:00:00Z' } }, '2026-02-01T00:00:00Z'],
+    ['after what they were asked for', { spec: { ttl: '48h30m0s' }, status: began }, '2026-01-03T02:30:00Z'],
+    ['after what Velero keeps them for, if nothing was asked', { status: began }, '2026-01-31T02:00:00Z'],
+  ]
+  for (const [sentence, more, end] of ends) {
+    it(`end ${sentence}`, () => {
+      expect(expiryOf({ ...taken(1, 'Completed'), ...more })).to.equal(end)
+    })
+  }
 })

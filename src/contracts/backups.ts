@@ -1,3 +1,4 @@
+import { timestamp } from '../core/clock.ts'
 import { childName, sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 
@@ -82,6 +83,17 @@ const isOver = ({ status }: Backup) => status?.phase === 'Completed' || FAILED.h
 
 export function startOf({ metadata, status }: Backup): string {
   return status?.startTimestamp ?? metadata.creationTimestamp ?? ''
+}
+
+/** That of backups that do not say how long they are kept, in Velero. */
+const TTL_HOURS = 720
+
+/** When it is deleted. Until Velero has begun, it follows from what was asked for, a duration as Go writes it. */
+export function expiryOf(backup: Backup): string {
+  const { spec, status } = backup
+  if (status?.expiration !== undefined) return status.expiration
+  const [, hours = TTL_HOURS, minutes = 0] = /^(\d+)h(?:(\d+)m)?/.exec(spec?.ttl ?? '') ?? []
+  return timestamp(Date.parse(startOf(backup)) + (Number(hours) * 60 + Number(minutes)) * 60_000)
 }
 
 /** The newest first. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
+import { TakenSnapshots, VectorSnapshots } from './vectorSnapshots.ts'
 import {
   AcceptedPlan,
   AllowedCidrs,
@@ -68,6 +69,7 @@ const spec = z.strictObject({
   ),
   running: Running,
   restartedAt: RestartedAt,
+  snapshots: VectorSnapshots,
   onDelete: OnDelete.describe(
     'Delete removes the volumes with it; Retain keeps them for a VectorCluster of the same name',
   ),
@@ -146,6 +148,7 @@ export const VectorCluster = defineKind({
     externalAddresses: ExternalAddresses,
     restartedAt: LastRestartedAt,
     vectorVersion: z.string().optional().describe('Version that every peer runs'),
+    snapshots: TakenSnapshots,
     drainingSince: z
       .string()
       .optional()

@@ -55,6 +55,8 @@ export function portsOf(engines: Engines, life: Life, far: Engines): ControllerP
         moveShard: (_peer, collection, { shard }) => `${collection}/${shard}`,
         dropReplica: (_peer, collection, { shard }) => `${collection}/${shard}`,
         removePeer: (_peer, id) => String(id),
+        takeSnapshot: ({ pod }, collection) => `${pod}/${collection}`,
+        removeSnapshot: ({ pod }, collection) => `${pod}/${collection}`,
       },
       'vectorcluster',
       life,

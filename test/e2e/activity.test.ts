@@ -297,4 +297,24 @@ describe('the record of activity', () => {
     )
     expect(filtered.body.items.map(({ actor }) => actor.principalId)).to.deep.equal([callers.kubectl.principalId])
   })
+
+  it('can be asked for of a whole boundary, as far as each may read it', async () => {
+    const [shown, hidden] = [await make(), await make()]
+    const reader = await makeCaller({ Reader: `/boundaries/${boundaryId}/resourcegroups/${group}` })
+    const { principalId } = reader
+    const denied = { principalId, actions: ['kernel/activity/read'], scope: `${base}/${hidden}` }
+    await expectCall(201, 'POST', `/boundaries/${boundaryId}/providers/authorization/denyAssignments`, denied)
+    const path = `/boundaries/${boundaryId}/activity`
+    const told = async (options?: TestCaller) => {
+      const query = `?filter=resourceName:in:${shown},${hidden}&pageSize=500`
+      type Told = PagedListResponse<{ resourceName: string }>
+      const { body } = await expectCall<Told>(200, 'GET', path + query, undefined, options)
+      return new Set(body.items.map(({ resourceName }) => resourceName))
+    }
+    await until('both are told', async () => (await told()).size === 2)
+    expect(await told(reader)).to.deep.equal(new Set([shown]))
+    await expectCall(404, 'GET', path, undefined, await makeCaller())
+    const { body } = await expectCall<{ defaultSort: string }>(200, 'GET', `${path}/config`, undefined, reader)
+    expect(body.defaultSort).to.equal('-occurredAt')
+  })
 })

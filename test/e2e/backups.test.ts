@@ -242,7 +242,11 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     await expectCall(404, 'DELETE', at())
     await until('the Schedule is gone', () => isGone(veleroSchedule))
     await until('its volume policy is gone', () => isGone(configMap))
-    expect((await own.admin.list(veleroBackup, { namespace: 'velero' })).items).to.have.length(3)
+    const { items } = await expectCall(200, 'GET', `${at()}/backups?filter=phase:eq:Completed&sort=startedAt`)
+    expect(items.map(({ startedAt }: { startedAt: string }) => startedAt.slice(0, 10))).to.deep.equal([
+      ...['2026-01-01', '2026-01-02'],
+    ])
+    await expectCall(404, 'GET', `${base}/nothing/backup-policy/backups`)
   })
 
   it('are not those of a namesake', async () => {
@@ -256,5 +260,6 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     await until('it is made anew', async () => (await call('POST', `${base}/shop`, before)).status === 201)
     await expectCall(200, 'PUT', at(), { ...policy, method: 'FileSystem' })
     expect((await read()).backups).to.deep.equal([])
+    expect((await expectCall(200, 'GET', `${at()}/backups`)).items).to.deep.equal([])
   })
 })

@@ -138,6 +138,8 @@ describe('the command line, every day', () => {
       return out.includes('CreateVectorCluster') && out.toLowerCase().includes('rotate') && out
     })
     expect(events).to.contain('Succeeded').and.to.contain('Rest')
+    const ofGroup = await succeeds('events', 'resourcegroup', group, '-o', 'table')
+    expect(ofGroup.out).to.contain(`${group}/vectorclusters/told`)
     const nothing = await freehold('rotate', 'resourcegroup', group)
     expect(nothing).to.include({ code: 2 })
     await succeeds('delete', 'vc', 'told')

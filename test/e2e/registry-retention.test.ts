@@ -9,6 +9,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { RegistryPin, RegistryRepository, RetentionRun } from '../../src/crds/registry.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import type { KubeError } from '../../src/kube/errors.ts'
+import type { PagedListResponse } from '../make/page.ts'
 import type { RegistryClient } from '../make/registryClients.ts'
 import { imageRegistryContract } from '../suites/imageRegistryContract.ts'
 import { registrySuite } from '../suites/registrySuite.ts'
@@ -269,6 +270,16 @@ describe('retention', () => {
       await writing.close()
       await reading.close()
     }
+    const listed = `${PINS}?boundary=${world.boundary}&repository=${name}`
+    const answered = await expectCall<PagedListResponse<{ keepLast: number | null }>>(
+      200,
+      'GET',
+      listed,
+      undefined,
+      asOwner(),
+    )
+    expect(answered.body.items.map(({ keepLast }) => keepLast)).to.have.members([5, null])
+    expect((await call('GET', listed, undefined, { token: reader.token })).status).to.equal(403)
     await expectCall(204, 'DELETE', `${PINS}?boundary=${world.boundary}&repository=${name}`, undefined, asOwner())
     await expectCall(204, 'DELETE', `${PINS}?boundary=${world.boundary}&repository=${name}`, undefined, asOwner())
     const { items } = await admin.list(RegistryPin.resource, { namespace })

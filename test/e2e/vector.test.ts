@@ -182,6 +182,33 @@ describe('vector databases over REST', () => {
     }
   })
 
+  it('have snapshots, one at a time, by REST and by kubectl', async () => {
+    const name = uniqueName('vec')
+    const path = `${base}/${name}/snapshots`
+    await expectCall(201, 'POST', `${base}/${name}`, {})
+    await reaches(name, 'Running')
+    type Snapshot = { name: string; status: string }
+    const completes = (snapshot: string) =>
+      until(`${snapshot} is complete`, async () => {
+        const { body } = await expectCall<Snapshot>(200, 'GET', `${path}/${snapshot}`, undefined, reader)
+        return body.status === 'Completed'
+      })
+    await expectCall(403, 'POST', path, {}, reader)
+    expect((await expectCall<Snapshot>(202, 'POST', path, { name: 'first' })).body.name).to.equal('first')
+    await completes('first')
+    await expectCall(409, 'POST', path, { name: 'first' })
+    const namespace = groupNamespace(boundaryId, group)
+    const spec = { snapshots: [{ name: 'first' }, { name: 'second' }] }
+    await admin.mergePatch(VectorCluster.resource, { namespace, name }, { spec })
+    await until('it is known', async () => (await itemsOf(path)).length === 2)
+    await completes('second')
+    await expectCall(202, 'DELETE', `${path}/first`)
+    await until('it is deleted', async () => (await call('GET', `${path}/first`)).status === 404)
+    expect((await itemsOf<Snapshot>(path)).map((one) => one.name)).to.deep.equal(['second'])
+    expect((await read(name)).status).to.equal('Running')
+    await call('DELETE', `${base}/${name}`)
+  })
+
   it('are offered in plans with a verdict of this moment', async () => {
     type Plan = { id: string; verdict: string; verdictReason: string | null }
     const plans = await itemsOf<Plan>(`/boundaries/${boundaryId}/resources/vectorcomputeplans`)

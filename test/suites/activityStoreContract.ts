@@ -73,4 +73,35 @@ export function activityStoreContract(open: () => ActivityStore | Promise<Activi
     await store.append(resource, all.slice(0, 5))
     expect((await store.read(resource))?.map(({ id }) => id)).to.deep.equal(all.map(({ id }) => id))
   })
+
+  it('tells the newest of all resources of a boundary, as far as they are wanted', async () => {
+    const store = await open()
+    const boundaryId = randomUUID()
+    const of = (resourceName: string) => ({ ...RESOURCE, boundaryId, resourceName })
+    const [first, second, third] = [sighting(), sighting({ channel: 'Reported' }), sighting()]
+    await store.append(of('one'), [first])
+    await store.append(of('two'), [second])
+    await store.append(of('one'), [third])
+    await store.append({ ...of('one'), boundaryId: randomUUID() }, [sighting()])
+    const told = await store.newest(boundaryId, () => () => true)
+    expect(told.map(({ entry, resource }) => [entry.id, resource])).to.deep.equal([
+      [third.id, of('one')],
+      [second.id, of('two')],
+      [first.id, of('one')],
+    ])
+    const some = await store.newest(boundaryId, ({ resourceName }) =>
+      resourceName === 'one' ? ({ id }) => id !== first.id : undefined,
+    )
+    expect(some.map(({ entry }) => entry.id)).to.deep.equal([third.id])
+  })
+
+  it('tells of a boundary what is closed, too', async () => {
+    const store = await open()
+    const resource = { ...RESOURCE, boundaryId: randomUUID() }
+    const all = Array.from({ length: 400 }, () => sighting())
+    await store.append(resource, all.slice(0, 300))
+    await store.append(resource, all.slice(300))
+    const told = await store.newest(resource.boundaryId, () => () => true)
+    expect(told.map(({ entry }) => entry.id)).to.deep.equal(all.map(({ id }) => id).reverse())
+  })
 }

@@ -33,7 +33,7 @@ async function handle(engine: FakeQdrant, request: IncomingMessage, response: Se
   const [, namespace = '', pod = '', rest = '/'] = PROXY.exec(request.url ?? '') ?? []
   const key = request.headers['api-key']
   const peer = { namespace, pod, service: '', keys: typeof key === 'string' ? [key] : [] }
-  const path = rest.split('/').slice(1).map(decodeURIComponent)
+  const path = (rest.split('?')[0] ?? '').split('/').slice(1).map(decodeURIComponent)
   const chunks: Buffer[] = []
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
   const body = chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString('utf8'))
@@ -82,6 +82,20 @@ async function clusterAnswer(engine: FakeQdrant, peer: PeerAddress): Promise<obj
   }
 }
 
+async function snapshotRoute({ engine, peer, method, path }: Asked): Promise<object | undefined> {
+  const [, name = '', , file] = path
+  if (method === 'POST') {
+    await engine.takeSnapshot(peer, name)
+    return { status: 'accepted', time: 0.001 }
+  }
+  const all = await engine.snapshots(peer, name)
+  if (method === 'GET')
+    return ok(all.map(({ name, sizeBytes: size }) => ({ name, size, creation_time: null, checksum: null })))
+  if (file === undefined || !all.some((one) => one.name === file)) return undefined
+  await engine.removeSnapshot(peer, name, file)
+  return ok(true)
+}
+
 async function collectionRoute({ engine, peer, method, path, body }: Asked): Promise<object | undefined> {
   const [, name, leaf] = path
   if (name === undefined) return ok({ collections: (await engine.collections(peer)).map((each) => ({ name: each })) })
@@ -89,6 +103,7 @@ async function collectionRoute({ engine, peer, method, path, body }: Asked): Pro
     const points = await engine.points(peer, name)
     return engine.contents.has(name) ? ok({ status: 'green', points_count: points, segments_count: 2 }) : undefined
   }
+  if (leaf === 'snapshots') return snapshotRoute({ engine, peer, method, path, body })
   if (method === 'POST') {
     const { move_shard: move, drop_replica: drop } = body as Record<string, Record<string, number>>
     const {

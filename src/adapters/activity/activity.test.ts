@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { activityStoreContract, RESOURCE, sighting, stateOf } from '../../../test/suites/activityStoreContract.ts'
 import { ENTRIES_MAX, ENTRY_BYTES_MAX, REPORTED_MAX } from '../../contracts/activity.ts'
+import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { added, emptyHead } from './history.ts'
@@ -27,6 +28,35 @@ describe('the record of activity in Secrets', () => {
     client.calls.length = 0
     await store.read(RESOURCE)
     expect(new Set(client.calls.map(({ verb }) => verb))).to.deep.equal(new Set(['get']))
+  })
+
+  it('is looked through for a boundary without a write, and read anew only where it changed', async () => {
+    const client = new FakeKubeClient()
+    const [store, other] = [new SecretActivity(client), new SecretActivity(client)]
+    const of = (resourceName: string) => ({ ...RESOURCE, resourceName })
+    for (const name of ['one', 'two', 'three']) await other.append(of(name), [sighting()])
+    const verbsOf = async () => {
+      client.calls.length = 0
+      const told = await store.newest(RESOURCE.boundaryId, () => () => true)
+      return [told.length, ...client.calls.map(({ verb }) => verb)]
+    }
+    expect(await verbsOf()).to.deep.equal([3, 'list', 'get', 'get', 'get'])
+    expect(await verbsOf()).to.deep.equal([3, 'list'])
+    await other.append(of('two'), [sighting()])
+    expect(await verbsOf()).to.deep.equal([4, 'list', 'get'])
+  })
+
+  it('of before it said whose it is, says so with the next entry', async () => {
+    const client = new FakeKubeClient()
+    const store = new SecretActivity(client)
+    await store.append(RESOURCE, [sighting()])
+    const [stored] = (await client.list(secret)).items
+    const former = { metadata: { labels: { 'freehold.dev/activity': 'true' } } }
+    await client.mergePatch(secret, { namespace: SYSTEM_NAMESPACE, name: stored?.metadata.name ?? '' }, former)
+    const told = () => new SecretActivity(client).newest(RESOURCE.boundaryId, () => () => true)
+    expect(await told()).to.have.length(0)
+    await new SecretActivity(client).append(RESOURCE, [sighting()])
+    expect(await told()).to.have.length(2)
   })
 
   it('holds at most so many entries, and removes the chapters of others', async () => {

@@ -57,12 +57,19 @@ export type Sighting = Omit<Entry, 'changes'> & {
   readonly onlyIfKnown?: boolean
 }
 
+/** What was done to which resource. */
+export type ToldOf = { readonly resource: ResourcePath; readonly entry: Entry }
+/** Which entries of a resource are wanted; undefined for none at all. */
+export type Wanted = (resource: ResourcePath) => ((entry: Entry) => boolean) | undefined
+
 /** Keeps what was done, resource by resource. Nothing is ever changed or taken out before its time. */
 export interface ActivityStore {
   /** Adds what is not there yet, by id; when it returns, the entries are kept for good. */
   append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void>
   /** Oldest first; undefined if nothing was ever told of the resource. Writes nothing. */
   read(resource: ResourcePath): Promise<readonly Entry[] | undefined>
+  /** Of all resources of a boundary, those that are gone included: the newest that are wanted, newest first. Writes nothing. */
+  newest(boundaryId: string, wanted: Wanted): Promise<readonly ToldOf[]>
   /** Removes the records of resources without new entries for as long as entries are kept. */
   sweep(): Promise<void>
 }

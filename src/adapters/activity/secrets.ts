@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
-import { OWN_BOUNDS, REPORTED_BOUNDS, type RecordBounds } from '../../contracts/activity.ts'
+import { AHEAD_MAX, ENTRIES_MAX, OWN_BOUNDS, REPORTED_BOUNDS, type RecordBounds } from '../../contracts/activity.ts'
 import { ATTEMPTS, pauseAfterConflict } from '../../core/conflicts.ts'
 import { PREFIX } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
+import type { ObjectMeta } from '../../core/object.ts'
 import { Turns } from '../../core/turns.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { secret, secretValues } from '../blobs/secretValues.ts'
@@ -19,9 +20,13 @@ import {
   oldestKept,
   readable,
 } from './history.ts'
-import type { ActivityStore, Entry, ResourcePath, Sighting } from './port.ts'
+import { newestOf, type Source } from './newest.ts'
+import type { ActivityStore, Entry, ResourcePath, Sighting, ToldOf, Wanted } from './port.ts'
 
+/** Its value is the boundary of the resource; that of a chapter says nothing. */
 const ACTIVITY_LABEL = `${PREFIX}activity`
+/** Of which resource it is, below the boundary. */
+const OF_ANNOTATION = `${PREFIX}activity-of`
 /** When its newest entry was added: what the sweep goes by, without reading any. */
 const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
 
@@ -35,6 +40,7 @@ type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remov
 type Held = { head: Head; version: string | undefined; bytes: number }
 /** What the platform saw of a resource, or what callers reported of it. */
 type Part = { readonly name: string; readonly bounds: RecordBounds; readonly isReported: boolean }
+type Marks = { readonly labels: Record<string, string>; readonly annotations: Record<string, string> }
 
 /**
  * Records in Secrets of the platform's namespace: one for the newest entries, which is written with each, and closed
@@ -53,7 +59,7 @@ export class SecretActivity implements ActivityStore {
     sizeCalculation: (entries) => JSON.stringify(entries).length + 1,
     fetchMethod: async (name) => {
       const found = await this.#values.read(refOf(name))
-      return found && unpacked<readonly Entry[]>(found.bytes)
+      return found && (JSON.parse(await unzipped(found.bytes)) as readonly Entry[])
     },
   })
 
@@ -66,17 +72,17 @@ export class SecretActivity implements ActivityStore {
   async append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void> {
     for (const part of partsOf(resource)) {
       const own = sightings.filter(({ channel }) => (channel === 'Reported') === part.isReported)
-      await this.#turns.take(part.name, () => this.#add(part, own))
+      await this.#turns.take(part.name, () => this.#add(part, resource, own))
     }
   }
 
-  async #add(part: Part, sightings: readonly Sighting[]): Promise<void> {
+  async #add(part: Part, resource: ResourcePath, sightings: readonly Sighting[]): Promise<void> {
     const { name } = part
     for (let attempt = 1; sightings.length > 0; attempt += 1) {
       const held = this.#heads.get(name) ?? (await this.#readHead(name))
       const closed = await this.#closedAmong(held.head, sightings)
       const next = added(held.head, sightings, (id) => closed.has(id))
-      if (next === held.head || (await this.#write(part, held, next))) return
+      if (next === held.head || (await this.#write(part, marksOf(resource), held, next))) return
       if (attempt === ATTEMPTS) throw new Error('Too many writers use the record of a resource at once.')
       await pauseAfterConflict(attempt)
     }
@@ -92,6 +98,46 @@ export class SecretActivity implements ActivityStore {
     const { head, version } = await this.#readHead(name)
     if (version === undefined) return undefined
     return [...(await this.#readChapters(chaptersKept(head, bounds, this.#now()))), ...head.entries]
+  }
+
+  async newest(boundaryId: string, wanted: Wanted): Promise<readonly ToldOf[]> {
+    const ours = { namespace: SYSTEM_NAMESPACE, labelSelector: `${ACTIVITY_LABEL}=${boundaryId}` }
+    const { items } = await this.#client.list({ ...secret, metadataOnly: true }, ours)
+    return newestOf(
+      items.flatMap(({ metadata }) => this.#source(boundaryId, metadata, wanted)),
+      ENTRIES_MAX,
+    )
+  }
+
+  #source(boundaryId: string, { name, resourceVersion, annotations = {} }: ObjectMeta, wanted: Wanted): Source[] {
+    const [resourceGroup = '', resourceType = '', resourceName = ''] = (annotations[OF_ANNOTATION] ?? '').split('/')
+    const resource = { boundaryId, resourceGroup, resourceType, resourceName }
+    const part = partsOf(resource).find((one) => one.name === name)
+    const isWanted = wanted(resource)
+    if (part === undefined || isWanted === undefined) return []
+    const oldest = oldestKept(this.#now())
+    const told = (entries: readonly Entry[]) =>
+      entries.filter((entry) => entry.occurredAt >= oldest && isWanted(entry)).map((entry) => ({ resource, entry }))
+    const chapter = (one: Chapter) => ({
+      newest: one.newest,
+      open: async () => ({ entries: told(await this.#readChapters([one])), older: [] }),
+    })
+    // A reported time may be ahead of that of the report.
+    const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + AHEAD_MAX).toISOString()
+    const open = async () => {
+      const { head } = await this.#headAt(name, resourceVersion)
+      return { entries: told(head.entries), older: chaptersKept(head, part.bounds, this.#now()).map(chapter) }
+    }
+    return [{ newest, open }]
+  }
+
+  /** Read only if it is another than the one that was read or written here. */
+  async #headAt(name: string, version: string | undefined): Promise<Held> {
+    const held = this.#heads.get(name)
+    if (held !== undefined && held.version === version) return held
+    const read = await this.#readHead(name)
+    if (read.version !== undefined) this.#heads.set(name, read)
+    return read
   }
 
   async sweep(): Promise<void> {
@@ -113,7 +159,7 @@ export class SecretActivity implements ActivityStore {
   }
 
   /** @returns false if somebody else was faster */
-  async #write({ name, bounds }: Part, { version, head: before }: Held, added: Head): Promise<boolean> {
+  async #write({ name, bounds }: Part, marks: Marks, { version, head: before }: Held, added: Head): Promise<boolean> {
     const due = dueForClosing(added)
     const made = due === undefined ? [] : [await this.#close(name, due.closed)]
     const grown = { ...added, entries: due?.kept ?? added.entries, chapters: [...added.chapters, ...made] }
@@ -121,7 +167,7 @@ export class SecretActivity implements ActivityStore {
     const text = JSON.stringify(head)
     // Should this fail, it was written perhaps: the next attempt must see what is there.
     this.#heads.delete(name)
-    const written = await this.#keep(name, await zipped(text), new Date(this.#now()).toISOString(), version)
+    const written = await this.#keep(name, await zipped(text), new Date(this.#now()).toISOString(), marks, version)
     if (written === undefined) {
       await this.#forget(made)
       return false
@@ -132,9 +178,9 @@ export class SecretActivity implements ActivityStore {
   }
 
   /** @returns the version that was written; undefined if somebody else was faster */
-  #keep(name: string, bytes: Uint8Array, newest: string, version?: string): Promise<string | undefined> {
-    const marks = { labels: { [ACTIVITY_LABEL]: 'true' }, annotations: { [NEWEST_ANNOTATION]: newest } }
-    return this.#values.write(refOf(name), bytes, { version, ...marks })
+  #keep(name: string, bytes: Uint8Array, newest: string, marks: Marks, version?: string): Promise<string | undefined> {
+    const annotations = { ...marks.annotations, [NEWEST_ANNOTATION]: newest }
+    return this.#values.write(refOf(name), bytes, { version, labels: marks.labels, annotations })
   }
 
   /** Under a name of its own: until the head names it, it is not part of the record. */
@@ -142,7 +188,7 @@ export class SecretActivity implements ActivityStore {
     const name = `${head}-${randomBytes(6).toString('hex')}`
     const bytes = await zipped(JSON.stringify(entries))
     const newest = entries.at(-1)?.occurredAt ?? ''
-    await this.#keep(name, bytes, newest)
+    await this.#keep(name, bytes, newest, { labels: { [ACTIVITY_LABEL]: 'true' }, annotations: {} })
     return { name, count: entries.length, newest, bytes: bytes.length }
   }
 
@@ -154,7 +200,8 @@ export class SecretActivity implements ActivityStore {
   async #readHead(name: string): Promise<Held> {
     const found = await this.#values.read(refOf(name))
     if (found === undefined) return { head: emptyHead(randomBytes(16).toString('hex')), version: undefined, bytes: 0 }
-    return { head: await unpacked<Head>(found.bytes), version: found.version, bytes: 0 }
+    const text = await unzipped(found.bytes)
+    return { head: JSON.parse(text) as Head, version: found.version, bytes: text.length }
   }
 
   /** None of one that went meanwhile. */
@@ -172,8 +219,13 @@ function partsOf({ boundaryId, resourceGroup, resourceType, resourceName }: Reso
   ]
 }
 
+function marksOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath): Marks {
+  const of = [resourceGroup, resourceType, resourceName].join('/')
+  return { labels: { [ACTIVITY_LABEL]: boundaryId }, annotations: { [OF_ANNOTATION]: of } }
+}
+
 const zipped = (text: string): Promise<Buffer> => promisify<string, Buffer>(gzip)(text)
 
-async function unpacked<T>(bytes: Uint8Array): Promise<T> {
-  return JSON.parse((await promisify<Uint8Array, Buffer>(gunzip)(bytes)).toString('utf8')) as T
+async function unzipped(bytes: Uint8Array): Promise<string> {
+  return (await promisify<Uint8Array, Buffer>(gunzip)(bytes)).toString('utf8')
 }

@@ -34,7 +34,12 @@ export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergeP
         const { metadata: written } =
           version === undefined
             ? await client.create<SecretObject>(secret, made)
-            : await client.mergePatch(secret, ref, { metadata: marks, data }, { resourceVersion: version })
+            : await client.mergePatch(
+                secret,
+                ref,
+                { metadata: { ...marks, labels }, data },
+                { resourceVersion: version },
+              )
         return written.resourceVersion ?? ''
       } catch (error) {
         if (['AlreadyExists', 'Conflict', 'NotFound'].includes(reasonOf(error))) return undefined

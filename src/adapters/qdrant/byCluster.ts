@@ -12,5 +12,8 @@ export function byCluster(own: QdrantPort, other: (clusterId: string) => QdrantP
     moveShard: (peer, ...more) => at(peer).moveShard(peer, ...more),
     dropReplica: (peer, ...more) => at(peer).dropReplica(peer, ...more),
     removePeer: (peer, ...more) => at(peer).removePeer(peer, ...more),
+    snapshots: (peer, ...more) => at(peer).snapshots(peer, ...more),
+    takeSnapshot: (peer, ...more) => at(peer).takeSnapshot(peer, ...more),
+    removeSnapshot: (peer, ...more) => at(peer).removeSnapshot(peer, ...more),
   }
 }

@@ -34,6 +34,8 @@ const CollectionClusterAnswer = z.object({
 
 const CollectionAnswer = z.object({ points_count: z.int().min(0).nullish() })
 
+const SnapshotsAnswer = z.array(z.object({ name: z.string().max(1024), size: z.int().min(0) }))
+
 const True = z.literal(true)
 
 export type QdrantClientOptions = {
@@ -90,6 +92,26 @@ export function createQdrantClient(reach: EngineReach, options: QdrantClientOpti
     async removePeer(peer, peerId, options = {}) {
       await result(peer, { method: 'DELETE', path: `/cluster/peer/${peerId}`, order: true }, True, options)
     },
+
+    async snapshots(peer, collection, options = {}) {
+      const ask = { path: snapshotsOf(collection) }
+      const reply = await answer(peer, ask, options)
+      if (reply.status === 404) return []
+      return resultOf(peer, ask, reply, SnapshotsAnswer).map(({ name, size }) => ({ name, sizeBytes: size }))
+    },
+
+    async takeSnapshot(peer, collection, options = {}) {
+      // To wait for one of much data would take longer than a request may.
+      const ask: Ask = { method: 'POST', path: `${snapshotsOf(collection)}?wait=false`, order: true }
+      await result(peer, ask, z.unknown().optional(), options)
+    },
+
+    async removeSnapshot(peer, collection, name, options = {}) {
+      const path = `${snapshotsOf(collection)}/${encodeURIComponent(name)}`
+      const ask: Ask = { method: 'DELETE', path, order: true }
+      const reply = await answer(peer, ask, options)
+      if (reply.status !== 404) resultOf(peer, ask, reply, True)
+    },
   }
 }
 
@@ -135,6 +157,8 @@ function engineCalls(reach: EngineReach, { timeout = 5_000, orderTimeout = 20_00
 
   return { send, answer, result }
 }
+
+const snapshotsOf = (collection: string) => `/collections/${encodeURIComponent(collection)}/snapshots`
 
 function order(path: string, body: object): Ask {
   return { method: 'POST', path, body, order: true }

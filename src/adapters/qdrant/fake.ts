@@ -1,5 +1,12 @@
 import { VECTOR_PORTS } from '../../contracts/vector.ts'
-import { EngineError, type PeerAddress, type QdrantPort, type ShardCopy, type ShardMove } from './port.ts'
+import {
+  EngineError,
+  type EngineSnapshot,
+  type PeerAddress,
+  type QdrantPort,
+  type ShardCopy,
+  type ShardMove,
+} from './port.ts'
 
 type FakePeer = { id: number; uri: string; reachable: boolean; member: boolean; accepted: readonly string[] }
 type FakeShard = { copies: Map<number, string> }
@@ -11,7 +18,11 @@ export class FakeQdrant implements QdrantPort {
   readonly contents = new Map<string, FakeCollection>()
   /** Every order that was accepted, for assertions. */
   readonly orders: string[] = []
-  /** Moves stay under way until `settle` when false. */
+  /** Of each peer and collection, what lies on its volume. */
+  readonly #snapshots = new Map<string, EngineSnapshot[]>()
+  #begun: (() => void)[] = []
+  #taken = 0
+  /** Moves and snapshots stay under way until `settle` when false. */
   settles = true
 
   /** A peer that joins (or comes back) under the name of its pod. No keys: none is asked for. */
@@ -34,6 +45,7 @@ export class FakeQdrant implements QdrantPort {
   }
 
   settle(): void {
+    for (const end of this.#begun.splice(0)) end()
     for (const collection of this.contents.values()) {
       for (const { shard, from, to } of collection.transfers) {
         collection.shards[shard]?.copies.delete(from)
@@ -41,6 +53,11 @@ export class FakeQdrant implements QdrantPort {
       }
       collection.transfers = []
     }
+  }
+
+  /** Every snapshot that lies on a volume, by pod and collection, for assertions. */
+  get stored(): string[] {
+    return [...this.#snapshots].flatMap(([place, all]) => all.map(() => place)).sort()
   }
 
   /** The pods that hold a shard of the collection, for assertions. */
@@ -118,6 +135,29 @@ export class FakeQdrant implements QdrantPort {
     }
     this.orders.push(`remove ${peerId}`)
     leaving.member = false
+  }
+
+  async snapshots(peer: PeerAddress, collection: string): Promise<readonly EngineSnapshot[]> {
+    this.#enter(peer)
+    return [...(this.#snapshots.get(`${peer.pod}/${collection}`) ?? [])]
+  }
+
+  async takeSnapshot(peer: PeerAddress, collection: string): Promise<void> {
+    const { id } = this.#enter(peer)
+    const { points } = this.#content(collection)
+    this.orders.push(`snapshot ${collection} ${id}`)
+    this.#taken += 1
+    const made = { name: `${collection}-${id}-${this.#taken}.snapshot`, sizeBytes: points * 100 }
+    const place = `${peer.pod}/${collection}`
+    this.#begun.push(() => this.#snapshots.set(place, [...(this.#snapshots.get(place) ?? []), made]))
+    if (this.settles) this.settle()
+  }
+
+  async removeSnapshot(peer: PeerAddress, collection: string, name: string): Promise<void> {
+    this.#enter(peer)
+    const place = `${peer.pod}/${collection}`
+    const left = (this.#snapshots.get(place) ?? []).filter((one) => one.name !== name)
+    this.#snapshots.set(place, left)
   }
 
   #named(pod: string): FakePeer {

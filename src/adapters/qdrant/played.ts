@@ -14,6 +14,9 @@ export function playedEngine(): QdrantPort {
     moveShard: async () => {},
     dropReplica: async () => {},
     removePeer: async () => {},
+    snapshots: async () => [],
+    takeSnapshot: async () => {},
+    removeSnapshot: async () => {},
   }
 }
 

@@ -19,7 +19,16 @@ export interface QdrantPort {
   dropReplica(peer: PeerAddress, collection: string, copy: ShardCopy, options?: EngineCall): Promise<void>
   /** Takes a peer out of the cluster. Never forced: the engine refuses while shards lie on it. */
   removePeer(peer: PeerAddress, peerId: number, options?: EngineCall): Promise<void>
+  /** What lies on the volume of this peer of a collection; nothing if the collection is gone. */
+  snapshots(peer: PeerAddress, collection: string, options?: EngineCall): Promise<readonly EngineSnapshot[]>
+  /** Begins one of what this peer has of a collection; it is among `snapshots` once it is complete. The engine names it. */
+  takeSnapshot(peer: PeerAddress, collection: string, options?: EngineCall): Promise<void>
+  /** Also where it is gone already. */
+  removeSnapshot(peer: PeerAddress, collection: string, name: string, options?: EngineCall): Promise<void>
 }
+
+/** A file that the engine made. */
+export type EngineSnapshot = { name: string; sizeBytes: number }
 
 export type EngineCall = { signal?: AbortSignal | undefined }
 

@@ -97,6 +97,20 @@ function contract(
       expect((await port.cluster(at(2))).consensusWorking).to.equal(false)
     })
 
+    it('keeps snapshots of what a peer has, once they are complete, until they are removed', async () => {
+      engine.settles = false
+      await port.takeSnapshot(at(0), 'docs')
+      expect(await port.snapshots(at(0), 'docs')).to.deep.equal([])
+      engine.settle()
+      const [made, ...others] = await port.snapshots(at(0), 'docs')
+      expect([made?.sizeBytes, others]).to.deep.equal([7000, []])
+      expect(await port.snapshots(at(1), 'docs')).to.deep.equal([])
+      for (let time = 1; time <= 2; time += 1) await port.removeSnapshot(at(0), 'docs', made?.name ?? '')
+      expect(await port.snapshots(at(0), 'docs')).to.deep.equal([])
+      expect(await port.snapshots(at(0), 'gone')).to.deep.equal([])
+      expect((await failure(port.takeSnapshot(at(0), 'gone'))).reason).to.equal('Refused')
+    })
+
     it('refuses to drop the last copy', async () => {
       expect((await failure(port.dropReplica(at(0), 'docs', { shard: 0, peerId: id(0) }))).reason).to.equal('Refused')
     })

@@ -240,3 +240,58 @@ describe('reports of activity', () => {
     expect(new PlatformError('invalid-activity', 'x').status).to.equal(400)
   })
 })
+
+describe('the activity of a boundary', () => {
+  let here: Awaited<ReturnType<typeof world>>
+  const [SHOP_READER, STRANGER] = ['33333333-3333-4333-8333-333333333333', '44444444-4444-4444-8444-444444444444']
+  before(async () => {
+    here = await world()
+    here.facade.group(BOUNDARY, 'other')
+    here.facade.grant(SHOP_READER, 'Reader', `/boundaries/${BOUNDARY}/resourcegroups/shop`)
+    const before = new Date(Date.now() - 3_600_000).toISOString()
+    const of = (resourceName: string, resourceGroup = 'shop') => ({ ...NAME, resourceName, resourceGroup })
+    await here.store.append(of('search'), [sighting({ action: 'vectorcluster/write' })])
+    await here.store.append(of('gone'), [sighting({ action: 'vectorcluster/delete' })])
+    await here.store.append(of('search', 'other'), [sighting(), sighting({ occurredAt: before })])
+    await here.store.append(of('search', 'no-group'), [sighting()])
+  })
+  after(() => here.facade.stop())
+
+  const ask = (query = '', by = PERSON) =>
+    request(here.facade.app).get(`/boundaries/${BOUNDARY}/activity${query}`).set('authorization', bearer(by))
+  const told = async (query = '', by = PERSON) =>
+    (await ask(query, by)).body.items.map(
+      ({ resourceGroup, resourceName }: ResourcePath) => `${resourceGroup}/${resourceName}`,
+    )
+
+  it('is that of all resources of its groups, those that are gone included, newest first', async () => {
+    expect(await told()).to.deep.equal(['other/search', 'shop/gone', 'shop/search'])
+  })
+
+  it('is filtered and paged as that of a resource, and by resource', async () => {
+    expect(await told('?filter=action:eq:vectorcluster/delete')).to.deep.equal(['shop/gone'])
+    expect(await told('?filter=resourceGroup:eq:shop&pageSize=1&page=2')).to.deep.equal(['shop/search'])
+    expect(await told('?sort=occurredAt&pageSize=1')).to.deep.equal(['shop/search'])
+    expect((await ask('?filter=message:eq:x')).status).to.equal(400)
+    const config = await ask('/config')
+    expect([config.status, config.body.defaultSort]).to.deep.equal([200, '-occurredAt'])
+  })
+
+  it('shows to each what they may read of a resource, and hides what a deny is on', async () => {
+    expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone', 'shop/search'])
+    const denied = {
+      ...{ principalId: SHOP_READER, principalType: 'User', actions: ['kernel/activity/read'] },
+      ...{
+        scopeIncarnation: 'life',
+        scope: `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/search`,
+      },
+    }
+    here.facade.put(DenyAssignment, crypto.randomUUID(), denied, boundaryNamespace(BOUNDARY))
+    expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone'])
+    expect(await told()).to.have.length(3)
+  })
+
+  it('is not there for strangers', async () => {
+    for (const path of ['', '/config']) expect((await ask(path, STRANGER)).status).to.equal(404)
+  })
+})

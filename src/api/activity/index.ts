@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import type { ActivityStore, ResourcePath } from '../../adapters/activity/port.ts'
-import { CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
+import type { ActivityStore, Entry, ResourcePath, ToldOf } from '../../adapters/activity/port.ts'
+import { AHEAD_MAX, CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
+import { boundaryNamespace } from '../../core/names.ts'
 import { redacted } from '../../core/redaction.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
-import { requireBelow, resourceScope } from '../callers/visibility.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { findVisibleBoundary, requireBelow, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { action, type RouteDraft, route } from '../http/route.ts'
+import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { isThere } from '../records/activity/subjects.ts'
+import type { RecordOf } from '../records/records.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
@@ -23,9 +26,8 @@ declare module '../http/context.ts' {
 }
 
 const ACTIVITY = '{B}/resourcegroups/{resourceGroup}/resources/{resourceType}/{resourceName}/activity'
+const READ = 'kernel/activity/read'
 const WRITE = 'kernel/activity/write'
-/** Clocks of callers may be a little ahead. */
-const AHEAD_MAX = 300_000
 const DAY = 86_400_000
 const METADATA_BYTES_MAX = 2_048
 
@@ -53,14 +55,40 @@ async function entriesOf(context: Context) {
   const { services } = context
   const resource = context.parameters as ResourcePath
   const group = await findGroup(context, resource.boundaryId, resource.resourceGroup)
-  const told = (await services.activity.read(resource)) ?? []
-  // What was done in an earlier group of the name is of no concern to those who may read in this one.
-  const since = Date.parse(group.metadata.creationTimestamp ?? '')
-  const entries = told.filter(({ occurredAt, reportedAt }) => !(Date.parse(reportedAt ?? occurredAt) < since))
+  const entries = ((await services.activity.read(resource)) ?? []).filter(inLifeOf(group))
   if (entries.length === 0 && !isThere(services.records, resource)) throw missing(resource)
-  const ids = entries.flatMap(({ actor }) => ('principalId' in actor ? [actor.principalId] : []))
-  const known = await services.principals.find(new Set(ids), resource.boundaryId)
-  return entries.map((entry) => entryDto(entry, resource, known))
+  return shown(
+    context,
+    resource.boundaryId,
+    entries.map((entry) => ({ resource, entry })),
+  )
+}
+
+/** What was done in an earlier group of the name is of no concern to those who may read in this one. */
+function inLifeOf({ metadata }: RecordOf<typeof ResourceGroup>): (entry: Entry) => boolean {
+  const since = Date.parse(metadata.creationTimestamp ?? '')
+  return ({ occurredAt, reportedAt }) => !(Date.parse(reportedAt ?? occurredAt) < since)
+}
+
+/** Whoever may read the record of a resource sees it here too, whatever else of the boundary is hidden from them. */
+async function entriesOfBoundary(context: Context<'boundaryId'>) {
+  const { services, caller, parameters, fresh } = context
+  const { boundaryId } = parameters
+  await findVisibleBoundary(context, boundaryId)
+  const all = await services.records.list(ResourceGroup, { namespace: boundaryNamespace(boundaryId) }, { fresh })
+  const groups = new Map(all.map((group) => [group.metadata.name, inLifeOf(group)]))
+  const told = await services.activity.newest(boundaryId, ({ resourceGroup, resourceType, resourceName }) => {
+    const scope = resourceScope(boundaryId, resourceGroup, resourceType, resourceName)
+    const isSeen = services.access.isAllowed(caller.principalId, READ, scope)
+    return isSeen ? groups.get(resourceGroup) : undefined
+  })
+  return shown(context, boundaryId, told)
+}
+
+async function shown({ services }: Context, boundaryId: string, told: readonly ToldOf[]): Promise<ActivityEntry[]> {
+  const ids = told.flatMap(({ entry: { actor } }) => ('principalId' in actor ? [actor.principalId] : []))
+  const known = await services.principals.find(new Set(ids), boundaryId)
+  return told.map(({ entry, resource }) => entryDto(entry, resource, known))
 }
 
 function missing({ resourceType, resourceName, resourceGroup }: ResourcePath): PlatformError {
@@ -112,6 +140,27 @@ function refused(message: string): PlatformError {
   return new PlatformError('invalid-activity', message)
 }
 
+const list = {
+  errors: 'problem',
+  dto: ActivityEntry,
+  sort: '-occurredAt',
+  configSummary: 'How the list of activity can be sorted and filtered',
+  collection: 'activity',
+  actionPrefix: 'kernel/activity',
+} as const
+
+const columns = {
+  occurredAt: dateTime<ActivityEntry>('Time'),
+  action: text<ActivityEntry>('Action', { isSearched: true }),
+  actor: text<ActivityEntry>('Actor', {
+    of: ({ actor }) => actor.principalId ?? actor.displayName,
+    isSorted: false,
+    isSearched: true,
+  }),
+  outcome: enumeration<ActivityEntry>('Outcome', OUTCOMES, { isSorted: false }),
+  channel: enumeration<ActivityEntry>('Channel', CHANNELS, { isSorted: false }),
+}
+
 export const activityRoutes: readonly RouteDraft[] = [
   route(
     'POST',
@@ -126,26 +175,24 @@ export const activityRoutes: readonly RouteDraft[] = [
     report,
   ),
   ...listWithConfig(ACTIVITY, {
-    auth: action('kernel/activity/read'),
-    errors: 'problem',
-    dto: ActivityEntry,
-    columns: {
-      occurredAt: dateTime('Time'),
-      action: text('Action', { isSearched: true }),
-      actor: text<ActivityEntry>('Actor', {
-        of: ({ actor }) => actor.principalId ?? actor.displayName,
-        isSorted: false,
-        isSearched: true,
-      }),
-      outcome: enumeration('Outcome', OUTCOMES, { isSorted: false }),
-      channel: enumeration('Channel', CHANNELS, { isSorted: false }),
-    },
-    sort: '-occurredAt',
+    auth: action(READ),
+    ...list,
+    columns,
     summary: 'The activity of a resource, newest first',
     rows: entriesOf,
-    configSummary: 'How the list of activity can be sorted and filtered',
-    collection: 'activity',
-    actionPrefix: 'kernel/activity',
     before: entriesOf,
+  }),
+  ...listWithConfig('{B}/activity', {
+    auth: authenticated,
+    ...list,
+    columns: {
+      ...columns,
+      resourceGroup: text<ActivityEntry>('Group', { isSorted: false, isSearched: true }),
+      resourceType: text<ActivityEntry>('Type', { isSorted: false }),
+      resourceName: text<ActivityEntry>('Name', { isSorted: false, isSearched: true }),
+    },
+    summary: 'The newest activity of all resources of a boundary, as far as the caller may read it',
+    rows: (context) => entriesOfBoundary(context as Context<'boundaryId'>),
+    before: (context) => findVisibleBoundary(context, context.parameters.boundaryId ?? ''),
   }),
 ]

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   type Backup,
+  expiryOf,
   failureOf,
   lastOver,
   phaseOf,
@@ -8,7 +9,6 @@ import {
   startOf,
   targetObstacle,
 } from '../../contracts/backups.ts'
-import { timestamp } from '../../core/clock.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
@@ -22,8 +22,10 @@ import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec, withoutAbsent } from '../records/specs.ts'
 import { changeResource } from '../resources/change.ts'
+import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
+import { dateTime, text } from '../resources/paging.ts'
 import { findResource, locate, otherClusterOf, type Place } from '../resources/places.ts'
 import { unprocessable } from '../resources/sizing.ts'
 import { refuseForeign } from './record.ts'
@@ -41,6 +43,7 @@ const BackupRunDto = z
     message: z.string().nullable(),
   })
   .meta({ id: 'BackupRunDto' })
+type BackupRunDto = z.output<typeof BackupRunDto>
 
 const policyFields = BackupPolicyField.shape
 /** Fields that answers compute and bodies may repeat, so that what was read can be sent back. */
@@ -118,6 +121,22 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
       })
       return noContent()
     }),
+    listRoute(`${path}/backups`, {
+      auth: action('containerinstance/read'),
+      summary: 'The backups of its volumes, newest first; also those that a deleted policy took',
+      dto: BackupRunDto,
+      columns: {
+        startedAt: dateTime('Started'),
+        finishedAt: dateTime('Finished'),
+        phase: text('Phase'),
+        expiresAt: dateTime('Expires'),
+      },
+      sort: '-startedAt',
+      rows: async (context) => {
+        const { object } = await findResource(ContainerInstance, context)
+        return (await backupsOf(object, context.services)).map(runOf)
+      },
+    }),
   ]
 }
 
@@ -156,7 +175,7 @@ async function shown(object: Stored, services: Services): Promise<z.input<typeof
   const policy = completeInstance(object).spec.backupPolicy
   if (policy === undefined) throw noPolicy(object.metadata.name)
   const clusterId = otherClusterOf(services, object.spec.clusterId)
-  const backups = await services.backups.of(object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '', clusterId)
+  const backups = await backupsOf(object, services)
   const last = lastOver(backups)
   const isFailing =
     targetObstacle(await services.backups.target(clusterId)) !== undefined ||
@@ -166,22 +185,27 @@ async function shown(object: Stored, services: Services): Promise<z.input<typeof
     keepLast: policy.keepLast ?? null,
     volumes: policy.volumes ?? null,
     status: !policy.enabled ? 'Paused' : isFailing ? 'Failing' : 'Active',
-    lastBackup: last === undefined ? null : runOf(last, policy),
+    lastBackup: last === undefined ? null : runOf(last),
     nextRunAt: policy.enabled ? nextRunAt(services, policy.schedule) : null,
-    backups: backups.slice(0, MOST_SHOWN).map((backup) => runOf(backup, policy)),
+    backups: backups.slice(0, MOST_SHOWN).map(runOf),
   }
 }
 
-function runOf(backup: Backup, { retentionDays }: BackupPolicySpec): z.input<typeof BackupRunDto> {
+/** Whatever became of the policy: they stay until they expire. The newest first. */
+function backupsOf({ metadata, spec }: Stored, services: Services): Promise<Backup[]> {
+  const clusterId = otherClusterOf(services, spec.clusterId)
+  return services.backups.of(metadata.annotations?.[INCARNATION_ANNOTATION] ?? '', clusterId)
+}
+
+function runOf(backup: Backup): BackupRunDto {
   const { metadata, status = {} } = backup
-  const startedAt = startOf(backup)
   return {
     id: objectId(veleroBackup, metadata),
-    startedAt,
+    startedAt: startOf(backup),
     finishedAt: status.completionTimestamp ?? null,
     phase: phaseOf(backup),
     sizeBytes: null,
-    expiresAt: status.expiration ?? timestamp(Date.parse(startedAt) + retentionDays * 86_400_000),
+    expiresAt: expiryOf(backup),
     message: failureOf(backup) ?? null,
   }
 }

@@ -11,10 +11,12 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, isAmong, nothingToMatch, stale } from '../http/etag.ts'
+import { etagOf, isAmong, nothingToMatch, type SeenVersion, stale } from '../http/etag.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
+import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
+import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refusePast } from '../rules/expiry.ts'
 import { actionPrefix } from './rights.ts'
@@ -49,7 +51,9 @@ const PinDto = z
   })
   .meta({ id: 'PinDto' })
 
-const PinQuery = z.object({ boundary: Uuid, repository: z.string().max(255) })
+const RepositoryName = z.string().max(255)
+const PinQuery = z.object({ boundary: Uuid, repository: RepositoryName })
+const PinsQuery = z.object({ boundary: Uuid, repository: RepositoryName.optional() })
 
 /** @throws PlatformError FORBIDDEN, put down as a refusal; BAD_REQUEST for a repository of another boundary */
 async function mayPin(context: Context, boundary: string, repository: string): Promise<void> {
@@ -61,9 +65,14 @@ async function mayPin(context: Context, boundary: string, repository: string): P
   throw refusedFields([{ field: 'repository', message }])
 }
 
-/** Whoever made them, and under whatever name: kubectl and Git choose names of their own. The oldest first. */
-async function pinsOf({ services }: Context, boundary: string, repository: string): Promise<PinObject[]> {
-  const all = await services.records.list(RegistryPin, { namespace: boundaryNamespace(boundary) }, { fresh: true })
+/** Whoever made them, and under whatever name: kubectl and Git choose names of their own. */
+function allPins({ services }: Context, boundary: string): Promise<readonly PinObject[]> {
+  return services.records.list(RegistryPin, { namespace: boundaryNamespace(boundary) }, { fresh: true })
+}
+
+/** The oldest first. */
+async function pinsOf(context: Context, boundary: string, repository: string): Promise<PinObject[]> {
+  const all = await allPins(context, boundary)
   return all.filter(({ spec }) => spec.repository === repository).sort(byAge)
 }
 
@@ -92,7 +101,7 @@ async function replacePins(context: Context, pins: readonly PinObject[], spec: P
   const made = { ...ref, spec, caller, isSame: () => true }
   const pin = found ?? (await services.records.create(RegistryPin, made)).object
   const written = await services.records
-    .update(RegistryPin, refOf(pin), { caller, ifMatch, change: () => spec })
+    .update(RegistryPin, refOf(pin), { caller, ifMatch, change: () => spec, fresh: true })
     .catch(alreadyGone)
     .catch(inWordsOf(repository))
   if (written !== undefined) {
@@ -105,8 +114,12 @@ async function replacePins(context: Context, pins: readonly PinObject[], spec: P
 }
 
 /** Whoever else deletes it at the same moment has done what is wanted. */
-async function removePin({ services, caller }: Context, pin: PinObject): Promise<void> {
-  await services.records.remove(RegistryPin, refOf(pin), { caller }).catch(alreadyGone)
+async function removePin(
+  { services, caller }: Context,
+  pin: PinObject,
+  ifMatch?: readonly SeenVersion[],
+): Promise<void> {
+  await services.records.remove(RegistryPin, refOf(pin), { caller, ifMatch }).catch(alreadyGone)
 }
 
 /** Callers know the repository of a pin, not the name of its object. */
@@ -125,10 +138,27 @@ function pinDto({ services }: Context, boundary: string, { metadata, spec }: Pin
     ...spec,
     id: objectId(RegistryPin.resource, metadata),
     boundary,
-    updatedAt: timestamp(services.clock.now()),
+    updatedAt: writtenAt(metadata),
     updatedBy: annotations?.[ACTOR_ANNOTATION]?.split(' ')[1] ?? '',
     missingDigests: spec.digests.filter((digest) => !present.has(digest)),
   })
+}
+
+/** When it was last written: only what comes fresh from the API server says so. */
+function writtenAt({ managedFields = [], creationTimestamp }: PinObject['metadata']): string {
+  const times = managedFields.map((fields) => (fields as { time?: string }).time ?? '')
+  return [...times, creationTimestamp ?? timestamp(0)].sort().at(-1) as string
+}
+
+/** To whoever may pin. Several of one repository, as kubectl may make them, are several entries. */
+async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
+  const { boundary, repository } = context.query
+  registryOf(context.services)
+  await requireBuilder(context, { boundary, repository, detail: 'list pins' })
+  await findBoundary(context, boundary)
+  const all = await allPins(context, boundary)
+  const wanted = all.filter(({ spec }) => repository === undefined || spec.repository === repository)
+  return wanted.map((pin) => pinDto(context, boundary, pin))
 }
 
 async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
@@ -141,17 +171,33 @@ async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
     if (context.header('if-match') !== undefined) throw nothingToMatch()
     return noContent()
   }
-  if (ifMatch !== undefined && !isAmong(ifMatch, first)) inWordsOf(repository)(stale(first))
-  for (const pin of [first, ...others]) {
-    await record(context, 'Unpin', { repository })
-    await removePin(context, pin)
-  }
+  const refuse = inWordsOf(repository)
+  if (ifMatch !== undefined && !isAmong(ifMatch, first)) refuse(stale(first))
+  await record(context, 'Unpin', ...[first, ...others].map(() => ({ repository })))
+  // The one that the ETag is of goes first, at that version: if somebody changes it at this moment, all of them stay.
+  await removePin(context, first, ifMatch).catch(refuse)
+  for (const other of others) await removePin(context, other)
   return noContent()
 }
 
 const PINS = '/v1/internal/registries/pins'
 
 export const pinRoutes: readonly RouteDraft[] = [
+  listRoute(PINS, {
+    auth: authenticated,
+    summary: 'The pins of a boundary',
+    query: PinsQuery,
+    dto: PinDto,
+    columns: {
+      repository: text('Repository', { isSearched: true }),
+      keepLast: number('Keep last'),
+      keepForDays: number('Keep for days'),
+      expiresAt: dateTime('Expires'),
+      updatedAt: dateTime('Updated'),
+    },
+    sort: 'repository',
+    rows: listPins,
+  }),
   route(
     'PUT',
     PINS,

@@ -286,6 +286,46 @@ describe('the token endpoint of the registry', () => {
     expect(status).to.equal(204)
   })
 
+  it('takes no pin away that somebody changes at that moment, if it asks for a version', async () => {
+    const [path, query] = ['/v1/internal/registries/pins', `?boundary=${BOUNDARY}&repository=${REPOSITORY}`]
+    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
+    const put = (keepLast: number) => asOwner('put', path).send({ ...body, keepLast })
+    const etag = (await put(3)).headers.etag ?? ''
+    const remove = facade.client.remove.bind(facade.client)
+    facade.client.remove = (async (...given: Parameters<typeof remove>) => {
+      facade.client.remove = remove
+      await put(4)
+      return remove(...given)
+    }) as typeof remove
+    const held = await asOwner('delete', path + query).set('if-match', etag)
+    facade.client.remove = remove
+    expect([held.status, held.body.code]).to.deep.equal([409, 'CONFLICT'])
+    expect(held.text).to.include(REPOSITORY)
+    expect((await asOwner('get', path + query)).body.items).to.have.length(1)
+    expect((await asOwner('delete', path + query)).status).to.equal(204)
+  })
+
+  it('lists the pins of a boundary, or of one repository, to whoever may change them', async () => {
+    const path = '/v1/internal/registries/pins'
+    const body = { boundary: BOUNDARY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
+    const names = [REPOSITORY, `${BOUNDARY}/shop/jobs/other`]
+    for (const repository of names)
+      expect((await asOwner('put', path).send({ ...body, repository })).status).to.equal(200)
+    const list = async (query: string) => (await asOwner('get', `${path}?boundary=${query}`)).body
+    const told = async (query: string) => (await list(query)).items.map((pin: { repository: string }) => pin.repository)
+    expect(await told(BOUNDARY)).to.have.members(names)
+    expect(await told(`${BOUNDARY}&repository=${REPOSITORY}`)).to.deep.equal([REPOSITORY])
+    expect(await told(`${BOUNDARY}&filter=repository:contains:other`)).to.deep.equal([names[1]])
+    const [pin] = (await list(`${BOUNDARY}&repository=${REPOSITORY}`)).items
+    expect(pin).to.include({ boundary: BOUNDARY, expiresAt: '2999-01-01T00:00:00Z' })
+    expect((await asOwner('get', path)).status).to.equal(400)
+    expect((await asOwner('get', `${path}?boundary=${randomUUID()}`)).status).to.equal(404)
+    const reader = supertest(facade.app)
+      .get(`${path}?boundary=${BOUNDARY}`)
+      .set('authorization', bearer(withRole('Reader', `/boundaries/${BOUNDARY}`)))
+    expect((await reader).status).to.equal(403)
+  })
+
   it('makes a pin anew that somebody deletes at the moment of its change', async () => {
     const path = '/v1/internal/registries/pins'
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }

@@ -15,6 +15,7 @@ import { replicasField, storageField } from '../resources/sizing.ts'
 import { connectionInfo, externalAddress, readApiKey, rotateApiKey } from './access.ts'
 import { vectorHealth } from './health.ts'
 import { COLLECTION, type VectorView, vectorRecord } from './record.ts'
+import { snapshotRoutes } from './snapshots.ts'
 
 declare module '../http/context.ts' {
   interface Services {
@@ -103,6 +104,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
     dto: PlanDto,
     productionReplicas: 3,
   }),
+  ...snapshotRoutes(BASE),
   route(
     'GET',
     `${BASE}/apikey`,

@@ -20,7 +20,7 @@ export function hostOf(view: Pick<VectorView, 'object' | 'cluster'>): string | u
 /** VectorClusterDto (records: vector databases). */
 export const vectorRecord = recordOf(VectorCluster, {
   id: 'VectorClusterDto',
-  hidden: ['running', 'restartedAt', 'onDelete', 'apiKeyVersion'],
+  hidden: ['running', 'restartedAt', 'onDelete', 'apiKeyVersion', 'snapshots'],
   computed: {
     publicEndpoint: [
       z.string().nullable().describe('Where it is reached from outside, once it is'),

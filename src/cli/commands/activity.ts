@@ -13,10 +13,10 @@ const SHOWN = 20
 /** What was done to a resource, by whom and how it ended: the interface calls it activity. */
 export const events: Command = {
   name: 'events',
-  summary: 'Show what was done to a resource: by whom, how, and how it ended',
+  summary: 'Show what was done to a resource, or to those of a group or boundary: by whom, how, and how it ended',
   positionals: ONE,
   options: [...WHERE, LIMIT, OUTPUT],
-  details: `${PLACES}\nFor groups and boundaries, it shows the Kubernetes events of the last hour.\nWhat the platform did for it, and what went wrong, is in \`freehold describe\`.`,
+  details: `${PLACES}\nFor groups and boundaries, it shows what was done to their resources; for all else, the Kubernetes events of the last hour.\nWhat the platform did for it, and what went wrong, is in \`freehold describe\`.`,
   async run(input, context) {
     const limit = Number(input.text('limit') ?? SHOWN)
     if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500.')
@@ -54,8 +54,10 @@ async function eventsFor(
   return (story?.events ?? []).slice(-limit).reverse()
 }
 
-function shown({ occurredAt, operation, actor, channel, outcome }: ActivityEntry) {
-  return { occurredAt, operation, by: actor?.displayName ?? actor?.name ?? actor?.id ?? actor?.type, channel, outcome }
+function shown({ occurredAt, operation, actor, channel, outcome, ...entry }: ActivityEntry) {
+  const resource = `${entry.resourceGroup}/${entry.resourceType}/${entry.resourceName}`
+  const by = actor?.displayName ?? actor?.name ?? actor?.id ?? actor?.type
+  return { occurredAt, operation, resource, by, channel, outcome }
 }
 
 /** What the interface can replace below a thing: `.../apikey/rotate`. */

@@ -18,6 +18,7 @@ import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
 import { claimHost, releaseUnservedHost, wantedHost } from './hosts.ts'
 import { ensureKeys, keyedDespite, randomVectorKey, trackRotation } from './keys.ts'
+import { keepSnapshots } from './snapshots.ts'
 import { newVectorState, type VectorOptions, type VectorState } from './types.ts'
 import { applyWorkload, runningEngine, wantedEngine } from './workload.ts'
 
@@ -73,6 +74,7 @@ export const vectorController = controllerWith<
         releaseHosts,
         reportStatus,
         trackRotation,
+        keepSnapshots(given),
         judgeHealth,
       ),
     ),

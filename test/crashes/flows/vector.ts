@@ -39,6 +39,7 @@ async function facts(world: World): Promise<object> {
     version: keys?.current?.version,
     broken: world.kubernetes.workloads.broken,
     holders: world.engines.vector.holders('docs'),
+    snapshots: world.engines.vector.stored,
     podsAreOfCurrentKey: workload?.spec.template.metadata.annotations[KEY_ANNOTATION] === keys?.current?.id,
   }
 }
@@ -115,6 +116,23 @@ export const vectorFlows: readonly Flow[] = [
   },
   {
     ...common,
+    title: 'of a vector database a snapshot is taken, and deleted while the next one is taken',
+    given: [make(), fill],
+    steps: [
+      {
+        user: 'asks for a snapshot',
+        act: (world) => world.change(VectorCluster, NAME, { snapshots: [{ name: 'first' }] }),
+        until: (world) => hasTaken(world, 'first'),
+      },
+      {
+        user: 'asks for another in its place',
+        act: (world) => world.change(VectorCluster, NAME, { snapshots: [{ name: 'second' }] }),
+        until: (world) => hasTaken(world, 'second'),
+      },
+    ],
+  },
+  {
+    ...common,
     title: 'a vector database is stopped and started',
     given: [make()],
     steps: [
@@ -142,6 +160,13 @@ export const vectorFlows: readonly Flow[] = [
     ],
   },
 ]
+
+/** It alone. */
+async function hasTaken(world: World, name: string): Promise<boolean> {
+  const { status } = (await world.find<VectorCluster & { [key: string]: unknown }>(VectorCluster.resource, NAME)) ?? {}
+  const [taken, ...others] = status?.snapshots ?? []
+  return taken?.name === name && taken.completedAt !== undefined && others.length === 0
+}
 
 async function isStopped(world: World): Promise<boolean> {
   const found = await world.find(VectorCluster.resource, NAME)

@@ -1,0 +1,55 @@
+import { expect } from 'chai'
+import { RESOURCE } from '../../../test/suites/activityStoreContract.ts'
+import { newestOf, type Source } from './newest.ts'
+import type { ToldOf } from './port.ts'
+
+const DAYS = '2026-01-'
+
+function told(day: number, name = 'search'): ToldOf {
+  const entry: ToldOf['entry'] = {
+    id: `${name}-${day}`,
+    occurredAt: `${DAYS}${day}`,
+    action: 'vectorcluster/write',
+    actor: { platform: true },
+    channel: 'Rest',
+    outcome: 'Succeeded',
+    changes: [],
+    metadata: {},
+  }
+  return { resource: { ...RESOURCE, resourceName: name }, entry }
+}
+
+describe('the newest entries of many records', () => {
+  const opened: string[] = []
+  beforeEach(() => {
+    opened.length = 0
+  })
+  const source = (name: string, days: readonly number[], older: readonly Source[] = []): Source => ({
+    newest: `${DAYS}${Math.max(...days)}`,
+    open: async () => {
+      opened.push(name)
+      return { entries: days.map((day) => told(day, name.split(' ')[0])), older }
+    },
+  })
+  const idsOf = async (sources: readonly Source[], most: number) =>
+    (await newestOf(sources, most)).map(({ entry }) => entry.id)
+
+  it('are of all of them, newest first', async () => {
+    expect(await idsOf([source('a', [11, 13]), source('b', [12])], 9)).to.deep.equal(['a-13', 'b-12', 'a-11'])
+  })
+
+  it('come from the older parts of a record too', async () => {
+    const record = source('a', [15], [source('a chapter', [12], [source('a first', [10])])])
+    expect(await idsOf([record, source('b', [13])], 9)).to.deep.equal(['a-15', 'b-13', 'a-12', 'a-10'])
+  })
+
+  it('are at most so many, and no part is opened that holds only older ones', async () => {
+    const recent = Array.from({ length: 8 }, (_, index) => source(`r${index}`, [30], [source(`old${index}`, [11])]))
+    expect(await idsOf([...recent, source('never', [12])], 8)).to.have.length(8)
+    expect(opened).to.have.members(recent.map((_, index) => `r${index}`))
+  })
+
+  it('are told once, though a late one is in two parts', async () => {
+    expect(await idsOf([source('a', [12], [source('a chapter', [12, 11])])], 9)).to.deep.equal(['a-12', 'a-11'])
+  })
+})

@@ -1,0 +1,33 @@
+import type { ToldOf } from './port.ts'
+
+/** A part of a record, and the time that none of its entries is younger than. */
+export type Source = {
+  readonly newest: string
+  /** Its entries, and parts that hold older ones. */
+  open(): Promise<{ readonly entries: readonly ToldOf[]; readonly older: readonly Source[] }>
+}
+
+const AT_ONCE = 8
+
+/** The newest entries of many records, at most so many, newest first. What is older than all of them is not opened. */
+export async function newestOf(sources: readonly Source[], most: number): Promise<ToldOf[]> {
+  const waiting = [...sources]
+  let found: ToldOf[] = []
+  while (waiting.length > 0) {
+    waiting.sort((one, other) => (one.newest < other.newest ? 1 : -1))
+    const oldest = found[most - 1]?.entry.occurredAt ?? ''
+    const next = waiting.splice(0, AT_ONCE).filter(({ newest }) => newest >= oldest)
+    if (next.length === 0) break
+    const opened = await Promise.all(next.map((source) => source.open()))
+    waiting.push(...opened.flatMap(({ older }) => older))
+    const all = [...found, ...opened.flatMap(({ entries }) => entries)]
+    // What comes late may be in two parts.
+    const byId = new Map(all.map((told) => [JSON.stringify([told.resource, told.entry.id]), told]))
+    found = [...byId.values()].sort(newestFirst).slice(0, most)
+  }
+  return found
+}
+
+function newestFirst({ entry: one }: ToldOf, { entry: other }: ToldOf): number {
+  return one.occurredAt < other.occurredAt ? 1 : one.occurredAt > other.occurredAt ? -1 : 0
+}

@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import { settle } from '../../../test/make/clock.ts'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
+
+const READER = '33333333-3333-4333-8333-333333333333'
+const BASE = `/boundaries/${B}/resourcegroups/shop/resources/vectorclusters/orders`
+const REF = { namespace: groupNamespace(B, 'shop'), name: 'orders' }
+const AT = '2026-01-01T00:00:00Z'
+const file = { peer: 'vc-orders-0', collection: 'docs', file: 'docs-1.snapshot', sizeBytes: 7 }
+
+describe('snapshots of vector databases over REST', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop()
+    server.grant(READER, 'Reader', `/boundaries/${B}`)
+    await server.ask('post', BASE, OWNER).send({})
+  })
+  afterEach(() => server.stop())
+
+  const take = (body: object = {}, as = OWNER) => server.ask('post', `${BASE}/snapshots`, as).send(body)
+  const list = async () => (await server.ask('get', `${BASE}/snapshots`, READER)).body.items
+  /** What the controller would say. */
+  const says = async (snapshots: TakenSnapshot[]) => {
+    server.client.edit(VectorCluster.resource, REF, (object) => Object.assign(object, { status: { snapshots } }))
+    await settle()
+  }
+  const done = (name: string): TakenSnapshot => ({ name, files: [file], startedAt: AT, completedAt: AT })
+
+  it('are asked for in the spec, under a name of the time if none is given', async () => {
+    const { status, body } = await take({ description: 'before the import' })
+    expect([status, body.status]).to.deep.equal([202, 'Pending'])
+    expect(body.name).to.match(/^manual-[0-9]{14}$/)
+    const { spec } = (await server.client.get(VectorCluster.resource, REF)) as unknown as VectorCluster
+    expect(spec.snapshots).to.deep.equal([{ name: body.name, description: 'before the import' }])
+    expect((await server.ask('get', `${BASE}/snapshots/${body.name}`, READER)).body).to.deep.equal(body)
+  })
+
+  it('are listed with what was taken, also while their files are deleted', async () => {
+    await take({ name: 'first' })
+    await says([done('first'), done('left')])
+    expect(await list()).to.deep.equal([
+      ...['first', 'left'].map((name) => ({
+        ...{ name, description: null, status: name === 'first' ? 'Completed' : 'Deleting', statusMessage: null },
+        ...{ sizeBytes: 7, startedAt: AT, completedAt: AT, files: [file] },
+      })),
+    ])
+  })
+
+  const refusals: [string, TakenSnapshot[], object, number, string][] = [
+    ['while one is taken', [], {}, 409, 'SNAPSHOT_RUNNING'],
+    ['under a name that is taken', [done('first')], { name: 'first' }, 409, 'ALREADY_EXISTS'],
+    ['under the name of one that still goes', [done('first'), done('left')], { name: 'left' }, 409, 'ALREADY_EXISTS'],
+    ['under what is no name', [done('first')], { name: 'No name' }, 400, 'BAD_REQUEST'],
+  ]
+  for (const [sentence, stored, body, status, code] of refusals) {
+    it(`are refused ${sentence}`, async () => {
+      await take({ name: 'first' })
+      await says(stored)
+      const answer = await take(body)
+      expect([answer.status, answer.body.code]).to.deep.equal([status, code])
+    })
+  }
+
+  it('are refused where it is stopped, and to those who may only read', async () => {
+    expect((await take({}, READER)).status).to.equal(403)
+    await server.ask('put', `${BASE}/actions/stop`, OWNER)
+    const { status, body } = await take()
+    expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
+  })
+
+  it('are deleted by name, and no others', async () => {
+    await take({ name: 'first' })
+    await says([done('first')])
+    expect((await server.ask('delete', `${BASE}/snapshots/none`, OWNER)).status).to.equal(404)
+    expect((await server.ask('delete', `${BASE}/snapshots/first`, READER)).status).to.equal(403)
+    expect((await server.ask('delete', `${BASE}/snapshots/first`, OWNER)).status).to.equal(202)
+    expect((await list()).map((one: { status: string }) => one.status)).to.deep.equal(['Deleting'])
+    await says([])
+    expect(await list()).to.deep.equal([])
+  })
+
+  it('are left as they are by whoever replaces the database', async () => {
+    await take({ name: 'first' })
+    const { body } = await server.ask('get', BASE, OWNER)
+    expect((await server.ask('put', BASE, OWNER).send({ ...body, replicas: 2 })).status).to.equal(200)
+    expect((await list()).map((one: { name: string }) => one.name)).to.deep.equal(['first'])
+  })
+})

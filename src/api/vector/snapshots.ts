@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import { timestamp } from '../../core/clock.ts'
+import { summarize } from '../../core/conditions.ts'
+import { notFound, PlatformError } from '../../core/errors.ts'
+import { Description, ResourceName } from '../../crds/fields.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
+import { accepted, acceptedEmpty, ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { changeResource } from '../resources/change.ts'
+import { listRoute } from '../resources/collection/columns.ts'
+import { DateTime } from '../resources/dto.ts'
+import { dateTime, enumeration, number, text } from '../resources/paging.ts'
+import { findResource, locate } from '../resources/places.ts'
+import type { VectorObject } from './record.ts'
+
+const STATES = ['Pending', 'Running', 'Completed', 'Failed', 'Deleting'] as const
+
+const VectorSnapshotDto = z
+  .object({
+    name: z.string(),
+    description: z.string().nullable(),
+    status: z.enum(STATES),
+    statusMessage: z.string().nullable(),
+    sizeBytes: z.int().describe('Of all its files so far'),
+    startedAt: DateTime.nullable(),
+    completedAt: DateTime.nullable(),
+    files: z
+      .array(z.object({ peer: z.string(), collection: z.string(), file: z.string(), sizeBytes: z.int() }))
+      .describe('One for each collection at each peer, on the volume of that peer'),
+  })
+  .meta({ id: 'VectorSnapshotDto' })
+type VectorSnapshotDto = z.output<typeof VectorSnapshotDto>
+
+const CreateVectorSnapshotRequest = z
+  .strictObject({
+    name: ResourceName.nullish().describe('What it is called; of the time when absent, such as manual-20260101120000'),
+    description: Description.nullish(),
+  })
+  .meta({ id: 'CreateVectorSnapshotRequest' })
+
+/** Those that are asked for, and those whose files are still being deleted. */
+export function snapshotsOf({ spec, status }: VectorObject): VectorSnapshotDto[] {
+  const taken = status?.snapshots ?? []
+  const left = taken.filter(({ name }) => !spec.snapshots.some((one) => one.name === name))
+  const asked = spec.snapshots.map(({ name, description }) => {
+    const found = taken.find((one) => one.name === name) ?? { name, files: [] }
+    return shown(found, stateOf(found), description)
+  })
+  return [...asked, ...left.map((found) => shown(found, 'Deleting'))]
+}
+
+function shown(found: TakenSnapshot, status: VectorSnapshotDto['status'], description?: string): VectorSnapshotDto {
+  const { name, files, failure, startedAt, completedAt } = found
+  return {
+    name,
+    description: description ?? null,
+    status,
+    statusMessage: failure ?? null,
+    sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    startedAt: startedAt ?? null,
+    completedAt: completedAt ?? null,
+    files,
+  }
+}
+
+function stateOf({ isLeaving, startedAt, completedAt, failure }: TakenSnapshot): VectorSnapshotDto['status'] {
+  if (isLeaving === true) return 'Deleting'
+  if (failure !== undefined) return 'Failed'
+  return completedAt !== undefined ? 'Completed' : startedAt !== undefined ? 'Running' : 'Pending'
+}
+
+/** @throws PlatformError NOT_FOUND */
+function snapshotIn(object: VectorObject, name: string): VectorSnapshotDto {
+  const found = snapshotsOf(object).find((one) => one.name === name)
+  if (found === undefined) throw notFound(`Snapshot "${name}" of "${object.metadata.name}"`)
+  return found
+}
+
+/**
+ * Decided on what is stored at the time of the write: of several calls at once, one begins a snapshot.
+ *
+ * @throws PlatformError INVALID_STATE, SNAPSHOT_RUNNING, ALREADY_EXISTS
+ */
+async function takeSnapshot(context: Context<string, unknown, z.output<typeof CreateVectorSnapshotRequest>>) {
+  const { services, body } = context
+  const now = timestamp(services.clock.now())
+  const name = body.name ?? `manual-${now.replace(/[^0-9]/g, '').slice(0, 14)}`
+  const added = { name, ...(body.description && { description: body.description }) }
+  const located = await locate(context as Context, 'name')
+  const { object } = await changeResource(VectorCluster, located, context, (stored) => {
+    const { spec, status, metadata } = stored
+    if (!spec.running || spec.replicas === 0) {
+      const message = `"${metadata.name}" is stopped: start it first.`
+      const { status: shown, phase } = summarize(status, false)
+      throw new PlatformError('INVALID_STATE', message, { status: shown, phase })
+    }
+    const all = snapshotsOf(stored)
+    if (all.some((one) => one.name === name))
+      throw new PlatformError('ALREADY_EXISTS', `Snapshot "${name}" of "${metadata.name}" already exists.`)
+    const running = all.find((one) => one.status === 'Pending' || one.status === 'Running')
+    if (running !== undefined) {
+      const message = `Snapshot "${running.name}" of "${metadata.name}" is being taken.`
+      throw new PlatformError('SNAPSHOT_RUNNING', message, { snapshotId: running.name })
+    }
+    return { ...spec, snapshots: [...spec.snapshots, added] }
+  })
+  return accepted(snapshotIn(object, name), { etag: etagOf(object) })
+}
+
+/** Its files go once every peer runs. @throws PlatformError NOT_FOUND */
+async function deleteSnapshot(context: Context<'snapshotName'>) {
+  const name = context.parameters.snapshotName
+  const located = await locate(context as Context, 'name')
+  await changeResource(VectorCluster, located, context, (stored) => {
+    snapshotIn(stored, name)
+    return { ...stored.spec, snapshots: stored.spec.snapshots.filter((one) => one.name !== name) }
+  })
+  return acceptedEmpty()
+}
+
+/** `.../snapshots`: what a database keeps of its collections beside the data. */
+export function snapshotRoutes(base: string): RouteDraft[] {
+  const path = `${base}/snapshots`
+  const one = `${path}/{snapshotName}` as const
+  const [read, write] = [action('vectorcluster/read'), action('vectorcluster/write')]
+  return [
+    listRoute(path, {
+      auth: read,
+      summary: 'Snapshots of its collections',
+      dto: VectorSnapshotDto,
+      columns: {
+        name: text('Name', { isSearched: true }),
+        status: enumeration('Status', STATES, { isSorted: false }),
+        startedAt: dateTime('Started'),
+        completedAt: dateTime('Completed'),
+        sizeBytes: number('Size', { isFiltered: false }),
+      },
+      sort: '-startedAt',
+      id: 'name',
+      rows: async (context) => snapshotsOf((await findResource(VectorCluster, context)).object),
+    }),
+    route('GET', one, { auth: read, summary: 'One snapshot', reply: VectorSnapshotDto }, async (context) => {
+      const { object } = await findResource(VectorCluster, context as Context)
+      return ok(snapshotIn(object, context.parameters.snapshotName), { etag: etagOf(object) })
+    }),
+    route(
+      'POST',
+      path,
+      {
+        auth: write,
+        summary: 'Take a snapshot of all collections',
+        body: CreateVectorSnapshotRequest,
+        reply: VectorSnapshotDto,
+        answers: [202],
+      },
+      takeSnapshot,
+    ),
+    route('DELETE', one, { auth: write, summary: 'Delete a snapshot with its files', answers: [202] }, (context) =>
+      deleteSnapshot(context as Context<'snapshotName'>),
+    ),
+  ]
+}

@@ -1,0 +1,95 @@
+import { isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
+import { done, type Outcome } from '../../core/outcome.ts'
+import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
+import { isUnfinished, nextOfSnapshot, withoutPeers, withWanted } from '../../desired/vector/snapshots.ts'
+import { isRolledOut } from '../stateful/health.ts'
+import { peerAddress } from './drain.ts'
+import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
+
+/** Milliseconds: the next file, one that is being made, and an engine that did not answer. */
+const AT_ONCE = 1
+const ASK_AGAIN = 5_000
+const TRY_AGAIN = 30_000
+
+type Next = { readonly snapshot: TakenSnapshot | undefined; readonly after: number }
+
+/** Takes and deletes snapshots, one file after the other, while every peer runs. What was noted is in the status before it is done. */
+export function keepSnapshots({ engine }: Pick<VectorOptions, 'engine'>): VectorStep {
+  return async function keepSnapshots(pass: VectorPass): Promise<Outcome> {
+    const { object, state } = pass
+    const known = withWanted(object.status?.snapshots ?? [], object.spec.snapshots)
+    const report = (all: readonly TakenSnapshot[]) =>
+      pass.report({ snapshots: all.length === 0 ? undefined : [...all] })
+    report(known)
+    if (state.peers === 0 || state.draining !== undefined || !isRolledOut(state.workload)) return done()
+    const peers = Array.from({ length: state.peers }, (_, ordinal) => peerAddress(pass, ordinal))
+    const all = known.map((one) =>
+      withoutPeers(
+        one,
+        peers.map(({ pod }) => pod),
+      ),
+    )
+    const unfinished = all.find(isUnfinished)
+    report(all)
+    if (unfinished === undefined) return done()
+    const { snapshot, after } = await proceed(pass, engine, peers, unfinished)
+    report(all.flatMap((one) => (one !== unfinished ? one : (snapshot ?? []))))
+    return done({ after })
+  }
+}
+
+async function proceed(
+  pass: VectorPass,
+  engine: QdrantPort,
+  peers: readonly PeerAddress[],
+  snapshot: TakenSnapshot,
+): Promise<Next> {
+  try {
+    return await step(pass.now, engine, peers, snapshot)
+  } catch (error) {
+    if (!isEngineError(error)) throw error
+    pass.log.debug({ err: error }, 'The engine could not be asked for a snapshot.')
+    if (error.reason !== 'Refused' || snapshot.isLeaving === true) return { snapshot, after: TRY_AGAIN }
+    const { pending, ...rest } = snapshot
+    const where = pending === undefined ? '' : ` of collection "${pending.collection}" at peer ${pending.peer}`
+    return { snapshot: { ...rest, failure: `The engine refused the snapshot${where}.` }, after: AT_ONCE }
+  }
+}
+
+async function step(
+  now: string,
+  engine: QdrantPort,
+  peers: readonly PeerAddress[],
+  snapshot: TakenSnapshot,
+): Promise<Next> {
+  const at = (peer: string) => peers.find(({ pod }) => pod === peer) as PeerAddress
+  const { pending } = snapshot
+  const [first] = peers as [PeerAddress]
+  const collections = await engine.collections(first)
+  const places = peers.flatMap(({ pod }) => collections.map((collection) => ({ peer: pod, collection })))
+  const found = pending === undefined ? [] : await engine.snapshots(at(pending.peer), pending.collection)
+  const action = nextOfSnapshot(snapshot, { places, found, now })
+  switch (action.kind) {
+    case 'wait':
+      return { snapshot, after: ASK_AGAIN }
+    case 'keep':
+      return { snapshot: action.snapshot, after: AT_ONCE }
+    case 'note': {
+      const { peer, collection } = action.place
+      const known = (await engine.snapshots(at(peer), collection)).map(({ name }) => name)
+      return {
+        snapshot: { ...snapshot, startedAt: snapshot.startedAt ?? now, pending: { peer, collection, known } },
+        after: AT_ONCE,
+      }
+    }
+    case 'ask':
+      await engine.takeSnapshot(at(action.place.peer), action.place.collection)
+      return {
+        snapshot: { ...snapshot, pending: { ...action.place, known: pending?.known ?? [], askedAt: now } },
+        after: AT_ONCE,
+      }
+    case 'delete':
+      for (const { peer, collection, file } of snapshot.files) await engine.removeSnapshot(at(peer), collection, file)
+      return { snapshot: undefined, after: AT_ONCE }
+  }
+}

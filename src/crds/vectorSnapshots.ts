@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { Description, listBy, ResourceName } from './fields.ts'
+
+/** Their files lie on the volumes of the peers, beside the data. */
+const SNAPSHOTS_MAX = 10
+
+/** What is to be kept: one that is added is taken, one that is removed is deleted. */
+export const VectorSnapshots = listBy(
+  'name',
+  z.strictObject({
+    name: ResourceName.describe('What the snapshot is called'),
+    description: Description.optional().describe('What it is for, as a text for people'),
+  }),
+  SNAPSHOTS_MAX,
+)
+  .default([])
+  .describe(
+    `Snapshots of its collections, on the volumes of its peers, at most ${SNAPSHOTS_MAX}: one that is added is taken, one that is removed is deleted with its files`,
+  )
+
+/** What a peer has of a collection, in one file. */
+const Part = z.object({
+  peer: z.string().describe('Pod of the peer on whose volume it is'),
+  collection: z.string().describe('Collection that it is of'),
+})
+
+export const TakenSnapshots = z
+  .array(
+    z.object({
+      name: z.string().describe('What the snapshot is called'),
+      startedAt: z.string().optional().describe('When its first file was asked for; absent until then'),
+      completedAt: z.string().optional().describe('When the last of its files was there; absent until then'),
+      failure: z.string().optional().describe('Why it is not complete, or no longer; absent if nothing is wrong'),
+      isLeaving: z.boolean().optional().describe('True while its files are being deleted'),
+      files: z
+        .array(
+          Part.extend({
+            file: z.string().describe('Name of the file, in the folder of the collection'),
+            sizeBytes: z.int().describe('Bytes of the file'),
+          }),
+        )
+        .describe('What it consists of'),
+      pending: Part.extend({
+        known: z.array(z.string()).describe('Files of the collection that were there before'),
+        askedAt: z.string().optional().describe('When the engine was asked for it; absent until then'),
+      })
+        .optional()
+        .describe('The file that is being made'),
+    }),
+  )
+  .optional()
+  .describe('Snapshots that were taken, are being taken or are being deleted; absent without any')
+
+export type TakenSnapshot = NonNullable<z.output<typeof TakenSnapshots>>[number]

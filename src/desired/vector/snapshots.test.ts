@@ -1,0 +1,97 @@
+import { expect } from 'chai'
+import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
+import { isUnfinished, nextOfSnapshot, type SnapshotFacts, withoutPeers, withWanted } from './snapshots.ts'
+
+const NOW = '2026-01-01T12:00:00Z'
+const [HERE, THERE] = [
+  { peer: 'vc-a-0', collection: 'docs' },
+  { peer: 'vc-a-1', collection: 'docs' },
+]
+const taken = (more: Partial<TakenSnapshot> = {}): TakenSnapshot => ({ name: 'first', files: [], ...more })
+const file = (place: typeof HERE) => ({ ...place, file: `${place.peer}.snapshot`, sizeBytes: 7 })
+const NEW = { name: 'new.snapshot', sizeBytes: 9 }
+
+describe('the next step of a snapshot', () => {
+  const cases: [string, TakenSnapshot, Partial<SnapshotFacts>, string, Partial<TakenSnapshot>?][] = [
+    ['notes what is there before the first file', taken(), {}, 'note'],
+    ['notes it for the next file', taken({ files: [file(HERE)] }), {}, 'note'],
+    ['asks once that is noted', taken({ pending: { ...HERE, known: [] } }), {}, 'ask'],
+    ['waits for what was asked for', taken({ pending: { ...HERE, known: [], askedAt: NOW } }), {}, 'wait'],
+    [
+      'takes for its own what was not there before, whether or not it remembers to have asked',
+      taken({ pending: { ...HERE, known: ['old.snapshot'] } }),
+      { found: [{ name: 'old.snapshot', sizeBytes: 1 }, NEW] },
+      'keep',
+      { files: [{ ...HERE, file: NEW.name, sizeBytes: 9 }] },
+    ],
+    [
+      'gives up what did not end within an hour',
+      taken({ pending: { ...HERE, known: [], askedAt: '2026-01-01T10:59:59Z' } }),
+      {},
+      'keep',
+      { files: [], failure: 'The snapshot of collection "docs" at peer vc-a-0 did not end within an hour.' },
+    ],
+    [
+      'is the end once every peer has a file of each collection',
+      taken({ startedAt: NOW, files: [file(HERE), file(THERE)] }),
+      {},
+      'keep',
+      { startedAt: NOW, completedAt: NOW, files: [file(HERE), file(THERE)] },
+    ],
+    [
+      'is the end where there are no collections',
+      taken(),
+      { places: [] },
+      'keep',
+      { startedAt: NOW, completedAt: NOW },
+    ],
+    ['deletes what nobody wants any more', taken({ isLeaving: true, files: [file(HERE)] }), {}, 'delete'],
+    [
+      'waits before it deletes: the file that is being made would stay',
+      taken({ isLeaving: true, pending: { ...HERE, known: [], askedAt: NOW } }),
+      {},
+      'wait',
+    ],
+    [
+      'asks for nothing that nobody wants any more',
+      taken({ isLeaving: true, pending: { ...HERE, known: [] } }),
+      {},
+      'keep',
+      { isLeaving: true },
+    ],
+  ]
+  for (const [sentence, snapshot, more, kind, kept] of cases) {
+    it(sentence, () => {
+      const action = nextOfSnapshot(snapshot, { places: [HERE, THERE], found: [], now: NOW, ...more })
+      expect(action.kind).to.equal(kind)
+      if (kept !== undefined) expect(action).to.deep.equal({ kind, snapshot: taken(kept) })
+    })
+  }
+
+  it('is none where there would be too many files', () => {
+    const places = Array.from({ length: 301 }, (_, index) => ({ ...HERE, collection: `c${index}` }))
+    const action = nextOfSnapshot(taken(), { places, found: [], now: NOW })
+    expect(action.kind === 'keep' && action.snapshot.failure).to.match(/301 files/)
+  })
+})
+
+describe('snapshots that are wanted', () => {
+  it('are those of before and new ones', () => {
+    const known = taken({ completedAt: NOW })
+    expect(withWanted([known], [{ name: 'first' }, { name: 'second' }])).to.deep.equal([
+      ...[known, taken({ name: 'second' })],
+    ])
+  })
+
+  it('are none that somebody removed, even if the name is asked for again', () => {
+    const [left] = withWanted([taken({ completedAt: NOW })], [])
+    expect(left).to.deep.include({ isLeaving: true })
+    expect(withWanted([left as TakenSnapshot], [{ name: 'first' }])).to.deep.equal([left])
+  })
+
+  it('are not whole any more once a peer is gone, and nothing more is asked of it', () => {
+    const one = withoutPeers(taken({ files: [file(HERE)], pending: { ...THERE, known: [] } }), ['vc-a-0'])
+    expect(one).to.deep.equal(taken({ files: [file(HERE)], failure: 'Peer vc-a-1 went, and its part with it.' }))
+    expect(isUnfinished(one)).to.equal(false)
+  })
+})
