@@ -63,6 +63,11 @@ export class Switchboard {
     return [...this.#homes.values()].flatMap(({ lines }) => [...lines.values()])
   }
 
+  /** The function with this key: its namespace of Kubernetes, and its name. */
+  line(key: string): Line | undefined {
+    return this.lines().find(({ callable }) => callable.key === key)
+  }
+
   stop(): void {
     for (const end of this.#subscriptions.splice(0)) end()
     for (const { lane } of this.lines()) lane.close()

@@ -198,6 +198,26 @@ describe('functions', () => {
     expect((await callFunction(testPlatform().activatorUrl, '/nothing', { headers: { host } })).status).to.equal(404)
   })
 
+  it('are tried by whoever may write them, as soon as there is something to call', async () => {
+    const name = await make({ idleSeconds: 10 })
+    const invoke = (token?: string) =>
+      call<Problem>('POST', `${path(name)}/invoke`, { body: 'Hello' }, token === undefined ? {} : { token })
+    const early = await invoke()
+    expect([early.status, early.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    const { token } = await makeCaller({ Reader: `/boundaries/${at.boundaryId}/resourcegroups/${at.group}` })
+    const refused = await invoke(token)
+    expect([refused.status, refused.body.code]).to.deep.equal([403, 'FORBIDDEN'])
+    await withImage(name)
+    // Pods are played: the call wakes one, and nobody is called at its address, which is made up.
+    const answer = await until('it is known', async () => {
+      const found = await invoke()
+      return found.status !== 409 && !/cannot be called yet/.test(found.text) && found
+    })
+    expect([answer.status, answer.body.code], answer.text).to.deep.equal([503, 'SERVICE_UNAVAILABLE'])
+    expect(answer.text).to.include('Pods are simulated')
+    expect((await stored(name)).status?.copies).to.have.length(1)
+  })
+
   it('are scaled by the activator, which may write nothing else of them', async () => {
     const name = await make()
     await until('it sleeps', async () => (await stored(name)).status?.phase !== undefined)
