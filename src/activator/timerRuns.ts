@@ -52,9 +52,9 @@ export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'funct
   }
 }
 
-const scheduledOf = ({ object, callable }: Line): Scheduled => ({
+const scheduledOf = ({ object, callable, isOn }: Line): Scheduled => ({
   key: callable.key,
-  enabled: object.spec.enabled && object.metadata.deletionTimestamp === undefined,
+  enabled: isOn,
   createdAt: object.metadata.creationTimestamp ?? '',
   isUnchanged: object.metadata.generation === 1,
   triggers: callable.triggers,

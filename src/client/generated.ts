@@ -432,6 +432,7 @@ export const OPERATIONS = {
   "GetBoundariesResourcesJobsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/jobs/config' },
   "GetBoundariesResourcesFunctionnamespaces": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesFunctionnamespacesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces/config' },
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/actions/{action}' },
   "GetBoundariesResourcesFunctioncomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functioncomputeplans/{resourceId}' },
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/config' },
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsBuildLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}/build-logs', query: ["follow", "offset", "previous", "process", "sinceSeconds", "tail", "timestamps"], isData: true, media: 'text/plain' },
@@ -727,6 +728,7 @@ export const NAMES = {
     getFunctionLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameLogs",
     listInBoundary: "GetBoundariesResourcesFunctionnamespaces",
     getConfigInBoundary: "GetBoundariesResourcesFunctionnamespacesConfig",
+    runAction: "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction",
     getDeploymentConfig: "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig",
     getDeploymentBuildLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsBuildLogs",
     invokeFunction: "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameInvoke",
@@ -1481,6 +1483,7 @@ export interface OperationTypes {
   "GetBoundariesResourcesJobsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesFunctionnamespaces": { body: unknown; reply: { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesFunctionnamespacesConfig": { body: unknown; reply: ListConfig }
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction": { body: unknown; reply: ResourceActionResult }
   "GetBoundariesResourcesFunctioncomputeplansByResourceId": { body: unknown; reply: FunctionComputePlanDto }
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameInvoke": { body: InvokeFunctionRequestInput; reply: InvokeFunctionResult }

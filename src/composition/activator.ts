@@ -101,9 +101,10 @@ async function start(
   const scaler = new Scaler(client, log)
   const figures = new Figures(systemClock)
   const functions = caches.get<CachedFunction>(ServerlessFunction.resource)
+  const namespaces = caches.get<CachedNamespace>(FunctionNamespace.resource)
   const switchboard = new Switchboard({
     functions,
-    namespaces: caches.get<CachedNamespace>(FunctionNamespace.resource),
+    namespaces,
     clock: systemClock,
     scale: (object, desired) => scaler.scale(object, desired),
   })
@@ -117,8 +118,9 @@ async function start(
   const call = testCalls({ switchboard, figures, reach, clock: systemClock, log, isPlayed })
   activatorHere.calls = { of: (key) => figures.of(key), call }
   const timers = new Timers({ clock: systemClock, log, ...runs })
-  const endings = [functions.subscribe(() => timers.look()), forgetGone(figures, functions)]
-  timers.look()
+  const look = () => timers.look()
+  const endings = [functions.subscribe(look), namespaces.subscribe(look), forgetGone(figures, functions)]
+  look()
   const servers = [server]
   await listen(server, activatorPort, activatorHost)
   if (configuration.role === 'activator') servers.push(await serveFacades(figures, call, configuration))

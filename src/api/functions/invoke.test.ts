@@ -142,6 +142,14 @@ describe('a test call of a function', () => {
       expect(made).to.deep.equal([])
     })
 
+  it('is refused at once where its namespace is stopped', async () => {
+    server.put(FunctionNamespace, 'home', { runtime: 'nodejs', running: false }, SHOP)
+    const { status, body } = await invoke()
+    expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    expect(body.error).to.match(/namespace "home" is stopped: start it first/)
+    expect(made).to.deep.equal([])
+  })
+
   it('is made of what served before while a new source is built, or cannot be', async () => {
     for (const buildStatus of ['Building', 'Failed']) {
       await put({}, { image: IMAGE, buildStatus })

@@ -112,8 +112,9 @@ function callOf({ method, path, headers, body, encoding }: Asked, { object, owne
 }
 
 /** What no call could change is said at once, and not when the time of a call is up. @throws PlatformError INVALID_STATE */
-function refuseUncallable({ object, at }: FoundFunction): void {
+function refuseUncallable({ object, owner, at }: FoundFunction): void {
   refuseWhileDeleting(object)
+  if (owner.spec.running === false) throw notNow(object, `Function namespace "${at.namespaceName}" is stopped: start it first.`)
   if (!object.spec.enabled) throw notNow(object, `Function "${at.name}" is disabled: enable it first.`)
   if (object.status?.image !== undefined) return
   const { buildStatus = 'NoSource' } = object.status ?? {}
@@ -143,7 +144,7 @@ function refusal(why: NoAnswer, { object, at }: FoundFunction): PlatformError {
     case 'Gone':
       return away(`${it} cannot be called yet`, 1)
     case 'Disabled':
-      return notNow(object, `${it} is switched off.`)
+      return notNow(object, `${it} or its namespace was switched off.`)
     case 'Full':
       return new PlatformError('TOO_MANY_REQUESTS', `Too many calls of function "${at.name}" wait.`, {
         retryAfterSeconds: 1,
