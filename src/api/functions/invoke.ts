@@ -114,7 +114,8 @@ function callOf({ method, path, headers, body, encoding }: Asked, { object, owne
 /** What no call could change is said at once, and not when the time of a call is up. @throws PlatformError INVALID_STATE */
 function refuseUncallable({ object, owner, at }: FoundFunction): void {
   refuseWhileDeleting(object)
-  if (owner.spec.running === false) throw notNow(object, `Function namespace "${at.namespaceName}" is stopped: start it first.`)
+  if (owner.spec.running === false)
+    throw notNow(object, `Function namespace "${at.namespaceName}" is stopped: start it first.`)
   if (!object.spec.enabled) throw notNow(object, `Function "${at.name}" is disabled: enable it first.`)
   if (object.status?.image !== undefined) return
   const { buildStatus = 'NoSource' } = object.status ?? {}
