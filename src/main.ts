@@ -118,11 +118,11 @@ async function startParts(
   if (connection !== undefined) parts.push(connection)
   if (role === 'controllers' || role === 'all')
     parts.push(await runControllers(configuration, surroundings, connection?.caches, agents))
-  const figuresHere = { figures: undefined }
+  const activatorHere = { calls: undefined }
   if (connection !== undefined)
-    parts.push(await runFacade(configuration, surroundings, connection, checks, agents, figuresHere))
+    parts.push(await runFacade(configuration, surroundings, connection, checks, agents, activatorHere))
   if (role === 'activator' || role === 'all')
-    parts.push(await runActivator(configuration, surroundings, connection?.caches, agents, figuresHere))
+    parts.push(await runActivator(configuration, surroundings, connection?.caches, agents, activatorHere))
   isStarted = true
   return connection
 }

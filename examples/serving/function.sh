@@ -1,6 +1,6 @@
 #!/bin/sh
-# A function sleeps, wakes, and loses no call: `function.sh [NAMESPACE]` uploads examples/serving/hello, waits until it sleeps, calls
-# it once, lets it sleep again, and calls it 50 times at once. Needs `npm run up -- --node`, and `freehold use`.
+# A function sleeps, wakes, and loses no call: `function.sh [NAMESPACE]` uploads examples/serving/hello, waits until it sleeps, tries
+# it, calls it once, lets it sleep again, and calls it 50 times at once. Needs `npm run up -- --node`, and `freehold use`.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/page.sh"
@@ -23,6 +23,8 @@ url=$(freehold call GET "$base" -o 'jsonpath={.publicUrl}')
 # Until the Gateway knows the host; what answers 404 wakes nobody.
 until_value 404 page --output /dev/null --write-out '%{http_code}' "$url/nothing"
 
+freehold invoke function hello -p "namespaceName=$name" --path '/hello?name=test'
+until_value 0 field readyReplicas
 echo "First answer after sleeping: $(page --write-out ' in %{time_total} s, status %{http_code}' "$url/hello?name=you")"
 until_value 0 field readyReplicas
 echo 'It sleeps again. 50 calls at once:'

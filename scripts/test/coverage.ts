@@ -1,8 +1,8 @@
 import { appendFile, readFile } from 'node:fs/promises'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
 
-/** Files are read beside a volume by a pod that really runs: `npm run test:node` shows them. */
-const NEEDS_A_NODE = /\/files(\/|$)/
+/** Files are read beside a volume, and functions called, where pods really run: `npm run test:node` shows them. */
+const NEEDS_A_NODE = /\/files(\/|$)|\/invoke$/
 /** Backups need the kinds of Velero, which only a cluster of a test's own is given: `test/e2e/backups.test.ts` shows them. */
 const NEEDS_VELERO = /\/backup-policy$/
 /** Figures need a Prometheus that measures pods: the adapter's tests ask a real one, `src/api/monitoring` tests the routes over HTTP. */

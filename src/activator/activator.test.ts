@@ -198,4 +198,18 @@ describe('the activator', () => {
     activator.remove('hello')
     expect((await call).status).to.equal(404)
   })
+
+  it('calls nothing of a namespace that is stopped, and calls it again when that is started', async () => {
+    const activator = await world(hello, { startMilliseconds: 1 })
+    activator.put('hello', { spec: { triggers: open('/hello') } })
+    const statusOf = async () => (await activator.call('/hello')).status
+    expect(await statusOf()).to.equal(200)
+    activator.putNamespace({ running: false })
+    expect(await statusOf()).to.equal(503)
+    await until('its copies are gone', () => activator.copies() === 0)
+    activator.put('late', { spec: { triggers: open('/late') } })
+    expect((await activator.call('/late')).status, 'one that is made meanwhile').to.equal(503)
+    activator.putNamespace()
+    expect(await statusOf()).to.equal(200)
+  })
 })

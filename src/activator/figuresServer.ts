@@ -1,22 +1,43 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { keyOfCalls } from '../contracts/functionCalls.ts'
+import { MOST_TOLD_BYTES, type TestCall } from '../contracts/testCalls.ts'
 import { oneByOne } from '../core/oneByOne.ts'
+import { readWithin } from '../core/readWithin.ts'
+import { signalOf } from '../core/signalOf.ts'
 import type { Figures } from './figures.ts'
+import type { MakeTestCall } from './testCalls.ts'
 
-/** Tells facades of other processes what was counted. It asks nobody who they are: only facades may reach its port. */
-export function createFiguresServer(figures: Pick<Figures, 'of'>): Server {
+/**
+ * Tells facades of other processes what was counted, and makes their test calls. It asks nobody who they are: only facades may
+ * reach its port, as only the activator may reach copies.
+ */
+export function createFiguresServer(figures: Pick<Figures, 'of'>, call: MakeTestCall): Server {
   const server = createServer(
     oneByOne((request, response) => {
-      const key = request.method === 'GET' ? keyOfCalls(request.url ?? '') : undefined
-      const body = JSON.stringify(key === undefined ? { error: 'Nothing answers here.' } : figures.of(key))
-      response.writeHead(key === undefined ? 404 : 200, {
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-      })
-      response.end(body)
+      const key = keyOfCalls(request.url ?? '')
+      if (key === undefined) return answer(response, 404, { error: 'Nothing answers here.' })
+      if (request.method === 'GET') return answer(response, 200, figures.of(key))
+      if (request.method !== 'POST') return answer(response, 404, { error: 'Nothing answers here.' })
+      readCall(request)
+        .then((asked) => call(key, asked, signalOf(response)))
+        .then(
+          (made) => answer(response, 200, made),
+          () => answer(response, 400, { error: 'This is no call of a function.' }),
+        )
     }),
   )
   server.headersTimeout = 5_000
   server.requestTimeout = 10_000
   return server
+}
+
+async function readCall(request: IncomingMessage): Promise<TestCall> {
+  const bytes = await readWithin(MOST_TOLD_BYTES, request, () => new Error('The call is too long.'))
+  return JSON.parse(bytes.toString('utf8')) as TestCall
+}
+
+function answer(response: ServerResponse, status: number, said: object): void {
+  const body = JSON.stringify(said)
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+  response.end(body)
 }

@@ -1,22 +1,9 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { EVENT_HEADER, KEY_HEADER } from '../contracts/functions.ts'
+import { HOP_HEADERS } from '../contracts/testCalls.ts'
 import { framingOf } from '../core/framing.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import { type ReachCopy, Unreached, wayTo } from './way.ts'
-
-/** Of one connection, and not of the message (RFC 9110, 7.6.1). */
-const HOP = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'proxy-connection',
-  'expect',
-]
 
 /**
  * What a copy is sent: without what concerns the connection only, what only the platform may say, and what the caller
@@ -32,7 +19,7 @@ export function forwardedHeaders(
     .split(',')
     .map((name) => name.trim())
   const shown = authLevel === 'Platform' ? ['authorization'] : authLevel === 'Secret' ? [KEY_HEADER] : []
-  const left = new Set([...HOP, ...named, ...shown, EVENT_HEADER])
+  const left = new Set([...HOP_HEADERS, ...named, ...shown, EVENT_HEADER])
   const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !left.has(name)))
   const before = headers['x-forwarded-for']
   const path = [...(before === undefined ? [] : [before].flat()), ...(address === undefined ? [] : [address])]
@@ -44,8 +31,8 @@ export function forwardedHeaders(
   }
 }
 
-function withoutHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP.includes(name)))
+export function withoutHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_HEADERS.includes(name)))
 }
 
 export type Forwarding = { address: string; reach: ReachCopy; headers: IncomingHttpHeaders; signal: AbortSignal }

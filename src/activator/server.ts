@@ -112,7 +112,7 @@ async function serve(
   }
 }
 
-class Played extends Error {}
+export class Played extends Error {}
 
 function refusalOf(error: unknown, deadline: AbortSignal): Refusal {
   if (error instanceof NoPlace && error.why === 'refused') return 'TOO_MANY_REQUESTS'

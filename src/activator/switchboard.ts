@@ -29,7 +29,14 @@ export type SwitchboardOptions = {
 }
 
 /** A function as the activator serves it. */
-export type Line = { object: CachedFunction; lane: Lane; callable: Callable; incarnation: string }
+export type Line = {
+  object: CachedFunction
+  lane: Lane
+  callable: Callable
+  incarnation: string
+  /** Whether neither it nor its namespace is switched off or going. */
+  isOn: boolean
+}
 export type Home = { object: CachedNamespace; lines: Map<string, Line>; bound: Bound }
 
 const keyOf = ({ namespace = '', name }: { namespace?: string; name: string }) => `${namespace}/${name}`
@@ -63,6 +70,11 @@ export class Switchboard {
     return [...this.#homes.values()].flatMap(({ lines }) => [...lines.values()])
   }
 
+  /** The function with this key: its namespace of Kubernetes, and its name. */
+  line(key: string): Line | undefined {
+    return this.lines().find(({ callable }) => callable.key === key)
+  }
+
   stop(): void {
     for (const end of this.#subscriptions.splice(0)) end()
     for (const { lane } of this.lines()) lane.close()
@@ -81,7 +93,9 @@ export class Switchboard {
       return
     }
     const before = home.object.status?.hosts ?? []
+    const wasRunning = home.object.spec.running
     home.object = object
+    if (object.spec.running !== wasRunning) for (const line of home.lines.values()) this.#function(line.object)
     home.bound.most = object.spec.maxConcurrency
     this.#hear(home, before)
     home.bound.freed()
@@ -113,10 +127,11 @@ export class Switchboard {
     const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
     const callable = { key, triggers: triggersOf(object.spec), paths: object.status?.paths ?? [] }
     const known = home.lines.get(key)
-    const limits = limitsOf(object)
+    const limits = limitsOf(object, home.object)
+    const isOn = limits.enabled
     const addresses = (object.status?.copies ?? []).map((copy) => addressOf(object, copy))
     if (known !== undefined && known.object.metadata.uid === object.metadata.uid) {
-      Object.assign(known, { object, callable, incarnation })
+      Object.assign(known, { object, callable, incarnation, isOn })
       known.lane.update(limits, addresses)
       return
     }
@@ -125,6 +140,7 @@ export class Switchboard {
       object,
       callable,
       incarnation,
+      isOn,
       lane: new Lane(limits, {
         clock,
         bound: home.bound,
@@ -151,8 +167,8 @@ function addressOf({ metadata: { namespace = '', name } }: CachedFunction, copy:
   return `${hostInUrl(copy)}:${FUNCTION_PORT}`
 }
 
-function limitsOf({ spec, metadata }: CachedFunction): Limits {
+function limitsOf({ spec, metadata }: CachedFunction, around: CachedNamespace): Limits {
   const { concurrency, minReplicas, maxReplicas, idleSeconds, enabled } = spec
-  const isGoing = metadata.deletionTimestamp !== undefined
-  return { concurrency, minReplicas, maxReplicas, idle: idleSeconds * 1000, enabled: enabled && !isGoing }
+  const isOn = enabled && around.spec.running !== false && metadata.deletionTimestamp === undefined
+  return { concurrency, minReplicas, maxReplicas, idle: idleSeconds * 1000, enabled: isOn }
 }

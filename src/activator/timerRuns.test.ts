@@ -101,7 +101,10 @@ describe('runs of timers', () => {
 
   it('know the schedules of all functions that are there', async () => {
     const { runs, activator } = await world(() => {})
-    expect(runs.functions().map(({ key, enabled }) => [key, enabled])).to.deep.equal([[due.key, true]])
+    const enabled = () => runs.functions().map((each) => [each.key, each.enabled])
+    expect(enabled()).to.deep.equal([[due.key, true]])
+    activator.putNamespace({ running: false })
+    expect(enabled()).to.deep.equal([[due.key, false]])
     activator.remove('night')
     expect(runs.functions()).to.deep.equal([])
     await runs.note(due)

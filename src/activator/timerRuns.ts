@@ -13,7 +13,7 @@ import type { Due, Scheduled, TimersOptions } from './timers.ts'
 import { type ReachCopy, wayTo } from './way.ts'
 
 export type TimerRunsOptions = {
-  switchboard: Pick<Switchboard, 'lines'>
+  switchboard: Pick<Switchboard, 'line' | 'lines'>
   client: Pick<KubeClient, 'mergePatch'>
   figures: Figures
   reach: ReachCopy
@@ -26,7 +26,7 @@ export type TimerRunsOptions = {
 /** How timers find the functions, note in their status that they fired, and call them. */
 export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'functions' | 'learn' | 'note' | 'call'> {
   const { switchboard, client, log } = options
-  const lineOf = (key: string) => switchboard.lines().find(({ callable }) => callable.key === key)
+  const lineOf = (key: string) => switchboard.line(key)
   const store = async (key: string, status: ActivatorStatus) => {
     const object = lineOf(key)?.object
     if (object === undefined) return
@@ -52,9 +52,9 @@ export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'funct
   }
 }
 
-const scheduledOf = ({ object, callable }: Line): Scheduled => ({
+const scheduledOf = ({ object, callable, isOn }: Line): Scheduled => ({
   key: callable.key,
-  enabled: object.spec.enabled && object.metadata.deletionTimestamp === undefined,
+  enabled: isOn,
   createdAt: object.metadata.creationTimestamp ?? '',
   isUnchanged: object.metadata.generation === 1,
   triggers: callable.triggers,

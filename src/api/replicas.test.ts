@@ -7,6 +7,7 @@ import type { AnyKind } from '../crds/define.ts'
 import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { ManagedIdentity } from '../crds/managedidentities.ts'
 import { NameClaim } from '../crds/nameclaims.ts'
+import { ComputePlan } from '../crds/plans.ts'
 import { PlatformTenant, RoleAssignment } from '../crds/rbac.ts'
 import { SsoConnection } from '../crds/sso.ts'
 import { SecretVault } from '../crds/vaults.ts'
@@ -79,6 +80,26 @@ describe('what another replica has just made is found by', () => {
     const body = { source: 'functions/pay', containerImage: 'registry.example/pay:1' }
     const { status, body: answer } = await server.ask('post', path, writer).send(body)
     expect([status, answer.code]).to.deep.equal([403, 'FORBIDDEN'])
+  })
+
+  it('who makes, fills or builds a function in a namespace that gives what they may not read: it is refused', async () => {
+    store(FunctionNamespace, 'shop', FunctionNamespace.spec.parse({ runtime: 'nodejs', managedIdentity: true }), SHOP)
+    const writer = '99999999-9999-4999-8999-999999999999'
+    server.grant(writer, 'Contributor', `/boundaries/${BOUNDARY}`)
+    const sizes = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '1Gi' }
+    server.put(ComputePlan, 'small', { family: 'Function', displayName: 'Small', ...sizes, isDefault: true })
+    const path = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/functionnamespaces/shop`
+    const ask = async (below: string, body: object) => {
+      const answer = await server.ask('post', `${path}/${below}`, writer).send(body)
+      return [answer.status, answer.body.code]
+    }
+    expect(await ask('functions/evil', { handler: 'index' })).to.deep.equal([403, 'FORBIDDEN'])
+    const spec = { namespaceName: 'shop', functionName: 'pay', handler: 'index' }
+    store(ServerlessFunction, functionObjectName('shop', 'pay'), ServerlessFunction.spec.parse(spec), SHOP)
+    const files = [{ path: 'index.mjs', content: '' }]
+    expect(await ask('functions/pay/source', { files })).to.deep.equal([403, 'FORBIDDEN'])
+    const image = { source: 'functions/pay', containerImage: 'registry.example/pay:1' }
+    expect(await ask('deployments', image)).to.deep.equal([403, 'FORBIDDEN'])
   })
 
   it('the name of its vault alone', async () => {

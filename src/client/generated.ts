@@ -437,9 +437,11 @@ export const OPERATIONS = {
   "GetBoundariesResourcesJobsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/jobs/config' },
   "GetBoundariesResourcesFunctionnamespaces": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesFunctionnamespacesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces/config' },
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/actions/{action}' },
   "GetBoundariesResourcesFunctioncomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functioncomputeplans/{resourceId}' },
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/config' },
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsBuildLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}/build-logs', query: ["follow", "offset", "previous", "process", "sinceSeconds", "tail", "timestamps"], isData: true, media: 'text/plain' },
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameInvoke": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/invoke' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}', needsBody: true },
   "DeleteBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/buckets/{bucketName}' },
@@ -739,8 +741,10 @@ export const NAMES = {
     getFunctionLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameLogs",
     listInBoundary: "GetBoundariesResourcesFunctionnamespaces",
     getConfigInBoundary: "GetBoundariesResourcesFunctionnamespacesConfig",
+    runAction: "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction",
     getDeploymentConfig: "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig",
     getDeploymentBuildLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsBuildLogs",
+    invokeFunction: "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameInvoke",
   },
   functioncomputeplans: {
     list: "GetBoundariesResourcesFunctioncomputeplans",
@@ -1499,8 +1503,10 @@ export interface OperationTypes {
   "GetBoundariesResourcesJobsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesFunctionnamespaces": { body: unknown; reply: { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesFunctionnamespacesConfig": { body: unknown; reply: ListConfig }
+  "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction": { body: unknown; reply: ResourceActionResult }
   "GetBoundariesResourcesFunctioncomputeplansByResourceId": { body: unknown; reply: FunctionComputePlanDto }
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameInvoke": { body: InvokeFunctionRequestInput; reply: InvokeFunctionResult }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: { versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean | null; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean | null; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }> | null; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }> | null; tags?: Record<string, string | null> | null }; reply: BucketDto }
   "PutBoundariesBoundaryIdQuota": { body: BoundaryQuotaRequestInput; reply: BoundaryDto }
@@ -1701,6 +1707,8 @@ export type InstallValue = { key: string; title: string; type: "String" | "Integ
 export type InvitationAcceptedDto = { boundaryId: string; assignmentId: string; roleDefinitionName: string; scope: string }
 export type InvitationDto = { id: string; boundaryId: string; email: string; roleDefinitionName: string; scope: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; invitedBy: string; createdAt: string; expiresAt: string; acceptedAt: string | null; resendCount: number; lastSentAt: string | null; canResend: boolean; nextResendAt: string | null; link: string | null }
 export type InvitationSignInDto = { signInUrl: string; email: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired" }
+export type InvokeFunctionRequestInput = { method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | null; path?: string | null; headers?: Record<string, string> | null; body?: string | null; encoding?: "Utf8" | "Base64" | null }
+export type InvokeFunctionResult = { statusCode: number; headers: Record<string, string>; body: string; encoding: "Utf8" | "Base64"; isTruncated: boolean; isColdStart: boolean; durationMilliseconds: number }
 export type IssueAccessKeyRequestInput = { description?: string | null; permission?: "Read" | "Write" | "ReadWrite" | "Admin"; buckets?: Array<string> | null; expiresAt?: string | null; accountName?: string | null }
 export type IssuedAccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null; secretAccessKey: string; endpoint: string; regionName: string }
 export type IssueJoinTokenRequestInput = { expiresInMinutes?: number; reusable?: boolean }

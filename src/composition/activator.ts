@@ -4,6 +4,7 @@ import { createFiguresServer } from '../activator/figuresServer.ts'
 import { Gate } from '../activator/gate.ts'
 import { createActivatorServer } from '../activator/server.ts'
 import { type CachedFunction, type CachedNamespace, Switchboard } from '../activator/switchboard.ts'
+import { type MakeTestCall, testCalls } from '../activator/testCalls.ts'
 import { timerRuns } from '../activator/timerRuns.ts'
 import { Timers } from '../activator/timers.ts'
 import { bounded } from '../activator/way.ts'
@@ -24,7 +25,7 @@ import { LeaderLease } from '../kube/lease.ts'
 import { loadKubeconfig } from '../kubeconfig/kubeconfig.ts'
 import { reachHere, reachThroughGate } from './agents/copies.ts'
 import type { AgentHub } from './agents/hub.ts'
-import { Closing, type FiguresHere } from './areas/setup.ts'
+import { type ActivatorHere, Closing } from './areas/setup.ts'
 import { type Connection, connect, instanceName, untilServed, userAgent } from './connection.ts'
 import type { Part, Surroundings } from './part.ts'
 
@@ -38,7 +39,7 @@ export async function runActivator(
   { log: root, fail }: Surroundings,
   facade: CacheSet | undefined,
   agents: AgentHub,
-  figuresHere: FiguresHere,
+  activatorHere: ActivatorHere,
 ): Promise<Part> {
   const log = root.child({ part: 'activator' })
   const closing = new Closing()
@@ -49,7 +50,7 @@ export async function runActivator(
   let isWorking = false
   const work = async () => {
     isWorking = true
-    const running = await start(configuration, connection, log, { figuresHere, agents })
+    const running = await start(configuration, connection, log, { activatorHere, agents })
     closing.onStop(() => running.stop())
   }
   const begin = () => void work().catch((error: unknown) => fail(`The activator could not start: ${messageOf(error)}`))
@@ -93,17 +94,17 @@ async function start(
   configuration: Configuration,
   { client, caches }: Connection,
   log: Log,
-  { figuresHere, agents }: { figuresHere: FiguresHere; agents: AgentHub },
+  { activatorHere, agents }: { activatorHere: ActivatorHere; agents: AgentHub },
 ) {
   const { activatorHost, activatorPort, facadeUrl, facadePort, engines } = configuration
   const isPlayed = engines === 'simulated'
   const scaler = new Scaler(client, log)
   const figures = new Figures(systemClock)
-  figuresHere.figures = figures
   const functions = caches.get<CachedFunction>(ServerlessFunction.resource)
+  const namespaces = caches.get<CachedNamespace>(FunctionNamespace.resource)
   const switchboard = new Switchboard({
     functions,
-    namespaces: caches.get<CachedNamespace>(FunctionNamespace.resource),
+    namespaces,
     clock: systemClock,
     scale: (object, desired) => scaler.scale(object, desired),
   })
@@ -114,12 +115,15 @@ async function start(
   const reach = bounded(hasHub ? reachHere({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl))
   const server = createActivatorServer({ switchboard, gate, figures, reach, clock: systemClock, log, isPlayed })
   const runs = timerRuns({ switchboard, client, figures, reach, clock: systemClock, log, isPlayed })
+  const call = testCalls({ switchboard, figures, reach, clock: systemClock, log, isPlayed })
+  activatorHere.calls = { of: (key) => figures.of(key), call }
   const timers = new Timers({ clock: systemClock, log, ...runs })
-  const endings = [functions.subscribe(() => timers.look()), forgetGone(figures, functions)]
-  timers.look()
+  const look = () => timers.look()
+  const endings = [functions.subscribe(look), namespaces.subscribe(look), forgetGone(figures, functions)]
+  look()
   const servers = [server]
   await listen(server, activatorPort, activatorHost)
-  if (configuration.role === 'activator') servers.push(await tellFigures(figures, configuration))
+  if (configuration.role === 'activator') servers.push(await serveFacades(figures, call, configuration))
   return {
     async stop() {
       for (const end of endings) end()
@@ -131,8 +135,12 @@ async function start(
 }
 
 /** On a port of its own: callers reach the one of calls, and whoever scrapes the one of management. */
-async function tellFigures(figures: Figures, { managementHost, figuresPort }: Configuration): Promise<Server> {
-  const server = createFiguresServer(figures)
+async function serveFacades(
+  figures: Figures,
+  call: MakeTestCall,
+  { managementHost, figuresPort }: Configuration,
+): Promise<Server> {
+  const server = createFiguresServer(figures, call)
   await listen(server, figuresPort, managementHost)
   return server
 }

@@ -56,7 +56,7 @@ import { openAdministration } from './administration.ts'
 import type { AgentHub, runGate } from './agents/hub.ts'
 import { activityRecorder } from './areas/activity.ts'
 import { areaServices } from './areas/index.ts'
-import { Closing, type FiguresHere } from './areas/setup.ts'
+import { type ActivatorHere, Closing } from './areas/setup.ts'
 import { browserSignIn } from './browserSignIn.ts'
 import { type Connection, connect, untilServed } from './connection.ts'
 import { runIdentityProvider } from './identity.ts'
@@ -77,7 +77,7 @@ export async function runFacade(
   { client, caches, exec }: Connection,
   otherChecks: () => readonly ReadinessCheck[],
   agents: AgentHub,
-  figuresHere: FiguresHere,
+  activatorHere: ActivatorHere,
 ): Promise<Part> {
   const log = surroundings.log.child({ part: 'facade' })
   const closing = new Closing()
@@ -95,7 +95,7 @@ export async function runFacade(
   const beside: Beside = { surroundings, log, closing, tokens, ...doors, whole: () => served }
   const people = await openPeople(configuration, { client, caches, exec }, beside)
   const { linkBase } = people.accounts
-  const setup = { configuration, client, agents, caches, exec, log, onStop: closing.onStop, linkBase, figuresHere }
+  const setup = { configuration, client, agents, caches, exec, log, onStop: closing.onStop, linkBase, activatorHere }
   const gate = await openedGate(configuration, agents, { client, caches, records: people.records, log })
   closing.onStop(() => gate?.stop())
   const services: Services = {

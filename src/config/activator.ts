@@ -7,7 +7,7 @@ export const activatorSettings = {
   activatorHost: z.string().default('0.0.0.0').describe('Address on which calls of functions are taken'),
   activatorPort: Port.default(8082).describe('Port on which they are; 0 takes any that is free'),
   figuresPort: Port.default(9091).describe(
-    'Port on which an activator without a facade in its process tells facades what it counted of calls, at the address of the management port. Only facades may reach it',
+    'Port on which an activator without a facade in its process tells facades what it counted of calls, and makes test calls for them, at the address of the management port. Only facades may reach it',
   ),
   figuresUrl: Url.default('http://freehold-activator.freehold-system.svc:9091').describe(
     'Where a facade without an activator in its process asks for that',

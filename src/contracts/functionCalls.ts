@@ -29,7 +29,7 @@ export type CountedCalls = {
 
 const PATH = '/calls'
 
-/** Where the activator tells of a function, on a port that only facades reach. */
+/** Where the activator tells of a function (GET) and calls it (POST), on a port that only facades reach. */
 export const pathOfCalls = (namespace: string, name: string) => `${PATH}?${new URLSearchParams({ namespace, name })}`
 
 /** The key of the function that is asked for; undefined if none is. */

@@ -1,3 +1,6 @@
+import { quotedPath } from './builds/words.ts'
+import { namesObstacle, spelled } from './fileNames.ts'
+
 /** What a source may be made of, and the refusal of what it may not. */
 
 export type SourceFile = { path: string; content: Buffer }
@@ -8,22 +11,20 @@ const MOST_PATH = 255
 /** Why a path is refused; undefined if it may stand. */
 export function pathObstacle(path: string): string | undefined {
   if (path.length > MOST_PATH) return `has more than ${MOST_PATH} characters`
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-  if (/[\x00-\x1f\x7f\\]/.test(path)) return 'contains a backslash or a control character'
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) return 'is not relative'
   const parts = path.split('/')
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return 'contains an empty part, "." or ".."'
-  return undefined
+  return namesObstacle(parts)
 }
 
-/** The first file whose path cannot stand, alone or beside the others. Systems differ in whether case tells names apart. */
+/** The first file whose path cannot stand, alone or beside the others. Systems differ in what tells names apart. */
 export function sourceObstacle(paths: readonly string[]): { at: number; message: string } | undefined {
   const files = new Map<string, string>()
   const folders = new Map<string, string>()
   for (const [at, path] of paths.entries()) {
     const why = pathObstacle(path)
-    if (why !== undefined) return { at, message: `The path "${path}" ${why}` }
-    const key = path.toLowerCase()
+    if (why !== undefined) return { at, message: `The path ${quotedPath(path)} ${why}` }
+    const key = spelled(path)
     const other = files.get(key) ?? folders.get(key)
     if (other === path && files.has(key)) return { at, message: `The path "${path}" stands there twice` }
     if (other !== undefined) return { at, message: `The path "${path}" cannot exist beside "${other}"` }
@@ -31,7 +32,7 @@ export function sourceObstacle(paths: readonly string[]): { at: number; message:
     const parts = path.split('/').slice(0, -1)
     for (const length of parts.keys()) {
       const folder = parts.slice(0, length + 1).join('/')
-      const key = folder.toLowerCase()
+      const key = spelled(folder)
       const clash = files.get(key) ?? folders.get(key)
       if (clash !== undefined && (files.has(key) || clash !== folder))
         return { at, message: `The folder "${folder}" cannot exist beside "${clash}"` }

@@ -30,6 +30,11 @@ const POWER = { stop: { running: false }, start: { running: true } }
 const PLAN = 'mine'
 const WEB = { name: 'web', image: 'site:1' }
 
+const ORDERS = {
+  name: functionObjectName('shop', 'orders'),
+  spec: { namespaceName: 'shop', functionName: 'orders', handler: 'index', image: 'orders:1', minReplicas: 1 },
+}
+
 const STOPPABLE: readonly Stoppable[] = [
   { kind: VectorCluster, name: 'products', spec: { replicas: 2 }, ...POWER },
   { kind: RelationalCluster, name: 'orders', spec: { enablePooler: true }, ...POWER },
@@ -38,9 +43,15 @@ const STOPPABLE: readonly Stoppable[] = [
   { kind: PlatformApp, name: 'shop', spec: { sourceKind: 'Image', image: 'site:1' }, ...POWER },
   { kind: StaticWebApp, name: 'docs', spec: { image: 'site:1' }, ...POWER },
   {
+    kind: FunctionNamespace,
+    name: 'shop',
+    spec: { runtime: 'nodejs' },
+    ...POWER,
+    given: [[ServerlessFunction, ORDERS.name, ORDERS.spec]],
+  },
+  {
     kind: ServerlessFunction,
-    name: functionObjectName('shop', 'orders'),
-    spec: { namespaceName: 'shop', functionName: 'orders', handler: 'index', image: 'orders:1', minReplicas: 1 },
+    ...ORDERS,
     stop: { enabled: false },
     start: { enabled: true },
     given: [[FunctionNamespace, 'shop', { runtime: 'nodejs' }]],
@@ -124,6 +135,8 @@ async function started(one: Stoppable): Promise<World> {
   await world.rest()
   await world.make(one.kind, one.name, { computePlan: PLAN, ...one.spec })
   await world.until('it runs', async () => (await statusOf(world, one)).status === 'Running')
+  // What is part of it runs a moment later.
+  await world.rest()
   expect(await running(world)).to.be.greaterThan(0)
   return world
 }
@@ -154,7 +167,7 @@ function stored(kind: AnyKind, part: object): object {
 
 /** The platform in memory with the controllers that the kind needs. */
 function worldFor({ kind }: Stoppable): World {
-  const names = [kind.kind.toLowerCase(), 'deploymentrecord', 'functionnamespace']
+  const names = [kind.kind.toLowerCase(), 'deploymentrecord', 'functionnamespace', 'serverlessfunction']
   const world = new World((all) => all.filter(({ name }) => names.includes(name)))
   seedGroup(world.server)
   return world

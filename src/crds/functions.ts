@@ -12,7 +12,7 @@ import {
   statusColumns,
 } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { listBy, ResourceName, setOf, Tags } from './fields.ts'
+import { DateTime, listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
 import { environmentAdmission, identityAdmission, listAdmission, unchanged, variablesOf } from './referenceAdmission.ts'
@@ -81,6 +81,11 @@ export const FunctionNamespace = defineKind({
       .boolean()
       .default(false)
       .describe('True gives it an identity of its own, whose credentials all its functions find as files'),
+    running: z
+      .boolean()
+      .default(true)
+      .describe('False refuses all calls of its functions and stops all their copies; true lets them be called again'),
+    restartedAt: DateTime.optional().describe('A later time replaces the copies of all its functions once'),
     isPublic: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
     customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
     allowedCidrs: AllowedCidrs.describe(

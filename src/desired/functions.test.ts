@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
-import { ServerlessFunction } from '../crds/functions.ts'
+import { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts'
 import { functionCopies } from './functions.ts'
 
 const object: ServerlessFunction = {
@@ -18,7 +18,16 @@ const plan = {
   storageClass: '',
   replicas: 1,
 }
-const given = { object, plan, image: 'orders:1', environment: [], valuesVersion: undefined, registryHost: undefined }
+const around = { spec: FunctionNamespace.spec.parse({ runtime: 'nodejs' }) }
+const given = {
+  object,
+  around,
+  plan,
+  image: 'orders:1',
+  environment: [],
+  valuesVersion: undefined,
+  registryHost: undefined,
+}
 
 describe('the copies of a function', () => {
   const mounted = (identitySecret: string | undefined) => {
@@ -37,5 +46,22 @@ describe('the copies of a function', () => {
 
   it('mount nothing where their namespace has no identity', () => {
     expect(mounted(undefined)).to.deep.equal([[], []])
+  })
+
+  it('are none while their namespace is stopped, and others once it is restarted', () => {
+    const made = (spec: object) => {
+      const busy = { ...object, status: { desiredReplicas: 2 } as ServerlessFunction['status'] }
+      const copies = functionCopies({
+        ...given,
+        object: busy as ServerlessFunction,
+        around: { spec: { ...around.spec, ...spec } },
+        identitySecret: undefined,
+      }) as unknown as { spec: { replicas: number; template: { metadata: { annotations?: object } } } }
+      return [copies.spec.replicas, copies.spec.template.metadata.annotations ?? {}]
+    }
+    expect(made({})).to.deep.equal([2, {}])
+    expect(made({ running: false })).to.deep.equal([0, {}])
+    const restartedAt = '2026-01-01T00:00:00Z'
+    expect(made({ restartedAt })).to.deep.equal([2, { 'freehold.dev/restarted-at': restartedAt }])
   })
 })

@@ -8,7 +8,13 @@ import type { FunctionNamespace, ServerlessFunction } from '../crds/functions.ts
 import { type Child, type WorkloadInput, workloadInput } from './workload/child.ts'
 import { certificates, type Hosted, httpRoute, ingress } from './workload/host.ts'
 import { identityFiles, secretMount, secretVolume } from './workload/mountedSecrets.ts'
-import { deployment, restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
+import {
+  deployment,
+  RESTARTED_AT_ANNOTATION,
+  restrictedContainer,
+  restrictedPod,
+  secretVariable,
+} from './workload/pod.ts'
 
 /** On a pod template: which content of its Secret it was made for. A new one is a rollout. */
 const VALUES_ANNOTATION = `${PREFIX}values`
@@ -21,14 +27,18 @@ export function environmentOf(namespace: readonly Variable[], own: readonly Vari
   return [...own, ...namespace.filter(({ name }) => !names.has(name))]
 }
 
-/** How many copies run: what calls need now, within what the function allows. */
-export function wantedCopies({ spec, status }: Pick<ServerlessFunction, 'spec' | 'status'>): number {
-  if (!spec.enabled) return 0
+/** How many copies run: what calls need now, within what the function allows; none where it or its namespace is switched off. */
+export function wantedCopies(
+  { spec, status }: Pick<ServerlessFunction, 'spec' | 'status'>,
+  around: Pick<FunctionNamespace, 'spec'> | undefined,
+): number {
+  if (!spec.enabled || around?.spec.running === false) return 0
   return Math.min(Math.max(status?.desiredReplicas ?? 0, spec.minReplicas), spec.maxReplicas)
 }
 
 export type CopyInput = {
   object: ServerlessFunction
+  around: Pick<FunctionNamespace, 'spec'>
   image: string
   plan: EffectivePlan
   environment: readonly Variable[]
@@ -45,14 +55,18 @@ export function functionShared(object: Pick<ServerlessFunction, 'kind' | 'metada
 
 /** The copies of a function. Inside its group everybody reaches them; all others come by the activator, which asks first. */
 export function functionCopies(input: CopyInput): Child<'Deployment'> {
-  const { object, image, registryHost, valuesVersion, identitySecret } = input
+  const { object, around, image, registryHost, valuesVersion, identitySecret } = input
+  const { restartedAt } = around.spec
   const shared = functionShared(object)
   const pullSecrets = pullSecretsOf(image, registryHost)
   return deployment(shared, {
     name: shared.names.workload,
-    replicas: wantedCopies(object),
+    replicas: wantedCopies(object, around),
     labels: {},
-    annotations: valuesVersion === undefined ? {} : { [VALUES_ANNOTATION]: valuesVersion },
+    annotations: {
+      ...(valuesVersion === undefined ? {} : { [VALUES_ANNOTATION]: valuesVersion }),
+      ...(restartedAt === undefined ? {} : { [RESTARTED_AT_ANNOTATION]: restartedAt }),
+    },
     pod: restrictedPod(
       { user: 65_532, fsGroup: 65_532 },
       {

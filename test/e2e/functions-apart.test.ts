@@ -91,7 +91,11 @@ describe('functions, with an activator that is a process of its own', () => {
     const asked = '/calls?namespace=a&name=b'
     expect((await fetch(`${figuresUrl}${asked}`)).status, 'where facades ask').to.equal(200)
     expect((await callFunction(activatorUrl, asked, { headers: { host } })).status, 'where callers call').to.equal(404)
+    const tried = await call<{ error: string }>(503, 'POST', `${path}/invoke`, {})
+    expect(tried.error, 'the activator took the test call').to.include('Pods are simulated')
     await own.endReplica('activator')
+    const late = await call<{ error: string }>(503, 'POST', `${path}/invoke`, {})
+    expect(late.error).to.include('cannot be made at the moment')
     const ended = await invocations()
     expect([ended.isComplete, ended.points]).to.deep.equal([false, []])
   })

@@ -7,7 +7,7 @@ import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
-import { deployment, secret } from '../../src/kube/builtin.ts'
+import { deployment, pod, secret } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
@@ -196,6 +196,66 @@ describe('functions', () => {
     expect(greatest(metrics, 'Errors')).to.be.greaterThan(0)
     await until('it sleeps again', async () => (await stored(name)).status?.replicas === 0)
     expect((await callFunction(testPlatform().activatorUrl, '/nothing', { headers: { host } })).status).to.equal(404)
+  })
+
+  it('stop, start and restart with their namespace, by REST and by kubectl', async () => {
+    const calm = uniqueName('calm')
+    await expectCall(201, 'POST', `${base}/${calm}`, { runtime: 'nodejs' })
+    await expectCall(201, 'POST', `${base}/${calm}/functions/one`, { handler: 'index', minReplicas: 1 })
+    const one = { namespace, name: functionObjectName(calm, 'one') }
+    await client.mergePatch(ServerlessFunction.resource, one, { spec: { image: IMAGE } })
+    const statusOf = async (path = '') =>
+      (await expectCall<{ status: string; readyReplicas: number }>(200, 'GET', `${base}/${calm}${path}`)).body
+    const runs = () => until('it runs', async () => (await statusOf('/functions/one')).readyReplicas === 1)
+    const stopped = () =>
+      until('all is stopped', async () => {
+        const { status, readyReplicas } = await statusOf('/functions/one')
+        return status === 'Stopped' && readyReplicas === 0 && (await statusOf()).status === 'Stopped'
+      })
+    const act = (action: string, status = 202) => expectCall(status, 'PUT', `${base}/${calm}/actions/${action}`)
+    const podsOf = async () =>
+      (await client.list(pod, { namespace })).items
+        .filter(({ metadata }) => metadata.labels?.['freehold.dev/owner-name'] === one.name)
+        .map(({ metadata }) => metadata.uid)
+    await runs()
+    const [before] = await podsOf()
+    await act('restart')
+    await until('its copy is another one', async () => {
+      const now = await podsOf()
+      return now.length === 1 && now[0] !== before
+    })
+    await act('stop')
+    await stopped()
+    expect((await act('restart', 409)).body).to.deep.include({ code: 'INVALID_STATE' })
+    await act('start')
+    await runs()
+    const kubectl = (running: boolean) =>
+      client.mergePatch(FunctionNamespace.resource, { namespace, name: calm }, { spec: { running } })
+    await kubectl(false)
+    await stopped()
+    await kubectl(true)
+    await runs()
+    await call('DELETE', `${base}/${calm}`)
+  })
+
+  it('are tried by whoever may write them, as soon as there is something to call', async () => {
+    const name = await make({ idleSeconds: 10 })
+    const invoke = (token?: string) =>
+      call<Problem>('POST', `${path(name)}/invoke`, { body: 'Hello' }, token === undefined ? {} : { token })
+    const early = await invoke()
+    expect([early.status, early.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    const { token } = await makeCaller({ Reader: `/boundaries/${at.boundaryId}/resourcegroups/${at.group}` })
+    const refused = await invoke(token)
+    expect([refused.status, refused.body.code]).to.deep.equal([403, 'FORBIDDEN'])
+    await withImage(name)
+    // Pods are played: the call wakes one, and nobody is called at its address, which is made up.
+    const answer = await until('it is known', async () => {
+      const found = await invoke()
+      return found.status !== 409 && !/cannot be called yet/.test(found.text) && found
+    })
+    expect([answer.status, answer.body.code], answer.text).to.deep.equal([503, 'SERVICE_UNAVAILABLE'])
+    expect(answer.text).to.include('Pods are simulated')
+    expect((await stored(name)).status?.copies).to.have.length(1)
   })
 
   it('are scaled by the activator, which may write nothing else of them', async () => {

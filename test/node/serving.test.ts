@@ -104,6 +104,7 @@ describe('from source to serving, on a node', () => {
 
   it('a function sleeps, answers fifty calls at once without losing one, and sleeps again', async () => {
     const said = await example('function')
+    expect(said, 'the test call').to.include('Hello, test\n')
     expect(said)
       .to.include('Hello, you')
       .and.to.match(/^\s*50 200$/m)

@@ -97,13 +97,15 @@ export async function startActivator(
   const servers: Server[] = []
   const asked: number[] = []
   const ended = new AbortController()
-  namespaces.put({
-    apiVersion: FunctionNamespace.apiVersion,
-    kind: FunctionNamespace.kind,
-    metadata: { namespace: 'group', name: 'shop' },
-    spec: FunctionNamespace.spec.parse({ runtime: 'nodejs', maxConcurrency }),
-    status: { hosts: [HOST], scope: '/scope', functionCount: 1, readyFunctionCount: 1 },
-  })
+  const putNamespace = (spec: Partial<FunctionNamespace['spec']> = {}) =>
+    namespaces.put({
+      apiVersion: FunctionNamespace.apiVersion,
+      kind: FunctionNamespace.kind,
+      metadata: { namespace: 'group', name: 'shop' },
+      spec: FunctionNamespace.spec.parse({ runtime: 'nodejs', maxConcurrency, ...spec }),
+      status: { hosts: [HOST], scope: '/scope', functionCount: 1, readyFunctionCount: 1 },
+    })
+  putNamespace()
   const report = (object: CachedFunction, status: object) =>
     functions.put({ ...object, status: { ...object.status, ...status } as Status })
   const addressOf = (server: Server) => `127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -150,6 +152,7 @@ export async function startActivator(
     switchboard,
     asked,
     copies: () => servers.length,
+    putNamespace,
     put: (name: string, given: Given = {}) => functions.put(functionObject(name, given)),
     remove: (name: string) => functions.remove(`shop.${name}`),
     call: (path: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) =>

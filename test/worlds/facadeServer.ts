@@ -3,7 +3,7 @@ import { SecretActivity } from '../../src/adapters/activity/secrets.ts'
 import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import { fakeBlobs } from '../../src/adapters/blobs/fake.ts'
 import { blobBuildLogs } from '../../src/adapters/buildlogs/client.ts'
-import { sameProcessCallFigures } from '../../src/adapters/calls/sameProcess.ts'
+import { sameProcessCalls } from '../../src/adapters/calls/sameProcess.ts'
 import { FakeClusterLook, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
 import { noFlows } from '../../src/adapters/flows/client.ts'
 import { FakeObjectStore } from '../../src/adapters/objectstorage/fake.ts'
@@ -231,7 +231,7 @@ async function serve(
         looks: createNetworkLooks(withoutOptional(client), () => withoutOptional(far)),
         flows: noFlows,
       },
-      functions: { blobs: fakeBlobs(), calls: sameProcessCallFigures(() => undefined) },
+      functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) },
       deployments: { logs: blobBuildLogs(fakeBlobs()), archives: undefined, podOf: () => undefined },
       activity: new SecretActivity(new FakeKubeClient()),
       bugReports: { blobs: fakeBlobs() },

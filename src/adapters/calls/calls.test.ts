@@ -2,12 +2,13 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { ManualClock } from '../../../test/make/clock.ts'
-import { type CountingWorld, callFiguresContract } from '../../../test/suites/callFiguresContract.ts'
+import { type CallsWorld, callsContract } from '../../../test/suites/callsContract.ts'
 import { Figures } from '../../activator/figures.ts'
 import { createFiguresServer } from '../../activator/figuresServer.ts'
+import { MOST_TOLD_BYTES } from '../../contracts/testCalls.ts'
 import { silentLog as log } from '../../core/log.ts'
-import { createCallFiguresClient } from './client.ts'
-import { sameProcessCallFigures } from './sameProcess.ts'
+import { createCallsClient } from './client.ts'
+import { type CallsHere, sameProcessCalls } from './sameProcess.ts'
 
 async function served(server: Server): Promise<{ url: string; end(): Promise<void> }> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -20,35 +21,39 @@ async function served(server: Server): Promise<{ url: string; end(): Promise<voi
   }
 }
 
-describe('figures of calls in the same process', () => {
-  let world: CountingWorld
+const refusing = (): CallsWorld['makes'] => ({ call: async () => ({ refused: 'Gone' }) })
+
+describe('calls in the same process', () => {
+  let world: CallsWorld
   beforeEach(() => {
     const clock = new ManualClock()
     const figures = new Figures(clock)
-    let here: Figures | undefined = figures
+    const makes = refusing()
+    let here: CallsHere | undefined = { of: (key) => figures.of(key), call: (...given) => makes.call(...given) }
     const end = async () => {
       here = undefined
     }
-    world = { clock, figures, calls: sameProcessCallFigures(() => here), end }
+    world = { clock, figures, makes, calls: sameProcessCalls(() => here), end }
   })
-  callFiguresContract(() => world)
+  callsContract(() => world)
 })
 
-describe('figures of calls from the activator', () => {
-  let world: CountingWorld
+describe('calls through the port of the activator', () => {
+  let world: CallsWorld
   beforeEach(async () => {
     const clock = new ManualClock()
     const figures = new Figures(clock)
-    const { url, end } = await served(createFiguresServer(figures))
-    world = { clock, figures, calls: createCallFiguresClient({ url, log }), end }
+    const makes = refusing()
+    const { url, end } = await served(createFiguresServer(figures, (...given) => makes.call(...given)))
+    world = { clock, figures, makes, calls: createCallsClient({ url, log }), end }
   })
   afterEach(() => world.end())
-  callFiguresContract(() => world)
+  callsContract(() => world)
 })
 
 describe('the port of figures', () => {
-  it('answers nothing but questions for a function', async () => {
-    const { url, end } = await served(createFiguresServer(new Figures(new ManualClock())))
+  it('answers nothing but what is asked of a function', async () => {
+    const { url, end } = await served(createFiguresServer(new Figures(new ManualClock()), refusing().call))
     const statusOf = async (path: string, method = 'GET') => (await fetch(`${url}${path}`, { method })).status
     const asked = [
       statusOf('/'),
@@ -56,9 +61,26 @@ describe('the port of figures', () => {
       statusOf('/calls?namespace=a'),
       statusOf('/calls/?namespace=a&name=b'),
     ]
-    const statuses = await Promise.all([...asked, statusOf('/calls?namespace=a&name=b', 'POST')])
+    const statuses = await Promise.all([...asked, statusOf('/calls?namespace=a&name=b', 'PUT')])
     await end()
     expect(statuses).to.deep.equal([404, 404, 404, 404, 404])
+  })
+})
+
+describe('the port of calls', () => {
+  it('makes no call of what is none, or is too long', async () => {
+    const made: unknown[] = []
+    const call: CallsWorld['makes']['call'] = async (...given) => {
+      made.push(given)
+      return { refused: 'Gone' }
+    }
+    const { url, end } = await served(createFiguresServer(new Figures(new ManualClock()), call))
+    const statusOf = async (body: string) =>
+      (await fetch(`${url}/calls?namespace=a&name=b`, { method: 'POST', body })).status
+    const statuses = [await statusOf('{'), await statusOf(`"${'x'.repeat(MOST_TOLD_BYTES)}"`)]
+    await end()
+    expect(statuses).to.deep.equal([400, 400])
+    expect(made).to.deep.equal([])
   })
 })
 
@@ -66,7 +88,7 @@ describe('figures of calls from something else', () => {
   const ask = async (listener: RequestListener, timeout?: number) => {
     const { url, end } = await served(createServer(listener))
     try {
-      const calls = createCallFiguresClient({ url: `${url}/`, log, ...(timeout !== undefined && { timeout }) })
+      const calls = createCallsClient({ url: `${url}/`, log, ...(timeout !== undefined && { timeout }) })
       return await calls.of('space', 'home.hello')
     } finally {
       await end()
@@ -101,7 +123,7 @@ describe('figures of calls from something else', () => {
   }
 
   it('are not known where the name of the activator leads nowhere', async () => {
-    const calls = createCallFiguresClient({ url: 'http://activator.invalid:9091', log })
+    const calls = createCallsClient({ url: 'http://activator.invalid:9091', log })
     expect(await calls.of('space', 'home.hello')).to.equal(undefined)
   })
 })

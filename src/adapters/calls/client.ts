@@ -7,12 +7,13 @@ import {
   MOST_SAMPLES,
   pathOfCalls,
 } from '../../contracts/functionCalls.ts'
+import { MOST_TOLD_BYTES, NO_ANSWERS, type TestAnswer } from '../../contracts/testCalls.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { readWithin } from '../../core/readWithin.ts'
-import type { CallFigures } from './port.ts'
+import type { Calls } from './port.ts'
 
-export type CallFiguresClientOptions = {
+export type CallsClientOptions = {
   /** Such as http://127.0.0.1:9091. */
   url: string
   log: Pick<Log, 'debug'>
@@ -43,25 +44,50 @@ const Answer = z.object({
     .max(MOST_BUCKETS),
 })
 
+const Made = z.union([
+  z.object({ refused: z.enum(NO_ANSWERS) }),
+  z.object({
+    statusCode: z.int().min(200).max(599),
+    headers: z.record(z.string(), z.string()),
+    body: z.base64(),
+    isTruncated: z.boolean(),
+    isColdStart: z.boolean(),
+    durationMilliseconds: z.number().nonnegative(),
+  }),
+])
+
 /** Asks the activator, which is another process. */
-export function createCallFiguresClient({ url, log, timeout = 2_000 }: CallFiguresClientOptions): CallFigures {
+export function createCallsClient({ url, log, timeout = 2_000 }: CallsClientOptions): Calls {
   const base = url.replace(/\/$/, '')
   return {
     async of(namespace, name): Promise<CountedCalls | undefined> {
       try {
         const signal = AbortSignal.timeout(timeout)
-        const { statusCode, body } = await request(`${base}${pathOfCalls(namespace, name)}`, { signal })
-        const text = await readWithin(
-          ANSWER_MAX,
-          body,
-          () => new Error('The activator answered with more than is allowed.'),
-        )
-        if (statusCode !== 200) throw new Error(`The activator answered ${statusCode}.`)
-        return Answer.parse(JSON.parse(text.toString('utf8')))
+        return Answer.parse(await said(`${base}${pathOfCalls(namespace, name)}`, ANSWER_MAX, { signal }))
       } catch (error) {
         log.debug({ error: messageOf(error) }, 'The activator did not report its counts of calls.')
         return undefined
       }
     },
+    async call(namespace, name, call, signal): Promise<TestAnswer | undefined> {
+      try {
+        const asked = { method: 'POST', body: JSON.stringify(call), signal, ...AS_LONG_AS_THE_FUNCTION } as const
+        return Made.parse(await said(`${base}${pathOfCalls(namespace, name)}`, MOST_TOLD_BYTES, asked))
+      } catch (error) {
+        log.debug({ error: messageOf(error) }, 'The activator did not make a test call.')
+        return undefined
+      }
+    },
   }
+}
+
+/** The activator ends a call in time; only the caller may go before. */
+const AS_LONG_AS_THE_FUNCTION = { headersTimeout: 0, bodyTimeout: 0 }
+
+/** @throws Error unless it is an answer of 200 in JSON that is not too long */
+async function said(url: string, most: number, options: Parameters<typeof request>[1]): Promise<unknown> {
+  const { statusCode, body } = await request(url, options)
+  const text = await readWithin(most, body, () => new Error('The activator answered with more than is allowed.'))
+  if (statusCode !== 200) throw new Error(`The activator answered ${statusCode}.`)
+  return JSON.parse(text.toString('utf8'))
 }

@@ -68,6 +68,7 @@ const functions = collection(ServerlessFunction, {
 
 export type FoundFunction = {
   object: Stored
+  owner: RecordOf<typeof FunctionNamespace>
   ref: { namespace: string; name: string }
   at: Place & { namespaceName: string }
   /** Where its copies are: its namespace says so. */
@@ -92,7 +93,7 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
   const object = await context.services.records.get(ServerlessFunction, ref, { fresh: context.fresh })
   if (object === undefined) throw notFound(`Function "${at.name}" of function namespace "${at.namespaceName}"`)
   const { clusterId } = owner.spec
-  return { object, ref, at, live: livePlaceOf(context.services, { ...object, spec: { clusterId } }) }
+  return { object, owner, ref, at, live: livePlaceOf(context.services, { ...object, spec: { clusterId } }) }
 }
 
 const body = withRepeated(declaration.body, functionRecord.dto)

@@ -9,6 +9,7 @@ import { planFields, planRoutes } from '../resources/plans.ts'
 import { resource } from '../resources/resource.ts'
 import { deployedFunction, refuseForeignDeployment } from './deployments.ts'
 import { FUNCTION, findFunction, functionRoutes, NAMESPACE } from './functions.ts'
+import { invokeRoute } from './invoke.ts'
 import { namespaceFields, namespaceRecord } from './namespaces.ts'
 import { sourceRoutes } from './source.ts'
 
@@ -50,6 +51,7 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
   }),
   ...functionRoutes,
   ...sourceRoutes,
+  invokeRoute,
   metricsRoute(FUNCTION, action('functions/read'), async (context) => (await findFunction(context)).live, {
     measures: OF_CALLS,
     counted: async ({ services }, { namespace, name }, span) =>

@@ -17,6 +17,7 @@ type Write = WriteView<typeof FunctionNamespace>
 /** FunctionNamespaceDto (records: functions). */
 export const namespaceRecord = recordOf(FunctionNamespace, {
   id: 'FunctionNamespaceDto',
+  hidden: ['running', 'restartedAt'],
   computed: {
     functionCount: [z.int(), ({ object }) => object.status?.functionCount ?? 0],
     readyFunctionCount: [z.int(), ({ object }) => object.status?.readyFunctionCount ?? 0],

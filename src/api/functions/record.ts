@@ -89,12 +89,10 @@ function invokeUrl(view: FunctionView): string | null {
   return url === undefined || path === undefined ? null : `${url}${path}`
 }
 
-function nextRunOf(
-  { kind, schedule, timeZone }: Record<string, unknown>,
-  { services, object }: FunctionView,
-): string | null {
-  if (kind !== 'Timer' || !object.spec.enabled || !isTimeZone(String(timeZone)) || !everRuns(String(schedule)))
-    return null
+function nextRunOf({ kind, schedule, timeZone }: Record<string, unknown>, view: FunctionView): string | null {
+  const { services, object } = view
+  const isOn = object.spec.enabled && namespaceOf(view)?.spec.running !== false
+  if (kind !== 'Timer' || !isOn || !isTimeZone(String(timeZone)) || !everRuns(String(schedule))) return null
   return nextRunAt(services, String(schedule), String(timeZone))
 }
 

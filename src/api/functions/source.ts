@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { type BlobStore, partsNeeded, readParts, withParts } from '../../adapters/blobs/port.ts'
-import type { CallFigures } from '../../adapters/calls/port.ts'
+import type { Calls } from '../../adapters/calls/port.ts'
 import { MOST_SOURCE_BYTES, type SourceFile, sourceObstacle } from '../../contracts/functionSources.ts'
 import { functionNames } from '../../contracts/functions.ts'
 import { ownerSelector } from '../../contracts/workloads.ts'
@@ -19,12 +19,13 @@ import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import { archiveOf } from './archive.ts'
+import { bytesOf, Encoding } from './encoding.ts'
 import { type FoundFunction, findFunction, NAMESPACE } from './functions.ts'
 import { refuseForeignCode } from './record.ts'
 
 declare module '../http/context.ts' {
   interface Services {
-    readonly functions: { readonly blobs: BlobStore; readonly calls: CallFigures }
+    readonly functions: { readonly blobs: BlobStore; readonly calls: Calls }
   }
 }
 
@@ -34,7 +35,7 @@ const SourceFileDto = z
   .strictObject({
     path: z.string().describe('Relative, with slashes'),
     content: z.string(),
-    encoding: z.enum(['Utf8', 'Base64']).nullish().describe('How content is written; Utf8 if absent'),
+    encoding: Encoding.nullish().describe('How content is written; Utf8 if absent'),
   })
   .meta({ id: 'SourceFile' })
 const UploadSourceRequest = z
@@ -161,7 +162,7 @@ function runtimeOf({ services }: Context, { ref, at }: FoundFunction) {
   return services.records.peek(FunctionNamespace, { namespace: ref.namespace, name: at.namespaceName })?.spec.runtime
 }
 
-/** @throws PlatformError PATH_NOT_ALLOWED, BODY_TOO_LARGE, BAD_REQUEST */
+/** @throws PlatformError PATH_NOT_ALLOWED, BODY_TOO_LARGE, MODEL_BINDING_FAILED */
 function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFile[]> {
   const obstacle = sourceObstacle(given.map(({ path }) => path))
   if (obstacle !== undefined) {
@@ -170,7 +171,7 @@ function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFi
   }
   const files: SourceFile[] = []
   for (const [at, { path, content, encoding }] of given.entries()) {
-    files.push({ path, content: decoded(content, encoding, at) })
+    files.push({ path, content: bytesOf(content, encoding, `files.${at}.content`) })
     yield
   }
   const sum = files.reduce((bytes, { content }) => bytes + content.length, 0)
@@ -179,15 +180,6 @@ function* readingFiles(given: z.output<typeof SourceFileDto>[]): Sliced<SourceFi
     throw new PlatformError('BODY_TOO_LARGE', message, { limitBytes: MOST_SOURCE_BYTES })
   }
   return files
-}
-
-/** @throws PlatformError MODEL_BINDING_FAILED */
-function decoded(content: string, encoding: 'Utf8' | 'Base64' | null | undefined, at: number): Buffer {
-  if (encoding !== 'Base64') return Buffer.from(content, 'utf8')
-  const bytes = Buffer.from(content, 'base64')
-  if (bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '')) return bytes
-  const errors = [{ field: `files.${at}.content`, message: 'is not Base64' }]
-  throw new PlatformError('MODEL_BINDING_FAILED', `File ${at}: its content is not Base64.`, { errors })
 }
 
 /** Uploads at once into one boundary are counted one after the other. @throws PlatformError QUOTA_EXCEEDED */

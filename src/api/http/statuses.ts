@@ -1,7 +1,7 @@
 import type { Route } from './route.ts'
 
-/** Collections behind whose records another system stands that may fail on its own. */
-const ASKS_ANOTHER = /\/(objectstorageaccounts|registries|sources|deployments|sso|editor)(\/|$)/
+/** Behind these another system stands, or the code of a tenant, that may fail on its own. */
+const ASKS_ANOTHER = /\/(objectstorageaccounts|registries|sources|deployments|sso|editor|invoke)(\/|$)/
 
 /** What some of the systems behind these can do, and others cannot. */
 const NOT_BY_ALL = /\/(identity-providers|token|webhook)(\/|$)/

@@ -39,7 +39,7 @@ export const call: Command = {
   },
 }
 
-function headerOf(text: string): [string, string] {
+export function headerOf(text: string): [string, string] {
   const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(text) ?? []
   if (name === undefined || value === undefined) throw usage('--header takes "Name: value".')
   if (name.toLowerCase() === 'authorization') throw usage('The token comes from the login or PLATFORM_TOKEN.')

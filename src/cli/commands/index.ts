@@ -13,6 +13,7 @@ import { env, open, rollback } from './deployed.ts'
 import { describe } from './describe.ts'
 import { diff } from './diff.ts'
 import { init } from './init.ts'
+import { invoke } from './invoke.ts'
 import { invitation, password } from './joining.ts'
 import { kinds } from './kinds.ts'
 import { kubeconfig } from './kubeconfig.ts'
@@ -68,6 +69,7 @@ export const COMMANDS: readonly Command[] = [
   events,
   read,
   logs,
+  invoke,
   wait,
   watch,
   scale,

@@ -1,20 +1,19 @@
 import { secretBlobs } from '../../adapters/blobs/secrets.ts'
-import { createCallFiguresClient } from '../../adapters/calls/client.ts'
-import { sameProcessCallFigures } from '../../adapters/calls/sameProcess.ts'
+import { createCallsClient } from '../../adapters/calls/client.ts'
+import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { FacadeSetup } from './setup.ts'
 
-type FunctionSetup = Pick<FacadeSetup, 'client' | 'configuration' | 'log' | 'figuresHere'>
+type FunctionSetup = Pick<FacadeSetup, 'client' | 'configuration' | 'log' | 'activatorHere'>
 
-/** Where sources are kept, and who counts calls. */
+/** Where sources are kept, and who counts and makes calls. */
 export function functionServices({
   client,
   configuration,
   log,
-  figuresHere,
+  activatorHere,
 }: FunctionSetup): Pick<Services, 'functions'> {
   const { role, figuresUrl: url } = configuration
-  const calls =
-    role === 'all' ? sameProcessCallFigures(() => figuresHere.figures) : createCallFiguresClient({ url, log })
+  const calls = role === 'all' ? sameProcessCalls(() => activatorHere.calls) : createCallsClient({ url, log })
   return { functions: { blobs: secretBlobs(client), calls } }
 }

@@ -1,4 +1,4 @@
-import type { Figures } from '../../activator/figures.ts'
+import type { CallsHere } from '../../adapters/calls/sameProcess.ts'
 import type { Configuration } from '../../config.ts'
 import type { Log } from '../../core/log.ts'
 import type { CacheSet } from '../../kube/caches.ts'
@@ -17,15 +17,15 @@ export type AreaSetup = {
   onStop(close: () => unknown): void
 }
 
-/** What is counted of calls in this process, as soon as its activator works. */
-export type FiguresHere = { figures: Figures | undefined }
+/** The activator of this process, as soon as it works. */
+export type ActivatorHere = { calls: CallsHere | undefined }
 
 export type FacadeSetup = AreaSetup & {
   caches: CacheSet
   exec: Exec
   /** Where people find the facade, without a slash at the end. */
   linkBase: string
-  figuresHere: FiguresHere
+  activatorHere: ActivatorHere
 }
 
 /** Closes what the parts of a process opened, the last first. */

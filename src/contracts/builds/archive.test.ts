@@ -43,6 +43,10 @@ describe('an archive', () => {
     'a/'.repeat(65),
     'a'.repeat(1025),
     'é'.repeat(128),
+    'a\u202egnp.js',
+    'inde\u200bx.js',
+    '\ufeffindex.js',
+    'a/ /b',
   ]
   const types = ['link', 'character-device', 'block-device', 'fifo', 'socket', 'gnu-long-path', 'whatever']
   const targets = [

@@ -1,3 +1,4 @@
+import { namesObstacle, spelled } from '../fileNames.ts'
 import { quotedPath } from './words.ts'
 
 /** One entry of an uploaded archive, as its header says it. */
@@ -19,7 +20,6 @@ export type ArchiveLimits = {
 export const ARCHIVE_LIMITS: ArchiveLimits = { files: 50_000, fileBytes: 256 * 1024 ** 2, bytes: 1024 ** 3 }
 
 const LONGEST_PATH = 1_024
-const LONGEST_NAME = 255
 const DEEPEST = 64
 
 export type Admitted = { readonly kind: 'file' | 'folder' | 'link' | 'none'; readonly path: string }
@@ -79,12 +79,12 @@ export class ArchiveJudge {
     let above = this.#root
     for (const [at, name] of segments.entries()) {
       const isLast = at === segments.length - 1
-      const found = above.below?.get(key(name))
+      const found = above.below?.get(spelled(name))
       if (found === undefined) {
         this.#places = this.#counted(this.#places)
         const made: Seen = { kind: isLast ? kind : 'folder', name }
         above.below ??= new Map()
-        above.below.set(key(name), made)
+        above.below.set(spelled(name), made)
         above = made
         continue
       }
@@ -102,17 +102,13 @@ type Kind = Exclude<Admitted['kind'], 'none'>
 /** By spelling as file systems without regard to case take it. */
 type Seen = { readonly kind: Kind; readonly name: string; below?: Map<string, Seen> }
 
-const key = (name: string) => name.normalize('NFC').toLowerCase()
-
 function segmentsOf(path: string, shown: string): string[] {
   if (path.length > LONGEST_PATH) throw new ArchiveRefused(`${shown} is a path longer than ${LONGEST_PATH} characters.`)
   if (path.startsWith('/') || /^[A-Za-z]:/.test(path)) throw new ArchiveRefused(`${shown} is not a relative path.`)
-  if (/[\p{Cc}\\]/u.test(path)) throw new ArchiveRefused(`${shown} contains a control character or a backslash.`)
   const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
   if (segments.includes('..')) throw new ArchiveRefused(`${shown} leads out of the archive.`)
-  if (segments.some((segment) => Buffer.byteLength(segment) > LONGEST_NAME)) {
-    throw new ArchiveRefused(`${shown} has a name longer than ${LONGEST_NAME} bytes.`)
-  }
+  const why = namesObstacle(segments)
+  if (why !== undefined) throw new ArchiveRefused(`${shown} ${why}.`)
   if (segments.length > DEEPEST) throw new ArchiveRefused(`${shown} is deeper than ${DEEPEST} folders.`)
   return segments
 }

@@ -134,14 +134,22 @@ function observeCopies(pass: FunctionPass): Outcome {
   const copies = ready.flatMap(({ metadata, status }) =>
     clusterId === undefined ? (status?.podIP ?? []) : farCopyEntry({ clusterId, pod: metadata.name }),
   )
-  pass.report({ copies: copies.sort(), readyReplicas: ready.length, replicas: wantedCopies(pass.object) })
+  pass.report({
+    copies: copies.sort(),
+    readyReplicas: ready.length,
+    replicas: wantedCopies(pass.object, namespaceOf(pass)),
+  })
   pass.serving(ready.length > 0)
   return done()
 }
 
-function findNamespace({ object, records, state }: FunctionPass): Outcome {
+const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | 'records'>) =>
+  records.cache<CachedNamespace>(FunctionNamespace.resource).get(object.metadata.namespace, object.spec.namespaceName)
+
+function findNamespace(pass: FunctionPass): Outcome {
+  const { object, state } = pass
   const { namespaceName } = object.spec
-  const found = records.cache<CachedNamespace>(FunctionNamespace.resource).get(object.metadata.namespace, namespaceName)
+  const found = namespaceOf(pass)
   if (found === undefined)
     return stalled('ReferenceMissing', `There is no function namespace "${namespaceName}" in this group.`)
   // What began elsewhere now could outlive the record that says where, and nobody would find it.
@@ -218,15 +226,16 @@ function applyCopies({ registryHost }: FunctionOptions) {
   return async function applyCopies(pass: FunctionPass): Promise<Outcome> {
     const { object, state } = pass
     const image = imageOf(pass)
+    const { around } = state
     // Whatever ran before, nothing says any more that it is to run.
-    if (image === undefined) {
+    if (image === undefined || around === undefined) {
       await pass.children.prune(deployment, [])
       return done()
     }
     const plan = planOf(pass)
     const environment = variablesOf(pass)
     const { valuesVersion, identitySecret } = state
-    const input = { object, image, plan, environment, valuesVersion, identitySecret, registryHost }
+    const input = { object, around, image, plan, environment, valuesVersion, identitySecret, registryHost }
     const { object: made } = await pass.children.ensure(functionCopies(input), { resource: deployment })
     state.deployment = made as LiveDeployment
     pass.report({ image })
@@ -234,21 +243,22 @@ function applyCopies({ registryHost }: FunctionOptions) {
   }
 }
 
-const SWITCHED_OFF = 'It is disabled and answers no calls.'
+/** Why it answers no calls though it could; undefined if it does. */
+function switchedOff(pass: FunctionPass): string | undefined {
+  if (!pass.object.spec.enabled) return 'It is disabled and answers no calls.'
+  return namespaceOf(pass)?.spec.running === false ? 'Its namespace is stopped: it answers no calls.' : undefined
+}
 
 /** How its copies go where its own steps cannot be taken to their end. One that is to answer calls, and cannot, is not well. */
 function haltCopies(pass: FunctionPass) {
   const { object, state, children } = pass
-  if (wantedCopies(object) > 0 || state.deployment !== undefined) return undefined
+  if (wantedCopies(object, namespaceOf(pass)) > 0 || state.deployment !== undefined) return undefined
   return async (obstacle: Outcome): Promise<Outcome> => {
     await scaleToZero(pass, deployment, children.owned<LiveDeployment>(deployment))
-    if (object.spec.enabled) return obstacle
+    const off = switchedOff(pass)
+    if (off === undefined) return obstacle
     const left = podsOf(pass).length
-    return judgeStop(
-      left,
-      `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`,
-      SWITCHED_OFF,
-    )
+    return judgeStop(left, `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`, off)
   }
 }
 
@@ -262,8 +272,9 @@ function judge(pass: FunctionPass): Outcome {
     if (source !== undefined) return waiting('Building', 'Its source waits to be built.')
     return done({ reason: 'Stopped', message: 'It has no source yet: upload one to build it.' })
   }
-  if (!object.spec.enabled) return done({ reason: 'Stopped', message: SWITCHED_OFF })
-  const wanted = wantedCopies(object)
+  const off = switchedOff(pass)
+  if (off !== undefined) return done({ reason: 'Stopped', message: off })
+  const wanted = wantedCopies(object, state.around)
   const plan = planOf(pass)
   const trouble = troubleOf({ what: 'the function', image, ...plan }, podsOf(pass), state.deployment)
   if (trouble !== undefined) return trouble

@@ -32,6 +32,7 @@ import {
   wantedHosts,
 } from '../workload/hosts.ts'
 import { IDENTITY_RIGHTS, identityObserver, keepIdentity, withdrawIdentity } from '../workload/identity.ts'
+import { judgeStop } from '../workload/judge.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { placeOfPass, withSpec } from '../workload/pass.ts'
 import { checkQuota, resolvePlan } from '../workload/resolve.ts'
@@ -85,6 +86,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     reportIdentity,
     judge,
   ),
+  halt: (pass) => (pass.object.spec.running === false ? async () => judgeStopped(pass) : undefined),
   finalize: steps(removeFunctions, removeRoute, releaseHosts, releaseQuota),
 })
 
@@ -188,8 +190,16 @@ function reportIdentity({ report, state: { identitySecret } }: NamespacePass): O
 }
 
 function judge(pass: NamespacePass): Outcome {
+  if (pass.object.spec.running === false) return judgeStopped(pass)
   const count = functionsOf(pass).length
   return judgeHost(pass) ?? done({ message: count === 1 ? 'It has one function.' : `It has ${count} functions.` })
+}
+
+/** Its functions stop by themselves: they look at it. */
+function judgeStopped(pass: NamespacePass): Outcome {
+  const left = functionsOf(pass).filter(({ status }) => isCallable(status)).length
+  const going = `${counted(left, 'function')} ${agreed(left, 'is', 'are')} being stopped.`
+  return judgeStop(left, going, 'It is stopped: its functions answer no calls.')
 }
 
 /** Its functions go with it. */

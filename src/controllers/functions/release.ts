@@ -85,7 +85,7 @@ export function reportRelease(pass: FunctionPass): Outcome {
     pass.report({ release: undefined, servingDeployment: undefined, servingImage: image, commit: undefined })
     return done()
   }
-  const isServing = wantedCopies(object) === 0 || isDeployed(state.deployment)
+  const isServing = wantedCopies(object, state.around) === 0 || isDeployed(state.deployment)
   const since = releasedSince(object.status?.release, deploymentId, pass.now)
   const release: Release = isGivenUp(state.deployment, since)
     ? { deploymentId, state: 'Failed', message: 'No copy of it became ready.', since }

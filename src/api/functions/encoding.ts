@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { firstReason, PlatformError } from '../../core/errors.ts'
+
+/** How bytes stand in JSON. */
+export const Encoding = z.enum(['Utf8', 'Base64'])
+type Encoding = z.output<typeof Encoding>
+
+/** @throws PlatformError MODEL_BINDING_FAILED */
+export function bytesOf(content: string, encoding: Encoding | null | undefined, field: string): Buffer {
+  if (encoding !== 'Base64') return Buffer.from(content, 'utf8')
+  const bytes = Buffer.from(content, 'base64')
+  if (bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '')) return bytes
+  const errors = [{ field, message: 'is not Base64' }]
+  throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
+}
+
+/**
+ * As text where it is text.
+ *
+ * @param isBeginning whether more follows: then the last character may be a part, which is left out
+ */
+export function encoded(bytes: Buffer, isBeginning: boolean): { text: string; encoding: Encoding } {
+  try {
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+    return { text: decoder.decode(bytes, { stream: isBeginning }), encoding: 'Utf8' }
+  } catch {
+    return { text: bytes.toString('base64'), encoding: 'Base64' }
+  }
+}

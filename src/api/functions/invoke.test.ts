@@ -1,0 +1,180 @@
+import { expect } from 'chai'
+import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { fakeBlobs } from '../../adapters/blobs/fake.ts'
+import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
+import { NO_ANSWERS, type NoAnswer, type TestAnswer, type TestCall } from '../../contracts/testCalls.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+
+const SHOP = groupNamespace(B, 'shop')
+const GROUP = `/boundaries/${B}/resourcegroups/shop`
+const PATH = `${GROUP}/resources/functionnamespaces/home/functions/hello/invoke`
+const [READER, STRANGER] = ['33333333-3333-4333-8333-333333333333', '44444444-4444-4444-8444-444444444444']
+const IMAGE = 'docker.io/library/hello:1'
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const HEARD = {
+  statusCode: 200,
+  headers: { 'content-type': 'text/plain' },
+  isColdStart: true,
+  durationMilliseconds: 3.5,
+}
+
+describe('a test call of a function', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  let made: TestCall[]
+  let answer: TestAnswer | undefined
+
+  beforeEach(async () => {
+    made = []
+    answer = { ...HEARD, body: base64('Hello'), isTruncated: false }
+    const calls = {
+      ...sameProcessCalls(() => undefined),
+      async call(...[namespace, name, call]: [string, string, TestCall, AbortSignal]) {
+        expect([namespace, name]).to.deep.equal([SHOP, 'home.hello'])
+        made.push(call)
+        return answer
+      },
+    }
+    server = await startShop({}, { functions: { blobs: fakeBlobs(), calls } })
+    server.put(FunctionNamespace, 'home', { runtime: 'nodejs' }, SHOP)
+    await put({}, { image: IMAGE })
+  })
+  afterEach(() => server.stop())
+
+  const put = async (spec: object, status: object) => {
+    const { resource } = ServerlessFunction
+    const whole = { namespaceName: 'home', functionName: 'hello', handler: 'index', ...spec }
+    server.put(ServerlessFunction, 'home.hello', whole, SHOP)
+    const ref = { namespace: SHOP, name: 'home.hello' }
+    const seen = await server.client.mergePatch(resource, ref, { status }, { subresource: 'status' })
+    server.caches.get(resource).observeWrite(seen)
+  }
+  const invoke = (body?: object, as = OWNER) => server.ask('post', PATH, as).send(body)
+
+  it('is a GET of the first path of its triggers, as the platform', async () => {
+    const { status, body, headers } = await invoke()
+    expect([status, body]).to.deep.equal([200, { ...HEARD, body: 'Hello', encoding: 'Utf8', isTruncated: false }])
+    expect(headers['cache-control']).to.equal('no-store')
+    expect(made).to.deep.equal([
+      { method: 'GET', path: '/hello', headers: { host: 'function', 'x-function-event': 'invoke' }, body: '' },
+    ])
+  })
+
+  it('is what the body says, and never says who asked the platform', async () => {
+    await invoke({ path: '/a?b=%2F', headers: { 'X-Own': '1', authorization: 'Bearer own' }, body: 'é' })
+    await invoke({ method: 'PUT', path: '/', body: base64('é'), encoding: 'Base64' })
+    const own = { host: 'function', 'x-function-event': 'invoke' }
+    expect(made).to.deep.equal([
+      {
+        method: 'POST',
+        path: '/a?b=%2F',
+        headers: { 'X-Own': '1', authorization: 'Bearer own', ...own },
+        body: base64('é'),
+      },
+      { method: 'PUT', path: '/', headers: own, body: base64('é') },
+    ])
+  })
+
+  it('shows what is no text as Base64, and no part of a character', async () => {
+    const shown = async (bytes: Buffer, isTruncated: boolean) => {
+      answer = { ...HEARD, body: bytes.toString('base64'), isTruncated }
+      const { body } = await invoke()
+      return [body.body, body.encoding, body.isTruncated]
+    }
+    const half = Buffer.from('aé').subarray(0, 2)
+    expect(await shown(half, true)).to.deep.equal(['a', 'Utf8', true])
+    expect(await shown(half, false)).to.deep.equal([half.toString('base64'), 'Base64', false])
+    expect(await shown(Buffer.from([0xff, 0xfe]), true)).to.deep.equal(['//4=', 'Base64', true])
+  })
+
+  it('is made by nobody who may not write the function', async () => {
+    server.grant(READER, 'Reader', GROUP)
+    const answers = await Promise.all([READER, STRANGER].map((who) => invoke({}, who)))
+    expect(answers.map(({ status, body }) => [status, body.code])).to.deep.equal([
+      [403, 'FORBIDDEN'],
+      [403, 'FORBIDDEN'],
+    ])
+    expect(made).to.deep.equal([])
+  })
+
+  const refused: [why: string, body: object][] = [
+    ['a path that is an address', { path: 'http://169.254.169.254/' }],
+    ['a path that is none', { path: 'hello' }],
+    ['a path with a line break', { path: '/a\r\nx: y' }],
+    ['a fragment', { path: '/a#b' }],
+    ['a host', { headers: { Host: 'other' } }],
+    ['an event', { headers: { 'X-Function-Event': 'timer' } }],
+    ['a key', { headers: { 'x-function-key': 'a' } }],
+    ['a length', { headers: { 'content-length': '5' } }],
+    ['a coding', { headers: { 'Transfer-Encoding': 'chunked' } }],
+    ['whom it comes from', { headers: { 'x-forwarded-for': '10.0.0.1' } }],
+    ['a header with a line break', { headers: { a: 'b\r\nc: d' } }],
+    ['a header that is no name', { headers: { 'a b': 'c' } }],
+    [
+      'more headers than are taken',
+      { headers: Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`a${at}`, ''])) },
+    ],
+    ['a method that is none', { method: 'CONNECT' }],
+    ['a GET with a body', { method: 'GET', body: 'a' }],
+    ['a body that is no Base64', { body: '%', encoding: 'Base64' }],
+    ['a body that is too long', { body: 'x'.repeat(256 * 1024) }],
+    ['an address of its own', { url: 'http://10.0.0.1/' }],
+  ]
+  for (const [why, body] of refused)
+    it(`is not made with ${why}`, async () => {
+      expect((await invoke(body)).status).to.equal(400)
+      expect(made).to.deep.equal([])
+    })
+
+  const states: [state: string, spec: object, status: object, says: RegExp][] = [
+    ['is disabled', { enabled: false }, { image: IMAGE }, /is disabled: enable it first/],
+    ['has no source', {}, {}, /has no source yet/],
+    ['is being built', {}, { buildStatus: 'Building' }, /is not built yet/],
+    ['could not be built', {}, { buildStatus: 'Failed' }, /could not be built/],
+  ]
+  for (const [state, spec, status, says] of states)
+    it(`is refused at once where the function ${state}`, async () => {
+      await put(spec, status)
+      const { status: code, body } = await invoke()
+      expect([code, body.code]).to.deep.equal([409, 'INVALID_STATE'])
+      expect(body.error).to.match(says)
+      expect(made).to.deep.equal([])
+    })
+
+  it('is refused at once where its namespace is stopped', async () => {
+    server.put(FunctionNamespace, 'home', { runtime: 'nodejs', running: false }, SHOP)
+    const { status, body } = await invoke()
+    expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    expect(body.error).to.match(/namespace "home" is stopped: start it first/)
+    expect(made).to.deep.equal([])
+  })
+
+  it('is made of what served before while a new source is built, or cannot be', async () => {
+    for (const buildStatus of ['Building', 'Failed']) {
+      await put({}, { image: IMAGE, buildStatus })
+      expect((await invoke()).status).to.equal(200)
+    }
+  })
+
+  it('is not there where the function is not', async () => {
+    expect((await server.ask('post', PATH.replace('hello', 'nobody'))).status).to.equal(404)
+  })
+
+  const EXPECTED: Record<NoAnswer | 'nobody', [number, string]> = {
+    Gone: [503, 'SERVICE_UNAVAILABLE'],
+    Disabled: [409, 'INVALID_STATE'],
+    Full: [429, 'TOO_MANY_REQUESTS'],
+    NoCopy: [502, 'UPSTREAM_FAILED'],
+    TooSlow: [502, 'UPSTREAM_FAILED'],
+    Broken: [502, 'UPSTREAM_FAILED'],
+    Simulated: [503, 'SERVICE_UNAVAILABLE'],
+    nobody: [503, 'SERVICE_UNAVAILABLE'],
+  }
+  for (const why of [...NO_ANSWERS, 'nobody'] as const)
+    it(`that has no answer (${why}) says why`, async () => {
+      answer = why === 'nobody' ? undefined : { refused: why }
+      const { status, body } = await invoke()
+      expect([status, body.code], JSON.stringify(body)).to.deep.equal(EXPECTED[why])
+    })
+})

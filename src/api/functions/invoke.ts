@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import { EVENT_HEADER } from '../../contracts/functions.ts'
+import { isOwnHeader, type NoAnswer, type TestCall } from '../../contracts/testCalls.ts'
+import { summaryOf } from '../../core/conditions.ts'
+import { counted } from '../../core/counted.ts'
+import { type FieldError, PlatformError, refusedFields } from '../../core/errors.ts'
+import { HTTP_METHODS } from '../../crds/functionFields.ts'
+import { httpPaths } from '../../crds/functions.ts'
+import { ok } from '../http/answer.ts'
+import type { Context } from '../http/context.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
+import { otherClusterOf } from '../resources/places.ts'
+import { refuseAway } from '../resources/refuseAway.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { bytesOf, Encoding, encoded } from './encoding.ts'
+import { type FoundFunction, FUNCTION, findFunction } from './functions.ts'
+
+/** Bytes of a request: it is held as a whole, and an upload is no test. */
+const MOST_REQUEST_BYTES = 256 * 1024
+const MOST_HEADERS = 32
+
+const InvokeFunctionRequest = z
+  .strictObject({
+    method: z.enum(HTTP_METHODS).nullish().describe('POST with a body, else GET if absent'),
+    path: z
+      .string()
+      .max(2048)
+      .regex(/^\/[!"$-~]*$/, 'must begin with a slash, and hold visible characters of ASCII without #')
+      .nullish()
+      .describe('Path and query; the first path of its triggers if absent, or / if it has none'),
+    headers: z
+      .record(
+        z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be the name of a header'),
+        z
+          .string()
+          .max(4096)
+          .regex(/^[\t -~]*$/, 'must hold visible characters of ASCII'),
+      )
+      .nullish()
+      .describe(`At most ${MOST_HEADERS}`),
+    body: z.string().nullish(),
+    encoding: Encoding.nullish().describe('How body is written; Utf8 if absent'),
+  })
+  .meta({ id: 'InvokeFunctionRequest' })
+type Asked = z.output<typeof InvokeFunctionRequest>
+
+const InvokeFunctionResult = z
+  .object({
+    statusCode: z.int().describe('The status that the function answered'),
+    headers: z.record(z.string(), z.string()).describe('Its headers, without cookies and those of the connection'),
+    body: z.string().describe('Its body; the first 256 KiB if it is longer'),
+    encoding: Encoding.describe('How body is written: Base64 if it is no text'),
+    isTruncated: z.boolean().describe('Whether the body was longer'),
+    isColdStart: z.boolean().describe('Whether no copy ran when the call came'),
+    durationMilliseconds: z.number().describe('Waiting included'),
+  })
+  .meta({ id: 'InvokeFunctionResult' })
+
+/**
+ * A test call. Whoever may write the function could open it to everybody, and so may call it, whatever its triggers ask of
+ * callers; whoever may only read it may not.
+ */
+export const invokeRoute: RouteDraft = route(
+  'POST',
+  `${FUNCTION}/invoke`,
+  {
+    auth: action('functions/write'),
+    summary: 'Calls the function once, and answers with what it answered',
+    body: InvokeFunctionRequest,
+    isBodyOptional: true,
+    bodyLimit: MOST_REQUEST_BYTES,
+    example: { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"you"}' },
+    reply: InvokeFunctionResult,
+  },
+  async (context: Context<string, unknown, Asked | undefined>) => {
+    const { services, whilePermitted } = context
+    const found = await findFunction(context as Context)
+    const call = callOf(context.body ?? {}, found)
+    refuseUncallable(found)
+    const clusterId = otherClusterOf(services, found.owner.spec.clusterId)
+    if (clusterId !== undefined) refuseAway(services, clusterId)
+    const { namespace, name } = found.ref
+    const answer = await services.functions.calls.call(namespace, name, call, whilePermitted)
+    if (answer === undefined) throw away('Calls of functions cannot be made at the moment')
+    if ('refused' in answer) throw refusal(answer.refused, found)
+    const { body, isTruncated, ...told } = answer
+    const { text, encoding } = encoded(Buffer.from(body, 'base64'), isTruncated)
+    return ok({ ...told, body: text, encoding, isTruncated }, { headers: { 'cache-control': 'no-store' } })
+  },
+)
+
+/** @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED */
+function callOf({ method, path, headers, body, encoding }: Asked, { object, owner }: FoundFunction): TestCall {
+  const given = Object.entries(headers ?? {})
+  const errors: FieldError[] = given
+    .filter(([name]) => isOwnHeader(name))
+    .map(([name]) => ({ field: `headers.${name}`, message: 'must be left out: the platform sets it' }))
+  if (given.length > MOST_HEADERS)
+    errors.push({ field: 'headers', message: `has ${given.length} entries, and at most ${MOST_HEADERS} are accepted` })
+  const bytes = bytesOf(body ?? '', encoding, 'body')
+  const chosen = method ?? (bytes.length > 0 ? 'POST' : 'GET')
+  if (bytes.length > 0 && ['GET', 'HEAD'].includes(chosen))
+    errors.push({ field: 'body', message: `must be left out: ${chosen} has none` })
+  if (errors.length > 0) throw refusedFields(errors)
+  const host = owner.status?.publicHost ?? 'function'
+  return {
+    method: chosen,
+    path: path ?? httpPaths(object.spec)[0] ?? '/',
+    headers: { ...Object.fromEntries(given), host, [EVENT_HEADER]: 'invoke' },
+    body: bytes.toString('base64'),
+  }
+}
+
+/** What no call could change is said at once, and not when the time of a call is up. @throws PlatformError INVALID_STATE */
+function refuseUncallable({ object, owner, at }: FoundFunction): void {
+  refuseWhileDeleting(object)
+  if (owner.spec.running === false)
+    throw notNow(object, `Function namespace "${at.namespaceName}" is stopped: start it first.`)
+  if (!object.spec.enabled) throw notNow(object, `Function "${at.name}" is disabled: enable it first.`)
+  if (object.status?.image !== undefined) return
+  const { buildStatus = 'NoSource' } = object.status ?? {}
+  const why = {
+    NoSource: 'has no source yet: upload one first',
+    Queued: 'is not built yet: try again when its build has succeeded',
+    Building: 'is not built yet: try again when its build has succeeded',
+    Succeeded: 'is not built yet: try again when its build has succeeded',
+    Failed: 'could not be built: see the log of its deployment',
+  }[buildStatus]
+  throw notNow(object, `Function "${at.name}" ${why}.`)
+}
+
+function notNow(object: FoundFunction['object'], message: string): PlatformError {
+  const { status, phase } = summaryOf(object)
+  return new PlatformError('INVALID_STATE', message, { status, phase })
+}
+
+const away = (why: string, retryAfterSeconds = 5) =>
+  new PlatformError('SERVICE_UNAVAILABLE', `${why}: try again.`, { retryAfterSeconds })
+
+function refusal(why: NoAnswer, { object, at }: FoundFunction): PlatformError {
+  const it = `Function "${at.name}"`
+  const within = `within ${counted(object.spec.timeoutSeconds, 'second')}`
+  const failed = (message: string) => new PlatformError('UPSTREAM_FAILED', message)
+  switch (why) {
+    case 'Gone':
+      return away(`${it} cannot be called yet`, 1)
+    case 'Disabled':
+      return notNow(object, `${it} or its namespace was switched off.`)
+    case 'Full':
+      return new PlatformError('TOO_MANY_REQUESTS', `Too many calls of function "${at.name}" wait.`, {
+        retryAfterSeconds: 1,
+      })
+    case 'NoCopy':
+      return failed(`No copy of function "${at.name}" had room for the call ${within}: see its status.`)
+    case 'TooSlow':
+      return failed(`${it} did not answer ${within}.`)
+    case 'Broken':
+      return failed(`${it} broke the connection before it had answered: see its log.`)
+    case 'Simulated':
+      return new PlatformError(
+        'SERVICE_UNAVAILABLE',
+        'Pods are simulated on this platform: no code runs that could answer.',
+      )
+  }
+}

@@ -1,0 +1,100 @@
+import { expect } from 'chai'
+import type { Figures } from '../../src/activator/figures.ts'
+import type { MakeTestCall } from '../../src/activator/testCalls.ts'
+import type { Calls } from '../../src/adapters/calls/port.ts'
+import { BUCKET_SECONDS, KEPT_SECONDS, MOST_SAMPLES } from '../../src/contracts/functionCalls.ts'
+import { MOST_ANSWER_BYTES, type TestAnswer } from '../../src/contracts/testCalls.ts'
+import type { ManualClock } from '../make/clock.ts'
+
+/** An activator that counts, by a clock that the test moves, and makes test calls as the test says; and a facade's way to it. */
+export type CallsWorld = {
+  clock: ManualClock
+  figures: Figures
+  calls: Calls
+  makes: { call: MakeTestCall }
+  /** Nobody counts any more. */
+  end(): Promise<void>
+}
+
+/** What every way to the activator must do. */
+export function callsContract(open: () => CallsWorld) {
+  const call = { milliseconds: 12.5, isError: false, wasCold: true }
+
+  it('tells what was counted of a function, and of no other', async () => {
+    const { clock, figures, calls } = open()
+    const at = clock.now() / 1000
+    figures.called('space/home.hello', call)
+    figures.called('space/home.other', call)
+    figures.throttled('space/home.hello')
+    expect(await calls.of('space', 'home.hello')).to.deep.equal({
+      since: at,
+      until: at + 1,
+      buckets: [{ at, invocations: 1, errors: 0, throttles: 1, coldStarts: 1, durations: [12.5] }],
+    })
+  })
+
+  it('tells that nothing was counted of a function that nobody called, or that is none', async () => {
+    const { calls } = open()
+    for (const name of ['home.idle', '..', 'a/b', '%', 'é', '?x=1', '#'])
+      expect((await calls.of('space', name))?.buckets, name).to.deep.equal([])
+  })
+
+  it('tells all of a function that is called without end', async () => {
+    const { clock, figures, calls } = open()
+    const long = { milliseconds: 899_999.9, isError: true, wasCold: false }
+    for (let second = 0; second <= KEPT_SECONDS; second += BUCKET_SECONDS) {
+      for (let sample = 0; sample < MOST_SAMPLES; sample += 1) figures.called('space/home.busy', long)
+      if (second < KEPT_SECONDS) await clock.advance(BUCKET_SECONDS * 1000)
+    }
+    const { buckets = [] } = (await calls.of('space', 'home.busy')) ?? {}
+    expect(buckets.length).to.equal(KEPT_SECONDS / BUCKET_SECONDS + 1)
+    expect(buckets.every(({ durations }) => durations.length === MOST_SAMPLES)).to.equal(true)
+  })
+
+  it('knows nothing where nobody counts', async () => {
+    const { calls, end } = open()
+    await end()
+    expect(await calls.of('space', 'home.hello')).to.equal(undefined)
+  })
+  const asked = { method: 'POST', path: '/a?b=%20', headers: { host: 'shop' }, body: 'aGk=' }
+  const never = new AbortController().signal
+
+  it('hands a test call on as it is, and its answer back', async () => {
+    const { calls, makes } = open()
+    const body = Buffer.alloc(MOST_ANSWER_BYTES, 'é').toString('base64')
+    const heard = { statusCode: 418, headers: { 'x-a': '1' }, body, durationMilliseconds: 2.5 }
+    const answers: TestAnswer[] = [{ ...heard, isTruncated: true, isColdStart: false }, { refused: 'NoCopy' }]
+    for (const answer of answers) {
+      const seen: unknown[] = []
+      makes.call = async (...given) => {
+        seen.push(given.slice(0, 2))
+        return answer
+      }
+      expect(await calls.call('space', 'home.hello', asked, never)).to.deep.equal(answer)
+      expect(seen).to.deep.equal([['space/home.hello', asked]])
+    }
+  })
+
+  it('ends a test call that nobody waits for', async () => {
+    const { calls, makes } = open()
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+    const { promise: ended, resolve: end } = Promise.withResolvers<TestAnswer>()
+    makes.call = async (_key, _call, gone) => {
+      gone.addEventListener('abort', () => end({ refused: 'Broken' }))
+      begin()
+      return ended
+    }
+    const caller = new AbortController()
+    const answer = calls.call('space', 'home.hello', asked, caller.signal)
+    await begun
+    caller.abort()
+    await ended
+    await answer
+  })
+
+  it('makes no test call where there is no activator', async () => {
+    const { calls, end } = open()
+    await end()
+    expect(await calls.call('space', 'home.hello', asked, never)).to.equal(undefined)
+  })
+}
