@@ -24,6 +24,9 @@ export const BUILD_FOLDERS = { secrets: '/run/build', work: '/work', state: '/ho
 /** Whom programs in the image of the builder believe. */
 export const AUTHORITY_BUNDLE = '/etc/ssl/certs/ca-certificates.crt'
 
+/** How a part ends: well, by what the source is the cause of, or by a fault of its own, after which it may be tried again. */
+export const BUILD_EXITS = { ended: 0, sourceFailed: 1, builderFailed: 70 } as const
+
 /** What all parts of a build are told. */
 export type BuildOrder = {
   readonly source:

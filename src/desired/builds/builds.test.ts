@@ -157,7 +157,7 @@ describe('what one build needs in the cluster', () => {
 
   it('goes with its Job, which goes an hour after its end', () => {
     const { job, dependents } = buildObjects(REQUEST, SETTINGS)
-    expect(job.spec).to.include({ ttlSecondsAfterFinished: 3600, activeDeadlineSeconds: 900, backoffLimit: 0 })
+    expect(job.spec).to.include({ ttlSecondsAfterFinished: 3600, activeDeadlineSeconds: 900, backoffLimit: 2 })
     const owned = dependents.map((object) => ownedByJob(object, { name: job.metadata.name, uid: 'u' }))
     for (const { metadata } of owned) expect(metadata.ownerReferences?.[0]).to.include({ kind: 'Job', uid: 'u' })
   })

@@ -10,6 +10,7 @@ import { secretData } from '../../core/secretData.ts'
 import { type Child, child, secret } from '../workload/child.ts'
 import { buildNetworkPolicy } from './network.ts'
 import { podSpec } from './podSpec.ts'
+import { builderPolicy } from './repeats.ts'
 
 /** Seconds for which the Job of an ended build stays, for whoever was away. */
 const KEPT_SECONDS = 3_600
@@ -43,12 +44,7 @@ export function buildObjects(request: BuildRequest, settings: BuildSettings): Bu
         suspend: true,
         completions: 1,
         parallelism: 1,
-        // What failed once fails again; a node that is drained is not its fault.
-        backoffLimit: 0,
-        podReplacementPolicy: 'Failed',
-        podFailurePolicy: {
-          rules: [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
-        },
+        ...builderPolicy(),
         activeDeadlineSeconds: request.recipe.timeoutSeconds,
         ttlSecondsAfterFinished: KEPT_SECONDS,
         template: { metadata: { labels }, spec: podSpec(name, settings) },

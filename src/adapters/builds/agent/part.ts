@@ -1,13 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
-import type { BuildWord } from '../../../contracts/builds/pod.ts'
+import { BUILD_EXITS, type BuildWord } from '../../../contracts/builds/pod.ts'
 import type { BuildContainer } from '../../../contracts/builds/progress.ts'
 import { buildImage } from './build.ts'
 import type { Places } from './places.ts'
 import { pushImage } from './push.ts'
 import { fetchSource } from './source.ts'
 
-const PARTS: Readonly<Record<BuildContainer, (places: Places) => Promise<BuildWord>>> = {
+type Parts = Partial<Record<BuildContainer, (places: Places) => Promise<BuildWord>>>
+const PARTS: Parts = {
   source: fetchSource,
   build: buildImage,
   push: pushImage,
@@ -19,18 +20,18 @@ const PARTS: Readonly<Record<BuildContainer, (places: Places) => Promise<BuildWo
  * @returns the exit status
  * @throws Error for an unknown name, and what is our own fault
  */
-export async function runPart(name: string | undefined, places: Places): Promise<number> {
-  const part = Object.entries(PARTS).find(([known]) => known === name)?.[1]
-  if (part === undefined) throw new Error(`Usage: main.ts ${Object.keys(PARTS).join(' | ')}`)
+export async function runPart(name: string | undefined, places: Places, parts = PARTS): Promise<number> {
+  const part = Object.entries(parts).find(([known]) => known === name)?.[1]
+  if (part === undefined) throw new Error(`Usage: main.ts ${Object.keys(parts).join(' | ')}`)
   try {
     writeFileSync(places.lastWord, JSON.stringify(await part(places)))
-    return 0
+    return BUILD_EXITS.ended
   } catch (error) {
     const refusal = refusalOf(error)
     console.log(refusal.message)
     const { failure, message } = refusal
     writeFileSync(places.lastWord, JSON.stringify({ failure, message } satisfies BuildWord))
-    return 1
+    return failure === 'BuilderFailed' ? BUILD_EXITS.builderFailed : BUILD_EXITS.sourceFailed
   }
 }
 

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { BuildRefusal } from '../../../contracts/builds/files.ts'
+import type { BuildFailure } from '../../../contracts/builds/progress.ts'
+import { runPart } from './part.ts'
+import { placesBelow } from './places.ts'
+
+describe('one part of a build ends', () => {
+  let root: string
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'freehold-part-'))
+    mkdirSync(join(root, 'dev'))
+  })
+  afterEach(() => rmSync(root, { recursive: true }))
+
+  const endOf = async (failure: BuildFailure) => {
+    const source = () => Promise.reject(new BuildRefusal(failure, 'It failed.'))
+    const status = await runPart('source', placesBelow(root), { source })
+    return [status, JSON.parse(readFileSync(join(root, 'dev/termination-log'), 'utf8'))]
+  }
+
+  it('with 1 and its word where the source is the cause', async () =>
+    expect(await endOf('CommandFailed')).to.deep.equal([1, { failure: 'CommandFailed', message: 'It failed.' }]))
+
+  it('with 70 and its word where the builder is the cause', async () =>
+    expect(await endOf('BuilderFailed')).to.deep.equal([70, { failure: 'BuilderFailed', message: 'It failed.' }]))
+
+  it('with 70 where its program breaks', () => {
+    const program = join(import.meta.dirname, 'main.ts')
+    const { status, stderr } = spawnSync(process.execPath, [program, 'source', root], { encoding: 'utf8' })
+    expect([status, stderr]).to.deep.equal([70, stderr])
+    expect(stderr).to.include('order.json')
+  })
+})
