@@ -135,6 +135,25 @@ describe('boundaries', () => {
     })
   })
 
+  it('counts what the caller may read, while what it uses is that of all', async () => {
+    const denies = [
+      deny(`${SHOP}/resources/vectorclusters/hidden`, ['vectorcluster/read']),
+      deny(`${B1}/resourcegroups/closed`, ['resourcegroups/read']),
+    ]
+    const facade = makeFacade({ roles, assignments: [assign('Reader', B1)], denies })
+    facade.boundary(ONE)
+    facade.group(ONE, 'shop')
+    facade.group(ONE, 'closed')
+    facade.vector(ONE, 'shop', 'seen')
+    facade.vector(ONE, 'shop', 'hidden')
+    const one = await facade.call(boundaryRoutes, 'GET', `/boundaries/${ONE}`)
+    const { items } = (await facade.call(boundaryRoutes, 'GET', '/boundaries')).body as { items: object[] }
+    for (const record of [one.body, items[0]]) {
+      expect(record).to.include({ resourceGroupCount: 1, resourceCount: 1 })
+      expect((record as { usage: object }).usage).to.include({ resourceGroups: 2, resources: 2 })
+    }
+  })
+
   it('has its limits replaced: what is left out or null is unlimited', async () => {
     const facade = makeFacade({ roles, assignments: [assign('Owner', '/')] })
     facade.boundary(ONE, { quota: { cpu: '8', pods: 3 }, tags: { team: 'search' } })

@@ -28,7 +28,7 @@ import { BoundaryBody, BoundaryDto, boundaryDto, boundaryShape } from './record.
 function shown(context: Context, boundary: BoundaryRecord): BoundaryDto {
   const { services, caller } = context
   const permissions = services.access.permissionsAt(caller.principalId, boundaryScope(boundary.metadata.name))
-  return { ...boundaryDto(services, boundary), permissions }
+  return { ...boundaryDto(context, boundary), permissions }
 }
 
 async function createBoundary(context: Context<string, unknown, z.output<typeof BoundaryBody>>) {
@@ -117,7 +117,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
     },
     async (context) =>
       pagedParts(await boundariesWith(context, 'boundaries/read'), context.list, boundaryShape, (boundary) =>
-        boundaryDto(context.services, boundary),
+        boundaryDto(context, boundary),
       ),
   ),
   route(

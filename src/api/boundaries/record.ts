@@ -9,10 +9,11 @@ import { DisplayName } from '../../crds/fields.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import type { BoundaryRecord } from '../callers/visibility.ts'
-import type { Services } from '../http/context.ts'
+import { type BoundaryRecord, groupScope } from '../callers/visibility.ts'
+import type { Context, Services } from '../http/context.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
+import { mayRead } from '../resources/holders.ts'
 import { dateTime, enumeration, type ListShape, text } from '../resources/paging.ts'
 import { defaultClusterOf } from '../resources/places.ts'
 import { BoundaryQuotaDto, quotaDto } from '../resources/quotaRecord.ts'
@@ -30,14 +31,14 @@ export const BoundaryDto = z
     status: z.enum(RESOURCE_STATES),
     phase: z.string().nullable(),
     statusMessage: z.string().nullable(),
-    resourceGroupCount: z.int(),
-    resourceCount: z.int(),
+    resourceGroupCount: z.int().describe('Groups that the caller may read'),
+    resourceCount: z.int().describe('Resources that the caller may read'),
     memberCount: z.int().describe('People, groups and service accounts with a role in the boundary itself'),
     projectionCount: z.int(),
     defaultClusterId: Uuid,
     crosslinkEnabled: z.boolean(),
     quota: BoundaryQuotaDto,
-    usage: BoundaryQuotaDto,
+    usage: BoundaryQuotaDto.describe('What counts under the quota, whoever may read it'),
     permissions: z.array(z.string()).nullable().describe('What this caller may do at the boundary; null in lists'),
     tags: Tags,
   })
@@ -46,13 +47,16 @@ export type BoundaryDto = z.output<typeof BoundaryDto>
 
 export const BoundaryBody = z.strictObject({ displayName: DisplayName })
 
-/** The record without what depends on the caller. Everything counted is counted now and stored nowhere. */
-export function boundaryDto(services: Services, boundary: BoundaryRecord): BoundaryDto {
+/** The record as lists show it. Everything counted is counted now and stored nowhere. */
+export function boundaryDto(context: Context, boundary: BoundaryRecord): BoundaryDto {
+  const { services, caller } = context
   const { metadata, spec } = boundary
   const id = metadata.name
   const crosslink = { namespace: boundaryNamespace(id), name: CROSSLINK_NAME }
   const resources = resourcesOfBoundary(services, id)
   const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(id) })
+  const isRead = ({ metadata: { name } }: (typeof groups)[number]) =>
+    services.access.isAllowed(caller.principalId, 'resourcegroups/read', groupScope(id, name))
   return {
     id,
     displayName: spec.displayName,
@@ -62,8 +66,8 @@ export function boundaryDto(services: Services, boundary: BoundaryRecord): Bound
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
     ...summaryOf(boundary),
-    resourceGroupCount: groups.length,
-    resourceCount: resources.length,
+    resourceGroupCount: groups.filter(isRead).length,
+    resourceCount: resources.filter((resource) => mayRead(context, id, resource)).length,
     memberCount: countMembers(services, boundary),
     projectionCount: services.records.peekAll(BoundaryProjection, { namespace: boundaryNamespace(id) }).length,
     defaultClusterId: defaultClusterOf(services, id).id,

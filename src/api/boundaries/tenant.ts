@@ -15,9 +15,10 @@ const MoveBoundaryTenantRequest = z
   .strictObject({ tenantId: Uuid.nullable().describe('Null detaches') })
   .meta({ id: 'MoveBoundaryTenantRequest' })
 
-function shown({ services, caller }: Context, boundary: BoundaryRecord) {
+function shown(context: Context, boundary: BoundaryRecord) {
+  const { services, caller } = context
   const permissions = services.access.permissionsAt(caller.principalId, boundaryScope(boundary.metadata.name))
-  return ok({ ...boundaryDto(services, boundary), permissions }, { etag: etagOf(boundary) })
+  return ok({ ...boundaryDto(context, boundary), permissions }, { etag: etagOf(boundary) })
 }
 
 export const tenantRoutes: readonly RouteDraft[] = [

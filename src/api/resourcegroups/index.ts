@@ -36,7 +36,7 @@ function displayNameOf({ services }: Context, boundaryId: string): string {
 }
 
 function shown(context: Context, boundaryId: string, group: GroupRecord): ResourceGroupDto {
-  return groupDto(context.services, groupView(context.services, group, displayNameOf(context, boundaryId)))
+  return groupDto(context.services, groupView(context, group, displayNameOf(context, boundaryId)))
 }
 
 async function listGroups(context: Context<'boundaryId'>) {
@@ -48,7 +48,7 @@ async function listGroups(context: Context<'boundaryId'>) {
     .filter(({ metadata: { name } }) =>
       services.access.isAllowed(caller.principalId, 'resourcegroups/read', groupScope(boundaryId, name)),
     )
-    .map((group) => groupView(services, group, boundary.spec.displayName))
+    .map((group) => groupView(context, group, boundary.spec.displayName))
   return pagedParts(rows, context.list, groupShape, (view) => groupDto(services, view))
 }
 

@@ -6,10 +6,11 @@ import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { groupScope } from '../callers/visibility.ts'
-import type { Services } from '../http/context.ts'
+import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
+import { mayRead } from '../resources/holders.ts'
 import { dateTime, enumeration, type ListShape, number, text } from '../resources/paging.ts'
 import { BoundaryQuotaDto, quotaDto } from '../resources/quotaRecord.ts'
 import { usageOf } from '../resources/usage.ts'
@@ -27,10 +28,12 @@ export const ResourceGroupDto = z
     status: z.enum(RESOURCE_STATES),
     phase: z.string().nullable(),
     statusMessage: z.string().nullable(),
-    resourceCount: z.int(),
-    resourceCounts: z.record(z.string(), z.int()).describe('By collection; collections without a resource are absent'),
+    resourceCount: z.int().describe('Resources that the caller may read'),
+    resourceCounts: z
+      .record(z.string(), z.int())
+      .describe('The same by collection; those without a resource are absent'),
     quota: BoundaryQuotaDto,
-    usage: BoundaryQuotaDto,
+    usage: BoundaryQuotaDto.describe('What counts under the quota, whoever may read it'),
     tags: Tags,
     createdAt: DateTime,
     createdBy: z.string().nullable(),
@@ -44,19 +47,22 @@ export type GroupView = {
   readonly boundaryId: string
   readonly boundary: string
   readonly resources: () => readonly GroupResource[]
+  /** Those that the caller may read. */
+  readonly readable: () => readonly GroupResource[]
 }
 
-export function groupView(services: Services, group: GroupRecord, boundary: string): GroupView {
+export function groupView(context: Context, group: GroupRecord, boundary: string): GroupView {
   const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '') ?? ''
-  let resources: readonly GroupResource[] | undefined
-  return {
-    group,
-    boundaryId,
-    boundary,
-    resources: () => {
-      resources ??= resourcesOfGroup(services, boundaryId, group.metadata.name)
-      return resources
-    },
+  const resources = once(() => resourcesOfGroup(context.services, boundaryId, group.metadata.name))
+  const readable = once(() => resources().filter((resource) => mayRead(context, boundaryId, resource)))
+  return { group, boundaryId, boundary, resources, readable }
+}
+
+function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 
@@ -64,9 +70,9 @@ const groupId = ({ metadata }: GroupRecord) => objectId(ResourceGroup.resource, 
 
 export function groupDto(services: Services, view: GroupView): ResourceGroupDto {
   const { metadata, spec } = view.group
-  const resources = view.resources()
+  const readable = view.readable()
   const counts: Record<string, number> = {}
-  for (const { kind } of resources) counts[kind.segment] = (counts[kind.segment] ?? 0) + 1
+  for (const { kind } of readable) counts[kind.segment] = (counts[kind.segment] ?? 0) + 1
   return {
     id: groupId(view.group),
     name: metadata.name,
@@ -75,10 +81,10 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
     namespace: groupNamespace(view.boundaryId, metadata.name),
     scope: groupScope(view.boundaryId, metadata.name),
     ...summaryOf(view.group),
-    resourceCount: resources.length,
+    resourceCount: readable.length,
     resourceCounts: counts,
     quota: quotaDto(spec.quota),
-    usage: quotaDto(usageOf(services, [view.group], resources)),
+    usage: quotaDto(usageOf(services, [view.group], view.resources())),
     tags: spec.tags,
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
@@ -89,7 +95,7 @@ export const groupShape: ListShape<GroupView> = {
   fields: {
     name: text('Name', { of: ({ group }) => group.metadata.name, isSearched: true }),
     status: enumeration('Status', RESOURCE_STATES, { of: ({ group }) => summaryOf(group).status }),
-    resourceCount: number('Resources', { of: (view) => view.resources().length, isFiltered: false }),
+    resourceCount: number('Resources', { of: (view) => view.readable().length, isFiltered: false }),
     createdAt: dateTime('Created', { of: ({ group }) => group.metadata.creationTimestamp }),
   },
   defaultSort: 'name',

@@ -237,6 +237,19 @@ describe('resource groups', () => {
     })
   })
 
+  it('count and sort by what the caller may read of them, while what they use is that of all', async () => {
+    const denies = [deny(`${SHOP}/resources/vectorclusters/index`, ['vectorcluster/read'])]
+    const facade = shop({ assignments: [assign('Owner', B1)], denies })
+    facade.vector(ONE, 'bakery', 'cake')
+    const { body } = await facade.call(routes, 'GET', path)
+    expect(body).to.deep.include({ resourceCount: 1, resourceCounts: { vectorclusters: 1 } })
+    expect((body as { usage: object }).usage).to.include({ resources: 2 })
+    const sorted = await facade.call(routes, 'GET', `/boundaries/${ONE}/resourcegroups`, {
+      query: { sort: ['-resourceCount'] },
+    })
+    expect(namesOf(sorted.body)).to.deep.equal(['bakery', 'shop'])
+  })
+
   it('sort by the number of resources', async () => {
     const { body } = await shop().call(routes, 'GET', `/boundaries/${ONE}/resourcegroups`, {
       query: { sort: ['-resourceCount'] },
