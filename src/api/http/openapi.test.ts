@@ -113,6 +113,15 @@ describe('the OpenAPI documents', () => {
       expect(Object.keys(response?.content ?? {})).to.deep.equal(forms.map((form) => `application/${form}`))
     })
 
+  it('show the record beside the refusal where a failing status may bring it', () => {
+    const { content } = whole.paths['/readyz']?.get?.responses['503'] ?? {}
+    const told = content?.['application/json'] as { schema: { anyOf?: { $ref: string }[] } } | undefined
+    expect(told?.schema.anyOf?.map(({ $ref }) => $ref.split('/').at(-1))).to.deep.equal([
+      'ReadinessDto',
+      'PlatformError',
+    ])
+  })
+
   it('refer to nothing that is not there', () => {
     const names = (['schemas', 'responses'] as const).flatMap((part) =>
       Object.keys(whole.components[part]).map((name) => `#/components/${part}/${name}`),
@@ -258,7 +267,7 @@ describe('the OpenAPI documents', () => {
   it('show each refusal in its own form', () => {
     for (const { responses } of operations) {
       for (const [status, reference] of Object.entries(responses).filter(([code]) => code >= '400')) {
-        const { content = {} } = whole.components.responses[reference.$ref?.split('/').at(-1) ?? ''] ?? {}
+        const { content = {} } = whole.components.responses[reference.$ref?.split('/').at(-1) ?? ''] ?? reference
         expect(content, status).to.not.be.empty
         for (const [mediaType, shape] of Object.entries(content)) {
           requireForm((shape as { example: Record<string, unknown> }).example, Number(status), mediaType)

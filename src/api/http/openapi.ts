@@ -346,10 +346,19 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
 }
 
 function responseOf(route: Route, status: number) {
-  if (status >= 400) return refusal(status, route.errors, route.errors === 'problem' && refusesItself(route, status))
+  if (status >= 400) {
+    const refused = refusal(status, route.errors, route.errors === 'problem' && refusesItself(route, status))
+    return route.repliesAt.includes(status) ? withReply(refused, route) : refused
+  }
   const description = DESCRIPTIONS[status] ?? 'See the description of the area'
   const headers = LOCATIONS[status]
   return { description, ...(headers !== undefined && { headers }), ...contentOf(route, status) }
+}
+
+/** The record stands in the place of the refusal, or the refusal itself, as of a platform that has too much to do. */
+function withReply({ description, content }: ZodOpenApiResponseObject, { reply = z.unknown() }: Route) {
+  const example = content?.['application/json']?.example
+  return { description, content: { 'application/json': { schema: z.union([reply, PlatformError]), example } } }
 }
 
 const LOCATIONS: Readonly<Record<number, z.ZodObject>> = {

@@ -84,6 +84,8 @@ export type Route = {
   readonly reply: z.ZodType | undefined
   readonly replyMediaType: string
   readonly answers: readonly number[]
+  /** Failing statuses that may bring the reply too, such as checks of which one fails. */
+  readonly repliesAt: readonly number[]
   /** The form of error bodies (interface section 7). */
   readonly errors: ErrorForm
   readonly isBuilt: boolean
@@ -122,6 +124,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   replyMediaType?: string
   /** Statuses beyond those that the interface lists for the row; without a row, all of them: 200 if absent. */
   answers?: readonly number[]
+  repliesAt?: readonly number[]
   errors?: ErrorForm
 }
 
@@ -178,6 +181,7 @@ export function route<
     reply: declaration.reply,
     replyMediaType: declaration.replyMediaType ?? 'application/json',
     answers: all.size === 0 ? [200] : [...all],
+    repliesAt: declaration.repliesAt ?? [],
     errors: declaration.errors ?? 'platform',
     isBuilt: true,
     // The router hands over what the declaration's own schemas read.

@@ -95,7 +95,12 @@ export const commonRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '/readyz',
-    { auth: anonymous, summary: 'Whether the platform takes requests; 503 when not', reply: ReadinessDto },
+    {
+      auth: anonymous,
+      summary: 'Whether the platform takes requests; 503 when not',
+      reply: ReadinessDto,
+      repliesAt: [503],
+    },
     readiness,
   ),
   route(
