@@ -38,6 +38,16 @@ const RARE_KEYS: readonly (string | Buffer)[] = [
   ...['fffe', 'eda080', '61ef62', '61efbf62', '01ff80e282'].map((hex) => Buffer.from(hex, 'hex')),
 ]
 
+/** What not every store takes either, and may keep a folder of: names that are too long, and what lies below an object. */
+const LONG = 'n'.repeat(256)
+const REFUSED_KEYS: readonly (string | Buffer)[] = [
+  ...['folder', 'deep/er', 'deep/down/below', '\u0001', 'deep/x\u0002y\ufffd', '%2520+ é'].map(
+    (name) => `${name}/${LONG}`,
+  ),
+  Buffer.concat([Buffer.of(0xff, 0xfe), Buffer.from(`/${LONG}`)]),
+]
+const BELOW_OBJECTS = ['x', 'x/', 'x/y/z', 'x/meta/etag', 'meta/y/etag']
+
 /**
  * What every store must do, the fake and the real ones alike.
  *
@@ -223,6 +233,40 @@ export function objectStoreContract(
       await store.ensureBucket(settings(bucket))
       expect(await store.isEmpty(bucket)).to.equal(true)
     })
+
+  for (const [what, refused, versioning] of [
+    ['whose names are too long', REFUSED_KEYS, 'Off'],
+    ['whose names are too long, versioned', REFUSED_KEYS, 'Enabled'],
+    ['below objects', BELOW_OBJECTS, 'Off'],
+    ['below objects, versioned', BELOW_OBJECTS, 'Enabled'],
+  ] as const)
+    it(`a bucket goes although writes of keys were refused ${what}`, async () => {
+      await store.ensureBucket(settings(bucket, { versioning }))
+      const { pair } = await issue(all('ReadWrite'))
+      await until('it writes', async () => (await client(pair, 'write', bucket, 'plain')) === 200)
+      for (const key of refused) await client(pair, 'write', bucket, key)
+      await until('it is gone', async () => {
+        const state = await store.removeBucket(bucket, { empty: true, owner: 'owner-1' })
+        expect(state, 'what is left becomes less').to.be.oneOf(['Emptying', 'Gone'])
+        return state === 'Gone'
+      })
+      await store.ensureBucket(settings(bucket))
+      expect(await store.isEmpty(bucket)).to.equal(true)
+    })
+
+  it('a bucket in which no write was taken is empty', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    const key = `folder/below/${LONG}`
+    const answered = await until('it may write', async () => {
+      const status = await client(pair, 'write', bucket, key)
+      return status !== 403 && status
+    })
+    await until('it is gone', async () => {
+      const state = await store.removeBucket(bucket, { empty: answered === 200, owner: 'owner-1' })
+      expect(state).to.be.oneOf(['Emptying', 'Gone'])
+      return state === 'Gone'
+    })
+  })
 
   it('a bucket of somebody else is neither taken over nor deleted', async () => {
     const { pair } = await issue(all('ReadWrite'))

@@ -144,9 +144,15 @@ async function removeBucket(
     return 'Gone'
   } catch (error) {
     if (isStoreError(error, 'NotFound')) return 'Gone'
-    if (isStoreError(error) && codeOf(error.cause) === 'BucketNotEmpty') return empty ? 'Emptying' : 'NotEmpty'
-    throw error
+    if (!isStoreError(error) || codeOf(error.cause) !== 'BucketNotEmpty') throw error
+    return removeFolders(clients, name, options)
   }
+}
+
+/** What is left of a bucket that is empty as far as its lists say, unless somebody has just written into it. */
+async function removeFolders(clients: Clients, name: string, options: Options): Promise<RemovalState> {
+  if (!(await isEmpty(clients, name, options))) return 'Emptying'
+  return (await clients.hidden.removeFolders(name, options)) === 'Stuck' ? 'Stuck' : 'Emptying'
 }
 
 async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise<boolean> {

@@ -15,8 +15,12 @@ export type Driver = {
 /** `Paused` if the search goes on with the next call, `Stuck` if nothing was found. */
 export type HiddenState = 'Removed' | 'Paused' | 'Locked' | 'Stuck'
 
-/** Objects whose keys a list cannot say. */
-export type HiddenObjects = { remove(bucket: string, options: Options): Promise<HiddenState> }
+export type HiddenObjects = {
+  /** Objects whose keys a list cannot say. */
+  remove(bucket: string, options: Options): Promise<HiddenState>
+  /** Folders without an object, which some stores keep of a write that they refused. */
+  removeFolders(bucket: string, options: Options): Promise<HiddenState>
+}
 
 export type Clients = { s3: S3Client; hidden: HiddenObjects; iam: IAMClient; driver: Driver }
 

@@ -42,6 +42,7 @@ class ListingStore {
           versionId: undefined,
         }))
       },
+      folders: async () => [],
       remove: async (_bucket, key) => {
         if (this.refuses)
           throw Object.assign(new Error('no'), { name: 'AccessDenied', $metadata: { httpStatusCode: 403 } })

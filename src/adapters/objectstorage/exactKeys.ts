@@ -14,6 +14,8 @@ export type Listed = { shown: string; exact: Buffer | undefined; versionId: stri
 export type ExactKeys = {
   /** The first thousand versions and markers with this prefix. */
   list(bucket: string, prefix: Buffer, options: Options): Promise<readonly Listed[]>
+  /** The first thousand folders with this prefix, up to the next slash; also those without an object. */
+  folders(bucket: string, prefix: Buffer, options: Options): Promise<readonly Listed[]>
   remove(bucket: string, key: Buffer, versionId: string | undefined, options: Options): Promise<void>
 }
 
@@ -30,6 +32,15 @@ export function exactKeys(store: ExactOptions): ExactKeys {
         ['versions', ''],
       ]
       return listedIn(await signed(store, 'GET', bucket, Buffer.alloc(0), query, options))
+    },
+    async folders(bucket, prefix, options) {
+      const query: Query = [
+        ['delimiter', '/'],
+        ['encoding-type', 'url'],
+        ['prefix', prefix],
+        ['versions', ''],
+      ]
+      return listedIn(await signed(store, 'GET', bucket, Buffer.alloc(0), query, options), 'CommonPrefixes')
     },
     async remove(bucket, key, versionId, options) {
       await signed(store, 'DELETE', bucket, key, versionId === undefined ? [] : [['versionId', versionId]], options)
@@ -103,11 +114,11 @@ function send(request: typeof overHttp, options: RequestOptions): Promise<string
   })
 }
 
-function listedIn(text: string): Listed[] {
+function listedIn(text: string, entries = 'Version|DeleteMarker'): Listed[] {
   const isEncoded = /<EncodingType>url<\/EncodingType>/.test(text)
-  return [...text.matchAll(/<(Version|DeleteMarker)>(.*?)<\/\1>/gs)].map(([, , entry = '']) => {
-    const [key, versionId] = ['Key', 'VersionId'].map((name) =>
-      plain(new RegExp(`<${name}>([^<]*)</${name}>`).exec(entry)?.[1] ?? ''),
+  return [...text.matchAll(new RegExp(`<(${entries})>(.*?)</\\1>`, 'gs'))].map(([, , entry = '']) => {
+    const [key, versionId] = ['Key|Prefix', 'VersionId'].map((name) =>
+      plain(new RegExp(`<(?:${name})>([^<]*)</`).exec(entry)?.[1] ?? ''),
     ) as [string, string]
     const exact = isEncoded ? decodedKey(key) : undefined
     return { shown: exact?.toString() ?? key, exact, versionId: versionId === '' ? undefined : versionId }

@@ -69,21 +69,56 @@ export class HiddenKeys implements HiddenObjects {
     if (pass.removed > 0) return 'Removed'
     return pass.refused > 0 ? 'Locked' : 'Stuck'
   }
+
+  /** Deletes some of the folders of a bucket in which nothing else is listed. @throws StoreError */
+  async removeFolders(bucket: string, options: Options): Promise<HiddenState> {
+    const pass = new Pass(this.#keys, bucket, options, 'folders')
+    const state = await this.#removeBelow({ shown: '', key: Buffer.alloc(0) }, pass)
+    return pass.removed > 0 ? 'Removed' : state
+  }
+
+  /** Those that lie deepest first: a store deletes none that holds another. */
+  async #removeBelow(above: Folder, pass: Pass): Promise<'Stuck' | 'Paused'> {
+    for (const entry of await pass.list(above.key)) {
+      if (pass.isOver()) return 'Paused'
+      const folder = await this.#folder(entry, above, pass)
+      if (folder === 'Lost') continue
+      if (folder === 'Paused' || (await this.#removeBelow(folder, pass)) === 'Paused') return 'Paused'
+      await pass.removeFolder(folder)
+    }
+    return 'Stuck'
+  }
+
+  async #folder({ shown, exact }: Listed, above: Folder, pass: Pass): Promise<Folder | 'Lost' | 'Paused'> {
+    if (exact !== undefined) return { shown, key: exact }
+    const id = `${pass.bucket}/${shown}`
+    const search = this.#searches.get(id) ?? { shown, at: above.shown.length, found: above.key }
+    this.#searches.set(id, search)
+    const state = await advance(search, pass)
+    if (state === 'Paused') return state
+    this.#searches.delete(id)
+    return state === 'Lost' ? state : { shown: search.shown, key: search.found }
+  }
 }
+
+/** A folder as lists show it, and its key. */
+type Folder = { shown: string; key: Buffer }
 
 class Pass {
   removed = 0
   refused = 0
   candidates = CANDIDATES
+  readonly bucket: string
   readonly #keys: ExactKeys
-  readonly #bucket: string
   readonly #options: Options
+  readonly #looksFor: 'list' | 'folders'
   #lists = 0
 
-  constructor(keys: ExactKeys, bucket: string, options: Options) {
+  constructor(keys: ExactKeys, bucket: string, options: Options, looksFor: 'list' | 'folders' = 'list') {
+    this.bucket = bucket
     this.#keys = keys
-    this.#bucket = bucket
     this.#options = options
+    this.#looksFor = looksFor
   }
 
   isOver(): boolean {
@@ -92,7 +127,7 @@ class Pass {
 
   list(prefix: Buffer): Promise<readonly Listed[]> {
     this.#lists += 1
-    const call = () => this.#keys.list(this.#bucket, prefix, this.#options)
+    const call = () => this.#keys[this.#looksFor](this.bucket, prefix, this.#options)
     // A store that can only be asked for Unicode has nothing else either.
     return this.#attempt(() => (isUtf8(prefix) ? call() : call().catch(nothing)))
   }
@@ -102,7 +137,7 @@ class Pass {
     const versions = async () => (await this.list(key)).filter((one) => one.shown === shown)
     const before = await versions()
     for (const { versionId } of before) {
-      const call = () => this.#keys.remove(this.#bucket, key, versionId, this.#options)
+      const call = () => this.#keys.remove(this.bucket, key, versionId, this.#options)
       this.refused += await this.#attempt(() => call().then(() => 0, refusal))
     }
     const gone = Math.max(0, before.length - (await versions()).length)
@@ -110,9 +145,17 @@ class Pass {
     return gone
   }
 
+  /** A store says of one that it keeps that it is deleted, or why it keeps it. */
+  async removeFolder({ shown, key }: Folder): Promise<void> {
+    const call = () => this.#keys.remove(this.bucket, key, undefined, this.#options)
+    await this.#attempt(() => call().catch(nothing))
+    const beside = await this.list(key.subarray(0, -1))
+    if (!beside.some((one) => one.shown === shown)) this.removed += 1
+  }
+
   async #attempt<T>(call: () => Promise<T>): Promise<T> {
     // Nothing is ignored, so that there is always an answer.
-    return (await attempt(`Bucket "${this.#bucket}" could not be emptied`, call)) as T
+    return (await attempt(`Bucket "${this.bucket}" could not be emptied`, call)) as T
   }
 }
 
