@@ -317,7 +317,7 @@ export function permissionMissing(action: string, scope: string): PlatformError 
   return new PlatformError('FORBIDDEN', `The permission ${action} is missing at ${scope}.`, { action, scope })
 }
 
-/** For `catch` of a removal: returns undefined if somebody else removed the object before. */
+/** For `catch` of a removal, or of a change that takes something away: undefined if somebody else removed the object before. */
 export function alreadyGone(error: unknown): undefined {
   if (error instanceof PlatformError && error.code === 'NOT_FOUND') return undefined
   throw error

@@ -89,7 +89,7 @@ export async function moveTenant(
         ...spec,
         memberIds: found.without(spec.memberIds),
       })
-      await services.records.update(PrincipalGroup, { namespace, name }, { caller, change })
+      await services.records.update(PrincipalGroup, { namespace, name }, { caller, change }).catch(alreadyGone)
     }
     await removeInvitations(services, caller, namespace, tenantId)
     const object = await handOver(services, caller, { boundaryId, tenantId, lastOwner })

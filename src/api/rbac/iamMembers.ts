@@ -102,7 +102,7 @@ async function removePerson({ services, caller, ifMatch, parameters }: Context<'
         ...spec,
         memberIds: spec.memberIds.filter((id) => id !== userId),
       })
-      await records.update(PrincipalGroup, ref, { caller, change })
+      await records.update(PrincipalGroup, ref, { caller, change }).catch(alreadyGone)
     }
     return noContent()
   })

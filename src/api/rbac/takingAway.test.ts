@@ -77,4 +77,19 @@ describe('what takes several things away', () => {
       expect(status, JSON.stringify(answer)).to.be.within(200, 204)
       expect(left).to.be.greaterThan(0)
     })
+
+  for (const [title, method, path, body] of takers.slice(1, 4))
+    it(`is done though somebody else deletes the group that would lose a member: ${title}`, async () => {
+      const remove = server.client.remove.bind(server.client)
+      const ref = { namespace: boundaryNamespace(BOUNDARY), name: GROUP }
+      let isDeleted = false
+      server.client.remove = (async (...given: Parameters<typeof remove>) => {
+        if (!isDeleted) await remove(PrincipalGroup.resource, ref)
+        isDeleted = true
+        return remove(...given)
+      }) as typeof remove
+      const { status, body: answer } = await server.ask(method, path).send(body)
+      expect(status, JSON.stringify(answer)).to.be.within(200, 204)
+      expect(isDeleted).to.equal(true)
+    })
 })
