@@ -18,12 +18,15 @@ function isBinding(issue: Issue): boolean {
 
 const SHOWN_MAX = 20
 
-function fieldErrors(schema: z.ZodType, issue: Issue): FieldError[] {
+/** Where else a field of a body is changed, for one that the body cannot have. */
+export type Elsewhere = (field: string) => string | undefined
+
+function fieldErrors(schema: z.ZodType, issue: Issue, elsewhere?: Elsewhere): FieldError[] {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.slice(0, SHOWN_MAX).map((key) => ({
       field: [...path, key].join('.').slice(0, 200),
-      message: unknownField(schema, issue.path, key),
+      message: (path.length === 0 ? elsewhere?.(key) : undefined) ?? unknownField(schema, issue.path, key),
     }))
   }
   return [{ field: path.join('.').slice(0, 200), message: reasonOf(issue) }]
@@ -35,17 +38,21 @@ function fieldErrors(schema: z.ZodType, issue: Issue): FieldError[] {
  * @throws PlatformError MODEL_BINDING_FAILED for wrong types, missing and unknown fields, malformed uuids and dates;
  *   URL_NOT_ALLOWED for addresses that are never called; BAD_REQUEST for other values that are out of bounds
  */
-export function readModel<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+export function readModel<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  elsewhere?: Elsewhere,
+): z.output<Schema> {
   const result = parsed(schema, value)
   if (result.success) return result.data
-  throw unreadable(schema, result.error.issues)
+  throw unreadable(schema, result.error.issues, elsewhere)
 }
 
 /** What `readModel` throws for these issues. */
-export function unreadable(schema: z.ZodType, issues: readonly Issue[]): PlatformError {
+export function unreadable(schema: z.ZodType, issues: readonly Issue[], elsewhere?: Elsewhere): PlatformError {
   const errors = issues
     .slice(0, SHOWN_MAX)
-    .flatMap((issue) => fieldErrors(schema, issue))
+    .flatMap((issue) => fieldErrors(schema, issue, elsewhere))
     .slice(0, SHOWN_MAX)
   if (issues.every(isUncalled))
     return new PlatformError('URL_NOT_ALLOWED', firstReason(errors), { ...errors[0], errors })

@@ -204,7 +204,7 @@ export class Pipeline {
     if (makesUnnamed(route) && single(request, 'if-match') !== undefined) throw nothingToMatch()
     const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1))
     const requirePermitted = this.#permittedSince(passage, passage.match)
-    const body = await this.#body(passage, route)
+    const body = await this.#body(passage, passage.match)
     if (body !== undefined) await requirePermitted()
     const rawBody = this.#rawBody(passage, route, requirePermitted)
     const context = this.#context(passage, passage.match, { query, list, body, rawBody, scope })
@@ -291,7 +291,7 @@ export class Pipeline {
     return scope
   }
 
-  async #body(passage: Passage, route: Route): Promise<unknown> {
+  async #body(passage: Passage, { route, segments }: Match): Promise<unknown> {
     const { request, response } = passage
     const { clock, workers } = this.#options.services
     const taker = takerOf(passage)
@@ -311,7 +311,8 @@ export class Pipeline {
     if (route.bodyKind !== 'json') return undefined
     const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, ...costs }, clock)
-    return route.body === undefined || (value === undefined && isOptional) ? value : readModel(route.body, value)
+    if (route.body === undefined || (value === undefined && isOptional)) return value
+    return readModel(route.body, value, (field) => this.#router.replacing(segments, field))
   }
 
   #rawBody(passage: Passage, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {

@@ -213,6 +213,14 @@ describe('the facade reads requests and', () => {
     for (const call of calls) call.destroy()
   })
 
+  it('says of a field that another route replaces which one', async () => {
+    const path = `/boundaries/${B}`
+    const { status, body } = await as(request(server.app).patch(path)).send({ quota: { cpu: '4' }, quote: 1 })
+    expect([status, body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+    const said = body.errors.map(({ field, message }: Record<string, string>) => `${field} ${message}`)
+    expect(said).to.include.members([`quota is changed by PUT ${path}/quota`, 'quote is not a field of this record'])
+  })
+
   it('reports every wrong parameter of a query at once, the first one as the sentence', async () => {
     const query = 'page=0&sort=nothing&filter=name:eq:a&filter=size&colour=red'
     const { status, body } = await as(request(server.app).get(`${RG}/vectorclusters?${query}`))

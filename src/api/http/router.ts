@@ -92,6 +92,12 @@ export class Router {
     if (entry.names[0] === 'boundaryId') segments[1] = parameters.boundaryId ?? ''
     return { route: entry.route, parameters, segments }
   }
+
+  /** The reason of a field that a route of its own replaces, below the path. */
+  replacing(segments: readonly string[], field: string): string | undefined {
+    const path = `/${segments.join('/')}/${field}`
+    return this.find('PUT', path)?.route.path.endsWith(`/${field}`) ? `is changed by PUT ${path}` : undefined
+  }
 }
 
 function isIdName(name: string | undefined): boolean {
