@@ -19,6 +19,7 @@ const Project = repositoryAt({
   pushedAt: 'last_activity_at',
 })
 const DeployToken = z.object({ username: z.string(), token: z.string(), expires_at: Text })
+const KeptToken = z.object({ id: z.int(), name: Text, expires_at: Text })
 
 const EVENTS = { push_events: true, tag_push_events: true, merge_requests_events: true }
 const HOOKS: HookForm = {
@@ -34,6 +35,10 @@ const HOOKS: HookForm = {
 
 /** A deploy token is good for a day. */
 const TOKEN_MILLISECONDS = 86_400_000
+const TOKEN_NAME = 'freehold'
+
+/** Expired tokens that one call removes: nothing that waits for a token waits long for that. */
+const REMOVED_MAX = 20
 
 /** GitLab, by version 4 of its REST interface (docs.gitlab.com/api). Its token needs the scope `api`. */
 export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
@@ -46,6 +51,16 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
   const group = ({ organization }: Connection, below: string) =>
     organization === undefined ? undefined : `/groups/${encodeURIComponent(organization)}${below}`
 
+  /** GitLab lists those that open nothing any more for ever. */
+  async function removeExpired(connection: Connection, id: string, signal?: AbortSignal): Promise<void> {
+    const { all, call } = rest(connection, signal)
+    const isExpired = ({ name, expires_at: end }: z.output<typeof KeptToken>) =>
+      name === TOKEN_NAME && Date.parse(end ?? '') <= now()
+    const expired = await all(`${project(id)}/deploy_tokens`, KeptToken, isExpired)
+    for (const token of expired.slice(0, REMOVED_MAX))
+      await call(`${project(id)}/deploy_tokens/${token.id}`, z.unknown(), { method: 'DELETE' })
+  }
+
   return {
     check: (connection, signal) => rest(connection, signal).check(User, group(connection, '?with_projects=false')),
     async repositories(connection, search = '', signal) {
@@ -57,8 +72,9 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
       const { call } = rest(connection, signal)
       const { cloneUrl } = await call(project(id), Project)
       const expiresAt = new Date(now() + TOKEN_MILLISECONDS).toISOString()
-      const body = { name: 'freehold', scopes: ['read_repository'], expires_at: expiresAt }
+      const body = { name: TOKEN_NAME, scopes: ['read_repository'], expires_at: expiresAt }
       const made = await call(`${project(id)}/deploy_tokens`, DeployToken, { method: 'POST', body })
+      await removeExpired(connection, id, signal).catch(() => undefined)
       return {
         token: made.token,
         username: made.username,

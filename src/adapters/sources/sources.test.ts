@@ -184,6 +184,38 @@ describe('what a provider answers to a call', () => {
   })
 })
 
+describe('GitLab, which keeps deploy tokens that have expired', () => {
+  const connection = {
+    ...{ provider: 'GitLab', baseUrl: 'https://stand.in/gitlab' },
+    credentials: { token: 'glpat' },
+  } as const
+  const at = (seconds: number) => new Date(now() + seconds * 1_000).toISOString()
+  const keeping = (...tokens: [name: string, seconds: number][]) => {
+    const gitLab = new PlayedGitLab('glpat')
+    gitLab.deployTokens = tokens.map(([name, seconds], index) => ({ id: index + 1, name, expires_at: at(seconds) }))
+    return { gitLab, port: createSources(fetchOf({ gitlab: gitLab }), now) }
+  }
+  const namesOf = ({ deployTokens }: PlayedGitLab) => deployTokens.map(({ id, name }) => `${id} ${name}`)
+
+  it('loses those of ours with the next one, and no other', async () => {
+    const { gitLab, port } = keeping(['freehold', -60], ['freehold', 60], ['somebody', -60], ['freehold', -86_400])
+    await port.token(connection, '1')
+    expect(namesOf(gitLab)).to.deep.equal(['2 freehold', '3 somebody', '5 freehold'])
+  })
+
+  it('loses twenty at once', async () => {
+    const { gitLab, port } = keeping(...Array.from({ length: 30 }, (): [string, number] => ['freehold', -60]))
+    await port.token(connection, '1')
+    expect(gitLab.deployTokens).to.have.length(11)
+  })
+
+  it('gives a token also where it keeps them', async () => {
+    const { gitLab, port } = keeping(['freehold', -60])
+    gitLab.tellsTokens = false
+    expect((await port.token(connection, '1')).token).to.equal('gldt-1')
+  })
+})
+
 describe('GitHub, whose clock is a minute behind ours', () => {
   it('takes our tokens', async () => {
     const gitHub = new PlayedGitHub()

@@ -1,11 +1,15 @@
 import { type Asked, pageOf, type Said, type StandIn } from './standIn.ts'
 
+type DeployToken = { id: number; name: string; expires_at: string }
 type Hook = { id: number; url: string; token: string; alert_status: string }
 
 /** GitLab, played after its public REST documentation (docs.gitlab.com/api): one token, some projects. */
 export class PlayedGitLab implements StandIn {
   readonly token: string
   readonly hooks: Hook[] = []
+  deployTokens: DeployToken[] = []
+  /** Whether it answers what is asked of tokens that are there. */
+  tellsTokens = true
   readonly #projects: object[]
 
   constructor(token: string, count = 120) {
@@ -26,8 +30,16 @@ export class PlayedGitLab implements StandIn {
     if (project === undefined) return { status: 404, body: { message: '404 Project Not Found' } }
     if (rest === '') return { status: 200, body: project }
     if (rest === '/deploy_tokens' && method === 'POST') {
-      const made = { username: `gitlab+deploy-token-${id}`, token: `gldt-${id}`, expires_at: body.expires_at }
-      return { status: 201, body: made }
+      const { name, expires_at } = body as { name: string; expires_at: string }
+      const made = { id: 1 + Math.max(0, ...this.deployTokens.map((one) => one.id)), name, expires_at }
+      this.deployTokens.push(made)
+      return { status: 201, body: { ...made, username: `gitlab+deploy-token-${id}`, token: `gldt-${id}` } }
+    }
+    if (rest.startsWith('/deploy_tokens') && !this.tellsTokens) return { status: 403 }
+    if (rest === '/deploy_tokens') return { status: 200, body: pageOf(this.deployTokens, query, 'per_page') }
+    if (rest.startsWith('/deploy_tokens/') && method === 'DELETE') {
+      this.deployTokens = this.deployTokens.filter((one) => rest !== `/deploy_tokens/${one.id}`)
+      return { status: 204 }
     }
     if (rest === '/hooks' && method === 'GET') return { status: 200, body: pageOf(this.hooks, query, 'per_page') }
     if (rest === '/hooks') {
