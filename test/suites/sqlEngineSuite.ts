@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import type { RowChange, RowFilter } from '../../src/adapters/sql/port.ts'
 import { findColumn, type Table } from '../../src/editor/catalogue.ts'
-import { bindValue, type SqlValue } from '../../src/editor/values.ts'
+import { bindValue } from '../../src/editor/values.ts'
 import { hostileStatements, hostileTexts } from '../cases/hostileSql.ts'
+import { TYPES, type TypeCase } from '../cases/sqlTypes.ts'
 import type { SqlServer } from '../cluster/sqlServers.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { OtherSession } from '../make/heldRows.ts'
@@ -11,66 +12,6 @@ import { until } from '../make/until.ts'
 import { bound, faultOf, insert, page, run, type SqlWorld, tableOf } from './sqlContract.ts'
 
 type World = SqlWorld & { server: SqlServer }
-type TypeCase = [type: string, encoding: string, ...values: SqlValue[]]
-
-/** Every row of the table of encodings, at its edges. */
-const TYPES: Readonly<Record<string, readonly TypeCase[]>> = {
-  postgresql: [
-    ['boolean', 'boolean', true, false],
-    ['smallint', 'integer', -32768, 32767],
-    ['integer', 'integer', -2147483648, 2147483647],
-    ['bigint', 'bigint', '9007199254740993', '-9223372036854775808', '9223372036854775807'],
-    ['decimal(30,4)', 'decimal', '0.1000', '-12345678901234567890123456.7891', '1.0000'],
-    ['numeric', 'decimal', '123456789012345678901234567890.000000000001', 'NaN'],
-    ['money', 'decimal', '-1234.56'],
-    ['real', 'float', 0.1, 3.4e38, 'NaN', '-Infinity'],
-    ['double precision', 'float', 0.1, 1.7976931348623157e308, 5e-324, 'Infinity'],
-    ['char(3)', 'text', 'abc'],
-    ['varchar(40)', 'text', '', 'żółw 🐢', "'; drop table items; --"],
-    ['text', 'text', 'line\nbreak\t\\ "\'`'],
-    ['date', 'date', '2026-03-01', '0001-01-01', '0044-03-15 BC'],
-    ['time', 'time', '13:05:00.123456', '00:00:00'],
-    ['timestamp', 'dateTime', '2026-03-01T13:05:00.123456', 'infinity'],
-    ['timestamptz', 'dateTimeOffset', '2026-03-01T13:05:00.123456+00:00'],
-    ['uuid', 'uuid', '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'],
-    ['bytea', 'binary', '', 'AAECA/+A'],
-    ['json', 'json', '{"a": [1,  2.50, null]}', 'null'],
-    ['interval', 'text', '1 year 2 mons 3 days 04:05:06'],
-    ['xml', 'text', '<a b="c">d</a>'],
-    ['int[]', 'text', '{1,2,NULL}'],
-    ['point', 'text', '(1,2)'],
-  ],
-  mariadb: [
-    ['bit(1)', 'boolean', true, false],
-    ['boolean', 'integer', 1, 0],
-    ['tinyint', 'integer', -128, 127],
-    ['smallint', 'integer', -32768],
-    ['mediumint', 'integer', 8388607],
-    ['int unsigned', 'integer', 4294967295],
-    ['year', 'integer', 2026],
-    ['bigint', 'bigint', '9007199254740993', '-9223372036854775808'],
-    ['bigint unsigned', 'bigint', '18446744073709551615'],
-    ['decimal(30,4)', 'decimal', '0.1000', '-12345678901234567890123456.7891'],
-    ['float', 'float', 0.1, 16777216],
-    ['double', 'float', 0.1, 1.7976931348623157e308],
-    ['char(3)', 'text', 'abc'],
-    ['varchar(40)', 'text', '', 'żółw 🐢', "'; drop table items; --", '\\'],
-    ['text', 'text', 'line\nbreak\t\\ "\'`'],
-    ["enum('a','b')", 'text', 'b'],
-    ["set('a','b')", 'text', 'a,b'],
-    ['date', 'date', '2026-03-01'],
-    ['time(6)', 'time', '13:05:00.123456', '-838:59:59.000000'],
-    ['datetime(6)', 'dateTime', '2026-03-01T13:05:00.123456'],
-    ['timestamp(6) null', 'dateTime', '2026-03-01T13:05:00.123456'],
-    ['uuid', 'uuid', '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'],
-    ['binary(4)', 'binary', 'AAEC/w=='],
-    ['varbinary(20)', 'binary', '', 'AAECA/+A'],
-    ['blob', 'binary', 'AAECA/+A'],
-    ['json', 'json', '{"a": [1,  2.50, null]}', 'null'],
-    ['point', 'wkt', 'SRID=0;POINT(1 2)'],
-    ['geometry', 'wkt', 'SRID=4326;LINESTRING(1 2,3 4)'],
-  ],
-}
 
 const HOSTILE_VALUES = TEST_CONFIG.sized(1_000, 4_000)
 const HOSTILE_NAMES = TEST_CONFIG.sized(750, 3_000)

@@ -1,101 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import request from 'supertest'
-import { bearer, startFacade } from '../../../../test/worlds/facadeServer.ts'
-import { FakeClusterLook, FakeRoleCeiling } from '../../../adapters/clusterlook/fake.ts'
-import { INSTALL_CONFIGURATION, releaseName } from '../../../contracts/lifecycle.ts'
-import { type DriftItem, digestOf } from '../../../contracts/rollouts/drift.ts'
-import { SYSTEM_NAMESPACE } from '../../../core/names.ts'
-import type { KubeObject } from '../../../core/object.ts'
-import type { AnyKind } from '../../../crds/define.ts'
-import { ComponentInstall, ComponentRelease, PlatformComponent } from '../../../crds/lifecycle.ts'
-import { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
-import { secret } from '../../../kube/builtin.ts'
-import type { Services } from '../../http/context.ts'
-import { kubeInstallConfiguration } from '../configuration.ts'
-
-const PLANS = '/lifecycle/rollouts/plans'
-const ROLLOUTS = '/lifecycle/rollouts/executions'
-const DRIFT = '/lifecycle/platform-drift'
-const LAST = randomUUID()
+import { bearer } from '../../../../test/worlds/facadeServer.ts'
+import { LAST, PLANS, ROLLOUTS, rolloutRoutes } from '../../../../test/worlds/rolloutRoutes.ts'
+import { releaseName } from '../../../contracts/lifecycle.ts'
+import type { DriftItem } from '../../../contracts/rollouts/drift.ts'
+import { ComponentInstall, ComponentRelease } from '../../../crds/lifecycle.ts'
+import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 
 describe('the routes of rollouts', () => {
-  const owner = randomUUID()
-  const reader = randomUUID()
-  let facade: Awaited<ReturnType<typeof startFacade>>
-  let look: FakeClusterLook
-
-  const ports: Services['rollouts'] = {
-    get look() {
-      return look
-    },
-    ceiling: new FakeRoleCeiling(),
-    version: '1.0.0',
-  }
-
-  beforeEach(async () => {
-    look = new FakeClusterLook()
-    look.found = { ...look.found, backups: { value: { target: 'Available', lastAt: new Date().toISOString() } } }
-    facade = await startFacade({}, { rollouts: ports })
-    facade.grant(owner, 'Platform Owner', '/')
-    facade.grant(reader, 'Platform Reader', '/')
-    component('cnpg', { kind: 'ThirdPartyChart' })
-    component('facade', { kind: 'Module' })
-    release('cnpg')
-    release('facade')
-  })
-  afterEach(() => facade.stop())
-
-  const call = async (method: 'get' | 'post', path: string, body?: object, who = owner) => {
-    const answer = await request(facade.app)[method](path).set('authorization', bearer(who)).send(body)
-    return { status: answer.status, body: answer.body, code: answer.body?.code as string | undefined }
-  }
-  const told = async (...given: Parameters<typeof call>) => {
-    const { status, code } = await call(...given)
-    return `${status} ${code ?? ''}`.trim()
-  }
-  const put = (kind: AnyKind, name: string, spec: object, status?: object) => {
-    const object = { ...facade.put(kind, name, spec, SYSTEM_NAMESPACE), ...(status && { status }) } as KubeObject
-    facade.client.seed(kind.resource, object)
-    const stored = [...facade.client.stored(kind.resource)].find(({ metadata }) => metadata.name === name) as KubeObject
-    facade.caches.get(kind.resource).observeWrite(stored)
-  }
-  const component = (name: string, spec: object, status: object = {}) =>
-    put(
-      PlatformComponent,
-      name,
-      { title: name, chart: { name, url: `oci://registry.test/${name}` }, ...spec },
-      { state: 'Ready', installedVersion: '1.0.0', isManaged: true, ...status },
-    )
-  const release = (name: string, spec: object = {}) => {
-    const digest = `sha256:${'0'.repeat(64)}`
-    put(ComponentRelease, releaseName(name, '1.1.0'), {
-      component: name,
-      version: '1.1.0',
-      digest,
-      isSigned: true,
-      ...spec,
-    })
-  }
-  const plan = async (targetVersions: object = { cnpg: '1.1.0' }) =>
-    (await call('post', PLANS, { targetVersions })).body.id
-  const rollout = (status: object, spec: object = {}, name = LAST) =>
-    put(
-      RolloutExecution,
-      name,
-      { plan: 'some', ...spec },
-      { batches: [], startedAt: '2026-01-01T00:00:00Z', ...status },
-    )
-  const paused = (code: string, more: object = {}) =>
-    rollout({
-      ...{ state: 'Paused', step: 'ThirdPartyCharts' },
-      pause: { code, message: 'It waits.', canSkipSnapshot: false, platformDrift: [], ...more },
-    })
-  const ask = (route: string, body?: object) => told('post', `${ROLLOUTS}/${LAST}/${route}`, body)
-  const stored = async (name: string) => {
-    const found = await facade.client.get(RolloutExecution.resource, { namespace: SYSTEM_NAMESPACE, name })
-    return found as unknown as RolloutExecution
-  }
+  const world = rolloutRoutes()
+  const { owner, reader, call, told, put, component, release, plan, rollout, paused, ask, stored } = world
 
   describe('a plan', () => {
     it('is made with its items, batches and problems', async () => {
@@ -187,8 +102,8 @@ describe('the routes of rollouts', () => {
       put(RolloutPlan, LAST, { targetVersions: { cnpg: '1.1.0' } }, { state: 'Executed' })
       expect(await execute(LAST)).to.equal('409 PlanExecuted')
       const good = await plan()
-      look.found = {
-        ...look.found,
+      world.look.found = {
+        ...world.look.found,
         nodes: { value: [{ name: 'n', isReady: false, isShortOfDisk: false, cpu: 8, memory: 2 ** 34 }] },
       }
       const failed = await call('post', ROLLOUTS, { planId: good })
@@ -219,13 +134,13 @@ describe('the routes of rollouts', () => {
 
     it('begins once where three facades are asked at once', async () => {
       const planId = await plan()
-      const [second, third] = [await facade.another(), await facade.another()]
-      const apps = [facade.app, second, third, facade.app, second, third]
+      const [second, third] = [await world.facade.another(), await world.facade.another()]
+      const apps = [world.facade.app, second, third, world.facade.app, second, third]
       const answers = await Promise.all(
         apps.map((app) => request(app).post(ROLLOUTS).set('authorization', bearer(owner)).send({ planId })),
       )
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 409, 409, 409, 409, 409])
-      expect([...facade.client.stored(RolloutExecution.resource)]).to.have.length(1)
+      expect([...world.facade.client.stored(RolloutExecution.resource)]).to.have.length(1)
     })
 
     it('is cancelled until it has ended', async () => {
@@ -244,7 +159,7 @@ describe('the routes of rollouts', () => {
       expect(await ask('resume', {})).to.equal('409 PlatformDriftPending')
       paused('SnapshotFailed')
       expect(await ask('resume', { skipSnapshot: true })).to.equal('409 SnapshotRequired')
-      look.found = { ...look.found, backups: { unknown: 'No Velero.' } }
+      world.look.found = { ...world.look.found, backups: { unknown: 'No Velero.' } }
       expect(await ask('resume')).to.equal('409 StillFailing')
       paused('SnapshotFailed', { canSkipSnapshot: true })
       expect(await ask('resume', { skipSnapshot: true, comment: 'It is a test' })).to.equal('202')
@@ -309,101 +224,6 @@ describe('the routes of rollouts', () => {
         expect([body.canRollback, body.rolledBackBy === null]).to.deep.equal([due === '202', due === '202'])
         expect(await ask('rollback')).to.equal(due)
       })
-  })
-
-  describe('changes by hand', () => {
-    const finished = (items: DriftItem[], configVersion?: string) =>
-      put(
-        PlatformDriftScan,
-        LAST,
-        {},
-        {
-          ...{ state: 'Finished', startedAt: '2026-01-01T00:00:00Z', finishedAt: '2026-01-01T00:01:00Z' },
-          ...{ scanned: 7, items, configVersion },
-        },
-      )
-    const configuration = async (entries: Record<string, string>) => {
-      const data = Object.fromEntries(
-        Object.entries(entries).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
-      )
-      const metadata = { name: INSTALL_CONFIGURATION, namespace: SYSTEM_NAMESPACE }
-      facade.client.seed(secret, { apiVersion: 'v1', kind: 'Secret', metadata, data } as KubeObject)
-      return (await facade.client.get(secret, metadata)).metadata.resourceVersion
-    }
-    const adopt = (body: object = {}) =>
-      told('post', `${DRIFT}/adopt`, {
-        ...{ scanId: LAST, configKey: 'cnpg.replicas', liveValue: '3', acknowledge: true },
-        ...body,
-      })
-
-    it('are shown as the last scan found them', async () => {
-      const none = await call('get', DRIFT)
-      expect([none.body.scan, none.body.items]).to.deep.equal([null, []])
-      finished([CHANGE])
-      const { body } = await call('get', DRIFT, undefined, reader)
-      expect(body.scan).to.deep.include({ id: LAST, status: 'Finished', trigger: 'Manual', scanned: 7, message: null })
-      expect(body.items).to.deep.equal([{ ...CHANGE, live: 3, expected: null, firstSeenAt: null }])
-    })
-
-    it('are looked for once at a time, and not during a rollout', async () => {
-      const { status, body } = await call('post', `${DRIFT}/scan`)
-      expect([status, body.status, body.trigger]).to.deep.equal([202, 'Running', 'Manual'])
-      const second = await call('post', `${DRIFT}/scan`)
-      expect([second.code, second.body.scanId]).to.deep.equal(['ScanRunning', body.id])
-      await facade.client.remove(PlatformDriftScan.resource, { namespace: SYSTEM_NAMESPACE, name: body.id })
-      rollout({ state: 'Executing' })
-      expect(await told('post', `${DRIFT}/scan`)).to.equal('409 RolloutBusy')
-    })
-
-    it('are taken over in the order of the interface', async () => {
-      expect(await adopt({ acknowledge: false })).to.equal('400 AcknowledgementRequired')
-      expect(await adopt()).to.equal('409 ScanStale')
-      finished([{ ...CHANGE, adoption: undefined }])
-      expect(await adopt({ scanId: randomUUID() })).to.equal('409 ScanStale')
-      expect(await adopt({ scanId: undefined })).to.equal('409 ScanStale')
-      expect(await adopt({ liveValue: undefined })).to.equal('404 NotAdoptable')
-      finished([CHANGE])
-      rollout({ state: 'Paused' })
-      expect(await adopt()).to.equal('409 RolloutBusy')
-      rollout({ state: 'Succeeded' })
-      expect(await adopt({ liveValue: '4' })).to.equal('409 DriftChanged')
-      expect(await adopt({ liveValue: undefined })).to.equal('409 DriftChanged')
-      expect(await adopt()).to.equal('409 ConfigChanged')
-      finished([CHANGE], await configuration({ other: 'x' }))
-      expect(await adopt()).to.equal('409 ConfigChanged')
-      finished([CHANGE], '1')
-      await configuration({ 'cnpg.replicas': '1' })
-      expect(await adopt()).to.equal('409 ConfigChanged')
-      finished([CHANGE], await configuration({ 'cnpg.replicas': '1', other: 'x' }))
-      expect(await adopt()).to.equal('200')
-      expect((await kubeInstallConfiguration(facade.client).read())?.entries).to.deep.equal({
-        'cnpg.replicas': '3',
-        other: 'x',
-      })
-      expect(await adopt()).to.equal('409 ConfigChanged')
-    })
-
-    it('of secrets are taken over by their digest, and shown to nobody', async () => {
-      const digest = digestOf('s3cret')
-      const adoption = { configKey: 'cnpg.replicas', liveValue: digest, isSecret: true }
-      finished([{ ...CHANGE, adoption }], await configuration({ 'cnpg.replicas': 'old' }))
-      look.values.set(CHANGE.field, 'changed since')
-      expect(await adopt({ liveValue: digest })).to.equal('409 DriftChanged')
-      look.values.set(CHANGE.field, 's3cret')
-      const { body } = await call('post', `${DRIFT}/adopt`, {
-        scanId: LAST,
-        ...adoption,
-        isSecret: undefined,
-        acknowledge: true,
-      })
-      expect(body).to.deep.equal({
-        configKey: 'cnpg.replicas',
-        adoptedValue: digest,
-        component: 'cnpg',
-        rolloutPlanId: null,
-      })
-      expect((await kubeInstallConfiguration(facade.client).read())?.entries['cnpg.replicas']).to.equal('s3cret')
-    })
   })
 })
 
