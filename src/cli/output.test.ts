@@ -56,6 +56,11 @@ describe('output', () => {
     expect(columnsOf([{ name: 'shop', scope: '/' }])).to.deep.equal(['name'])
   })
 
+  it('shows an id once, whatever else it is called', () => {
+    const items = ['1', '2'].map((id) => ({ id, deploymentId: id, phase: 'Ready', planId: 'p' }))
+    expect(columnsOf(items)).to.deep.equal(['id', 'phase', 'planId'])
+  })
+
   for (const [what, items, expected] of columns) it(what, () => expect(columnsOf(items)).to.deep.equal(expected))
 
   const texts: [string, unknown, 'table' | 'json' | 'yaml', string][] = [
@@ -65,6 +70,22 @@ describe('output', () => {
       { may: 'abcdefghijklm'.split('') },
       'table',
       'may  a, b, c, d, e, f, g, h, i, j, … (13; -o yaml shows all)\n',
+    ],
+    [
+      'what is long in a record stands below its name, one thing a line',
+      {
+        name: 'a',
+        spec: { image: 'registry.example.com/shop/web:1.2.3', ports: [{ port: 8080, name: 'http' }] },
+        id: '1',
+      },
+      'table',
+      'name  a\nspec\n  image: registry.example.com/shop/web:1.2.3\n  ports:\n    - port: 8080\n      name: http\nid    1\n',
+    ],
+    [
+      'no order to the terminal hides in what is long',
+      { spec: { one: 'a\u001b[2J'.repeat(20) } },
+      'table',
+      `spec\n  one: "${'a\\e[2J'.repeat(20)}"\n`,
     ],
     ['an empty list is nothing in a table', [], 'table', ''],
     ['an empty list is a list in json', [], 'json', '[]\n'],

@@ -66,17 +66,30 @@ function listTable(items: readonly unknown[], nameField: NameField, most: number
   ])
 }
 
-/** One record: a line per field, nothing left out but the end of long lists. */
+/** One record: a line per field, what is long below it, nothing left out but the end of long lists. */
 function recordTable(value: unknown): string {
   if (!isRecord(value)) return value === undefined || value === null ? '' : `${printable(String(value))}\n`
-  return table(Object.entries(value).map(([name, content]) => [name, recordCell(content)]))
+  const fields = Object.entries(value)
+  const cells = fields.map(([name, content]) => [name, isLong(content) ? '' : recordCell(content)])
+  const lines = table(cells).split('\n')
+  return fields.map(([, content], at) => `${lines[at]}\n${isLong(content) ? below(content) : ''}`).join('')
+}
+
+const isLong = (value: unknown) =>
+  typeof value === 'object' && !isLongList(value) && JSON.stringify(value).length > CELL_MAX
+
+function below(content: unknown): string {
+  const lines = dump(content, { lineWidth: -1, noRefs: true }).trimEnd().split('\n')
+  return lines.map((line) => `  ${printable(line)}\n`).join('')
 }
 
 const LISTED_MAX = 10
 
+const isLongList = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.length > LISTED_MAX && value.every((item) => typeof item === 'string')
+
 function recordCell(value: unknown): string {
-  const isLong = Array.isArray(value) && value.length > LISTED_MAX && value.every((item) => typeof item === 'string')
-  if (!isLong) return cell(value, Number.POSITIVE_INFINITY)
+  if (!isLongList(value)) return cell(value, Number.POSITIVE_INFINITY)
   const first = value.slice(0, LISTED_MAX).join(', ')
   return `${printable(first)}, … (${value.length}; -o yaml shows all)`
 }
@@ -91,7 +104,10 @@ export function columnsOf(
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))]
   // A grant is nothing without the place that it counts at; other things stand there.
   const isShown = (name: string) => !NEVER.has(name) && (name !== SCOPE || GRANTED.some((each) => names.includes(each)))
-  const usable = names.filter((name) => isPlain(name) && isUsed(name) && isShown(name) && name !== REASON)
+  const isSame = (name: string) =>
+    name !== 'id' && items.every((item) => item.id !== undefined && item[name] === item.id)
+  const isWanted = (name: string) => isShown(name) && name !== REASON && !(name.endsWith('Id') && isSame(name))
+  const usable = names.filter((name) => isPlain(name) && isUsed(name) && isWanted(name))
   // An id that commands take is shown; one beside a name that they take is not.
   const isNamed = usable.includes('name') && !usable.includes('displayName') && nameField === 'name'
   const hidden = isNamed ? ['id'] : []

@@ -123,6 +123,14 @@ describe('the client', () => {
       .to.be.instanceOf(NetworkError)
       .and.to.have.property('message', 'No answer from https://api.test: ECONNREFUSED')
   })
+
+  it('says why no address of a name answers', async () => {
+    const each = Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' })
+    const broken = new TypeError('fetch failed', { cause: each })
+    const { client } = clientBefore([broken, broken, broken])
+    const silence = await thrownBy(client.request({ method: 'GET', path: '/x' }))
+    expect(silence).to.have.property('message', 'No answer from https://api.test: ETIMEDOUT')
+  })
 })
 
 describe('the client under the names of people', () => {

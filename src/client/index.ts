@@ -144,7 +144,9 @@ export class PlatformApiError extends Error {
 export class NetworkError extends Error {
   constructor(url: string, cause: unknown) {
     const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
-    super(`No answer from ${new URL(url).origin}: ${inner instanceof Error ? inner.message : String(inner)}`, { cause })
+    // Several addresses that fail are one error without a text.
+    const { message, code } = Object(inner) as { message?: string; code?: string }
+    super(`No answer from ${new URL(url).origin}: ${message || code || String(inner)}`, { cause })
     this.name = 'NetworkError'
   }
 }
