@@ -138,6 +138,7 @@ export function chartFiles(installation: Installation, monitoring: readonly Kube
     ['templates/platform.yaml', plain.map(template).join('---\n')],
     ['templates/configuration.yaml', manifests.filter(isConfiguration).map(configurationTemplate).join('')],
     ['templates/namespace.yaml', REFUSAL + when('createNamespace', yaml(manifests.filter(isNamespace)))],
+    ['templates/NOTES.txt', NOTES],
     ['templates/monitoring.yaml', when('monitoring.enabled', yaml(monitoring))],
   ]
   return new Map(files.map(([name, text]) => [`${CHART}/${name}`, filled(text)]))
@@ -152,6 +153,19 @@ const filled = (text: string) =>
 const REFUSAL = `{{- if and (ne .Release.Namespace "${SYSTEM_NAMESPACE}") (not .Values.createNamespace) }}
 {{- fail (printf "Freehold runs in the namespace ${SYSTEM_NAMESPACE} only, not in %s: use -n ${SYSTEM_NAMESPACE}. With createNamespace=true the record of the release alone may be elsewhere." .Release.Namespace) }}
 {{- end }}
+`
+
+/** What helm says at its end: what is still to do, as the page of the installation has it. */
+const NOTES = `Freehold {{ .Chart.AppVersion }} runs in ${SYSTEM_NAMESPACE} as soon as its pods are ready:
+
+  kubectl -n ${SYSTEM_NAMESPACE} wait deployment --all --for=condition=Available --timeout=5m
+
+Still to do:
+
+1. Put TLS and {{ .Values.configuration.publicUrl }} before the Service freehold-facade.
+2. Make somebody Owner of the platform: "The first Owner" in docs/install.md.
+
+{{ .Values.configuration.publicUrl }} shows the documentation and what can be called.
 `
 
 /** What looks like a template in a manifest means itself. */

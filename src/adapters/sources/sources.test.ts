@@ -185,10 +185,8 @@ describe('what a provider answers to a call', () => {
 })
 
 describe('GitLab, which keeps deploy tokens that have expired', () => {
-  const connection = {
-    ...{ provider: 'GitLab', baseUrl: 'https://stand.in/gitlab' },
-    credentials: { token: 'glpat' },
-  } as const
+  const credentials = { token: 'glpat' }
+  const connection = { provider: 'GitLab', baseUrl: 'https://stand.in/gitlab', credentials } as const
   const at = (seconds: number) => new Date(now() + seconds * 1_000).toISOString()
   const keeping = (...tokens: [name: string, seconds: number][]) => {
     const gitLab = new PlayedGitLab('glpat')
