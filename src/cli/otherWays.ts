@@ -34,11 +34,10 @@ export function otherWays(
 ): string[] {
   const method = METHODS[verb]
   const places = routes.filter((route) => route.verb === 'list').map(({ path }) => path.split('/')[1] ?? '')
+  const ends = endsOf(noun, verb)
   const isWay = ({ path, method: its, notBuilt }: Operation) => {
-    const words = path.split('/').slice(1)
-    if (its !== method || notBuilt === true || !places.includes(words[0] ?? '')) return false
-    const short = words.map((word) => (word.startsWith('{') ? '{}' : word)).join('/')
-    const ends = endsOf(noun, verb)
+    const short = path.replaceAll(/\{\w+\}/g, '{}')
+    if (its !== method || notBuilt === true || !places.includes(short.split('/')[1] ?? '')) return false
     return ends.some((end) => short.endsWith(`/${end}`)) || (verb === 'create' && isMadeBy(short, singular, routes))
   }
   return operations.filter(isWay).map((operation) => callOf(operation, given))
@@ -46,9 +45,8 @@ export function otherWays(
 
 function endsOf(noun: string, verb: Verb): string[] {
   const written = WRITTEN_AS[noun]
-  const own = verb === 'create' ? [`${noun}/{}/create`] : [`${noun}/{}/{}`]
-  if (written === undefined) return own
-  return verb === 'create' ? [...own, written] : [...own, `${written}/{}`]
+  if (verb === 'create') return [`${noun}/{}/create`, ...(written === undefined ? [] : [written])]
+  return [`${noun}/{}/{}`, ...(written === undefined ? [] : [`${written}/{}`])]
 }
 
 /** `blueprints/{slug}/deploy` makes one of `blueprints/deploys`. */
@@ -60,13 +58,10 @@ function isMadeBy(path: string, singular: string, routes: Collection['routes']):
 
 /** Words of the place that are known stand there; `freehold call` puts the defaults in the place of those in braces. */
 function callOf({ method, path, needsBody }: Operation, { boundary, group, defaults = {}, parameters = {} }: Given) {
+  const placed = (word: 'boundary' | 'group', given?: string) => (defaults[word] === undefined ? given : `{${word}}`)
   const known: Readonly<Record<string, string | undefined>> = {
-    ...(defaults.boundary !== undefined && { boundaryId: '{boundary}' }),
-    ...(defaults.group !== undefined && Object.fromEntries(GROUP_PARAMETERS.map((name) => [name, '{group}']))),
-    ...(defaults.boundary === undefined && boundary !== undefined && { boundaryId: boundary }),
-    ...(defaults.group === undefined &&
-      group !== undefined &&
-      Object.fromEntries(GROUP_PARAMETERS.map((name) => [name, group]))),
+    boundaryId: placed('boundary', boundary),
+    ...Object.fromEntries(GROUP_PARAMETERS.map((name) => [name, placed('group', group)])),
     ...parameters,
   }
   const filled = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => known[name] ?? `<${name}>`)
