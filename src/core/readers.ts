@@ -17,7 +17,10 @@ export class Reading {
   }
 
   /** Does the work, and calls `changed` once something that it read has changed. Whoever begins a reading ends it. */
-  static begin<Result>(changed: () => void, work: () => Promise<Result>): { reading: Reading; result: Promise<Result> } {
+  static begin<Result>(
+    changed: () => void,
+    work: () => Promise<Result>,
+  ): { reading: Reading; result: Promise<Result> } {
     const reading = new Reading(changed)
     open += 1
     return { reading, result: current.run(reading, work) }

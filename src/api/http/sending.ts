@@ -38,7 +38,11 @@ export async function send(
   }
   if (answer.stream !== undefined) {
     if (answer.isOpenEnded === true) response.flushHeaders()
-    await pump(answer.stream, response, { end: rest === undefined })
+    await pump(answer.stream, response, { end: rest === undefined }).catch((error: NodeJS.ErrnoException) => {
+      // Whoever listens for as long as they like has heard enough.
+      if (answer.isOpenEnded !== true || error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+    })
+    if (response.destroyed) return
     if (rest !== undefined) endAfter(rest, response)
     return
   }

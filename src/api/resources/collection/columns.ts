@@ -48,6 +48,8 @@ type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Colum
   dto: Dto
   answers?: readonly number[]
   errors?: ErrorForm
+  /** Where the records come from, if that is nothing that is watched. */
+  unfollowed?: string
   /** Every record that the caller may see; filtered, searched, sorted and cut here. */
   rows: (context: Context<string, z.output<Query>>) => readonly z.output<Dto>[] | Promise<readonly z.output<Dto>[]>
 }
@@ -57,7 +59,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   path: string,
   declaration: ListDeclaration<Dto, Query>,
 ): RouteDraft {
-  const { auth, summary, query, dto, answers = [], errors = 'platform', rows } = declaration
+  const { auth, summary, query, dto, answers = [], errors = 'platform', unfollowed, rows } = declaration
   const list = shapeOf(declaration)
   const told = datesInUtc(dto)
   return route(
@@ -70,6 +72,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
       reply: pagedListOf(dto) as z.ZodType,
       answers,
       errors,
+      unfollowed,
       ...(query !== undefined && { query: query as z.ZodObject }),
     },
     async (context) => pagedParts(await rows(context as never), context.list, list, (row) => told(row) as object),
