@@ -179,6 +179,7 @@ export const activityRoutes: readonly RouteDraft[] = [
     ...list,
     columns,
     summary: 'The activity of a resource, newest first',
+    unfollowed: 'the activity log',
     rows: entriesOf,
     before: entriesOf,
   }),

@@ -18,8 +18,8 @@ export function pagedParts<Row>(
     const item = toItem(row)
     return typeof item === 'string' ? item : JSON.stringify(item)
   })
-  const entries = () =>
-    page.map((row, index) => ({ id: shape.idOf(row), name: shape.nameOf(row), text: items[index] ?? '' }))
+  const { namesOf = (row: Row) => ({ id: shape.idOf(row), name: shape.nameOf(row) }) } = shape
+  const entries = () => page.map((row, index) => ({ ...namesOf(row), text: items[index] ?? '' }))
   return { ...pageParts(items, pagination), entries }
 }
 

@@ -1,6 +1,7 @@
 import { compareQuantities, isQuantity } from '../../core/quantity.ts'
 import { order, orderSorted, type SortedText, sortedText } from '../../core/textOrder.ts'
 import { isTagKey } from '../../crds/tags.ts'
+import type { EntryNames } from '../http/streams/listState.ts'
 import { badParameter, type QueryFaults } from './queryFaults.ts'
 
 /** How a field of a list compares, and which operators it takes. */
@@ -33,6 +34,8 @@ export type ListShape<Row> = {
   /** The last two keys of the total order. */
   readonly nameOf: (row: Row) => string
   readonly idOf: (row: Row) => string
+  /** Both as the record shows them, where the order needs other texts or they are not all. */
+  readonly namesOf?: (row: Row) => EntryNames
   /** Makes `tags.<key>` a filter, and their values part of the search. */
   readonly tagsOf?: (row: Row) => Readonly<Record<string, string>>
   /** A query name that means the page size of the first page. */

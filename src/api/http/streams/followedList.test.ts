@@ -53,7 +53,7 @@ function world() {
     list,
     events,
     /** What comes next, in a time that passes meanwhile. */
-    async after(milliseconds: number) {
+    async within(milliseconds: number) {
       const next = events.next()
       await clock.advance(milliseconds)
       const { value, done } = await next
@@ -76,10 +76,10 @@ function world() {
 
 describe('one list that is followed', () => {
   it('says nothing for ten seconds, then a comment, for which the list is not read', async () => {
-    const { told, begin, after } = world()
+    const { told, begin, within } = world()
     await begin()
-    expect(await after(TICK)).to.equal(':\n\n')
-    expect(await after(TICK)).to.equal(':\n\n')
+    expect(await within(TICK)).to.equal(':\n\n')
+    expect(await within(TICK)).to.equal(':\n\n')
     expect(told.reads).to.equal(1)
     expect(told.asked).to.equal(2)
   })
@@ -101,22 +101,22 @@ describe('one list that is followed', () => {
   })
 
   it('says nothing of a change that leaves the list as it is', async () => {
-    const { begin, set, after, told } = world()
+    const { begin, set, within, told } = world()
     await begin()
     set('one')
-    expect(await after(SETTLED_AFTER + TICK)).to.equal(':\n\n')
+    expect(await within(SETTLED_AFTER + TICK)).to.equal(':\n\n')
     expect(told.reads).to.equal(2)
   })
 
   it('is not read while its client takes nothing, however much changes', async () => {
-    const { begin, set, after, told, clock } = world()
+    const { begin, set, within, told, clock } = world()
     await begin()
     for (let count = 0; count < 100; count += 1) {
       set('one', `new-${count}`)
       await clock.advance(SETTLED_AFTER)
     }
     expect(told.reads).to.equal(1)
-    expect(await after(SETTLED_AFTER)).to.match(/^event: added\ndata: {"name":"new-99"}\nid: \w+\n\n$/)
+    expect(await within(SETTLED_AFTER)).to.match(/^event: added\ndata: {"name":"new-99"}\nid: \w+\n\n$/)
   })
 
   it('cuts off a client that does not take what it was sent', async () => {
@@ -149,21 +149,21 @@ describe('one list that is followed', () => {
     const quiet = world()
     await quiet.begin()
     quiet.refuse(refusal)
-    expect(await quiet.after(TICK)).to.equal(closed)
-    expect(await quiet.after(0)).to.equal(undefined)
+    expect(await quiet.within(TICK)).to.equal(closed)
+    expect(await quiet.within(0)).to.equal(undefined)
     const busy = world()
     await busy.begin()
     busy.refuse(refusal)
     busy.set('one', 'two')
-    expect(await busy.after(SETTLED_AFTER)).to.equal(closed)
-    expect(await busy.after(0)).to.equal(undefined)
+    expect(await busy.within(SETTLED_AFTER)).to.equal(closed)
+    expect(await busy.within(0)).to.equal(undefined)
   })
 
   it('cannot have more records than are remembered for it', async () => {
-    const { begin, set, after, list } = world()
+    const { begin, set, within, list } = world()
     await begin()
     set(...Array.from({ length: ENTRIES_MAX + 1 }, (_, index) => `n-${index}`))
-    expect(await after(SETTLED_AFTER)).to.equal('event: closed\ndata: {"code":"BAD_REQUEST"}\n\n')
+    expect(await within(SETTLED_AFTER)).to.equal('event: closed\ndata: {"code":"BAD_REQUEST"}\n\n')
     const error = await list.begin().catch((thrown: PlatformError) => thrown)
     expect((error as PlatformError).extras).to.deep.equal({ parameter: 'filter' })
   })
@@ -181,7 +181,7 @@ describe('one list that is followed', () => {
     await other.clock.advance(1)
     other.stopping.abort()
     expect((await last).value).to.equal('event: closed\ndata: {"code":"SERVICE_UNAVAILABLE"}\n\n')
-    expect(await other.after(0)).to.equal(undefined)
+    expect(await other.within(0)).to.equal(undefined)
     expect([one.told.cut, other.told.cut]).to.deep.equal([0, 0])
   })
 

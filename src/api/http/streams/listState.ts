@@ -1,23 +1,25 @@
 import { hash } from 'node:crypto'
 
-/** A record of a list, as its answer shows it. */
-export type ListEntry = {
-  /** What no two records of the list share. */
+/** What tells a record of a list from all others, also where the record shows no id. */
+export type EntryNames = {
+  /** No two records of the list share it. */
   readonly id: string
   readonly name: string
-  /** JSON. */
-  readonly text: string
+  readonly resourceGroup?: string
 }
+
+/** A record of a list, with the JSON that its answer shows. */
+export type ListEntry = EntryNames & { readonly text: string }
 
 export type ListChange = {
   readonly type: 'added' | 'modified' | 'deleted'
-  /** JSON: the record, or of one that is gone its id and its name. */
+  /** JSON: the record, or of one that is gone its names. */
   readonly text: string
   /** What the list is for whoever has heard of this change and of all before it. */
   readonly state: string
 }
 
-type Told = { readonly name: string; readonly digest: bigint }
+type Told = { readonly names: EntryNames; readonly digest: bigint }
 
 /**
  * What a reader of a list has been told. Of each record it keeps a digest only, so that it takes little memory however
@@ -40,17 +42,18 @@ export class ListState {
   changesTo(entries: readonly ListEntry[]): ListChange[] {
     const changes: ListChange[] = []
     const present = new Set(entries.map(({ id }) => id))
-    for (const [id, { name, digest }] of this.#told) {
+    for (const [id, { names, digest }] of this.#told) {
       if (present.has(id)) continue
       this.#told.delete(id)
       this.#state ^= digest
-      changes.push({ type: 'deleted', text: JSON.stringify({ id, name }), state: this.name })
+      changes.push({ type: 'deleted', text: JSON.stringify(names), state: this.name })
     }
-    for (const { id, name, text } of entries) {
+    for (const { text, ...names } of entries) {
+      const { id } = names
       const before = this.#told.get(id)
       const digest = digestOf(id, text)
       if (before?.digest === digest) continue
-      this.#told.set(id, { name, digest })
+      this.#told.set(id, { names, digest })
       this.#state ^= (before?.digest ?? 0n) ^ digest
       changes.push({ type: before === undefined ? 'added' : 'modified', text, state: this.name })
     }

@@ -34,6 +34,7 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
     defaultSort: sort,
     nameOf: textOf(name),
     idOf: textOf(id),
+    namesOf: (row) => ({ id: String(row[id as keyof Dto] ?? ''), name: String(row[name as keyof Dto] ?? '') }),
     ...(isTagged && { tagsOf: (row) => (row as { tags: Record<string, string> }).tags }),
     ...(limitName !== undefined && { limitName }),
     ...(limitMax !== undefined && { limitMax }),
