@@ -1,11 +1,14 @@
 import { expect } from 'chai'
 import request from 'supertest'
 import { EventStream } from '../../../../test/make/eventStream.ts'
+import { sampleSpec } from '../../../../test/make/samples.ts'
 import { until } from '../../../../test/make/until.ts'
 import { bearer } from '../../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../../test/worlds/shop.ts'
 import { boundaryNamespace, groupNamespace } from '../../../core/names.ts'
+import { PlatformApp } from '../../../crds/apps.ts'
 import { Boundary } from '../../../crds/boundaries.ts'
+import { PlatformCluster } from '../../../crds/clusters.ts'
 import { DenyAssignment, RoleAssignment } from '../../../crds/rbac.ts'
 import { VectorCluster } from '../../../crds/vector.ts'
 import { noMetrics } from '../metrics.ts'
@@ -223,6 +226,18 @@ describe('a list as a stream of events', () => {
     const again = await follow()
     expect(names((await again.until('closed')).slice(0, -1))).to.deep.equal(['bookmark 0'])
     expect(await again.next()).to.equal(undefined)
+  })
+
+  it('of pods on another cluster is refused, because nobody hears of them', async () => {
+    const far = '88888888-8888-4888-8888-888888888888'
+    server.put(PlatformCluster, far, { displayName: 'Far', region: 'south', domain: 'far.example.test' })
+    const spec = sampleSpec(PlatformApp, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
+    server.put(PlatformApp, 'away', { ...spec, clusterId: far }, HOME)
+    const path = `${LIST.replace('vectorclusters', 'apps')}/away/pods`
+    expect((await server.ask('get', path)).status).to.equal(200)
+    const { status, body } = await server.ask('get', path).set('accept', 'text/event-stream')
+    expect([status, body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
+    expect(body.error).to.match(/^Pods of another cluster cannot be followed/)
   })
 
   it('is served by each replica', async () => {
