@@ -89,7 +89,7 @@ describe('a list as a stream of events', () => {
     expect(modified?.data).to.deep.equal((await server.ask('get', `${LIST}/one`)).body)
     await remove('one')
     const [deleted] = await stream.until('deleted')
-    expect(deleted?.data).to.deep.equal({ id: added?.data.id, name: 'one' })
+    expect(deleted?.data).to.deep.equal({ id: added?.data.id, name: 'one', resourceGroup: 'shop' })
     expect(metadata.name).to.equal('one')
   })
 
