@@ -30,7 +30,7 @@ export async function send(
   const rest = restOf(request, response, dropping)
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
-  if (answer.stream !== undefined && request.method === 'HEAD') {
+  if (answer.stream !== undefined && (request.method === 'HEAD' || response.destroyed)) {
     // A log that is followed would be read for ever for nobody, and the next request of the connection would wait for it.
     answer.stream.on('error', () => undefined).destroy()
     endAfter(rest, response)
