@@ -10,7 +10,7 @@ import { type Followed, FollowedList } from './followedList.ts'
 export const OF_PRINCIPAL = 32
 export const OF_PROCESS = 1_000
 /** Records that all streams of the process remember; each takes about 200 bytes. */
-export const REMEMBERED_MAX = 500_000
+const REMEMBERED_MAX = 500_000
 
 const HEADERS = {
   'content-type': EVENT_STREAM,
@@ -25,10 +25,12 @@ export class OpenStreams {
   readonly #metrics: Pick<HttpMetrics, 'following' | 'limited'>
   readonly #stopping = new AbortController()
   readonly #ofPrincipal = new Map<string, number>()
+  readonly #rememberedMax: number
   #count = 0
   #remembered = 0
 
-  constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>) {
+  constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>, rememberedMax = REMEMBERED_MAX) {
+    this.#rememberedMax = rememberedMax
     this.#clock = clock
     this.#metrics = metrics
   }
@@ -69,7 +71,7 @@ export class OpenStreams {
       const message = `You follow ${OF_PRINCIPAL} lists, which is the most: end one of them first.`
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
     }
-    if (this.#count >= OF_PROCESS || this.#remembered >= REMEMBERED_MAX) {
+    if (this.#count >= OF_PROCESS || this.#remembered >= this.#rememberedMax) {
       const message = 'Too many lists are followed here: try again in a moment, or read the list without following it.'
       throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
     }
