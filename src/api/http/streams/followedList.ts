@@ -58,18 +58,20 @@ export const ENTRIES_MAX = 10_000
 export class FollowedList {
   readonly #followed: Followed
   readonly #around: Surroundings
-  readonly #over: AbortSignal
+  /** Aborted when nobody is to be told any more. */
+  readonly #over = new AbortController()
   readonly #state = new ListState()
   #first: readonly ListChange[] = []
   #reading: Reading | undefined
-  /** Aborted once something has changed that the list was made of. */
-  #changed: AbortSignal = new AbortController().signal
+  /** Aborted once something has changed that the list was made of, and when it is over. */
+  #awake = new AbortController()
   #restsUntil = 0
 
   constructor(followed: Followed, around: Surroundings) {
     this.#followed = followed
     this.#around = around
-    this.#over = AbortSignal.any([followed.signal, around.stopping])
+    for (const signal of [followed.signal, around.stopping]) signal.addEventListener('abort', this.#finish)
+    if (followed.signal.aborted || around.stopping.aborted) this.#finish()
   }
 
   /** Reads the list for the first time. @throws what an ordinary request would be refused with */
@@ -100,8 +102,15 @@ export class FollowedList {
 
   /** It is read no longer. */
   end(): void {
+    for (const signal of [this.#followed.signal, this.#around.stopping])
+      signal.removeEventListener('abort', this.#finish)
     this.#reading?.end()
     this.#around.remember(-this.#state.size)
+  }
+
+  readonly #finish = () => {
+    this.#over.abort()
+    this.#awake.abort()
   }
 
   async *#present(): AsyncGenerator<string> {
@@ -115,19 +124,20 @@ export class FollowedList {
 
   async #next(): Promise<'changed' | 'silence' | 'over'> {
     const { clock } = this.#around
-    await pauseFor(clock, TICK, AbortSignal.any([this.#over, this.#changed]))
-    if (this.#over.aborted) return 'over'
-    if (!this.#changed.aborted) return 'silence'
-    await pauseFor(clock, Math.max(SETTLED_AFTER, this.#restsUntil - clock.monotonic()), this.#over)
-    return this.#over.aborted ? 'over' : 'changed'
+    const over = this.#over.signal
+    if (!over.aborted) await pauseFor(clock, TICK, this.#awake.signal)
+    if (over.aborted) return 'over'
+    if (!this.#awake.signal.aborted) return 'silence'
+    await pauseFor(clock, Math.max(SETTLED_AFTER, this.#restsUntil - clock.monotonic()), over)
+    return over.aborted ? 'over' : 'changed'
   }
 
   async #changes(): Promise<readonly ListChange[]> {
     const { clock, remember } = this.#around
-    const changed = new AbortController()
+    const awake = new AbortController()
     const began = clock.monotonic()
     const { reading, result } = Reading.begin(
-      () => changed.abort(),
+      () => awake.abort(),
       async () => {
         await this.#followed.turn()
         return this.#followed.read()
@@ -136,7 +146,7 @@ export class FollowedList {
     // The former one ends afterwards only, so that nothing is missed in between.
     this.#reading?.end()
     this.#reading = reading
-    this.#changed = changed.signal
+    this.#awake = awake
     const entries = await result
     if (entries.length > ENTRIES_MAX) throw tooMany()
     const { size } = this.#state
