@@ -147,6 +147,7 @@ const list = {
   configSummary: 'How the list of activity can be sorted and filtered',
   collection: 'activity',
   actionPrefix: 'kernel/activity',
+  unfollowed: 'the activity log',
 } as const
 
 const columns = {
@@ -179,7 +180,6 @@ export const activityRoutes: readonly RouteDraft[] = [
     ...list,
     columns,
     summary: 'The activity of a resource, newest first',
-    unfollowed: 'the activity log',
     rows: entriesOf,
     before: entriesOf,
   }),
