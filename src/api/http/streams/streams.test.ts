@@ -10,6 +10,7 @@ import { PlatformApp } from '../../../crds/apps.ts'
 import { Boundary } from '../../../crds/boundaries.ts'
 import { PlatformCluster } from '../../../crds/clusters.ts'
 import { DenyAssignment, RoleAssignment } from '../../../crds/rbac.ts'
+import { RegistryPin } from '../../../crds/registry.ts'
 import { VectorCluster } from '../../../crds/vector.ts'
 import { noMetrics } from '../metrics.ts'
 import { OF_PRINCIPAL } from './openStreams.ts'
@@ -238,6 +239,14 @@ describe('a list as a stream of events', () => {
     const { status, body } = await server.ask('get', path).set('accept', 'text/event-stream')
     expect([status, body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
     expect(body.error).to.match(/^Pods of another cluster cannot be followed/)
+  })
+
+  it('tells what happens to a list that is otherwise read past the caches', async () => {
+    const stream = await follow(`/v1/internal/registries/pins?boundary=${BOUNDARY}`, OWNER)
+    await stream.until('bookmark')
+    const spec = sampleSpec(RegistryPin, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
+    server.put(RegistryPin, 'pin', spec, boundaryNamespace(BOUNDARY))
+    await stream.until('added')
   })
 
   it('is served by each replica', async () => {
