@@ -20,7 +20,7 @@ export const TIMEOUTS: readonly Option[] = [TIMEOUT]
 export const WAITING: readonly Option[] = [WAIT, TIMEOUT]
 
 const DEFAULT_TIMEOUT = 600_000
-/** The interface has no watch: who waits asks. */
+/** Milliseconds. One thing cannot be followed, only a list: who waits asks. */
 const ASK_EVERY = 1_000
 
 /** @throws CommandFailure (usage) */

@@ -1,5 +1,6 @@
 import { readable } from '../core/actionPatterns.ts'
 import { findAction, isOpenAction } from '../core/actions.ts'
+import { Readers } from '../core/readers.ts'
 import {
   type ActionSet,
   addAction,
@@ -50,6 +51,8 @@ export class PolicyIndex {
   readonly #grants = new Map<string, Grant>()
   readonly #denials = new Map<string, Denial>()
   readonly reach = new Reach(this.#grants)
+  /** Who has asked what a principal may, by its id. */
+  readonly readers = new Readers()
   readonly #trusts = new Map<string, TrustEntry>()
   readonly #roles = new Map<string, RoleEntry>()
   /** By the name of a definition: where it is held. */
@@ -79,6 +82,7 @@ export class PolicyIndex {
     linkGrant(grant)
     this.#grants.set(id, grant)
     this.reach.add(grant)
+    this.#changed(principal)
   }
 
   removeAssignment(id: string): void {
@@ -86,6 +90,7 @@ export class PolicyIndex {
     if (grant === undefined) return
     this.#grants.delete(id)
     unlinkGrant(grant)
+    this.#changed(grant.principal)
     this.principals.forgetIfUnused(grant.principal)
     this.scopes.release(grant.scope)
     grant.role.uses -= 1
@@ -114,6 +119,7 @@ export class PolicyIndex {
     }
     linkDenial(denial)
     this.#denials.set(id, denial)
+    this.#changed(principal)
   }
 
   removeDeny(id: string): void {
@@ -121,6 +127,7 @@ export class PolicyIndex {
     if (denial === undefined) return
     this.#denials.delete(id)
     unlinkDenial(denial)
+    this.#changed(denial.principal)
     if (denial.principal === this.everyone) {
       if (this.everyone.denials?.size === 0) this.everyone.denials = undefined
     } else this.principals.forgetIfUnused(denial.principal)
@@ -129,10 +136,12 @@ export class PolicyIndex {
 
   upsertGroup(group: PrincipalGroup): void {
     this.principals.setMembers(group)
+    this.readers.allChanged()
   }
 
   removeGroup(id: string): void {
     this.principals.setMembers({ id, memberIds: [] })
+    this.readers.allChanged()
   }
 
   /**
@@ -161,6 +170,7 @@ export class PolicyIndex {
     for (const action of known) addAction(actions, action.index)
     subtract(actions, ROOT_ACTION_SET)
     const openActions = new Set(trust.actions.filter(isOpenAction))
+    this.readers.allChanged()
     this.#trusts.set(id, { id, directions, actions, openActions, expiresAt })
   }
 
@@ -169,6 +179,7 @@ export class PolicyIndex {
     const direction = trust?.directions[0]
     if (direction === undefined) return
     this.#trusts.delete(id)
+    this.readers.allChanged()
     this.scopes.release(direction.granting)
     this.scopes.release(direction.trusted)
   }
@@ -180,6 +191,12 @@ export class PolicyIndex {
 
   get hasTrusts(): boolean {
     return this.#trusts.size > 0
+  }
+
+  /** A group is many principals, and everyone is all of them. */
+  #changed({ id, members }: PrincipalNode): void {
+    if (id === this.everyone.id || members !== undefined) this.readers.allChanged()
+    else this.readers.changed(id, '')
   }
 
   /** Retains a second scope; gives the first back if the second cannot be read. */
@@ -221,6 +238,7 @@ export class PolicyIndex {
   }
 
   #undefine(name: string, except: readonly string[] = []): void {
+    this.readers.allChanged()
     for (const key of this.#keys.get(name) ?? []) {
       const entry = this.#roles.get(key)
       if (entry === undefined || except.includes(key)) continue

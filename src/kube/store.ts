@@ -1,3 +1,4 @@
+import { Readers } from '../core/readers.ts'
 import { textOf, uidOf, withUid } from './keptUid.ts'
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from './object.ts'
 import { type Packed, Packer, type Shape } from './pack.ts'
@@ -84,6 +85,7 @@ export class ObjectStore<T extends KubeObject> {
   #uids: Map<string, Entry<T>> | undefined
   readonly #buckets: Map<string, Map<string, Bucket<T>>>
   readonly #revisions = new Map<string, number>()
+  readonly #readers = new Readers()
   #revision = 0
   #size = 0
   #bytes = 0
@@ -119,6 +121,7 @@ export class ObjectStore<T extends KubeObject> {
 
   /** A number that changes with each change, of all objects or of those in a namespace; 0 if there are none. */
   revision(namespace?: string): number {
+    this.#readers.note(namespace)
     return namespace === undefined ? this.#revision : (this.#revisions.get(namespace) ?? 0)
   }
 
@@ -128,6 +131,7 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   get(ref: ObjectRef): T | undefined {
+    this.#readers.note(ref.namespace ?? '', ref.name)
     const entry = this.#find(ref)
     return entry === undefined ? undefined : this.#read(entry)
   }
@@ -141,18 +145,21 @@ export class ObjectStore<T extends KubeObject> {
   }
 
   byUid(uid: string): T | undefined {
+    this.#readers.note()
     this.#uids ??= new Map(Array.from(this.#all(), (entry) => [entry.uid, entry]))
     const entry = this.#uids.get(uid)
     return entry === undefined ? undefined : this.#read(entry)
   }
 
   list(namespace?: string): readonly T[] {
+    this.#readers.note(namespace)
     const entries = namespace === undefined ? this.#all() : entriesOf(this.#entries.get(namespace))
     return Array.from(entries, (entry) => this.#read(entry))
   }
 
   /** @throws RangeError for an index that was not declared */
   byIndex(index: string, key: string): readonly T[] {
+    this.#readers.note()
     const buckets = this.#buckets.get(index)
     if (buckets === undefined) throw new RangeError(`No index "${index}" is declared for ${this.#kind}.`)
     return Array.from(entriesOf(buckets.get(key)), (entry) => this.#read(entry))
@@ -207,6 +214,7 @@ export class ObjectStore<T extends KubeObject> {
     this.#revision += 1
     this.#revisions.set(namespace, this.#revision)
     this.#eachIndexKey(object, (buckets, key) => insertInto(buckets, key, entry))
+    this.#readers.changed(namespace, name)
   }
 
   #remove(entry: Entry<T>): Previous<T> {
@@ -223,6 +231,7 @@ export class ObjectStore<T extends KubeObject> {
     else this.#revisions.delete(namespace)
     this.#eachIndexKey(object, (buckets, key) => removeFrom(buckets, key, entry))
     this.#packer.release(entry)
+    this.#readers.changed(namespace, name)
     return { version: entry.version, uid: entry.uid, object: () => this.#read(entry) }
   }
 

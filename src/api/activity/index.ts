@@ -147,6 +147,7 @@ const list = {
   configSummary: 'How the list of activity can be sorted and filtered',
   collection: 'activity',
   actionPrefix: 'kernel/activity',
+  unfollowed: 'the activity log',
 } as const
 
 const columns = {

@@ -24,6 +24,7 @@ import type { Permissions } from '../../iam/permissions.ts'
 import type { Decision } from '../../iam/records.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { Access } from '../http/context.ts'
+import { asMember, groupId, PLATFORM_SUFFIX, subjects } from './groupIds.ts'
 import type { LateGrants } from './lateGrants.ts'
 
 type Caches = {
@@ -47,8 +48,6 @@ type Role = WithSpec<RoleDefinition>
 type BoundaryObject = WithSpec<Boundary>
 
 const OWNER = 'Owner'
-/** Suffix of an assignment's id for the platform's group with the same id. */
-const PLATFORM_SUFFIX = '#platform'
 /** Separates the id of a record from its namespace. */
 const NAMESPACE_MARK = '#'
 type Named = { scope: Scope; incarnation: string | undefined }
@@ -96,7 +95,7 @@ class CachedAccess implements Access {
   }
 
   isAllowed(principalId: string, action: string, scope: string): boolean {
-    return this.#evaluator.isAllowed(principalId, action, scope, this.#clock.now())
+    return this.#of(principalId).isAllowed(principalId, action, scope, this.#clock.now())
   }
 
   async catchUp(principalId: string, scope: string): Promise<void> {
@@ -104,7 +103,7 @@ class CachedAccess implements Access {
   }
 
   explain(principalId: string, action: string, scope: string): Decision {
-    const decision = this.#evaluator.explain(principalId, action, scope, this.#clock.now())
+    const decision = this.#of(principalId).explain(principalId, action, scope, this.#clock.now())
     const { decidedBy } = decision
     if (decidedBy === undefined) return decision
     const { viaGroupId } = decidedBy
@@ -113,23 +112,28 @@ class CachedAccess implements Access {
   }
 
   permissionsAt(principalId: string, scope: string): ActionName[] {
-    return this.#evaluator.permissionsAt(principalId, scope, this.#clock.now())
+    return this.#of(principalId).permissionsAt(principalId, scope, this.#clock.now())
   }
 
   scopesWith(principalId: string, action: string): ScopesOfAction {
-    return this.#evaluator.scopesWith(principalId, action, this.#clock.now())
+    return this.#of(principalId).scopesWith(principalId, action, this.#clock.now())
   }
 
   boundariesOf(principalId: string): BoundariesOfPrincipal {
-    return this.#evaluator.boundariesOf(principalId, this.#clock.now())
+    return this.#of(principalId).boundariesOf(principalId, this.#clock.now())
   }
 
   holdsAll(principalId: string, permissions: Permissions, scope: string): boolean {
-    return this.#evaluator.holdsAll(principalId, permissions, scope, this.#clock.now())
+    return this.#of(principalId).holdsAll(principalId, permissions, scope, this.#clock.now())
   }
 
   rolesAt(principalId: string, scope: string): string[] {
-    return this.#evaluator.rolesAt(principalId, scope, this.#clock.now())
+    return this.#of(principalId).rolesAt(principalId, scope, this.#clock.now())
+  }
+
+  #of(principalId: string): Evaluator {
+    this.#evaluator.policy.readers.note(principalId)
+    return this.#evaluator
   }
 
   #follow<T extends KubeObject>(resource: Resource, handler: (event: CacheEvent<T>) => void): void {
@@ -356,29 +360,6 @@ class CachedAccess implements Access {
 
 function principalKey(id: string): string {
   return `principal/${id}`
-}
-
-function groupId(namespace: string, name: string): string {
-  return `${namespace}/${name}`
-}
-
-/** A group's member or a deny's exclusion: a person, a group of the same namespace, or one of the platform. */
-function asMember(namespace: string, id: string): string[] {
-  const own = [id, groupId(namespace, id)]
-  return namespace === SYSTEM_NAMESPACE ? own : [...own, groupId(SYSTEM_NAMESPACE, id)]
-}
-
-/** Under which ids the evaluator knows a principal, each with the suffix of the record that is made for it. */
-function subjects(type: string, id: string, namespace = ''): [suffix: string, id: string][] {
-  if (type !== 'Group') return [['', id]]
-  const own = groupId(namespace, id)
-  const platform = groupId(SYSTEM_NAMESPACE, id)
-  return platform === own
-    ? [['', own]]
-    : [
-        ['', own],
-        [PLATFORM_SUFFIX, platform],
-      ]
 }
 
 function expiry(expiresAt: string | undefined): { expiresAt?: number } {

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import { datesInUtc } from '../../crds/dates.ts'
+import type { ListEntry } from './streams/listState.ts'
 
 /**
  * What a handler answers. `body` becomes JSON; `parts` is JSON already, piece by piece; `bytes` are kept encoded; `stream`
@@ -12,6 +13,8 @@ export type Answer<Body = unknown> = {
   readonly body?: Body
   readonly parts?: readonly string[]
   readonly bytes?: Uint8Array
+  /** Of a list: its records one by one. */
+  readonly entries?: () => readonly ListEntry[]
   readonly stream?: Readable
   /** Of a stream: the headers go out at once, because its first byte may be long in coming. */
   readonly isOpenEnded?: boolean

@@ -5,6 +5,8 @@ export type HttpMetrics = {
   /** `route` is the template, never the path itself, which would make a series per resource. */
   ended(method: string, route: string, status: number, seconds: number): void
   limited(kind: 'principal' | 'address'): void
+  /** More lists that are followed, or fewer. */
+  following(more: number): void
 }
 
 /** Seconds: from a cached read to a slow write (OpenTelemetry semantic conventions, HTTP server metrics). */
@@ -34,6 +36,11 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     labelNames: ['kind'],
     registers: [registry],
   })
+  const following = new Gauge({
+    name: 'freehold_facade_followed_lists',
+    help: 'Lists that are open as event streams',
+    registers: [registry],
+  })
   // Looking labels up costs more than the observation; a route has few of them.
   const children = new Map<string, Histogram.Internal<string>>()
   return {
@@ -51,7 +58,8 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
       child.observe(seconds)
     },
     limited: (kind) => limited.inc({ kind }),
+    following: (more) => following.inc(more),
   }
 }
 
-export const noMetrics: HttpMetrics = { began: () => {}, ended: () => {}, limited: () => {} }
+export const noMetrics: HttpMetrics = { began: () => {}, ended: () => {}, limited: () => {}, following: () => {} }

@@ -2,13 +2,34 @@ import Negotiator from 'negotiator'
 import { PlatformError } from '../../core/errors.ts'
 import type { Route } from './route.ts'
 
-/** @throws PlatformError NOT_ACCEPTABLE if the client accepts no media type of the route */
-export function negotiate(route: Route, accept: string | undefined): void {
-  if (accept === undefined || accept === '') return
-  const supported = [...new Set([route.replyMediaType, 'application/json', 'application/problem+json'])]
+export const EVENT_STREAM = 'text/event-stream'
+
+/** Whether the records of a list come as events, as they change. */
+export const isFollowable = ({ list, unfollowed, isBuilt }: Pick<Route, 'list' | 'unfollowed' | 'isBuilt'>) =>
+  list !== undefined && unfollowed === undefined && isBuilt
+
+/**
+ * Whether the client asks for a list as a stream of events.
+ *
+ * @throws PlatformError NOT_ACCEPTABLE if the client accepts no media type of the route
+ */
+export function negotiate(route: Route, accept: string | undefined): boolean {
+  if (accept === undefined || accept === '') return false
+  const ordinary = [...new Set([route.replyMediaType, 'application/json', 'application/problem+json'])]
+  const supported = isFollowable(route) ? [...ordinary, EVENT_STREAM] : ordinary
   // Parameters choose nothing here: JSON is UTF-8 whatever a client says of it.
   const ranges = accept.replace(/;\s*(?!q=)[^;,]*/gi, '')
-  if (new Negotiator({ headers: { accept: ranges } }).mediaType(supported) === undefined) {
-    throw new PlatformError('NOT_ACCEPTABLE', 'None of the accepted media types is available.', { supported })
-  }
+  // Who takes any text has not asked for an answer without an end.
+  const isNamed = ranges.toLowerCase().includes(EVENT_STREAM)
+  const chosen = new Negotiator({ headers: { accept: ranges } }).mediaType(isNamed ? supported : ordinary)
+  if (chosen !== undefined) return chosen === EVENT_STREAM
+  const isAsked = route.unfollowed !== undefined && isNamed
+  const message = isAsked
+    ? `This list cannot be followed: ${notFollowed(route)}.`
+    : 'None of the accepted media types is available.'
+  throw new PlatformError('NOT_ACCEPTABLE', message, { supported })
 }
+
+/** Why a list is not followed. */
+export const notFollowed = ({ unfollowed }: Pick<Route, 'unfollowed'>) =>
+  `it comes from ${unfollowed}, where nobody says what changes`

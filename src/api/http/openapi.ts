@@ -17,6 +17,7 @@ import {
   PAGE_SIZE_MAX,
   sortsOf,
 } from '../resources/paging.ts'
+import { EVENT_STREAM, isFollowable, notFollowed } from './negotiation.ts'
 import { type ErrorForm, shownAs } from './problem.ts'
 import type { Route } from './route.ts'
 import { refusesItself, statusesOf } from './statuses.ts'
@@ -45,6 +46,12 @@ const ProblemDetails = z
   })
   .loose()
   .meta({ id: 'ProblemDetails', description: 'Problem details (RFC 9457); some codes bring further fields' })
+
+const ListEvents = z.string().meta({
+  id: 'ListEvents',
+  description:
+    'The list as events, without pages: `added` for each record that is there, `bookmark` when all have come, then `added`, `modified` and `deleted` (id and name), at last `closed` with an error',
+})
 
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
   200: 'OK',
@@ -197,7 +204,7 @@ function operationOf(route: Route, path: string, operationId: string): ZodOpenAp
   return {
     operationId,
     summary: route.isBuilt ? summary : `${summary} (501)`,
-    description: describeAuthorization(route),
+    description: [describeAuthorization(route), ...describeFollowing(route)].join(' '),
     ...(route.isAddition && { 'x-freehold-addition': true }),
     tags: [area],
     security: isAnonymous ? [] : [{ bearer: [] }],
@@ -205,6 +212,10 @@ function operationOf(route: Route, path: string, operationId: string): ZodOpenAp
     ...requestBody(route),
     responses: responsesOf(route),
   }
+}
+
+function describeFollowing(route: Route): string[] {
+  return route.unfollowed === undefined ? [] : [`It cannot be followed as events: ${notFollowed(route)}.`]
 }
 
 function describeAuthorization({ authorization, scope }: Route): string {
@@ -373,5 +384,6 @@ function contentOf(route: Route, status: number): Pick<ZodOpenApiResponseObject,
   const json = { 'application/json': { schema: route.reply } }
   const isText = route.replyMediaType === 'text/plain'
   if (isText) return { content: { 'text/plain': { schema: { type: 'string' } }, ...json } }
-  return { content: { [route.replyMediaType]: { schema: route.reply } } }
+  const events = isFollowable(route) ? { [EVENT_STREAM]: { schema: ListEvents } } : {}
+  return { content: { [route.replyMediaType]: { schema: route.reply }, ...events } }
 }

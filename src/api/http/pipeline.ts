@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { z } from 'zod'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FairShare } from '../../core/fairShare.ts'
 import { ambiguityOf } from '../../core/framing.ts'
@@ -12,28 +11,28 @@ import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
 import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
-import { beside } from './beside.ts'
-import { ANY_TYPE, checkMediaType, hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { ANY_TYPE, checkMediaType, JSON_LIMIT_BYTES } from './body.ts'
 import { CallerLimits, type CallerLimitsOptions, type Taker, takerOf, type Unproved } from './callerLimits.ts'
-import { causesOf } from './causes.ts'
 import { checkRefusal, checkReply } from './checkReply.ts'
 import type { Caller, Context, Services, TokenVerifier } from './context.ts'
 import { nothingToMatch } from './etag.ts'
 import { addressKey } from './limits.ts'
 import { checkLocation, located } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { readModel } from './model.ts'
-import { negotiate } from './negotiation.ts'
+import { isFollowable, negotiate } from './negotiation.ts'
 import { toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
-import { sendRefusal } from './refusal.ts'
-import { type Parts, RequestContext, single } from './requestContext.ts'
+import { refusalOf, sendRefusal } from './refusal.ts'
+import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
+import { type Failure, logRequest } from './requestLog.ts'
 import { makesUnnamed, type Route } from './route.ts'
+import { readRouteBody } from './routeBody.ts'
 import { type Match, Router } from './router.ts'
 import { unstored } from './secretAnswers.ts'
 import { send } from './sending.ts'
-import { type Staleness, tellAge } from './staleness.ts'
+import { refuseTooOld, type Staleness, tellAge } from './staleness.ts'
+import { OpenStreams } from './streams/openStreams.ts'
 import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
 import type { Dropping } from './unreadBody.ts'
 import { Attendance, type Witness } from './witness.ts'
@@ -57,10 +56,6 @@ export type PipelineOptions = {
   traced?: RequestTracer | undefined
 }
 
-/** For routes without a body: a body would be ignored, so it is refused. */
-const NOTHING = z.strictObject({})
-const ANY_JSON = ['application/json', 'application/merge-patch+json']
-
 const ENDED = { deleted: 'no longer exists', disabled: 'is disabled' } as const
 
 /** One request on its way. */
@@ -79,9 +74,6 @@ type Passage = {
   ended?: unknown
 }
 
-/** What was thrown, and what the caller is told of it. */
-type Failure = { readonly thrown: unknown; readonly error: PlatformError }
-
 /**
  * The stages of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
  * comes before the body is read and before anything in the path is looked up, so that a caller without permission learns
@@ -93,6 +85,7 @@ export class Pipeline {
   readonly #places: ReadonlyMap<Route, PathPlaces>
   readonly #limits: CallerLimits
   readonly #share = new FairShare()
+  readonly #streams: OpenStreams
   #isReady = false
 
   constructor(options: PipelineOptions) {
@@ -100,6 +93,12 @@ export class Pipeline {
     this.#router = new Router(options.routes)
     this.#places = new Map(options.routes.map((route) => [route, placesOf(route)]))
     this.#limits = new CallerLimits(options.limits, options.services.clock, options.metrics)
+    this.#streams = new OpenStreams(options.services.clock, options.metrics)
+  }
+
+  /** Ends what would go on for as long as its clients like. */
+  drain(): void {
+    this.#streams.stop()
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, address: string | undefined): Promise<void> {
@@ -121,9 +120,18 @@ export class Pipeline {
     }
     metrics.began()
     let failure: Failure | undefined
+    let milliseconds: number | undefined
+    const measure = (status: number) => {
+      if (milliseconds !== undefined) return milliseconds
+      milliseconds = services.clock.monotonic() - began
+      metrics.ended(request.method ?? '', routeOf(passage), status, milliseconds / 1000)
+      return milliseconds
+    }
     try {
       const answer = await this.#answer(passage).finally(() => passage.unproved?.end())
       const taker = takerOf(passage)
+      // For how long somebody listens is not how long it takes to answer.
+      if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
         turn: () => this.#share.take(taker.key),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
@@ -132,16 +140,15 @@ export class Pipeline {
     } catch (thrown) {
       failure = this.#failure(passage, thrown)
     }
-    const milliseconds = services.clock.monotonic() - began
     if (failure !== undefined) {
+      measure(failure.error.status)
       if (failure.error.status === 429) await this.#limits.holdRefusal(signalOf(response))
       sendRefusal(passage, failure.error, this.#dropping(takerOf(passage)))
     }
-    const route = passage.match?.route.path ?? 'none'
-    metrics.ended(request.method ?? '', route, response.statusCode, milliseconds / 1000)
     const { method = '' } = request
-    this.#options.traced?.({ trace, method, route, status: response.statusCode, beganAt, milliseconds })
-    this.#log(passage, route, milliseconds, failure)
+    const told = { trace, method, route: routeOf(passage), status: response.statusCode, beganAt }
+    this.#options.traced?.({ ...told, milliseconds: measure(response.statusCode) })
+    logRequest(this.#options.log, passage, measure(response.statusCode), failure)
     this.#tellWitness(passage, beganAt, failure)
   }
 
@@ -184,7 +191,7 @@ export class Pipeline {
       await this.#countProbe(passage)
       throw new PlatformError('NOT_FOUND', 'There is no such route.')
     }
-    const { route } = passage.match
+    const { route, segments } = passage.match
     if (route.authorization.kind === 'anonymous') await this.#takeTurn(passage)
     else {
       this.#refuseUntilReady()
@@ -193,6 +200,7 @@ export class Pipeline {
     }
     if (this.#options.witness !== undefined && route.method !== 'GET' && passage.caller !== undefined)
       passage.attendance = new Attendance(passage.caller.principalId)
+    if (isFollowable(route)) passage.response.setHeader('vary', 'Accept')
     const scope = await this.#authorize(passage, passage.match)
     if (!route.isBuilt) {
       throw new PlatformError(
@@ -200,14 +208,17 @@ export class Pipeline {
         `${route.method} ${route.path} is part of the interface, but not built yet.`,
       )
     }
-    negotiate(route, single(request, 'accept'))
+    const isFollowed = negotiate(route, single(request, 'accept'))
     if (makesUnnamed(route) && single(request, 'if-match') !== undefined) throw nothingToMatch()
-    const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1))
+    const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1), isFollowed)
     const requirePermitted = this.#permittedSince(passage, passage.match)
-    const body = await this.#body(passage, passage.match)
+    const replacing = (field: string) => this.#router.replacing(segments, field)
+    const body = await readRouteBody({ ...passage, route, replacing }, this.#limits, this.#options.services)
     if (body !== undefined) await requirePermitted()
     const rawBody = this.#rawBody(passage, route, requirePermitted)
-    const context = this.#context(passage, passage.match, { query, list, body, rawBody, scope })
+    const parts = { query, list, body, rawBody, scope, fresh: !isFollowed && isReadThrough(request) }
+    if (isFollowed) return this.#follow(passage, passage.match, parts)
+    const context = this.#context(passage, passage.match, parts)
     const { attendance } = passage
     const handle = async () => route.handler(context)
     const handled = attendance === undefined ? handle() : onBehalfOf(attendance, handle)
@@ -291,30 +302,6 @@ export class Pipeline {
     return scope
   }
 
-  async #body(passage: Passage, { route, segments }: Match): Promise<unknown> {
-    const { request, response } = passage
-    const { clock, workers } = this.#options.services
-    const taker = takerOf(passage)
-    const costs = {
-      spend: (bytes: number) => this.#limits.takeBody(taker, bytes),
-      readLarge: (bytes: Uint8Array) =>
-        beside(
-          'large bodies',
-          () => workers.run('readJson', bytes, taker.key),
-          () => ({ refusal: 'it takes too long to read' }),
-        ),
-    }
-    if (route.bodyKind === 'none' && route.method !== 'GET' && hasBody(request)) {
-      const rules = { mediaTypes: ANY_JSON, isOptional: true, limitBytes: JSON_LIMIT_BYTES, ...costs }
-      readModel(NOTHING, (await readJsonBody(request, response, rules, clock)) ?? {})
-    }
-    if (route.bodyKind !== 'json') return undefined
-    const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
-    const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, ...costs }, clock)
-    if (route.body === undefined || (value === undefined && isOptional)) return value
-    return readModel(route.body, value, (field) => this.#router.replacing(segments, field))
-  }
-
   #rawBody(passage: Passage, route: Route, requirePermitted: () => Promise<void>): RawBody | undefined {
     const { bodyKind, mediaTypes, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
     if (bodyKind !== 'raw') return undefined
@@ -329,6 +316,30 @@ export class Pipeline {
       ended: requirePermitted,
     }
     return beginRawBody(passage.request, passage.response, rules, this.#options.services.clock)
+  }
+
+  /** The list as it is and as it changes, for as long as the same request would be let through. */
+  #follow(passage: Passage, match: Match, parts: Parts): Promise<Answer> {
+    const { request, response } = passage
+    const taker = takerOf(passage)
+    return this.#streams.open(taker.key, {
+      read: async () => {
+        await this.#askAgain(passage, match)
+        const { entries } = await match.route.handler(this.#context(passage, match, parts))
+        if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
+        return entries()
+      },
+      ask: async () => {
+        refuseTooOld(this.#options.staleness)
+        await this.#askAgain(passage, match).catch(unlessUntold)
+      },
+      turn: () => this.#share.take(taker.key),
+      spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
+      refusalOf: (error) => JSON.stringify(refusalOf(passage, toPlatformError(error)).body),
+      lastEventId: single(request, 'last-event-id'),
+      signal: signalOf(response),
+      cut: () => response.destroy(),
+    })
   }
 
   #context(passage: Passage, match: Match, parts: Parts): Context {
@@ -365,29 +376,23 @@ export class Pipeline {
       await this.#askAgain(passage, match)
       return true
     } catch (error) {
-      if (error instanceof PlatformError && error.status < 500) return false
+      if (isRefusal(error)) return false
       throw error
     }
   }
+}
 
-  #log(passage: Passage, route: string, milliseconds: number, failure: Failure | undefined): void {
-    const { response, request, trace, caller } = passage
-    const fields = {
-      method: request.method,
-      route,
-      status: response.statusCode,
-      milliseconds: Math.round(milliseconds * 100) / 100,
-      principalId: caller?.principalId,
-      boundaryId: passage.match?.parameters.boundaryId,
-      correlationId: trace.correlationId,
-      traceId: trace.traceId,
-    }
-    const { error, thrown } = failure ?? {}
-    // A route that is not built yet is no incident, so it is logged as info.
-    const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
-    if (isOurs) this.#options.log.error({ ...fields, reason: causesOf(thrown) }, 'A request failed.')
-    else this.#options.log.info(fields, 'request')
-  }
+function isRefusal(error: unknown): boolean {
+  return error instanceof PlatformError && error.status < 500
+}
+
+/** What cannot be told now changes nothing. */
+function unlessUntold(error: unknown): void {
+  if (isRefusal(error)) throw error
+}
+
+function routeOf({ match }: Passage): string {
+  return match?.route.path ?? 'none'
 }
 
 /** Milliseconds. */

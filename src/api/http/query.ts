@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { reasonOf } from '../../core/reasonOf.ts'
-import { LIST_QUERY_NAMES, type ListRequest, parseListRequest } from '../resources/paging.ts'
+import { LIST_QUERY_NAMES, type ListRequest, parseListRequest, WHOLE_PAGE } from '../resources/paging.ts'
 import { badParameter, QueryFaults } from '../resources/queryFaults.ts'
 import { parsed } from './model.ts'
 import type { Route } from './route.ts'
@@ -52,7 +52,7 @@ function decode(text: string, parameter: string): string {
  *
  * @throws PlatformError BAD_REQUEST with `parameter`, for unknown names too, and with every fault in `errors`
  */
-export function parseQuery(route: Route, text: string): { query: unknown; list: ListRequest } {
+export function parseQuery(route: Route, text: string, isFollowed = false): { query: unknown; list: ListRequest } {
   if (text === '' && route.query === undefined && route.list === undefined)
     return { query: undefined, list: EMPTY_LIST }
   const raw = readQuery(text)
@@ -70,8 +70,16 @@ export function parseQuery(route: Route, text: string): { query: unknown; list: 
     }
   }
   const query = readOwn(route, own, faults)
+  if (isFollowed) refusePages(route, raw, faults)
   faults.refuse()
-  return { query, list }
+  return { query, list: isFollowed ? { ...list, ...WHOLE_PAGE } : list }
+}
+
+function refusePages({ list }: Route, raw: Raw, faults: QueryFaults): void {
+  for (const name of ['page', 'pageSize', list?.limitName]) {
+    if (name === undefined || raw[name] === undefined) continue
+    faults.add(name, `A list that is followed has no pages: leave ${name} out.`)
+  }
 }
 
 const LISTS = new WeakMap<object, boolean>()

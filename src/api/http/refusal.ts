@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { PlatformError } from '../../core/errors.ts'
-import { errorAnswer } from './problem.ts'
+import { type ErrorAnswer, errorAnswer } from './problem.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 import { type Dropping, endAfter, restOf } from './unreadBody.ts'
@@ -13,6 +13,18 @@ type Refused = {
   readonly match: Match | undefined
 }
 
+/** The refusal as the route of the request says it. */
+export function refusalOf({ request, trace, match }: Omit<Refused, 'response'>, error: PlatformError): ErrorAnswer {
+  const { correlationId, traceId } = trace
+  return errorAnswer(error, {
+    module: match?.route.module ?? 'platform',
+    form: match?.route.errors ?? 'platform',
+    correlationId,
+    traceId,
+    hasToken: request.headers.authorization !== undefined,
+  })
+}
+
 export function sendRefusal(
   { request, response, trace, match }: Refused,
   error: PlatformError,
@@ -23,15 +35,7 @@ export function sendRefusal(
     response.destroy()
     return
   }
-  const { correlationId, traceId } = trace
-  const place = {
-    module: match?.route.module ?? 'platform',
-    form: match?.route.errors ?? 'platform',
-    correlationId,
-    traceId,
-    hasToken: request.headers.authorization !== undefined,
-  }
-  const { status, headers, body } = errorAnswer(error, place)
+  const { status, headers, body } = refusalOf({ request, trace, match }, error)
   const rest = restOf(request, response, dropping)
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)

@@ -10,7 +10,9 @@ import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 
 /** The results of the stages before the handler. */
-export type Parts = Pick<Context, 'query' | 'list' | 'body' | 'scope'> & { readonly rawBody: RawBody | undefined }
+export type Parts = Pick<Context, 'query' | 'list' | 'body' | 'scope' | 'fresh'> & {
+  readonly rawBody: RawBody | undefined
+}
 
 /** The properties of the connection, and the caller. */
 export type Origin = {
@@ -66,7 +68,7 @@ export class RequestContext implements Context {
     this.#request = request
     this.#rawBody = parts.rawBody
     this.ifMatch = parseIfMatch(single(request, 'if-match'))
-    this.fresh = isReadThrough(request)
+    this.fresh = parts.fresh
     this.isAnonymous = caller === undefined
     this.#response = response
     this.#caller = caller

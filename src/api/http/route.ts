@@ -72,6 +72,8 @@ export type Route = {
   /** Anonymous OAuth-like routes ignore names that they do not know. */
   readonly ignoresUnknownQuery: boolean
   readonly list: ListShape<never> | undefined
+  /** Where a list comes from, if that is nothing that is watched: then it cannot be followed as a stream of events. */
+  readonly unfollowed: string | undefined
   readonly body: z.ZodType | undefined
   /** The body as the document tells it, if the handler reads it with more than a schema; `body` if undefined. */
   readonly documentedBody: z.ZodType | undefined
@@ -109,6 +111,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   query?: Query
   ignoresUnknownQuery?: boolean
   list?: ListShape<never>
+  unfollowed?: string | undefined
   body?: Body
   documentedBody?: z.ZodType
   /** A body that works, for the documents. */
@@ -171,6 +174,7 @@ export function route<
     query: declaration.query,
     ignoresUnknownQuery: declaration.ignoresUnknownQuery ?? false,
     list: declaration.list,
+    unfollowed: declaration.unfollowed,
     body,
     documentedBody: declaration.documentedBody,
     example: declaration.example,

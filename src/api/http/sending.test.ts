@@ -242,3 +242,27 @@ describe('the head of an answer without an end', () => {
       }
     })
 })
+
+describe('an answer whose client has gone before it begins', () => {
+  it('is not kept open for nobody', async () => {
+    const stream = new Readable({ read: () => undefined })
+    const { promise: over, resolve } = Promise.withResolvers<void>()
+    const leaving = new AbortController()
+    const server = createServer(async (request, response) => {
+      leaving.abort()
+      await once(response, 'close')
+      await send(request, response, { status: 200, stream, isOpenEnded: true }).finally(resolve)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    try {
+      await fetch(`http://127.0.0.1:${port}`, { signal: leaving.signal }).catch(() => undefined)
+      await over
+      expect(stream.destroyed).to.equal(true)
+    } finally {
+      stream.destroy()
+      server.close()
+    }
+  })
+})

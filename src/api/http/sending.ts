@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import { pipeline as pump } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from '../../core/clock.ts'
@@ -30,16 +31,8 @@ export async function send(
   const rest = restOf(request, response, dropping)
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
-  if (answer.stream !== undefined && request.method === 'HEAD') {
-    // A log that is followed would be read for ever for nobody, and the next request of the connection would wait for it.
-    answer.stream.on('error', () => undefined).destroy()
-    endAfter(rest, response)
-    return
-  }
   if (answer.stream !== undefined) {
-    if (answer.isOpenEnded === true) response.flushHeaders()
-    await pump(answer.stream, response, { end: rest === undefined })
-    if (rest !== undefined) endAfter(rest, response)
+    await sendStream(answer.stream, request, response, { rest, isOpenEnded: answer.isOpenEnded === true })
     return
   }
   if (answer.bytes !== undefined) {
@@ -61,6 +54,26 @@ export async function send(
   response.setHeader('content-length', bytes)
   if (sumOf(parts, ({ length }) => length) <= SLICE) endAfter(rest, response, parts.join(''))
   else await sendInSlices(response, parts, turn, rest)
+}
+
+async function sendStream(
+  stream: Readable,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { rest, isOpenEnded }: { rest: Rest | undefined; isOpenEnded: boolean },
+): Promise<void> {
+  if (request.method === 'HEAD' || response.destroyed) {
+    // A log that is followed would be read for ever for nobody, and the next request of the connection would wait for it.
+    stream.on('error', () => undefined).destroy()
+    endAfter(rest, response)
+    return
+  }
+  if (isOpenEnded) response.flushHeaders()
+  await pump(stream, response, { end: rest === undefined }).catch((error: NodeJS.ErrnoException) => {
+    // Whoever listens for as long as they like has heard enough.
+    if (!isOpenEnded || error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error
+  })
+  if (rest !== undefined && !response.destroyed) endAfter(rest, response)
 }
 
 function sumOf(parts: readonly string[], measure: (part: string) => number): number {

@@ -52,7 +52,7 @@ export type Facade = {
   app: express.Express
   server: Server
   listen(port: number, host?: string): Promise<{ port: number }>
-  /** Goes on answering, but each answer ends its connection: clients open their next one elsewhere. */
+  /** Goes on answering, but each answer ends its connection: clients open their next one elsewhere. Nothing is followed on. */
   drain(): void
   /** Accepts no new requests, waits for those in flight within the time, then closes. */
   stop(milliseconds?: number): Promise<void>
@@ -99,8 +99,12 @@ export function createFacade(options: FacadeOptions): Facade {
     listen: (port, host) => listen(server, port, host),
     drain() {
       isDraining = true
+      pipeline.drain()
     },
-    stop: (milliseconds = 10_000) => close(server, milliseconds),
+    stop(milliseconds = 10_000) {
+      pipeline.drain()
+      return close(server, milliseconds)
+    },
   }
 }
 

@@ -21,11 +21,15 @@ export function tellAge(
 ): void {
   const milliseconds = age()
   if (milliseconds < UNREMARKABLE_AGE) return
-  if (milliseconds > bound) {
-    const message = 'The platform has lost its connection to the API server; its data is too old to answer from.'
-    throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
-  }
+  refuseTooOld({ age, bound })
   if (!['GET', 'HEAD'].includes(request.method ?? '') || isReadThrough(request)) return
   response.setHeader('age', String(Math.round(milliseconds / 1000)))
   response.setHeader('warning', '110 - "Response is Stale"')
+}
+
+/** @throws PlatformError SERVICE_UNAVAILABLE */
+export function refuseTooOld({ age, bound }: Staleness = NEVER_STALE): void {
+  if (age() <= bound) return
+  const message = 'The platform has lost its connection to the API server; its data is too old to answer from.'
+  throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 5 })
 }

@@ -58,6 +58,7 @@ export function clusterListRoute<Dto extends z.ZodObject, Query extends z.ZodObj
   const missed = new WeakMap<object, string[]>()
   const draft = listRoute<Dto, Query>(path, {
     ...declaration,
+    unfollowed: 'the API servers of all clusters',
     rows: async (context) => {
       const { rows, missing } = await rowsOfClusters(context.services, await rowsOf(context))
       missed.set(context, missing)

@@ -197,6 +197,7 @@ export const denyRoutes = [
       summary: 'Denied connections, the newest first',
       query: DeniesQuery,
       list: shape as never,
+      unfollowed: 'the flows that the network has seen',
       reply: pagedListOf(NetworkDenyDto).extend(windowFields),
     },
     list as never,

@@ -228,6 +228,7 @@ export const insightRoutes: readonly RouteDraft[] = [
     sort: '-timestamp',
     name: 'key',
     answers: [409],
+    unfollowed: 'the access log of the object store',
     rows: auditOf,
   }),
   route(

@@ -70,6 +70,7 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
     summary: 'Backups of the platform, the newest first',
     dto: PlatformBackupDto,
     errors,
+    unfollowed: 'the tool that takes the backups',
     columns: {
       name: text('Name', { isSearched: true }),
       phase: text('Phase'),

@@ -11,6 +11,7 @@ import {
 import { boundaryNamespace, boundaryOfNamespace, groupNamespace, isResourceName, isUuid } from '../../core/names.ts'
 import { type KubeObject, type ObjectMeta, type ObjectRef, type Resource, refOf } from '../../core/object.ts'
 import { currentOrigin } from '../../core/origin.ts'
+import { Reading } from '../../core/readers.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import {
@@ -99,7 +100,8 @@ class KubeRecords implements Records {
     filter: ListFilter = {},
     options: ReadOptions = {},
   ): Promise<readonly RecordOf<K>[]> {
-    if (options.fresh !== true) return this.peekAll(kind, filter)
+    // What is followed is read where its changes are heard of.
+    if (options.fresh !== true || Reading.now !== undefined) return this.peekAll(kind, filter)
     const lists = this.#namespaces(filter).map((namespace) => this.#client.list(kind.resource, { namespace }))
     return (await Promise.all(lists)).flatMap(({ items }) => items) as unknown as readonly RecordOf<K>[]
   }

@@ -50,6 +50,7 @@ const auditRoute = listRoute('/resources/registries/audit', {
   sort: '-timestamp',
   limitName: 'limit',
   pageSizeDefault: 100,
+  unfollowed: 'the audit log of the registry',
   rows: async ({ services, query }) => {
     const { correlation_id: correlationId, from, to, ...same } = query
     const wanted = Object.entries({ ...same, correlationId }).filter(([, value]) => value !== undefined)

@@ -196,6 +196,7 @@ export const orphanedGrantRoutes: readonly RouteDraft[] = [
     },
     sort: '-detectedAt',
     name: 'scope',
+    unfollowed: 'a look at all grants, which is dated',
     rows: async ({ services, caller }) => (await orphansOf(services, caller.principalId)).map(({ dto }) => dto),
   }),
   route(

@@ -18,7 +18,9 @@ export function pagedParts<Row>(
     const item = toItem(row)
     return typeof item === 'string' ? item : JSON.stringify(item)
   })
-  return pageParts(items, pagination)
+  const { namesOf = (row: Row) => ({ id: shape.idOf(row), name: shape.nameOf(row) }) } = shape
+  const entries = () => page.map((row, index) => ({ ...namesOf(row), text: items[index] ?? '' }))
+  return { ...pageParts(items, pagination), entries }
 }
 
 /** A PagedListResponse of the JSON texts of its items. */

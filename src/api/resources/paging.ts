@@ -1,6 +1,7 @@
 import { compareQuantities, isQuantity } from '../../core/quantity.ts'
 import { order, orderSorted, type SortedText, sortedText } from '../../core/textOrder.ts'
 import { isTagKey } from '../../crds/tags.ts'
+import type { EntryNames } from '../http/streams/listState.ts'
 import { badParameter, type QueryFaults } from './queryFaults.ts'
 
 /** How a field of a list compares, and which operators it takes. */
@@ -33,6 +34,8 @@ export type ListShape<Row> = {
   /** The last two keys of the total order. */
   readonly nameOf: (row: Row) => string
   readonly idOf: (row: Row) => string
+  /** Both as the record shows them, where the order needs other texts or they are not all. */
+  readonly namesOf?: (row: Row) => EntryNames
   /** Makes `tags.<key>` a filter, and their values part of the search. */
   readonly tagsOf?: (row: Row) => Readonly<Record<string, string>>
   /** A query name that means the page size of the first page. */
@@ -80,6 +83,8 @@ export type PaginationMeta = {
 export const PAGE_SIZE_DEFAULT = 50
 export const PAGE_SIZE_MAX = 500
 const PAGE_MAX = 1_000_000_000
+/** All records of a list that is followed, on one page. */
+export const WHOLE_PAGE = { page: 1, pageSize: Number.MAX_SAFE_INTEGER }
 const SEARCH_MAX_LENGTH = 128
 const FILTERS_MAX = 20
 const FILTER_MAX_LENGTH = 2048

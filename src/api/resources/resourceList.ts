@@ -5,7 +5,7 @@ import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import type { Records } from '../records/records.ts'
 import { pagedParts, pageParts } from './pages.ts'
-import { cutPage, type ListRequest, type ListShape, sortField, sortRows } from './paging.ts'
+import { cutPage, type ListRequest, type ListShape, sortField, sortRows, WHOLE_PAGE } from './paging.ts'
 import { viewMaker } from './places.ts'
 import type { KeptText, RecordTexts } from './recordTexts.ts'
 import { type AnyDeclaration, actionOf, type ResourceView } from './types.ts'
@@ -66,7 +66,8 @@ export async function listResources<K extends AnyKind>(
 
 function isOrderOfAll<R>(request: ListRequest, shape: ListShape<R>): boolean {
   const isWhole = request.search === undefined && request.filters.length === 0
-  return isWhole && sortField(request.sort, shape)?.isOfObject === true
+  // Of a list that is followed, each record is needed, and there is no next page.
+  return isWhole && request.pageSize !== WHOLE_PAGE.pageSize && sortField(request.sort, shape)?.isOfObject === true
 }
 
 function keptOrder<K extends AnyKind>(

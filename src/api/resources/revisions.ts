@@ -113,6 +113,7 @@ function readingRoutes<K extends AnyKind, Content extends object>(
       dto: RevisionDto,
       id: 'number',
       sort: '-number',
+      unfollowed: 'the stored revisions of the resource',
       columns: {
         number: number('Number'),
         createdAt: dateTime('Created'),

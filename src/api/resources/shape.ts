@@ -66,6 +66,11 @@ export function resourceShape<K extends AnyKind>(
     defaultSort: declaration.defaultSort ?? 'name',
     nameOf: (view) => view.object.metadata.name,
     idOf: (view) => resourceId(view as unknown as ResourceView),
+    namesOf: (view) => ({
+      id: resourceId(view as unknown as ResourceView),
+      name: view.object.metadata.name,
+      resourceGroup: view.resourceGroup,
+    }),
     ...(isShown('tags') && {
       tagsOf: (view: ResourceView<K>) => (view.object.spec as { tags?: Record<string, string> }).tags ?? NO_TAGS,
     }),

@@ -76,6 +76,7 @@ export const userRoutes: readonly RouteDraft[] = [
     name: 'displayName',
     limitName: 'max',
     pageSizeDefault: 100,
+    unfollowed: 'the identity provider',
     rows: async (context) => {
       const { services, caller } = context
       const isSeen = await sightOf(services, caller)

@@ -139,7 +139,7 @@ async function build(reading: Prepared, { sourceKind }: Record): Promise<string>
 }
 
 const ENDS = new Set(['Succeeded', 'Failed', 'Cancelled', 'Superseded'])
-/** The interface has no watch: who waits asks. */
+/** Milliseconds. One thing cannot be followed, only a list: who waits asks. */
 const ASK_EVERY = 1_000
 
 /** @throws CommandFailure (failed) where it is not served in the end, (overdue) where the time is up */

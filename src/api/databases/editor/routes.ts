@@ -78,6 +78,7 @@ export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft 
     },
     sort: '-executedAt',
     limitName: 'limit',
+    unfollowed: 'the history of the editor',
     rows: async (context) => recall(await history(context as Context), context.services.clock.now()),
   })
 }

@@ -34,6 +34,7 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
     defaultSort: sort,
     nameOf: textOf(name),
     idOf: textOf(id),
+    namesOf: (row) => ({ id: String(row[id as keyof Dto] ?? ''), name: String(row[name as keyof Dto] ?? '') }),
     ...(isTagged && { tagsOf: (row) => (row as { tags: Record<string, string> }).tags }),
     ...(limitName !== undefined && { limitName }),
     ...(limitMax !== undefined && { limitMax }),
@@ -48,6 +49,8 @@ type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Colum
   dto: Dto
   answers?: readonly number[]
   errors?: ErrorForm
+  /** Where the records come from, if that is nothing that is watched. */
+  unfollowed?: string
   /** Every record that the caller may see; filtered, searched, sorted and cut here. */
   rows: (context: Context<string, z.output<Query>>) => readonly z.output<Dto>[] | Promise<readonly z.output<Dto>[]>
 }
@@ -57,7 +60,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   path: string,
   declaration: ListDeclaration<Dto, Query>,
 ): RouteDraft {
-  const { auth, summary, query, dto, answers = [], errors = 'platform', rows } = declaration
+  const { auth, summary, query, dto, answers = [], errors = 'platform', unfollowed, rows } = declaration
   const list = shapeOf(declaration)
   const told = datesInUtc(dto)
   return route(
@@ -70,6 +73,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
       reply: pagedListOf(dto) as z.ZodType,
       answers,
       errors,
+      unfollowed,
       ...(query !== undefined && { query: query as z.ZodObject }),
     },
     async (context) => pagedParts(await rows(context as never), context.list, list, (row) => told(row) as object),

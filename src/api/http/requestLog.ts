@@ -1,0 +1,38 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { PlatformError } from '../../core/errors.ts'
+import type { Log } from '../../core/log.ts'
+import { causesOf } from './causes.ts'
+import type { Caller } from './context.ts'
+import type { Match } from './router.ts'
+import type { Trace } from './tracing.ts'
+
+/** What was thrown, and what the caller is told of it. */
+export type Failure = { readonly thrown: unknown; readonly error: PlatformError }
+
+type Logged = {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly trace: Trace
+  readonly match: Match | undefined
+  readonly caller: Caller | undefined
+}
+
+/** One line for each request. */
+export function logRequest(log: Log, logged: Logged, milliseconds: number, failure: Failure | undefined): void {
+  const { response, request, trace, caller, match } = logged
+  const fields = {
+    method: request.method,
+    route: match?.route.path ?? 'none',
+    status: response.statusCode,
+    milliseconds: Math.round(milliseconds * 100) / 100,
+    principalId: caller?.principalId,
+    boundaryId: match?.parameters.boundaryId,
+    correlationId: trace.correlationId,
+    traceId: trace.traceId,
+  }
+  const { error, thrown } = failure ?? {}
+  // A route that is not built yet is no incident, so it is logged as info.
+  const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
+  if (isOurs) log.error({ ...fields, reason: causesOf(thrown) }, 'A request failed.')
+  else log.info(fields, 'request')
+}

@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { z } from 'zod'
+import { beside } from './beside.ts'
+import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { type CallerLimits, takerOf } from './callerLimits.ts'
+import type { Caller, Services } from './context.ts'
+import { readModel } from './model.ts'
+import type { Route } from './route.ts'
+
+/** For routes without a body: a body would be ignored, so it is refused. */
+const NOTHING = z.strictObject({})
+const ANY_JSON = ['application/json', 'application/merge-patch+json']
+
+type Sent = {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly caller: Caller | undefined
+  readonly address: string | undefined
+  readonly route: Route
+  /** The route that replaces a field which the body cannot have, where there is one. */
+  readonly replacing: (field: string) => string | undefined
+}
+
+/** The JSON body of a request, as its route reads it; undefined without one. @throws PlatformError for what is refused */
+export async function readRouteBody(
+  sent: Sent,
+  limits: Pick<CallerLimits, 'takeBody'>,
+  { clock, workers }: Pick<Services, 'clock' | 'workers'>,
+): Promise<unknown> {
+  const { request, response, route, replacing } = sent
+  const taker = takerOf(sent)
+  const costs = {
+    spend: (bytes: number) => limits.takeBody(taker, bytes),
+    readLarge: (bytes: Uint8Array) =>
+      beside(
+        'large bodies',
+        () => workers.run('readJson', bytes, taker.key),
+        () => ({ refusal: 'it takes too long to read' }),
+      ),
+  }
+  if (route.bodyKind === 'none' && route.method !== 'GET' && hasBody(request)) {
+    const rules = { mediaTypes: ANY_JSON, isOptional: true, limitBytes: JSON_LIMIT_BYTES, ...costs }
+    readModel(NOTHING, (await readJsonBody(request, response, rules, clock)) ?? {})
+  }
+  if (route.bodyKind !== 'json') return undefined
+  const { mediaTypes, isBodyOptional: isOptional, bodyLimit: limitBytes = JSON_LIMIT_BYTES } = route
+  const value = await readJsonBody(request, response, { mediaTypes, isOptional, limitBytes, ...costs }, clock)
+  if (route.body === undefined || (value === undefined && isOptional)) return value
+  return readModel(route.body, value, replacing)
+}

@@ -1,0 +1,212 @@
+import { Readable } from 'node:stream'
+import { expect } from 'chai'
+import { ManualClock } from '../../../../test/make/clock.ts'
+import { type PlatformError, permissionMissing } from '../../../core/errors.ts'
+import { Readers } from '../../../core/readers.ts'
+import { ENTRIES_MAX, type Followed, FollowedList, SETTLED_AFTER, TAKEN_WITHIN, TICK } from './followedList.ts'
+import type { ListEntry } from './listState.ts'
+
+const BOOKMARK = /^retry: 2000\nid:\n\n/
+
+/** A list of names in memory, followed by one reader. */
+function world() {
+  const clock = new ManualClock()
+  const stopping = new AbortController()
+  const gone = new AbortController()
+  const readers = new Readers()
+  const told = { asked: 0, reads: 0, cut: 0, remembered: 0, spent: 0 }
+  let names: readonly string[] = ['one']
+  let refusal: PlatformError | undefined
+  const entries = (): ListEntry[] => names.map((name) => ({ id: name, name, text: JSON.stringify({ name }) }))
+  const followed: Followed = {
+    read: async () => {
+      told.reads += 1
+      readers.note()
+      if (refusal !== undefined) throw refusal
+      return entries()
+    },
+    ask: async () => {
+      told.asked += 1
+      if (refusal !== undefined) throw refusal
+    },
+    turn: () => undefined,
+    spend: (bytes) => {
+      told.spent += bytes
+    },
+    refusalOf: (error) => JSON.stringify({ code: (error as PlatformError).code }),
+    lastEventId: undefined,
+    signal: gone.signal,
+    cut: () => {
+      told.cut += 1
+    },
+  }
+  const remember = (more: number) => {
+    told.remembered += more
+  }
+  const list = new FollowedList(followed, { clock, stopping: stopping.signal, remember })
+  const events = list.events()
+  return {
+    clock,
+    stopping,
+    gone,
+    told,
+    list,
+    events,
+    /** What comes next, in a time that passes meanwhile. */
+    async within(milliseconds: number) {
+      const next = events.next()
+      await clock.advance(milliseconds)
+      const { value, done } = await next
+      return done === true ? undefined : (value as string)
+    },
+    async begin() {
+      await list.begin()
+      expect((await events.next()).value).to.match(BOOKMARK)
+      expect((await events.next()).value).to.match(/^event: added\ndata: {"name":"one"}\n\nevent: bookmark\n/)
+    },
+    set(...next: string[]) {
+      names = next
+      readers.changed('', 'any')
+    },
+    refuse(error: PlatformError) {
+      refusal = error
+    },
+  }
+}
+
+describe('one list that is followed', () => {
+  it('says nothing for ten seconds, then a comment, for which the list is not read', async () => {
+    const { told, begin, within } = world()
+    await begin()
+    expect(await within(TICK)).to.equal(':\n\n')
+    expect(await within(TICK)).to.equal(':\n\n')
+    expect(told.reads).to.equal(1)
+    expect(told.asked).to.equal(2)
+  })
+
+  it('tells of changes that belong together at once, a moment after the first', async () => {
+    const { begin, set, events, clock } = world()
+    await begin()
+    const next = events.next()
+    set('one', 'two')
+    await clock.advance(SETTLED_AFTER - 1)
+    set('two', 'three')
+    await clock.advance(1)
+    const types = ((await next).value as string).match(/^event: \w+\ndata: .*$/gm)
+    expect(types).to.deep.equal([
+      'event: deleted\ndata: {"id":"one","name":"one"}',
+      'event: added\ndata: {"name":"two"}',
+      'event: added\ndata: {"name":"three"}',
+    ])
+  })
+
+  it('says nothing of a change that leaves the list as it is', async () => {
+    const { begin, set, within, told } = world()
+    await begin()
+    set('one')
+    expect(await within(SETTLED_AFTER + TICK)).to.equal(':\n\n')
+    expect(told.reads).to.equal(2)
+  })
+
+  it('is not read while its client takes nothing, however much changes', async () => {
+    const { begin, set, within, told, clock } = world()
+    await begin()
+    for (let count = 0; count < 100; count += 1) {
+      set('one', `new-${count}`)
+      await clock.advance(SETTLED_AFTER)
+    }
+    expect(told.reads).to.equal(1)
+    expect(await within(SETTLED_AFTER)).to.match(/^event: added\ndata: {"name":"new-99"}\nid: \w+\n\n$/)
+  })
+
+  it('cuts off a client that does not take what it was sent', async () => {
+    const { begin, told, clock } = world()
+    await begin()
+    await clock.advance(TAKEN_WITHIN - 1)
+    expect(told.cut).to.equal(0)
+    await clock.advance(1)
+    expect(told.cut).to.equal(1)
+  })
+
+  it('comes in pieces, each when the one before was taken, and costs what it is long', async () => {
+    const { list, events, set, told } = world()
+    set(...Array.from({ length: 3_000 }, (_, index) => `${'x'.repeat(60)}${index}`))
+    await list.begin()
+    const sent: string[] = []
+    for await (const piece of Readable.from(events)) {
+      sent.push(piece as string)
+      if ((piece as string).includes('event: bookmark')) break
+    }
+    expect(sent.length).to.be.greaterThan(3)
+    expect(Math.max(...sent.map(({ length }) => length))).to.be.at.most(65_536)
+    expect(told.spent).to.equal(sent.join('').length)
+    expect(sent.join('').match(/event: added/g)).to.have.length(3_000)
+  })
+
+  it('ends with the refusal that the request would get now, at a comment or at a change', async () => {
+    const refusal = permissionMissing('vectorcluster/read', '/')
+    const closed = 'event: closed\ndata: {"code":"FORBIDDEN"}\n\n'
+    const quiet = world()
+    await quiet.begin()
+    quiet.refuse(refusal)
+    expect(await quiet.within(TICK)).to.equal(closed)
+    expect(await quiet.within(0)).to.equal(undefined)
+    const busy = world()
+    await busy.begin()
+    busy.refuse(refusal)
+    busy.set('one', 'two')
+    expect(await busy.within(SETTLED_AFTER)).to.equal(closed)
+    expect(await busy.within(0)).to.equal(undefined)
+  })
+
+  it('cannot have more records than are remembered for it', async () => {
+    const { begin, set, within, list } = world()
+    await begin()
+    set(...Array.from({ length: ENTRIES_MAX + 1 }, (_, index) => `n-${index}`))
+    expect(await within(SETTLED_AFTER)).to.equal('event: closed\ndata: {"code":"BAD_REQUEST"}\n\n')
+    const error = await list.begin().catch((thrown: PlatformError) => thrown)
+    expect((error as PlatformError).extras).to.deep.equal({ parameter: 'filter' })
+  })
+
+  it('waits for nothing once its client has gone or the platform stops', async () => {
+    const one = world()
+    await one.begin()
+    const next = one.events.next()
+    await one.clock.advance(1)
+    one.gone.abort()
+    await next
+    const other = world()
+    await other.begin()
+    const last = other.events.next()
+    await other.clock.advance(1)
+    other.stopping.abort()
+    expect((await last).value).to.equal('event: closed\ndata: {"code":"SERVICE_UNAVAILABLE"}\n\n')
+    expect(await other.within(0)).to.equal(undefined)
+    expect([one.told.cut, other.told.cut]).to.deep.equal([0, 0])
+  })
+
+  it('cuts off at the end of the platform whoever has not taken the last piece', async () => {
+    const { begin, stopping, told } = world()
+    await begin()
+    stopping.abort()
+    expect(told.cut).to.equal(1)
+  })
+
+  it('leaves neither timers nor memory behind', async () => {
+    const { begin, gone, events, list, told, clock, set } = world()
+    await begin()
+    expect(told.remembered).to.equal(1)
+    const next = events.next()
+    set('one', 'two')
+    await clock.advance(SETTLED_AFTER)
+    await next
+    expect(told.remembered).to.equal(2)
+    gone.abort()
+    await events.return(undefined)
+    list.end()
+    expect(told.remembered).to.equal(0)
+    expect(clock.pending).to.equal(0)
+    set('three')
+    expect(told.reads).to.equal(2)
+  })
+})

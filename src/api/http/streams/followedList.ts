@@ -1,0 +1,201 @@
+import type { Clock } from '../../../core/clock.ts'
+import { PlatformError } from '../../../core/errors.ts'
+import { pauseFor } from '../../../core/pause.ts'
+import { Reading } from '../../../core/readers.ts'
+import { type ListChange, type ListEntry, ListState } from './listState.ts'
+
+/** What a stream is about, and whose it is. */
+export type Followed = {
+  /** Every record of the list. @throws once the same request would be refused, with that refusal */
+  readonly read: () => Promise<readonly ListEntry[]>
+  /** @throws PlatformError once the same request would be refused */
+  readonly ask: () => Promise<void>
+  /** Undefined if the caller may go on at once. */
+  readonly turn: () => Promise<void> | undefined
+  /** Hears how many bytes come next. */
+  readonly spend: (bytes: number) => void
+  /** JSON of a refusal, as an ordinary answer has it. */
+  readonly refusalOf: (error: unknown) => string
+  /** What the client says that it was told last. */
+  readonly lastEventId: string | undefined
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal
+  /** Ends the connection of a client that does not take what it is sent. */
+  readonly cut: () => void
+}
+
+/** What the streams of a process have in common. */
+export type Surroundings = {
+  readonly clock: Clock
+  /** Aborted when the platform stops. */
+  readonly stopping: AbortSignal
+  /** Hears how many more records, or fewer, are remembered. */
+  readonly remember: (more: number) => void
+}
+
+/** Milliseconds of silence, after which a comment keeps proxies from closing the stream, and the permission is asked for again. */
+export const TICK = 10_000
+/** Milliseconds from a change to what is told of it, so that changes that belong together are told together. */
+export const SETTLED_AFTER = 100
+/** A list that changes all the time is worked out for a tenth of the time, or every two seconds. */
+const REST = 10
+const REST_MAX = 2_000
+/** Milliseconds in which a client must take a piece of what it is sent; fewer while the platform stops. */
+export const TAKEN_WITHIN = 30_000
+const TAKEN_AT_THE_END = 1_000
+/** Milliseconds that a browser waits before it connects again. */
+const RETRY_AFTER = 2_000
+/** Characters. */
+const PIECE = 65_536
+/** Of one list. */
+export const ENTRIES_MAX = 10_000
+
+/**
+ * One list as a stream of events (WHATWG HTML, 9.2). No events are queued: until the client has taken what it was sent,
+ * nothing more is worked out, and what changes meanwhile comes as one step. So a slow reader takes no more memory than a
+ * fast one.
+ */
+export class FollowedList {
+  readonly #followed: Followed
+  readonly #around: Surroundings
+  /** Aborted when nobody is to be told any more. */
+  readonly #over = new AbortController()
+  readonly #state = new ListState()
+  #first: readonly ListChange[] = []
+  #reading: Reading | undefined
+  /** Aborted once something has changed that the list was made of, and when it is over. */
+  #awake = new AbortController()
+  #restsUntil = 0
+
+  constructor(followed: Followed, around: Surroundings) {
+    this.#followed = followed
+    this.#around = around
+    for (const signal of [followed.signal, around.stopping]) signal.addEventListener('abort', this.#finish)
+    if (followed.signal.aborted || around.stopping.aborted) this.#finish()
+  }
+
+  /** Reads the list for the first time. @throws what an ordinary request would be refused with */
+  async begin(): Promise<void> {
+    this.#first = await this.#changes()
+  }
+
+  async *events(): AsyncGenerator<string> {
+    try {
+      // The empty id makes a browser forget the former one, until all that is there has come.
+      yield* this.#told([`retry: ${RETRY_AFTER}\nid:\n\n`])
+      yield* this.#present()
+      for (;;) {
+        const next = await this.#next()
+        if (next === 'over') break
+        if (next === 'changed') yield* this.#told((await this.#changes()).map(eventOf))
+        else {
+          await this.#followed.ask()
+          yield* this.#told([':\n\n'])
+        }
+      }
+      const message = 'The platform starts anew: connect again.'
+      yield* this.#closing(new PlatformError('SERVICE_UNAVAILABLE', message))
+    } catch (error) {
+      yield* this.#closing(error)
+    }
+  }
+
+  /** It is read no longer. */
+  end(): void {
+    for (const signal of [this.#followed.signal, this.#around.stopping])
+      signal.removeEventListener('abort', this.#finish)
+    this.#reading?.end()
+    this.#around.remember(-this.#state.size)
+  }
+
+  readonly #finish = () => {
+    this.#over.abort()
+    this.#awake.abort()
+  }
+
+  async *#present(): AsyncGenerator<string> {
+    const { name, size } = this.#state
+    const unchanged = this.#followed.lastEventId === name
+    const items = unchanged ? [] : this.#first.map(({ type, text }) => `event: ${type}\ndata: ${text}\n\n`)
+    this.#first = []
+    const bookmark = JSON.stringify({ totalItems: size, unchanged })
+    yield* this.#told([...items, `event: bookmark\ndata: ${bookmark}\nid: ${name}\n\n`])
+  }
+
+  async #next(): Promise<'changed' | 'silence' | 'over'> {
+    const { clock } = this.#around
+    const over = this.#over.signal
+    if (!over.aborted) await pauseFor(clock, TICK, this.#awake.signal)
+    if (over.aborted) return 'over'
+    if (!this.#awake.signal.aborted) return 'silence'
+    await pauseFor(clock, Math.max(SETTLED_AFTER, this.#restsUntil - clock.monotonic()), over)
+    return over.aborted ? 'over' : 'changed'
+  }
+
+  async #changes(): Promise<readonly ListChange[]> {
+    const { clock, remember } = this.#around
+    const awake = new AbortController()
+    const began = clock.monotonic()
+    const { reading, result } = Reading.begin(
+      () => awake.abort(),
+      async () => {
+        await this.#followed.turn()
+        return this.#followed.read()
+      },
+    )
+    // The former one ends afterwards only, so that nothing is missed in between.
+    this.#reading?.end()
+    this.#reading = reading
+    this.#awake = awake
+    const entries = await result
+    if (entries.length > ENTRIES_MAX) throw tooMany()
+    const { size } = this.#state
+    const changes = this.#state.changesTo(entries)
+    remember(this.#state.size - size)
+    const now = clock.monotonic()
+    this.#restsUntil = now + Math.min(REST_MAX, REST * (now - began))
+    return changes
+  }
+
+  async *#closing(error: unknown): AsyncGenerator<string> {
+    yield* this.#told([`event: closed\ndata: ${this.#followed.refusalOf(error)}\n\n`])
+  }
+
+  /** Piece by piece: the next one is put together when the client has taken this one. */
+  async *#told(events: readonly string[]): AsyncGenerator<string> {
+    const { clock, stopping } = this.#around
+    const { cut, spend } = this.#followed
+    spend(events.reduce((sum, { length }) => sum + length, 0))
+    for (const piece of piecesOf(events)) {
+      const late = clock.setTimeout(cut, stopping.aborted ? TAKEN_AT_THE_END : TAKEN_WITHIN)
+      stopping.addEventListener('abort', cut)
+      try {
+        yield piece
+      } finally {
+        late.cancel()
+        stopping.removeEventListener('abort', cut)
+      }
+    }
+  }
+}
+
+function eventOf({ type, text, state }: ListChange): string {
+  return `event: ${type}\ndata: ${text}\nid: ${state}\n\n`
+}
+
+function* piecesOf(events: readonly string[]): Generator<string> {
+  let piece = ''
+  for (const event of events) {
+    if (piece !== '' && piece.length + event.length > PIECE) {
+      yield piece
+      piece = ''
+    }
+    piece += event
+  }
+  if (piece !== '') yield piece
+}
+
+function tooMany(): PlatformError {
+  const message = `A list of more than ${ENTRIES_MAX} records cannot be followed: narrow it down with filter or search.`
+  return new PlatformError('BAD_REQUEST', message, { parameter: 'filter' })
+}

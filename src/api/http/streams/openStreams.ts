@@ -1,0 +1,90 @@
+import { Readable } from 'node:stream'
+import type { Clock } from '../../../core/clock.ts'
+import { PlatformError } from '../../../core/errors.ts'
+import type { Answer } from '../answer.ts'
+import type { HttpMetrics } from '../metrics.ts'
+import { EVENT_STREAM } from '../negotiation.ts'
+import { type Followed, FollowedList } from './followedList.ts'
+
+/** A person's tabs, or the replicas of a service. */
+export const OF_PRINCIPAL = 32
+export const OF_PROCESS = 1_000
+/** Records that all streams of the process remember; each takes about 200 bytes. */
+const REMEMBERED_MAX = 500_000
+
+const HEADERS = {
+  'content-type': EVENT_STREAM,
+  'cache-control': 'no-store',
+  // Nginx would keep back what has come until its buffer is full.
+  'x-accel-buffering': 'no',
+}
+
+/** The lists of this process that are followed now. */
+export class OpenStreams {
+  readonly #clock: Clock
+  readonly #metrics: Pick<HttpMetrics, 'following' | 'limited'>
+  readonly #stopping = new AbortController()
+  readonly #ofPrincipal = new Map<string, number>()
+  readonly #rememberedMax: number
+  #count = 0
+  #remembered = 0
+
+  constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>, rememberedMax = REMEMBERED_MAX) {
+    this.#rememberedMax = rememberedMax
+    this.#clock = clock
+    this.#metrics = metrics
+  }
+
+  /** @throws what the ordinary request would be refused with; TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
+  async open(principal: string, followed: Followed): Promise<Answer<never>> {
+    this.#enter(principal)
+    const list = new FollowedList(followed, {
+      clock: this.#clock,
+      stopping: this.#stopping.signal,
+      remember: (more) => {
+        this.#remembered += more
+      },
+    })
+    const leave = () => {
+      list.end()
+      this.#leave(principal)
+    }
+    try {
+      await list.begin()
+    } catch (error) {
+      leave()
+      throw error
+    }
+    const stream = Readable.from(list.events(), { highWaterMark: 1 }).once('close', leave)
+    return { status: 200, headers: HEADERS, stream, isOpenEnded: true }
+  }
+
+  /** Ends all of them at once. Whoever connects to this process again is told the same, and goes elsewhere. */
+  stop(): void {
+    this.#stopping.abort()
+  }
+
+  #enter(principal: string): void {
+    const own = this.#ofPrincipal.get(principal) ?? 0
+    if (own >= OF_PRINCIPAL) {
+      this.#metrics.limited('principal')
+      const message = `You follow ${OF_PRINCIPAL} lists, which is the most: end one of them first.`
+      throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
+    }
+    if (this.#count >= OF_PROCESS || this.#remembered >= this.#rememberedMax) {
+      const message = 'Too many lists are followed here: try again in a moment, or read the list without following it.'
+      throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
+    }
+    this.#ofPrincipal.set(principal, own + 1)
+    this.#count += 1
+    this.#metrics.following(1)
+  }
+
+  #leave(principal: string): void {
+    const own = (this.#ofPrincipal.get(principal) ?? 1) - 1
+    if (own === 0) this.#ofPrincipal.delete(principal)
+    else this.#ofPrincipal.set(principal, own)
+    this.#count -= 1
+    this.#metrics.following(-1)
+  }
+}

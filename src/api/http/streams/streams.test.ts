@@ -1,0 +1,279 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import { EventStream } from '../../../../test/make/eventStream.ts'
+import { sampleSpec } from '../../../../test/make/samples.ts'
+import { until } from '../../../../test/make/until.ts'
+import { bearer } from '../../../../test/worlds/facadeServer.ts'
+import { BOUNDARY, OWNER, startShop } from '../../../../test/worlds/shop.ts'
+import { boundaryNamespace, groupNamespace } from '../../../core/names.ts'
+import { PlatformApp } from '../../../crds/apps.ts'
+import { Boundary } from '../../../crds/boundaries.ts'
+import { PlatformCluster } from '../../../crds/clusters.ts'
+import { DenyAssignment, RoleAssignment } from '../../../crds/rbac.ts'
+import { RegistryPin } from '../../../crds/registry.ts'
+import { VectorCluster } from '../../../crds/vector.ts'
+import { noMetrics } from '../metrics.ts'
+import { OF_PRINCIPAL } from './openStreams.ts'
+
+const READER = '33333333-3333-4333-8333-333333333333'
+const HOME = groupNamespace(BOUNDARY, 'shop')
+const LIST = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters`
+
+describe('a list as a stream of events', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  let base: string
+  let open: EventStream[]
+  let measured: string[]
+  let following: number
+
+  beforeEach(async () => {
+    open = []
+    measured = []
+    following = 0
+    const metrics = {
+      ...noMetrics,
+      ended: (method: string, _route: string, status: number) => void measured.push(`${method} ${status}`),
+      following: (more: number) => {
+        following += more
+      },
+    }
+    server = await startShop({ metrics })
+    server.grant(READER, 'Reader', `/boundaries/${BOUNDARY}`)
+    const { port } = await server.facade.listen(0, '127.0.0.1')
+    base = `http://127.0.0.1:${port}`
+  })
+  afterEach(async () => {
+    for (const stream of open) stream.close()
+    await server.facade.stop(0)
+    await server.stop()
+  })
+
+  const follow = async (path = LIST, as = READER, headers: Record<string, string> = {}) => {
+    const stream = await EventStream.open(`${base}${path}`, { authorization: bearer(as), ...headers })
+    open.push(stream)
+    return stream
+  }
+  const make = (name: string, spec: object = {}) =>
+    server.put(VectorCluster, name, VectorCluster.spec.parse(spec), HOME)
+  const change = async (name: string, spec: object) =>
+    server.caches
+      .get(VectorCluster.resource)
+      .observeWrite(await server.client.mergePatch(VectorCluster.resource, { namespace: HOME, name }, { spec }))
+  const remove = (name: string) => server.client.remove(VectorCluster.resource, { namespace: HOME, name })
+  const names = (events: readonly { event: string; data: Record<string, unknown> }[]) =>
+    events.map(({ event, data }) => `${event} ${data.name ?? data.totalItems}`)
+
+  it('begins with what is there, as the list shows it', async () => {
+    make('one')
+    make('two')
+    const stream = await follow()
+    const events = await stream.until('bookmark')
+    const { body } = await server.ask('get', LIST)
+    expect(events.slice(0, -1).map(({ data }) => data)).to.deep.equal(body.items)
+    expect(events.at(-1)?.data).to.deep.equal({ totalItems: 2, unchanged: false })
+    const { headers } = stream.response
+    expect(headers.get('content-type')).to.equal('text/event-stream')
+    expect(headers.get('cache-control')).to.equal('no-store')
+    expect(headers.get('x-accel-buffering')).to.equal('no')
+    expect(headers.get('vary')).to.equal('Accept')
+  })
+
+  it('tells what is made, changed and deleted', async () => {
+    const stream = await follow()
+    await stream.until('bookmark')
+    const { metadata } = make('one')
+    const [added] = await stream.until('added')
+    expect(added?.data.name).to.equal('one')
+    await change('one', { tags: { team: 'search' } })
+    const [modified] = await stream.until('modified')
+    expect(modified?.data.tags).to.deep.equal({ team: 'search' })
+    expect(modified?.data).to.deep.equal((await server.ask('get', `${LIST}/one`)).body)
+    await remove('one')
+    const [deleted] = await stream.until('deleted')
+    expect(deleted?.data).to.deep.equal({ id: added?.data.id, name: 'one', resourceGroup: 'shop' })
+    expect(metadata.name).to.equal('one')
+  })
+
+  it('holds to its filters: what begins to match is added, and what ceases to is deleted', async () => {
+    make('one', { tags: { team: 'sales' } })
+    const stream = await follow(`${LIST}?filter=tags.team:eq:search`)
+    expect(names(await stream.until('bookmark'))).to.deep.equal(['bookmark 0'])
+    await change('one', { tags: { team: 'search' } })
+    expect(names(await stream.until('added'))).to.deep.equal(['added one'])
+    await change('one', { tags: { team: 'sales' } })
+    expect(names(await stream.until('deleted'))).to.deep.equal(['deleted one'])
+  })
+
+  it('has more than a page', async () => {
+    for (let count = 0; count < 60; count += 1) make(`many-${count}`)
+    const stream = await follow()
+    expect((await stream.until('bookmark')).at(-1)?.data.totalItems).to.equal(60)
+  })
+
+  it('of which a page is asked for is refused', async () => {
+    const { status, body } = await server.ask('get', `${LIST}?pageSize=10`, READER).set('accept', 'text/event-stream')
+    expect(status).to.equal(400)
+    expect(body.parameter).to.equal('pageSize')
+  })
+
+  it('is told again only if it is another one for who says what they were told last', async () => {
+    make('one')
+    const first = await follow()
+    const { id = '' } = (await first.until('bookmark')).at(-1) ?? {}
+    const same = await follow(LIST, READER, { 'last-event-id': id })
+    expect((await same.until('bookmark')).map(({ data }) => data)).to.deep.equal([{ totalItems: 1, unchanged: true }])
+    make('two')
+    const [added] = await first.until('added')
+    const current = await follow(LIST, READER, { 'last-event-id': added?.id ?? '' })
+    expect((await current.until('bookmark')).at(-1)?.data.unchanged).to.equal(true)
+    const late = await follow(LIST, READER, { 'last-event-id': id })
+    expect(names(await late.until('bookmark'))).to.deep.equal(['added one', 'added two', 'bookmark 2'])
+  })
+
+  it('comes from the caches though a browser asks for it uncached', async () => {
+    const stream = await follow(LIST, READER, { 'cache-control': 'no-cache' })
+    await stream.until('bookmark')
+    make('one')
+    expect(names(await stream.until('added'))).to.deep.equal(['added one'])
+  })
+
+  it('says nothing of what is no part of it', async () => {
+    server.group(BOUNDARY, 'other')
+    const stream = await follow()
+    await stream.until('bookmark')
+    server.put(VectorCluster, 'elsewhere', VectorCluster.spec.parse({}), groupNamespace(BOUNDARY, 'other'))
+    make('here')
+    expect(names([(await stream.next()) as never])).to.deep.equal(['added here'])
+  })
+
+  it('ends when the right to it is withdrawn, and says so', async () => {
+    const stream = await follow()
+    await stream.until('bookmark')
+    const namespace = boundaryNamespace(BOUNDARY)
+    const { items } = await server.client.list(RoleAssignment.resource, { namespace })
+    for (const { metadata, spec } of items as { metadata: { name: string }; spec?: { principalId?: string } }[])
+      if (spec?.principalId === READER)
+        await server.client.remove(RoleAssignment.resource, { namespace, name: metadata.name })
+    const [closed] = await stream.until('closed')
+    expect(closed?.data.code).to.equal('FORBIDDEN')
+    expect(await stream.next()).to.equal(undefined)
+    await until('it is counted no longer', () => following === 0)
+  })
+
+  it('hides what is denied from then on', async () => {
+    make('one')
+    make('two')
+    const stream = await follow()
+    await stream.until('bookmark')
+    const scope = `${LIST}/one`
+    const spec = { principalId: READER, actions: ['vectorcluster/read'], scope }
+    server.put(DenyAssignment, 'deny', DenyAssignment.spec.parse(spec), boundaryNamespace(BOUNDARY))
+    expect(names(await stream.until('deleted'))).to.deep.equal(['deleted one'])
+  })
+
+  it('ends with its group and its boundary', async () => {
+    const [ofGroup, ofBoundary] = [
+      await follow(LIST, OWNER),
+      await follow(`/boundaries/${BOUNDARY}/resources/vectorclusters`, OWNER),
+    ]
+    await ofGroup.until('bookmark')
+    await ofBoundary.until('bookmark')
+    await server.client.remove(Boundary.resource, { name: BOUNDARY })
+    for (const stream of [ofGroup, ofBoundary])
+      expect((await stream.until('closed')).at(-1)?.data.code).to.be.oneOf(['NOT_FOUND', 'FORBIDDEN'])
+  })
+
+  it('is refused as an ordinary request before it begins', async () => {
+    const ask = (path: string, as = READER) => server.ask('get', path, as).set('accept', 'text/event-stream')
+    const missing = await ask(LIST.replace('shop', 'none'))
+    expect([missing.status, missing.type, missing.body.code]).to.deep.equal([404, 'application/json', 'NOT_FOUND'])
+    const forbidden = await ask(LIST, '44444444-4444-4444-8444-444444444444')
+    expect([forbidden.status, forbidden.body.code]).to.deep.equal([403, 'FORBIDDEN'])
+    expect((await ask(`${LIST}?filter=nonsense`)).body.code).to.equal('BAD_REQUEST')
+    expect(following).to.equal(0)
+  })
+
+  it('has a HEAD, which opens nothing', async () => {
+    const { status, headers } = await request(base)
+      .head(LIST)
+      .set('authorization', bearer(READER))
+      .set('accept', 'text/event-stream')
+    expect([status, headers['content-type']]).to.deep.equal([200, 'text/event-stream'])
+    await until('nothing is open', () => following === 0)
+  })
+
+  it('is one request, which is over for the metrics when it begins', async () => {
+    await (await follow()).until('bookmark')
+    expect(measured).to.deep.equal(['GET 200'])
+    expect(following).to.equal(1)
+  })
+
+  it('may be open only so often for one caller', async () => {
+    for (let count = 0; count < OF_PRINCIPAL; count += 1) await (await follow()).until('bookmark')
+    const { status, body } = await server.ask('get', LIST, READER).set('accept', 'text/event-stream')
+    expect([status, body.code]).to.deep.equal([429, 'TOO_MANY_REQUESTS'])
+    await (await follow(LIST, OWNER)).until('bookmark')
+    open[0]?.close()
+    await until('one has ended', () => following === OF_PRINCIPAL)
+    await (await follow()).until('bookmark')
+  })
+
+  it('ends at once when the platform stops, and so does who connects again', async () => {
+    const stream = await follow()
+    await stream.until('bookmark')
+    server.facade.drain()
+    expect((await stream.until('closed')).at(-1)?.data.code).to.equal('SERVICE_UNAVAILABLE')
+    expect(await stream.next()).to.equal(undefined)
+    const again = await follow()
+    expect(names((await again.until('closed')).slice(0, -1))).to.deep.equal(['bookmark 0'])
+    expect(await again.next()).to.equal(undefined)
+  })
+
+  it('of pods on another cluster is refused, because nobody hears of them', async () => {
+    const far = '88888888-8888-4888-8888-888888888888'
+    server.put(PlatformCluster, far, { displayName: 'Far', region: 'south', domain: 'far.example.test' })
+    const spec = sampleSpec(PlatformApp, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
+    server.put(PlatformApp, 'away', { ...spec, clusterId: far }, HOME)
+    const path = `${LIST.replace('vectorclusters', 'apps')}/away/pods`
+    expect((await server.ask('get', path)).status).to.equal(200)
+    const { status, body } = await server.ask('get', path).set('accept', 'text/event-stream')
+    expect([status, body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
+    expect(body.error).to.match(/^Pods of another cluster cannot be followed/)
+  })
+
+  it('tells what happens to a list that is otherwise read past the caches', async () => {
+    const stream = await follow(`/v1/internal/registries/pins?boundary=${BOUNDARY}`, OWNER)
+    await stream.until('bookmark')
+    const spec = sampleSpec(RegistryPin, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
+    server.put(RegistryPin, 'pin', spec, boundaryNamespace(BOUNDARY))
+    await stream.until('added')
+  })
+
+  it('is served by each replica', async () => {
+    const other = request(await server.another())
+    const { text } = await other
+      .get(LIST)
+      .set('authorization', bearer(READER))
+      .set('accept', 'text/event-stream')
+      .buffer(true)
+      .parse((response, done) => {
+        let heard = ''
+        response.on('data', (piece: Buffer) => {
+          heard += piece.toString()
+          if (heard.includes('bookmark') && !heard.includes('added')) make('one')
+          if (heard.includes('event: added')) (response as unknown as { destroy(): void }).destroy()
+        })
+        response.on('close', () => done(null, heard))
+      })
+      .then(({ body }) => ({ text: body as string }))
+    expect(text).to.match(/bookmark[\s\S]*event: added/)
+  })
+
+  it('is JSON for whoever does not ask for events first', async () => {
+    for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream;q=0.5']) {
+      const { type, headers } = await server.ask('get', LIST, READER).set('accept', accept)
+      expect(type, accept).to.equal('application/json')
+      expect(headers.vary).to.equal('Accept')
+    }
+  })
+})

@@ -1,0 +1,80 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+const current = new AsyncLocalStorage<Reading>()
+let open = 0
+
+/**
+ * What a computation has read, so that it can be done again once some of that changes. It is told of the first change
+ * only, because it is then done anew.
+ */
+export class Reading {
+  readonly #changed: () => void
+  readonly #held: { readonly places: Map<string, Set<Reading>>; readonly place: string }[] = []
+  #isOver = false
+
+  private constructor(changed: () => void) {
+    this.#changed = changed
+  }
+
+  /** Does the work, and calls `changed` once something that it read has changed. Whoever begins a reading ends it. */
+  static begin<Result>(
+    changed: () => void,
+    work: () => Promise<Result>,
+  ): { reading: Reading; result: Promise<Result> } {
+    const reading = new Reading(changed)
+    open += 1
+    return { reading, result: current.run(reading, work) }
+  }
+
+  /** The reading of the computation that runs now. Nearly always there is none, and asking costs nothing. */
+  static get now(): Reading | undefined {
+    const reading = open === 0 ? undefined : current.getStore()
+    return reading === undefined || reading.#isOver ? undefined : reading
+  }
+
+  hold(places: Map<string, Set<Reading>>, place: string): void {
+    const readings = places.get(place) ?? new Set()
+    if (readings.has(this)) return
+    places.set(place, readings.add(this))
+    this.#held.push({ places, place })
+  }
+
+  tell(): void {
+    if (!this.#isOver) this.#changed()
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    open -= 1
+    for (const { places, place } of this.#held) {
+      const readings = places.get(place)
+      readings?.delete(this)
+      if (readings?.size === 0) places.delete(place)
+    }
+    this.#held.length = 0
+  }
+}
+
+/** Those who have read something, by its place. A change tells those of its places and no others. */
+export class Readers {
+  readonly #places = new Map<string, Set<Reading>>()
+
+  /** One of a namespace, all of one, or all there are. */
+  note(namespace?: string, name?: string): void {
+    Reading.now?.hold(this.#places, namespace === undefined ? '' : `${namespace}/${name ?? ''}`)
+  }
+
+  changed(namespace: string, name: string): void {
+    if (this.#places.size === 0) return
+    for (const place of ['', `${namespace}/`, `${namespace}/${name}`]) this.#tell(this.#places.get(place))
+  }
+
+  allChanged(): void {
+    for (const readings of this.#places.values()) this.#tell(readings)
+  }
+
+  #tell(readings: Iterable<Reading> = []): void {
+    for (const reading of readings) reading.tell()
+  }
+}
