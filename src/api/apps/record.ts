@@ -57,7 +57,7 @@ function scaledReplicas({ running, minReplicas = 0 }: Spec, seen: number): numbe
 
 const record = recordOf(PlatformApp, {
   id: 'AppDto',
-  hidden: ['running', 'restartedAt', 'onDelete', 'rollback'],
+  hidden: ['running', 'restartedAt', 'onDelete', 'deploy', 'rollback', 'cancelledDeployment'],
   computed: {
     ...hostFields,
     commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
