@@ -99,7 +99,7 @@ describe('revisions of an app', () => {
     const { body: single } = await read('changed/revisions/2')
     expect(single).to.include({ number: 2, image: 'site:2' })
     expect(single.spec).to.deep.include({ startCommand: 'run', releaseCommand: null, port: 8080 })
-    expect(single.spec.env[1]).to.deep.include(SECRET)
+    expect(single.spec.env[1].secret).to.include(SECRET.secret)
   })
 
   it('are hidden from those who may not read the app', async () => {
