@@ -138,6 +138,10 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
     means: 'The job took longer than `activeDeadlineSeconds`.',
     remedy: 'Create a new job with more time, or with less to do.',
   },
+  JobCancelled: {
+    means: 'The job was cancelled before it ended. It may have done part of its work.',
+    remedy: 'To run it again, create a new job.',
+  },
   RunFailed: {
     means: 'A one-time run has failed: a deployment of a blueprint, a rollout, a scan or a retention run.',
     remedy: 'The message says why. Fix that, and start a new run.',

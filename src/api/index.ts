@@ -14,7 +14,7 @@ import { documentOf } from './http/openapi.ts'
 import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
-import { jobRoutes } from './jobs/index.ts'
+import { additionalJobRoutes, jobRoutes } from './jobs/index.ts'
 import { lifecycleRoutes } from './lifecycle/index.ts'
 import { additionalPlanRoutes, rolloutReads, rolloutRoutes } from './lifecycle/rollouts/index.ts'
 import { managedIdentityRoutes } from './managedidentities/index.ts'
@@ -63,7 +63,7 @@ export const AREAS: readonly Area[] = [
   whole('staticwebapps', 'staticwebapps', [siteRoutes]),
   whole('apps', 'apps', [appRoutes, additionalAppRoutes]),
   whole('secrets', 'secrets', [vaultRoutes]),
-  whole('jobs', 'jobs', [jobRoutes]),
+  whole('jobs', 'jobs', [jobRoutes, additionalJobRoutes]),
   whole('functions', 'functions', [functionAreaRoutes]),
   whole('objectstorage', 'objectstorage', [objectStorageRoutes, additionalKeyRoutes, additionalBucketRoutes]),
   whole('boundaries', 'boundaries', [

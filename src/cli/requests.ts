@@ -87,6 +87,23 @@ export function routesBelow(
   })
 }
 
+/** The route that words such as `revisions/1/diff/2` lead to, and the parameters that they give it. */
+export function routeTo(
+  routes: readonly RouteBelow[],
+  words: string,
+): { route: RouteBelow; values: Record<string, string> } | undefined {
+  const given = words.split('/')
+  const found = routes.flatMap((route) => {
+    const own = route.words.split('/')
+    const isSame = own.length === given.length && own.every((word, at) => word.startsWith('{') || word === given[at])
+    if (!isSame) return []
+    const named = own.flatMap((word, at) => (word.startsWith('{') ? [[word.slice(1, -1), given[at] ?? '']] : []))
+    return [{ route, values: Object.fromEntries(named) as Record<string, string> }]
+  })
+  // A word that stands there is meant before one that may be anything.
+  return found.sort((one, other) => Object.keys(one.values).length - Object.keys(other.values).length)[0]
+}
+
 type Below = { values?: Record<string, string>; body?: unknown }
 
 /** Sends to a route below a thing, and reads JSON. */

@@ -429,17 +429,25 @@ export const OPERATIONS = {
   "GetBoundariesResourcesContainerinstancesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/containerinstances/config' },
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/actions/{action}' },
   "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/containerinstances/{name}/backup-policy/backups', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "DeleteBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments/{deploymentId}', isData: true },
   "GetBoundariesResourcesApps": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesAppsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/apps/config' },
   "GetBoundariesResourcesAppcomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/appcomputeplans/{resourceId}' },
+  "GetBoundariesResourcegroupsResourcesAppsAppNameRevisions": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/revisions', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
+  "GetBoundariesResourcegroupsResourcesAppsRevisionsByNumber": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/revisions/{number}' },
+  "GetBoundariesResourcegroupsResourcesAppsRevisionsDiffByTo": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/revisions/{from}/diff/{to}' },
+  "DeleteBoundariesResourcegroupsResourcesAppsDeploymentsByDeploymentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/deployments/{deploymentId}' },
+  "PostBoundariesResourcegroupsResourcesAppsAppNameDeploy": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/deploy' },
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/source', isRaw: true },
   "GetBoundariesResourcesJobs": { method: 'GET', path: '/boundaries/{boundaryId}/resources/jobs', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesJobsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/jobs/config' },
+  "PostBoundariesResourcegroupsResourcesJobsJobNameCancel": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/jobs/{jobName}/cancel' },
   "GetBoundariesResourcesFunctionnamespaces": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces', query: ["filter", "page", "pageSize", "search", "sort"], paged: true },
   "GetBoundariesResourcesFunctionnamespacesConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functionnamespaces/config' },
   "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction": { method: 'PUT', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/actions/{action}' },
   "GetBoundariesResourcesFunctioncomputeplansByResourceId": { method: 'GET', path: '/boundaries/{boundaryId}/resources/functioncomputeplans/{resourceId}' },
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/config' },
+  "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsByDeploymentId": { method: 'DELETE', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}' },
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsBuildLogs": { method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments/{deploymentId}/build-logs', query: ["follow", "offset", "previous", "process", "sinceSeconds", "tail", "timestamps"], isData: true, media: 'text/plain' },
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameInvoke": { method: 'POST', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}/invoke' },
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { method: 'PATCH', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/objectstorageaccounts/{accountName}/accesskeys/{keyId}', needsBody: true },
@@ -645,6 +653,7 @@ export const NAMES = {
     getPods: "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods",
     getLogs: "GetBoundariesResourcegroupsResourcesStaticwebappsNameLogs",
     url: "PostBoundariesResourcesStaticwebappsUrl",
+    deleteDeployment: "DeleteBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId",
   },
   platformApps: {
     list: "ListApps",
@@ -676,6 +685,11 @@ export const NAMES = {
     deleteFiles: "DeleteBoundariesResourcegroupsResourcesAppsAppNameFiles",
     listInBoundary: "GetBoundariesResourcesApps",
     getConfigInBoundary: "GetBoundariesResourcesAppsConfig",
+    listRevisions: "GetBoundariesResourcegroupsResourcesAppsAppNameRevisions",
+    getRevision: "GetBoundariesResourcegroupsResourcesAppsRevisionsByNumber",
+    getRevisionDiff: "GetBoundariesResourcegroupsResourcesAppsRevisionsDiffByTo",
+    deleteDeployment: "DeleteBoundariesResourcegroupsResourcesAppsDeploymentsByDeploymentId",
+    deploy: "PostBoundariesResourcegroupsResourcesAppsAppNameDeploy",
     replaceSource: "PutBoundariesResourcegroupsResourcesAppsAppNameSource",
   },
   appcomputeplans: {
@@ -716,6 +730,7 @@ export const NAMES = {
     getLogs: "GetBoundariesResourcegroupsResourcesJobsJobNameLogs",
     listInBoundary: "GetBoundariesResourcesJobs",
     getConfig: "GetBoundariesResourcesJobsConfig",
+    cancel: "PostBoundariesResourcegroupsResourcesJobsJobNameCancel",
   },
   functionNamespaces: {
     list: "GetBoundariesResourcegroupsResourcesFunctionnamespaces",
@@ -743,6 +758,7 @@ export const NAMES = {
     getConfigInBoundary: "GetBoundariesResourcesFunctionnamespacesConfig",
     runAction: "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction",
     getDeploymentConfig: "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig",
+    deleteDeployment: "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsByDeploymentId",
     getDeploymentBuildLogs: "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsBuildLogs",
     invokeFunction: "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameInvoke",
   },
@@ -1495,17 +1511,25 @@ export interface OperationTypes {
   "GetBoundariesResourcesContainerinstancesConfig": { body: unknown; reply: ListConfig }
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { body: unknown; reply: ResourceActionResult }
   "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups": { body: unknown; reply: { items: Array<BackupRunDto>; pagination: PaginationMeta } }
+  "DeleteBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { body: unknown; reply: DeploymentLogEntryDto }
   "GetBoundariesResourcesApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesAppsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesAppcomputeplansByResourceId": { body: unknown; reply: AppComputePlanDto }
+  "GetBoundariesResourcegroupsResourcesAppsAppNameRevisions": { body: unknown; reply: { items: Array<AppRevisionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesAppsRevisionsByNumber": { body: unknown; reply: AppRevisionContentDto }
+  "GetBoundariesResourcegroupsResourcesAppsRevisionsDiffByTo": { body: unknown; reply: RevisionDiffDto }
+  "DeleteBoundariesResourcegroupsResourcesAppsDeploymentsByDeploymentId": { body: unknown; reply: DeploymentLogEntryDto }
+  "PostBoundariesResourcegroupsResourcesAppsAppNameDeploy": { body: PlatformAppDeployRequestInput; reply: DeploymentLogEntryDto }
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { body: unknown; reply: DeploymentLogEntryDto }
   "GetBoundariesResourcesJobs": { body: unknown; reply: { items: Array<JobDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesJobsConfig": { body: unknown; reply: ListConfig }
+  "PostBoundariesResourcegroupsResourcesJobsJobNameCancel": { body: unknown; reply: JobDto }
   "GetBoundariesResourcesFunctionnamespaces": { body: unknown; reply: { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta } }
   "GetBoundariesResourcesFunctionnamespacesConfig": { body: unknown; reply: ListConfig }
   "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction": { body: unknown; reply: ResourceActionResult }
   "GetBoundariesResourcesFunctioncomputeplansByResourceId": { body: unknown; reply: FunctionComputePlanDto }
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsConfig": { body: unknown; reply: ListConfig }
+  "DeleteBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsByDeploymentId": { body: unknown; reply: DeploymentLogEntryDto }
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameInvoke": { body: InvokeFunctionRequestInput; reply: InvokeFunctionResult }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsAccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: { versioning?: "Off" | "Enabled" | "Suspended" | null; objectLock?: boolean | null; lockDays?: number | null; quotaBytes?: number | null; publicRead?: boolean | null; lifecycleRules?: Array<{ id: string; prefix?: string; expireDays?: number | null; noncurrentExpireDays?: number | null; abortUploadDays?: number | null; enabled?: boolean }> | null; corsRules?: Array<{ origins: Array<string>; methods: Array<"GET" | "PUT" | "POST" | "DELETE" | "HEAD">; headers?: Array<string>; maxAgeSeconds?: number }> | null; tags?: Record<string, string | null> | null }; reply: BucketDto }
@@ -1555,6 +1579,7 @@ export type AlertmanagerDeliveryInput = { version: "4"; alerts: Array<{ status: 
 export type AlertmanagerResult = { results: Array<AlertIngestResult> }
 export type AppComputePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null }
 export type AppDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; publicUrl: string | null; certificateStatus: "NotRequested" | "Issuing" | "Valid" | "Expiring" | "Expired" | "Failed" | null; commit: string | null; servingImage: string | null; revision: number; servingRevision: number | null; revisions: Array<AppRevisionDto>; readyReplicas: number; restartCount: number; clusterId: string; sourceKind: "Repository" | "Image" | "Upload"; repositoryUrl: string | null; branch: string; pipeline: { rootPath: string; buildCommand: string | null; builderImage: string | null; outputPath: string; buildEnv: Array<{ name: string; value: string | null }>; buildTimeoutMinutes: number }; deploymentSourceId: string | null; deployOnPush: boolean; previewBranches: Array<string>; dockerfilePath: string | null; image: string | null; runtime: string | null; runtimeVersion: string | null; startCommand: string | null; computePlan: string; replicas: number; minReplicas: number | null; maxReplicas: number | null; targetCpuPercent: number; port: number; healthPath: string | null; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }>; volumes: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size: string | null; storageClass: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; mountPath: string; sharedByComponents: boolean }>; releaseCommand: string | null; registryCredential: { vaultName: string; secretName: string; version: number | null } | null; managedIdentity: boolean; isPublic: boolean; customDomains: Array<string>; allowedCidrs: string | null; httpsOnly: boolean; sessionAffinity: boolean; requestTimeoutSeconds: number; backupPolicy: { enabled: boolean; schedule: string; retentionDays: number; keepLast: number | null; method: "Snapshot" | "FileSystem"; volumes: Array<string> | null; hooks: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds: number; onError: "Fail" | "Continue" }> } | null; tags: Record<string, string> }
+export type AppRevisionContentDto = { number: number; createdAt: string; createdBy: string | null; image: string | null; commit: string | null; deploymentId: string | null; reason: string; isServing: boolean; canServe: boolean; spec: { image: string; commit: string | null; deploymentId: string; computePlan: string | null; port: number; healthPath: string; env: Array<{ name: string; value: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; output: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }>; volumes: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size: string | null; storageClass: string | null; secret: { vaultName: string; secretName: string; version: number | null } | null; mountPath: string }>; startCommand: string | null; releaseCommand: string | null; registryCredential: { vaultName: string; secretName: string; version: number | null } | null; managedIdentity: boolean; isPublic: boolean; customDomains: Array<string> } }
 export type AppRevisionDto = { number: number; createdAt: string; createdBy: string | null; image: string | null; commit: string | null; deploymentId: string | null; reason: string; isServing: boolean; canServe: boolean }
 export type AppRuntimeDto = { id: string; name: string; title: string; versions: Array<AppRuntimeVersion>; detects: Array<string>; defaultStartCommand: string; defaultPort: number; description: string }
 export type AppRuntimeVersion = { version: string; isDefault: boolean; status: "Supported" | "Deprecated" | "Ended"; endsAt: string | null; builderImage: string }
@@ -1781,6 +1806,7 @@ export type PlanChoice = { id: string; name: string; isDefault: boolean }
 export type PlanItemDto = { component: string; kind: "Module" | "ThirdPartyChart" | "CrdBundle" | "PlatformStep" | "LifecycleModule"; fromVersion: string | null; toVersion: string; addedBy: "Caller" | "Pin" | "CrdBundle"; isReversible: boolean; note: string | null }
 export type PlannedStep = { component: string; collection: string; resourceName: string; action: "Create" | "Update" | "Unchanged" | "Skip" | "Conflict"; changes: Array<{ path: string; from: unknown; to: unknown }>; problems: Array<string> }
 export type PlanProblemDto = { code: "ReleaseMissing" | "SchemaBreaking" | "FromVersionTooOld" | "MinorSkipped" | "CrdBundleMissing" | "ManualUpgrade" | "PinConflict" | "DependencyUnmet" | "DowngradeRefused" | "NothingToDo"; component: string; message: string; details: Record<string, string> }
+export type PlatformAppDeployRequestInput = { branch?: string | null; commit?: string | null }
 export type PlatformBackupDto = { name: string; trigger: "Manual" | "Scheduled" | "Rollout"; phase: string; queuePosition: number | null; startedAt: string | null; completedAt: string | null; expiresAt: string | null; itemsTotal: number | null; itemsDone: number | null; warnings: number | null; errors: number | null; failureReason: string | null; startedBy: string | null; databases: Array<{ namespace: string; name: string; phase: string }> }
 export type PlatformDriftAdoption = { configKey: string; adoptedValue: string; component: string; rolloutPlanId: string | null }
 export type PlatformDriftDto = { scan: PlatformDriftScanDto | null; items: Array<PlatformDriftItem>; nextScanAt: string }

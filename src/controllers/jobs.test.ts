@@ -16,7 +16,7 @@ import { jobController } from './jobs.ts'
 const NAME = 'report'
 const { workload, log } = jobNames(NAME)
 
-describe('a job that is begun again under its name', () => {
+describe('a job', () => {
   let bench: ControllerBench
   let space: string
   const blobs = fakeBlobs()
@@ -44,7 +44,7 @@ describe('a job that is begun again under its name', () => {
     containerStatuses: [{ state: { terminated: { exitCode, reason: 'Error' } } }],
   })
 
-  it('takes no pod of the former one for its own', async () => {
+  it('that is begun again under its name takes no pod of the former one for its own', async () => {
     seedPod('former', 'uid-of-the-former', failed(3), '2026-01-01T00:00:00Z')
     bench.seed(PlatformJob, NAME, PlatformJob.spec.parse({ image: 'python', computePlan: 'job-small' }), {
       namespace: space,
@@ -66,5 +66,58 @@ describe('a job that is begun again under its name', () => {
     expect(await status()).to.include({ state: 'Failed', pod: 'own', exitCode: 4, attempts: 1, logParts: 1 })
     const kept = await blobs.read({ namespace: space, name: log(0) })
     expect(Buffer.from(kept?.bytes ?? []).toString()).to.include('of own')
+  })
+
+  const begin = async (spec: object = {}) => {
+    const stored = PlatformJob.spec.parse({ image: 'python', computePlan: 'job-small', ...spec })
+    bench.seed(PlatformJob, NAME, stored, { namespace: space })
+    await bench.start()
+  }
+  const cancel = async () => {
+    bench.client.edit(PlatformJob.resource, { namespace: space, name: NAME }, (object) => {
+      Object.assign(object.spec as object, { cancelled: true })
+    })
+    await bench.rest()
+  }
+  const running = {
+    phase: 'Running',
+    startTime: '2026-01-01T00:00:00Z',
+    containerStatuses: [{ state: { running: {} } }],
+  }
+
+  it('that is cancelled has failed once its container is gone, and keeps what it wrote until then', async () => {
+    await begin()
+    const { uid = '' } = (await bench.find(batchJobs, workload, space))?.metadata ?? {}
+    seedPod('own', uid, running, '2026-01-01T00:00:00Z')
+    await bench.rest()
+    await cancel()
+    expect(await bench.find(batchJobs, workload, space)).to.equal(undefined)
+    expect(await status())
+      .to.include({ state: 'Running', phase: 'Stopping' })
+      .and.not.to.have.property('completedAt')
+    // As the garbage collector does.
+    await bench.client.remove(pod, { namespace: space, name: 'own' })
+    await bench.rest()
+    expect(await status()).to.include({ state: 'Failed', phase: 'JobCancelled', statusMessage: 'It was cancelled.' })
+    expect((await status())?.completedAt).to.be.a('string')
+    const kept = await blobs.read({ namespace: space, name: log(0) })
+    expect(Buffer.from(kept?.bytes ?? []).toString()).to.include('of own')
+  })
+
+  it('that is cancelled before it began never begins', async () => {
+    await begin({ cancelled: true })
+    expect(await bench.find(batchJobs, workload, space)).to.equal(undefined)
+    expect(await status()).to.include({ state: 'Failed', phase: 'JobCancelled', attempts: 0, logParts: 0 })
+  })
+
+  it('that ended before its cancellation was seen stays as it ended', async () => {
+    await begin()
+    bench.client.edit(batchJobs, { namespace: space, name: workload }, (object) => {
+      object.status = { conditions: [{ type: 'Complete', status: 'True' }], completionTime: '2026-01-01T00:10:00Z' }
+    })
+    await cancel()
+    expect(await status()).to.include({ state: 'Succeeded', phase: 'Completed' })
+    await cancel()
+    expect(await status()).to.include({ state: 'Succeeded', phase: 'Completed' })
   })
 })

@@ -92,7 +92,7 @@ const podsOf = ({ workloads, object, state }: JobPass): JobPod[] => {
     .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? -1 : 1))
 }
 
-/** Reports how far it has come. A Job that was made and is gone before its end has failed: it may have done half its work. */
+/** Reports how far it has come. */
 async function observeJob(pass: JobPass): Promise<Outcome> {
   const { object, children, state } = pass
   const { status } = object
@@ -107,8 +107,7 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
   state.jobUid = made?.metadata.uid ?? status?.jobUid
   const pods = podsOf(pass)
   const seen = progressOf(made, pods)
-  const wasRemoved = made === undefined && status?.jobUid !== undefined
-  state.progress = wasRemoved ? { ...seen, state: 'Failed', message: 'Its Job was deleted before it ended.' } : seen
+  state.progress = unlessEnded(object, made, pods, seen)
   state.state = furthest(status?.state, state.progress.state)
   pass.report({
     state: state.state,
@@ -119,9 +118,29 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
     exitCode: seen.exitCode ?? status?.exitCode,
     attempts: Math.max(seen.attempts, status?.attempts ?? 0),
   })
-  if (made === undefined || isFinished(state.state)) return done()
+  if (made === undefined || isFinished(state.state) || object.spec.cancelled) return done()
   return startTrouble(made, pods) ?? waiting('WaitingForWorkload', state.progress.message)
 }
+
+/**
+ * How far a Job that did not come to its own end has come. One that was made and is gone has failed: it may have done half its
+ * work. One that was cancelled may do more of it until its container is gone.
+ */
+function unlessEnded(
+  { spec, status }: PlatformJob,
+  made: BatchJob | undefined,
+  pods: readonly JobPod[],
+  seen: JobProgress,
+): JobProgress {
+  if (isFinished(seen.state)) return seen
+  const runs = made !== undefined || pods.some((one) => !['Succeeded', 'Failed'].includes(one.status?.phase ?? ''))
+  if (spec.cancelled) return runs ? { ...seen, message: STOPPING } : { ...seen, state: 'Failed', message: CANCELLED }
+  if (made !== undefined || status?.jobUid === undefined) return seen
+  return { ...seen, state: 'Failed', message: 'Its Job was deleted before it ended.' }
+}
+
+const STOPPING = 'It was cancelled, and its container is being stopped.'
+const CANCELLED = 'It was cancelled.'
 
 function beginOrFinish(options: JobOptions): JobStep {
   const begin = steps<typeof PlatformJob, JobPassState>(
@@ -131,8 +150,10 @@ function beginOrFinish(options: JobOptions): JobStep {
     startJob(options),
   )
   const finish = steps<typeof PlatformJob, JobPassState>(keepLog(options), removeInTime)
+  const cancel = steps<typeof PlatformJob, JobPassState>(keepLog(options), stopRun)
   return function beginOrFinish(pass: JobPass) {
-    return isFinished(pass.state.state) ? finish(pass) : begin(pass)
+    if (isFinished(pass.state.state)) return finish(pass)
+    return pass.object.spec.cancelled ? cancel(pass) : begin(pass)
   }
 }
 
@@ -178,6 +199,13 @@ function waitingReaders(records: Workspace, namespace: string | undefined): Read
 const LOG_PATIENCE = 60_000
 const LOG_RETRY = 5_000
 
+/** With its Job goes the pod: what that wrote is kept by then. */
+async function stopRun(pass: JobPass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  await pass.children.remove(batchJobs, namespace, jobNames(name).workload)
+  return waiting('Stopping', STOPPING)
+}
+
 /** Written before the pod may go, and once: what is stored then is what everybody reads. */
 function keepLog(options: JobOptions): JobStep {
   return function keepLog(pass: JobPass): Promise<Outcome> {
@@ -188,8 +216,9 @@ function keepLog(options: JobOptions): JobStep {
       if (referencesOf(object).length > 0) await children.remove(secret, namespace, jobNames(name).environment)
       const log = await readLog(pass, options.logs)
       const end = Date.parse(object.status?.completedAt ?? pass.now)
-      if (log === 'unavailable' && clock.now() - end < LOG_PATIENCE)
-        return result(state.state, state.progress, LOG_RETRY)
+      // One that is cancelled would do its work while a node that gives no log is waited for.
+      if (log === 'unavailable' && isFinished(state.state) && clock.now() - end < LOG_PATIENCE)
+        return result(pass, LOG_RETRY)
       pass.report({ logParts: log === 'unavailable' ? 0 : await store(pass, options.blobs, log) })
       return done()
     })
@@ -231,7 +260,7 @@ async function store(pass: JobPass, blobs: BlobStore, bytes: Uint8Array): Promis
 
 /** The pod goes after its time, the job with result and log a week later. */
 async function removeInTime(pass: JobPass): Promise<Outcome> {
-  const { object, state, clock, records, children } = pass
+  const { object, clock, records, children } = pass
   const { namespace, name } = placeOfPass(pass)
   const end = Date.parse(object.status?.completedAt ?? pass.now)
   const podUntil = end + object.spec.ttlSecondsAfterFinished * 1000
@@ -239,12 +268,12 @@ async function removeInTime(pass: JobPass): Promise<Outcome> {
   const now = clock.now()
   if (now >= resultUntil) {
     await records.client.remove(PlatformJob.resource, refOf(object), { uid: object.metadata.uid })
-    return result(state.state, state.progress, undefined)
+    return result(pass, undefined)
   }
-  if (now < podUntil) return result(state.state, state.progress, podUntil - now)
+  if (now < podUntil) return result(pass, podUntil - now)
   const removed = await children.remove(batchJobs, namespace, jobNames(name).workload)
   if (removed && object.status?.podRemovedAt === undefined) pass.report({ podRemovedAt: pass.now })
-  return result(state.state, state.progress, resultUntil - now)
+  return result(pass, resultUntil - now)
 }
 
 /** The Job with its pod, and the values that it began with. */
@@ -255,7 +284,10 @@ async function removeWorkload(pass: JobPass): Promise<Outcome> {
   return isGone ? done() : waiting('TearingDown', 'Its Job is being deleted.')
 }
 
-function result(state: JobState, { message }: JobProgress, after: number | undefined): Outcome {
+function result({ state: { state, progress } }: JobPass, after: number | undefined): Outcome {
+  const { message } = progress
   if (state === 'Succeeded') return done({ reason: 'Completed', message, after })
-  return stalled(state === 'TimedOut' ? 'JobTimedOut' : 'JobFailed', message, after)
+  if (state === 'TimedOut') return stalled('JobTimedOut', message, after)
+  // Not the spec: one may have failed by itself before its cancellation was seen.
+  return stalled(message === CANCELLED ? 'JobCancelled' : 'JobFailed', message, after)
 }

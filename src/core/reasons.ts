@@ -49,6 +49,7 @@ export const STALLED_REASONS = [
   'BuildFailed',
   'JobFailed',
   'JobTimedOut',
+  'JobCancelled',
   'RunFailed',
   'NameOccupied',
   'EngineMissing',

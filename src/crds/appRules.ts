@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { IDENTITY_PATH } from '../contracts/managedIdentities.ts'
 import type { codeFields } from './codeFields.ts'
-import { sourceAdmission, sourceRule } from './codeFields.ts'
+import { deployRule, sourceAdmission, sourceRule } from './codeFields.ts'
 import type { BackupPolicyInSpec, ComponentField, VolumeField } from './containerFields.ts'
 import { backupRules, rulesOver, variableRules, volumeRules } from './containerRules.ts'
 import type { AdmissionRule, Rule } from './define.ts'
@@ -17,6 +17,7 @@ type App = Pick<Code, 'repositoryUrl' | 'deploymentSourceId'> & {
   sourceKind: string
   image?: string | undefined
   rollback?: object | undefined
+  deploy?: object | undefined
   dockerfilePath?: string | undefined
   runtime?: string | undefined
   runtimeVersion?: string | undefined
@@ -49,6 +50,7 @@ export const appRules: readonly Rule<App>[] = [
   tagKeyRule,
   allowedCidrsRule,
   sourceRule,
+  deployRule,
   refuse(
     'repositoryUrl',
     "(self.sourceKind == 'Repository') == has(self.repositoryUrl)",
@@ -120,6 +122,7 @@ export const APP_CONTENT = [
   'releaseCommand',
   'env',
   'volumes',
+  'deploy',
   'rollback',
   'backupPolicy',
   'managedIdentity',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { appAdmission, appRules } from './appRules.ts'
 import { RuntimeVersion } from './appruntimes.ts'
-import { Command, codeFields } from './codeFields.ts'
+import { Command, codeFields, deploymentRequests } from './codeFields.ts'
 import {
   BackupPolicyInSpec,
   EnvironmentVariableField,
@@ -12,7 +12,7 @@ import {
 import { containerStatus, HostName } from './containerinstances.ts'
 import { defineKind, detailColumns, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { DateTime, listBy, ResourceName, setOf, Tags, Uuid } from './fields.ts'
+import { listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
 
 /** The one component of an app. */
@@ -94,13 +94,7 @@ const spec = z.strictObject({
     .default(60)
     .describe('Seconds within which the app must answer a request'),
   backupPolicy: BackupPolicyInSpec.optional().describe('How its volumes are backed up; not at all if absent'),
-  rollback: z
-    .strictObject({
-      deploymentId: Uuid.describe('Deployment whose image to serve again'),
-      requestedAt: DateTime.describe('Time of the request; a later time is a new request'),
-    })
-    .optional()
-    .describe('Serves an image that was built earlier again, without a build, until something newer is deployed'),
+  ...deploymentRequests,
   restartedAt: RestartedAt,
   onDelete: OnDelete.describe('Delete removes the volumes with it; Retain keeps them for an app of the same name'),
   tags: Tags.prefault({}),
@@ -153,6 +147,10 @@ export const PlatformApp = defineKind({
       .optional()
       .describe('Hashes of configurations that have served, which need not prove themselves again'),
     revisions: z.array(revision).max(20).optional().describe('The newest revisions'),
+    deployRequestedAt: z
+      .string()
+      .optional()
+      .describe('The spec.deploy.requestedAt that was acted on last; absent before the first one'),
     deployedCode: z
       .string()
       .optional()

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
+import { CancelledDeployment } from './deployments.ts'
 import { ProcessText } from './environment.ts'
-import { listBy, setOf, Uuid } from './fields.ts'
-import { BranchName, BranchPattern } from './gitFields.ts'
+import { DateTime, listBy, setOf, Uuid } from './fields.ts'
+import { BranchName, BranchPattern, CommitSha } from './gitFields.ts'
 import { unchanged } from './referenceAdmission.ts'
 import { SourceUrl } from './sources.ts'
 
@@ -48,6 +49,33 @@ export const codeFields = {
   previewBranches: setOf(BranchPattern, 20)
     .default([])
     .describe('Branches that get a preview of their own, with * and ? for any characters; never those of forks'),
+}
+
+const requestedAt = DateTime.describe('Time of the request; a later time is a new request')
+
+/** What is asked of the deployments of such kinds: over REST a route of its own. */
+export const deploymentRequests = {
+  deploy: z
+    .strictObject({
+      requestedAt,
+      branch: BranchName.optional().describe('Branch in the place of the one of the spec'),
+      commit: CommitSha.optional().describe('Commit of it; the newest if absent'),
+    })
+    .optional()
+    .describe('Builds and serves the code as it is now'),
+  rollback: z
+    .strictObject({ deploymentId: Uuid.describe('Deployment whose image to serve again'), requestedAt })
+    .optional()
+    .describe('Serves an earlier image again, without a build, until something newer is deployed'),
+  cancelledDeployment: CancelledDeployment,
+}
+
+export const deployRule: Rule<{ repositoryUrl?: string | undefined; deploy?: object | undefined }> = {
+  cel: '!has(self.deploy) || has(self.repositoryUrl)',
+  message: 'deploy needs repositoryUrl: it builds what is in a repository',
+  code: 'BAD_REQUEST',
+  field: 'deploy',
+  test: ({ deploy, repositoryUrl }) => deploy === undefined || repositoryUrl !== undefined,
 }
 
 /** One of source and credentials without the other leads nowhere. */

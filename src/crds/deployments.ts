@@ -5,12 +5,13 @@ import {
   DEPLOYMENT_STRATEGIES,
   type DeploymentPhase,
   furthestPhase,
+  isEnd,
   mayFollow,
 } from '../contracts/deployments.ts'
 import type { KubeObject } from '../core/object.ts'
 import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, PlainText } from './fields.ts'
+import { DateTime, PlainText, Uuid } from './fields.ts'
 import { BranchName, CommitSha, RepositoryName } from './gitFields.ts'
 
 const Phase = z.enum(DEPLOYMENT_PHASES)
@@ -49,6 +50,7 @@ const spec = z.strictObject({
   message: PlainText.max(1024).optional().describe('Last message of the external builder'),
   phase: Phase.optional().describe('Phase that the external builder reports; only forward'),
   timestamp: DateTime.optional().describe('When the external builder reported that'),
+  cancelledAt: DateTime.optional().describe('When somebody cancelled it; never taken back'),
 })
 type Spec = z.output<typeof spec>
 
@@ -84,6 +86,13 @@ const rules: Rule<Spec>[] = [
     field: 'phase',
     test: (next, previous) =>
       next.phase !== undefined ? mayFollow(previous.phase, next.phase) : previous.phase === undefined,
+  },
+  {
+    cel: '!has(oldSelf.cancelledAt) || (has(self.cancelledAt) && self.cancelledAt == oldSelf.cancelledAt)',
+    message: 'a cancelled deployment does not go on: ask for another one',
+    code: 'INVALID_STATE',
+    field: 'cancelledAt',
+    test: (next, previous) => previous.cancelledAt === undefined || next.cancelledAt === previous.cancelledAt,
   },
   {
     cel: '!has(oldSelf.image) || (has(self.image) && self.image == oldSelf.image)',
@@ -138,9 +147,10 @@ export const DeploymentRecord = defineKind({
 })
 export type DeploymentRecord = ObjectOf<typeof DeploymentRecord>
 
-/** How far it has come: what whoever builds it elsewhere says counts from the moment that it is said. */
+/** How far it has come: what people and whoever builds it elsewhere say counts from the moment that it is said. */
 export function stageOf({ spec, status }: Pick<DeploymentRecord, 'spec' | 'status'>): DeploymentPhase {
   const seen = status?.stage ?? 'Queued'
+  if (spec.cancelledAt !== undefined && !isEnd(seen)) return 'Cancelled'
   if (spec.strategy !== 'Reported' || spec.phase === undefined) return seen
   // Whether it succeeded is seen when it is served.
   return furthestPhase(seen, spec.phase === 'Succeeded' ? 'Deploying' : spec.phase)
@@ -150,6 +160,11 @@ export function stageOf({ spec, status }: Pick<DeploymentRecord, 'spec' | 'statu
 export function loggedOf({ metadata: { namespace = '', name, uid = '' } }: Pick<KubeObject, 'metadata'>) {
   return { apiVersion: DeploymentRecord.apiVersion, kind: DeploymentRecord.kind, namespace, name, uid }
 }
+
+/** Of the spec of each kind that is deployed: the request of kubectl, which cannot write deployments. */
+export const CancelledDeployment = Uuid.optional().describe(
+  'Id of a deployment that is cancelled if it waits or is being built; what serves goes on',
+)
 
 /** Of the status of each kind that is deployed. */
 export const deployedStatus = {

@@ -11,7 +11,7 @@ import {
   resourceStatus,
   statusColumns,
 } from './define.ts'
-import { deployedStatus } from './deployments.ts'
+import { CancelledDeployment, deployedStatus } from './deployments.ts'
 import { DateTime, listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
@@ -163,6 +163,7 @@ const spec = z.strictObject({
     'Image that serves the function on port 8080 instead of the built one; set by administrators',
   ),
   source: SourceField.optional().describe('The last upload; written by the platform'),
+  cancelledDeployment: CancelledDeployment,
   computePlan: ResourceName.optional().describe(
     'Name of a ComputePlan of family Function; that of the namespace if absent',
   ),

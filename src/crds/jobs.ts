@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { JOB_STATES, VAULT_REFERENCE_PATTERN, VAULT_REFERENCE_PREFIX, vaultReference } from '../contracts/jobs.ts'
+import {
+  isFinished,
+  JOB_STATES,
+  VAULT_REFERENCE_PATTERN,
+  VAULT_REFERENCE_PREFIX,
+  vaultReference,
+} from '../contracts/jobs.ts'
 import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus } from './define.ts'
 import {
   Arguments,
@@ -14,6 +20,7 @@ import { namesRule } from './mapRules.ts'
 import { textAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
+import { celList } from './workloadRules.ts'
 
 /** What takes every text that does not begin with the prefix; RE2, which the API server has, knows no look-ahead. */
 function notBeginningWith(prefix: string, character: string): string {
@@ -90,6 +97,10 @@ const spec = z.strictObject({
     .max(2_147_483_647)
     .default(65_532)
     .describe('User id that the container runs as, 65532 if absent, never root; immutable'),
+  cancelled: z
+    .boolean()
+    .default(false)
+    .describe('True stops the job, which has then failed, or keeps it from starting; never back to false'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>
@@ -98,6 +109,13 @@ const isEnvironmentName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name
 
 const rules: Rule<Spec>[] = [
   tagKeyRule,
+  {
+    cel: '!oldSelf.cancelled || self.cancelled',
+    message: 'a cancelled job does not go on: start another one',
+    code: 'INVALID_STATE',
+    field: 'cancelled',
+    test: (next, previous) => !previous.cancelled || next.cancelled,
+  },
   namesRule('env', {
     cel: "k.matches('^[A-Za-z_][A-Za-z0-9_]*$') && size(k) <= 128",
     message: 'names in env must have at most 128 letters, digits and underscores, and must not begin with a digit',
@@ -120,7 +138,7 @@ const rules: Rule<Spec>[] = [
   },
 ]
 
-/** A container that runs to its end once. Nothing about it changes after creation, and its state only goes forward. */
+/** A container that runs to its end once. After creation it can only be cancelled, and its state only goes forward. */
 export const PlatformJob = defineKind({
   group: 'compute',
   kind: 'PlatformJob',
@@ -145,9 +163,15 @@ export const PlatformJob = defineKind({
     logParts: z.int().optional().describe('Parts of the kept log; 0 if there was none to keep; absent until it ended'),
     podRemovedAt: z.string().optional().describe('When its pods were removed'),
   }),
-  immutable: Object.keys(spec.shape) as (keyof Spec & string)[],
+  immutable: (Object.keys(spec.shape) as (keyof Spec & string)[]).filter((field) => field !== 'cancelled'),
   rules,
   admission: [
+    // Said at once rather than left unheard.
+    {
+      on: 'WRITE',
+      cel: `request.operation == 'CREATE' || !object.spec.?cancelled.orValue(false) || oldObject.spec.?cancelled.orValue(false) || !(oldObject.?status.?state.orValue('') in ${celList(JOB_STATES.filter(isFinished))})`,
+      message: 'the job has ended: there is nothing to cancel',
+    },
     textAdmission(
       'object.spec.?env.orValue({})',
       `object.spec.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')`,

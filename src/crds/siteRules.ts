@@ -1,5 +1,5 @@
 import { vetOutgoingUrl } from '../core/outgoingUrl.ts'
-import { sourceAdmission, sourceRule } from './codeFields.ts'
+import { deployRule, sourceAdmission, sourceRule } from './codeFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
 import { charactersOf } from './environment.ts'
 import { namesRule } from './mapRules.ts'
@@ -49,13 +49,7 @@ export const siteRules: readonly Rule<Site>[] = [
     field: 'image',
     test: ({ repositoryUrl, image }) => (repositoryUrl === undefined) !== (image === undefined),
   },
-  {
-    cel: '!has(self.deploy) || has(self.repositoryUrl)',
-    message: 'deploy needs repositoryUrl: it builds what is in a repository',
-    code: 'BAD_REQUEST',
-    field: 'deploy',
-    test: ({ deploy, repositoryUrl }) => deploy === undefined || repositoryUrl !== undefined,
-  },
+  deployRule,
   {
     cel: "!has(self.proxyUrl) || !self.proxyUrl.matches('^https://([^/:]*[.])?(localhost|local|internal|intranet|lan|home|corp|svc|home[.]arpa|localdomain)(:|/|$)')",
     message: 'proxyUrl must name a host that is reachable from the Internet',

@@ -1,12 +1,11 @@
 import { z } from 'zod'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
-import { codeFields } from './codeFields.ts'
+import { codeFields, deploymentRequests } from './codeFields.ts'
 import { ImageReference } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
 import { defineKind, detailColumns, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { DateTime, mapOf, ResourceName, setOf, Tags, Uuid } from './fields.ts'
-import { BranchName, CommitSha } from './gitFields.ts'
+import { mapOf, ResourceName, setOf, Tags } from './fields.ts'
 import { siteAdmission, siteRules } from './siteRules.ts'
 import { ClusterId, PodSelector, RestartedAt, Running } from './workloadFields.ts'
 
@@ -51,21 +50,7 @@ const spec = z.strictObject({
   ),
   customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
   running: Running,
-  deploy: z
-    .strictObject({
-      requestedAt: DateTime.describe('Time of the request; a later time is a new request'),
-      branch: BranchName.optional().describe('Branch in the place of the one of the spec'),
-      commit: CommitSha.optional().describe('Commit of it; the newest if absent'),
-    })
-    .optional()
-    .describe('Builds and serves the code as it is now'),
-  rollback: z
-    .strictObject({
-      deploymentId: Uuid.describe('Deployment whose image to serve again'),
-      requestedAt: DateTime.describe('Time of the request; a later time is a new request'),
-    })
-    .optional()
-    .describe('Serves an earlier image again, without a build, until something newer is deployed'),
+  ...deploymentRequests,
   restartedAt: RestartedAt,
   tags: Tags.prefault({}),
 })
@@ -84,21 +69,21 @@ export const StaticWebApp = defineKind({
   // Before the API server has put in what is absent.
   hostsOf: ({ enableIngress = true, ingressHost, customDomains = [] }) =>
     enableIngress ? [...(ingressHost === undefined ? [] : [ingressHost]), ...customDomains] : [],
-  protectedFields: { deploy: 'deploy', rollback: 'deploy' },
+  protectedFields: { deploy: 'deploy', rollback: 'deploy', cancelledDeployment: 'deploy' },
   description: 'Files served by a web server, built from a repository or supplied as an image.',
   spec,
   status: resourceStatus.extend({
     ...containerStatus,
     ...deployedStatus,
     servingRevision: z.int().optional().describe('Number of the revision that is served; absent before the first one'),
-    deployedCode: z
-      .string()
-      .optional()
-      .describe('Hash of where the code was, and how it was built, when last deployed'),
     deployRequestedAt: z
       .string()
       .optional()
       .describe('The spec.deploy.requestedAt that was acted on last; absent before the first one'),
+    deployedCode: z
+      .string()
+      .optional()
+      .describe('Hash of where the code was, and how it was built, when last deployed'),
     selector: PodSelector,
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.readyReplicas', selector: '.status.selector' },

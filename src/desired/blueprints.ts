@@ -31,6 +31,7 @@ const HOPELESS = new Set([
   'BuildFailed',
   'JobFailed',
   'JobTimedOut',
+  'JobCancelled',
 ])
 
 /** What an observed resource means for the step that made it. */

@@ -33,6 +33,10 @@ describe('the turn of a deployment that is built', () => {
     spec: { ownerCollection: 'apps', ownerName: 'shop', strategy: 'Build' },
     status: { number, stage, conditions: [] } as never,
   })
+  const cancelled = (stage?: DeploymentPhase): Seen['record'] => {
+    const { spec, ...rest } = record(stage)
+    return { ...rest, spec: { ...spec, cancelledAt: '2026-01-01T00:00:00Z' } }
+  }
   const seen = (given: Partial<Seen>): Seen => ({
     ...{ record: record(), others: [], release: undefined, id: 'one', createdAt: 0, now: 0 },
     ...given,
@@ -56,6 +60,27 @@ describe('the turn of a deployment that is built', () => {
       'leads to a release',
       seen({ record: record('Pushing'), build: { phase: 'Deploying', message: '', image: 'i' } }),
       { stage: 'Deploying', image: 'i' },
+    ],
+    ['is over when somebody cancelled it while it waited', seen({ record: cancelled() }), { stage: 'Cancelled' }],
+    [
+      'is over when somebody cancelled it, also if its image was built in that moment',
+      seen({ record: cancelled('Building'), build: { phase: 'Deploying', message: '', image: 'i' } }),
+      { stage: 'Cancelled' },
+    ],
+    [
+      'is over when its owner cancels it',
+      seen({ record: record('Building'), isCancelled: true }),
+      { stage: 'Cancelled' },
+    ],
+    [
+      'is past what its owner cancels when it is rolled out',
+      seen({ record: record('Deploying'), isCancelled: true }),
+      { stage: 'Deploying' },
+    ],
+    [
+      'stays what it ended as, even if it is cancelled then',
+      seen({ record: cancelled('Succeeded'), isCancelled: true }),
+      { stage: 'Succeeded' },
     ],
     [
       'stays what it ended as',

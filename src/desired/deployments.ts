@@ -11,6 +11,8 @@ export type Seen = {
   build?:
     | { phase: DeploymentPhase; message: string; image?: string | undefined; commit?: string | undefined }
     | undefined
+  /** Whether its owner is asked to cancel it, which is heard until its image is built. */
+  isCancelled?: boolean
   /** What the owner says of the deployment that it was asked to serve. */
   release: Release | undefined
   id: string
@@ -59,9 +61,16 @@ export function decideDeployment(seen: Seen): Decision {
   const known = { image: record.status?.image, commitSha: record.status?.commitSha }
   if (before !== undefined && isEnd(before))
     return { ...known, stage: before, message: record.status?.lastMessage ?? '' }
+  if (isToEnd(seen)) return { ...known, ...say('Cancelled') }
   const next = before === 'Deploying' ? deploying(seen) : building(seen)
   const stage = furthestPhase(before, next.stage)
   return { ...known, ...next, stage }
+}
+
+/** What REST said is true of it also where its image was built in that moment: its owner then goes on with what served before. */
+function isToEnd({ record: { spec, status }, isCancelled }: Seen): boolean {
+  if (spec.cancelledAt !== undefined) return true
+  return isCancelled === true && spec.strategy !== 'Image' && status?.stage !== 'Deploying'
 }
 
 const numberOf = ({ status }: Pick<DeploymentRecord, 'status'>) => status?.number ?? Number.MAX_SAFE_INTEGER

@@ -76,7 +76,7 @@ export function previewOf(owner: Previewed, branch: string): KubeObject {
 
 const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
   ...['previewBranches', 'customDomains', 'ingressHost', 'releaseCommand', 'backupPolicy', 'onDelete'],
-  ...['minReplicas', 'maxReplicas', 'deploy', 'rollback', 'restartedAt'],
+  ...['minReplicas', 'maxReplicas', 'deploy', 'rollback', 'cancelledDeployment', 'restartedAt'],
 ])
 /** One fewer than there may be. */
 const TAGS_TAKEN_OVER = 49

@@ -9,12 +9,12 @@ import type { HostedApp } from './apps/instance.ts'
 export function siteApp(site: StaticWebApp): HostedApp {
   const { spec } = site
   const { clusterId, repositoryUrl, branch, pipeline, deployOnPush, previewBranches, deploymentSourceId } = spec
-  const { image, computePlan, replicas, running, customDomains, rollback, restartedAt, tags } = spec
+  const { image, computePlan, replicas, running, customDomains, deploy, rollback, restartedAt, tags } = spec
   return {
     ...site,
     spec: {
       ...{ clusterId, repositoryUrl, branch, pipeline, deployOnPush, previewBranches, deploymentSourceId },
-      ...{ image, computePlan, replicas, running, customDomains, rollback, restartedAt, tags },
+      ...{ image, computePlan, replicas, running, customDomains, deploy, rollback, restartedAt, tags },
       sourceKind: image === undefined ? 'Repository' : 'Image',
       isPublic: spec.enableIngress,
       ingressHost: spec.ingressHost,

@@ -73,6 +73,24 @@ describe('apps', () => {
     expect(back.servingImage).to.equal(IMAGE)
     expect(back.revisions.map(({ reason }) => reason)).to.deep.equal(['RolledBack', 'Updated', 'Created'])
     await expectCall(404, 'POST', `${base}/${name}/revisions/99/rollback`)
+    const { body: known } = await expectCall<Page<{ number: number; image: string }>>(
+      200,
+      'GET',
+      `${base}/${name}/revisions`,
+    )
+    expect(known.items.map(({ number, image }) => [number, image])).to.deep.equal([
+      [3, IMAGE],
+      [2, NEXT],
+      [1, IMAGE],
+    ])
+    await expectCall(200, 'GET', `${base}/${name}/revisions/2`)
+    const { body: diff } = await expectCall<{ changes: { path: string; to: unknown }[] }>(
+      200,
+      'GET',
+      `${base}/${name}/revisions/1/diff/2`,
+    )
+    const changed = Object.fromEntries(diff.changes.map(({ path, to }) => [path, to]))
+    expect(changed).to.deep.include({ '/image': NEXT, '/env/0': { name: 'COLOUR', value: 'blue' } })
     const [serving, ...others] = (await deployments(name)).filter(({ isServing }) => isServing)
     expect([serving?.containerImage, others.length]).to.deep.equal([IMAGE, 0])
     const { body: pods } = await expectCall<Page<{ revision: number; ready: boolean }>>(
@@ -92,6 +110,45 @@ describe('apps', () => {
       const { items } = await client.list<CachedRecord>(DeploymentRecord.resource, { namespace })
       return !items.some(({ spec }) => spec.ownerName === name)
     })
+  })
+
+  it('of a repository are built again when that is asked for, and not where it is cancelled', async () => {
+    const name = uniqueName('shop')
+    const repositoryUrl = 'https://git.example.com/acme/shop.git'
+    await expectCall(201, 'POST', `${base}/${name}`, { sourceKind: 'Repository', repositoryUrl })
+    await until('its first deployment is over', async () =>
+      expect((await deployments(name)).map(({ phase }) => phase))
+        .to.have.length(1)
+        .and.not.include('Queued'),
+    )
+    // One that is built elsewhere, so that others wait for their turn.
+    await expectCall(201, 'POST', `${base}/${name}/deployments`, { phase: 'Building' })
+    await until('it is in its turn', async () =>
+      expect((await deployments(name)).map(({ phase }) => phase)).to.include('Building'),
+    )
+    const { body: asked } = await expectCall<Entry>(202, 'POST', `${base}/${name}/deploy`)
+    expect((await expectCall<Entry>(200, 'POST', `${base}/${name}/deploy`)).body.id).to.equal(asked.id)
+    const path = `${base}/${name}/deployments/${asked.id}`
+    expect((await expectCall<Entry>(200, 'DELETE', path)).body.phase).to.equal('Cancelled')
+    await expectCall(200, 'DELETE', path)
+    const stageOf = async (id: string) =>
+      (await client.get<CachedRecord>(DeploymentRecord.resource, { namespace, name: id })).status?.stage
+    await until('it has ended', async () => expect(await stageOf(asked.id)).to.equal('Cancelled'))
+    const patch = (spec: object) => client.mergePatch(PlatformApp.resource, { namespace, name }, { spec })
+    await patch({ deploy: { requestedAt: '2099-01-01T00:00:00Z' } })
+    const later = await until('one that kubectl asks for waits', async () => {
+      const found = (await deployments(name)).find(({ phase }) => phase === 'Queued')
+      if (found === undefined) throw new Error('none')
+      return found.id
+    })
+    await patch({ cancelledDeployment: later })
+    await until('it has ended too', async () => expect(await stageOf(later)).to.equal('Cancelled'))
+    const [first] = (await deployments(name)).toReversed()
+    const ended = await call('DELETE', `${base}/${name}/deployments/${first?.id}`)
+    expect([ended.status, ended.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    const image = await expectCall(201, 'POST', `${base}/${uniqueName('image')}`, { sourceKind: 'Image', image: IMAGE })
+    const refused = await call('POST', `${base}/${(image.body as { name: string }).name}/deploy`)
+    expect([refused.status, refused.body.code]).to.deep.equal([409, 'NOTHING_TO_BUILD'])
   })
 
   it('from a manifest are deployed without any call to REST, and follow their load', async () => {

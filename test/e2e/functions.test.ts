@@ -304,6 +304,9 @@ describe('functions', () => {
     await until('it is served', async () => (await stored(name)).status?.servingDeployment === body.id)
     expect(await read(name)).to.deep.include({ buildStatus: 'Succeeded', lastDeploymentId: body.id })
     await expectCall(200, 'GET', `${base}/${home}/deployments/config`)
+    const more = { source: `functions/${name}`, phase: 'Building' }
+    const { body: other } = await expectCall<{ id: string }>(201, 'POST', `${base}/${home}/deployments`, more)
+    await expectCall(200, 'DELETE', `${base}/${home}/deployments/${other.id}`)
     const log = await call<string>('GET', `${one}/build-logs`)
     expect([log.status, log.text]).to.deep.equal([200, 'Step 1\n'])
     const unknown = await call<Problem>('POST', `${base}/${home}/deployments`, { source: 'functions/nobody' })

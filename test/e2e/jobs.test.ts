@@ -158,6 +158,37 @@ describe('jobs', () => {
     expect(await read(name)).to.include({ status: 'Succeeded' })
   })
 
+  const waiting = async () => {
+    const name = await make({ env: { TOKEN: `@vault(${at.vault}/${uniqueName('Never')})` } })
+    await until('it waits for its secret', async () =>
+      expect((await stored(name)).status?.phase).to.equal('ReferenceMissing'),
+    )
+    return name
+  }
+
+  it('end when they are cancelled, by REST or with kubectl, and are not cancelled after their end', async () => {
+    const byRest = await waiting()
+    await expectCall(202, 'POST', `${path(byRest)}/cancel`)
+    await ends(byRest, 'Failed')
+    await expectCall(200, 'POST', `${path(byRest)}/cancel`)
+    const byKubectl = await waiting()
+    const patch = (name: string, cancelled: boolean) =>
+      client.mergePatch(PlatformJob.resource, { namespace, name }, { spec: { cancelled } })
+    await patch(byKubectl, true)
+    await ends(byKubectl, 'Failed')
+    expect((await stored(byKubectl)).status).to.include({ phase: 'JobCancelled', statusMessage: 'It was cancelled.' })
+    const back = await patch(byKubectl, false).catch((caught: unknown) => caught)
+    expect(isKubeError(back, 'Invalid')).to.equal(true)
+    const done = await make({})
+    await ends(done, 'Succeeded')
+    const late = await call('POST', `${path(done)}/cancel`)
+    expect([late.status, late.body.code]).to.deep.equal([409, 'INVALID_STATE'])
+    const refused = await patch(done, true).catch((caught: unknown) => caught)
+    expect((refused as { denial?: { message: string } }).denial?.message).to.equal(
+      'the job has ended: there is nothing to cancel',
+    )
+  })
+
   it('are stopped by their deletion', async () => {
     const name = await make({})
     await expectCall(204, 'DELETE', path(name))

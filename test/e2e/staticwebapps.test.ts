@@ -125,6 +125,10 @@ describe('static web apps', () => {
       return id
     }
     const first = await report(IMAGE, 'a'.repeat(40))
+    const { body: begun } = await expectCall<Entry>(201, 'POST', `${base}/${name}/deployments`, { phase: 'Building' })
+    const path = `${base}/${name}/deployments/${begun.id}`
+    expect((await expectCall<Entry>(200, 'DELETE', path)).body.phase).to.equal('Cancelled')
+    expect((await call('PUT', path, { phase: 'Succeeded', containerImage: NEXT })).status).to.equal(409)
     await report(NEXT, 'b'.repeat(40))
     expect((await read(name)).commit).to.equal('b'.repeat(40))
     await expectCall(200, 'POST', `${base}/${name}/rollback`, { deploymentId: first })

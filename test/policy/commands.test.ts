@@ -5,7 +5,7 @@ import { VERBS } from '../../src/cli/collection.ts'
 import { chooseRoute, collectionsOf, findCollection } from '../../src/cli/collections.ts'
 import { type Command, type Input, readInput } from '../../src/cli/command.ts'
 import { findCommand } from '../../src/cli/commands/index.ts'
-import { routesBelow } from '../../src/cli/requests.ts'
+import { routesBelow, routeTo } from '../../src/cli/requests.ts'
 import { pairsOf } from '../../src/cli/text.ts'
 import { RESOURCE_KINDS } from '../../src/client/index.ts'
 
@@ -70,8 +70,9 @@ function judgeRead(input: Input, collection: ReturnType<typeof findCollection>):
   if (what === undefined || isPlaceholder(what)) return
   const parameters = Object.fromEntries(pairsOf('param', input.all('param')))
   const target = chooseRoute(collection, 'get', { name: thing, boundary: 'b', group: 'g', parameters })
-  const there = routesBelow(target, 'GET').map(({ words }) => words)
-  if (!there.includes(what)) throw new Error(`there is no "${what}" of ${collection.noun}, only ${there.join(', ')}`)
+  const there = routesBelow(target, 'GET')
+  if (routeTo(there, what) !== undefined) return
+  throw new Error(`there is no "${what}" of ${collection.noun}, only ${there.map(({ words }) => words).join(', ')}`)
 }
 
 describe('commands that pages name', () => {

@@ -19,7 +19,7 @@ type Node = { podLogs: FakePodLogs; startedJobs: string[] }
 
 /**
  * What the Job controller and a node do with batch Jobs, one step a round: a pod, its run, its end. The last argument of
- * the container is its exit code. It writes its environment into its log.
+ * the container is its exit code; with `forever` it does not end. It writes its environment into its log.
  */
 export async function playJobs(client: FakeKubeClient, node: Node, now: string): Promise<void> {
   const jobs = (await client.list<Job>(job)).items
@@ -79,6 +79,7 @@ async function playJob(
     })
     return
   }
+  if (container.args?.at(-1) === 'forever') return
   const exitCode = Number(container.args?.at(-1) ?? 0)
   client.edit(pod, refOf(current), (object) => {
     const terminated = { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' }

@@ -57,6 +57,16 @@ describe('deployments that others tell of', () => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(403)
   })
 
+  it('are asked for by nobody who may not read the secrets that their code sees', async () => {
+    facade.put(PlatformApp, 'shop', { ...CODE, env: [SECRET] }, SHOP)
+    facade.put(PlatformApp, 'open', CODE, SHOP)
+    expect((await tell('post', 'shop/deploy', {})).body.code).to.equal('FORBIDDEN')
+    expect((await tell('post', 'open/deploy', {})).status).to.equal(202)
+    facade.put(PlatformApp, 'sent', { sourceKind: 'Upload' }, SHOP)
+    const nothing = await tell('post', 'sent/deploy', {})
+    expect([nothing.status, nothing.body.code]).to.deep.equal([409, 'NOTHING_TO_BUILD'])
+  })
+
   it('do not keep another resource from being deployed by the id that it would have', async () => {
     const { repositoryUrl } = CODE
     facade.put(StaticWebApp, 'docs', { repositoryUrl }, SHOP)

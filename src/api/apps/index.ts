@@ -4,6 +4,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context } from '../http/context.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
+import { deployRoute } from '../resources/deployments/deploy.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { sourceRoute } from '../resources/deployments/source.ts'
@@ -68,6 +69,7 @@ export const appRoutes: readonly RouteDraft[] = [
     read: action('apps/read'),
     readLogs: dataAction('apps/readLogs'),
     write: 'apps/write',
+    cancel: action('apps/write'),
     refuse: (object, body, context, place) => {
       const { spec } = object as { spec: PlatformApp['spec'] }
       if (spec.sourceKind === 'Image')
@@ -86,8 +88,15 @@ export const appRoutes: readonly RouteDraft[] = [
   ...fileRoutes(BASE, { read: dataAction('apps/readFiles'), write: dataAction('apps/writeFiles'), find: findFiles }),
 ]
 
-/** A source that its owner sends, in the place of a repository. */
+/** What deploys the code as it is now: that of its repository, or a source that its owner sends. */
 export const additionalAppRoutes: readonly RouteDraft[] = [
+  deployRoute(PlatformApp, BASE, {
+    collection: 'apps',
+    parameter: 'appName',
+    auth: action('apps/write'),
+    instead: 'an app of an image takes another one in its field image, and an app of uploads a source',
+    refuse: ({ spec }, context, place) => refuseCode(spec as PlatformApp['spec'], place, context),
+  }),
   sourceRoute(PlatformApp, BASE, {
     collection: 'apps',
     parameter: 'appName',

@@ -20,7 +20,7 @@ export type AppView = ResourceView<typeof PlatformApp>
 type Spec = PlatformApp['spec']
 type Write = WriteView<typeof PlatformApp>
 
-const AppRevisionDto = z
+export const AppRevisionDto = z
   .object({
     number: z.int(),
     createdAt: DateTime,
@@ -34,16 +34,18 @@ const AppRevisionDto = z
   })
   .meta({ id: 'AppRevisionDto' })
 
-function revisionsOf({ object: { status } }: AppView): z.output<typeof AppRevisionDto>[] {
-  return (status?.revisions ?? []).map(({ createdBy, image, commit, deploymentId, ...rest }) => ({
-    ...rest,
-    createdBy: createdBy ?? null,
-    image: image ?? null,
-    commit: commit ?? null,
-    deploymentId: deploymentId ?? null,
-    isServing: rest.number === status?.servingRevision,
+type AppRevision = NonNullable<NonNullable<AppView['object']['status']>['revisions']>[number]
+
+export function shownRevision(
+  { number, createdAt, createdBy, image, commit, deploymentId, reason }: AppRevision,
+  serving: number | undefined,
+): z.output<typeof AppRevisionDto> {
+  return {
+    ...{ number, createdAt, createdBy: createdBy ?? null, reason },
+    ...{ image: image ?? null, commit: commit ?? null, deploymentId: deploymentId || null },
+    isServing: number === serving,
     canServe: image !== undefined,
-  }))
+  }
 }
 
 /** How many copies run is then not asked for, but seen: what a body says of it is ignored. */
@@ -57,7 +59,7 @@ function scaledReplicas({ running, minReplicas = 0 }: Spec, seen: number): numbe
 
 const record = recordOf(PlatformApp, {
   id: 'AppDto',
-  hidden: ['running', 'restartedAt', 'onDelete', 'rollback'],
+  hidden: ['running', 'restartedAt', 'onDelete', 'deploy', 'rollback', 'cancelledDeployment'],
   computed: {
     ...hostFields,
     commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
@@ -70,7 +72,11 @@ const record = recordOf(PlatformApp, {
       z.int().nullable().describe('Other than revision while a release is on its way'),
       ({ object }) => object.status?.servingRevision,
     ],
-    revisions: [z.array(AppRevisionDto).describe('The 20 newest'), revisionsOf],
+    revisions: [
+      z.array(AppRevisionDto).describe('The 20 newest'),
+      ({ object: { status } }) =>
+        (status?.revisions ?? []).map((revision) => shownRevision(revision, status?.servingRevision)),
+    ],
     readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
     restartCount: [z.int(), ({ object }) => object.status?.restartCount ?? 0],
   },

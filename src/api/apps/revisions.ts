@@ -1,23 +1,29 @@
 import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { type AppContent, REVISED } from '../../crds/appRevisions.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { withDefaults } from '../../crds/sparse.ts'
 import type { Context } from '../http/context.ts'
-import { interfaceRow } from '../http/interface.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import type { Place } from '../resources/places.ts'
 import { revisionRoutes } from '../resources/revisions.ts'
-import { appRecord, refuseForeign } from './record.ts'
+import { AppRevisionDto, appRecord, refuseForeign, shownRevision } from './record.ts'
 
 type Stored = RecordOf<typeof PlatformApp>
-type Content = Partial<PlatformApp['spec']> & { image: string; deploymentId: string }
 
-/** The rollback of an app to a revision. Its revisions are listed in its record. */
-export const appRevisionRoutes: readonly RouteDraft[] = revisionRoutes<typeof PlatformApp, Content>(
+const CONTENT = z.object({
+  image: z.string(),
+  commit: z.string().optional(),
+  deploymentId: z.string().describe('Deployment that brought the image'),
+  ...Object.fromEntries(REVISED.map((name) => [name, PlatformApp.spec.shape[name] as z.ZodType])),
+})
+
+/** Its record shows the newest revisions only. */
+export const appRevisionRoutes: readonly RouteDraft[] = revisionRoutes<typeof PlatformApp, AppContent>(
   PlatformApp,
   '{RG}/apps/{appName}',
   {
@@ -26,18 +32,21 @@ export const appRevisionRoutes: readonly RouteDraft[] = revisionRoutes<typeof Pl
     write: action('apps/write'),
     dto: appRecord.dto,
     toDto: appRecord.toDto,
-    single: { id: 'AppRevisionContentDto', content: z.object({}) },
-    parametersOf: () => ({}),
-    imagesOf: ({ image }) => ({ app: image }),
+    row: {
+      dto: AppRevisionDto,
+      of: ({ content: { image, commit, deploymentId }, ...rest }, { status }) =>
+        shownRevision({ ...rest, image, commit, deploymentId }, status?.servingRevision),
+    },
+    single: { id: 'AppRevisionContentDto', content: CONTENT },
     rollback,
   },
-).filter((draft) => interfaceRow(draft) !== undefined)
+)
 
 /** What of the content is not a field of the spec, or never goes back. */
 const NOT_BACK = ['image', 'commit', 'deploymentId', 'volumes']
 
 /** The configuration and the image of the revision. Volumes are never shrunk or taken away by it. */
-function rollback(stored: Stored, content: Content, context: Context, place: Place): object {
+function rollback(stored: Stored, content: AppContent, context: Context, place: Place): object {
   const fields = Object.entries(content).filter(([name]) => !NOT_BACK.includes(name))
   const {
     computePlan: _plan,
@@ -53,7 +62,7 @@ function rollback(stored: Stored, content: Content, context: Context, place: Pla
 }
 
 /** @throws PlatformError IMAGE_GONE */
-function imageOf(stored: Stored, { image, deploymentId }: Content, { services }: Context): object {
+function imageOf(stored: Stored, { image, deploymentId }: AppContent, { services }: Context): object {
   if (stored.spec.sourceKind === 'Image') return { image }
   const { namespace = '' } = stored.metadata
   const found = services.records.peek(DeploymentRecord, { namespace, name: deploymentId })

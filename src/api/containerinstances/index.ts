@@ -20,7 +20,7 @@ import { findResource, locate, type Place } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
 import { actionResult } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
-import { revisionRoutes } from '../resources/revisions.ts'
+import { revisionRoutes, rowWithImages } from '../resources/revisions.ts'
 import { urlPreviewRoute } from '../resources/urlPreview.ts'
 import { backupPolicyRoutes } from './backupPolicy.ts'
 import { crateRoutes } from './crates.ts'
@@ -90,7 +90,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     toDto: instanceRecord.toDto,
     single: { id: 'ContainerInstanceRevisionDto', content: Content },
     parametersOf: ({ parameters }) => parameters,
-    imagesOf: ({ components }) => Object.fromEntries(components.map(({ name, image }) => [name, image])),
+    row: rowWithImages(({ components }) => Object.fromEntries(components.map(({ name, image }) => [name, image]))),
     rollback,
   }),
   route(

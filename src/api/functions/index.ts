@@ -43,6 +43,7 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     read: action('functions/read'),
     readLogs: dataAction('functions/readLogs'),
     write: 'functions/write',
+    cancel: action('functions/write'),
     example: { source: 'functions/hello' },
     ownerNameOf: deployedFunction,
     refuse: async (_, body, context) => {

@@ -29,7 +29,7 @@ const namespaceOf = ({ services, object: { metadata, spec } }: Pick<FunctionView
 const record = recordOf(ServerlessFunction, {
   id: 'FunctionDto',
   headless: ['name', 'collection', 'clusterName', 'region'],
-  hidden: ['namespaceName', 'functionName', 'image', 'source'],
+  hidden: ['namespaceName', 'functionName', 'image', 'source', 'cancelledDeployment'],
   computed: {
     name: [z.string(), ({ object }) => object.spec.functionName],
     namespaceName: [z.string(), ({ object }) => object.spec.namespaceName],

@@ -1,11 +1,14 @@
 import type { BlobStore } from '../../adapters/blobs/port.ts'
-import { isFinished, JOB_CONTAINER, jobNames } from '../../contracts/jobs.ts'
-import { badRequest, notFound } from '../../core/errors.ts'
+import { isFinished, JOB_CONTAINER, type JobState, jobNames } from '../../contracts/jobs.ts'
+import { badRequest, notFound, PlatformError } from '../../core/errors.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
+import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { dataAction, type RouteDraft } from '../http/route.ts'
+import { etagOf } from '../http/etag.ts'
+import { action, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
+import { changeResource } from '../resources/change.ts'
 import { type FoundLog, type LogRequest, logRoute } from '../resources/logs.ts'
-import { findResource, otherClusterOf } from '../resources/places.ts'
+import { findResource, locate, otherClusterOf, viewMaker } from '../resources/places.ts'
 import { resource } from '../resources/resource.ts'
 import { jobFields, jobRecord } from './record.ts'
 
@@ -32,6 +35,34 @@ export const jobRoutes: readonly RouteDraft[] = [
   }),
   logRoute(BASE, dataAction('jobs/readLogs'), findLog),
 ]
+
+/** `<base>/cancel`: ends the job, which goes no further and keeps what it wrote. Repeating it changes nothing. */
+export const additionalJobRoutes: readonly RouteDraft[] = ofKind(PlatformJob, [
+  route(
+    'POST',
+    `${BASE}/cancel`,
+    {
+      auth: action('jobs/write'),
+      summary: 'Cancels a job that has not ended',
+      reply: jobRecord.dto,
+      answers: [200, 202],
+    },
+    async (context) => {
+      const { ref, place } = await locate(context, 'jobName')
+      const { object, isChanged } = await changeResource(PlatformJob, { ref, place }, context, ({ spec, status }) => {
+        if (!spec.cancelled && isFinished(status?.state)) throw endedAs(place.name, status?.state)
+        return { ...spec, cancelled: true }
+      })
+      const view = viewMaker<typeof PlatformJob>(context.services, place.boundaryId)(object, place.resourceGroup)
+      return (isChanged ? accepted : ok)(jobRecord.toDto(view) as never, { etag: etagOf(object) })
+    },
+  ),
+])
+
+function endedAs(name: string, state: JobState | undefined) {
+  const message = `Job "${name}" has ended as ${state}: there is nothing to cancel.`
+  return new PlatformError('INVALID_STATE', message, { status: state, phase: state })
+}
 
 /** The log of the newest pod; once the pod is gone, what was kept of it. */
 async function findLog(context: Context, { process = JOB_CONTAINER, previous }: LogRequest): Promise<FoundLog> {

@@ -18,7 +18,7 @@ const completedAt = ({ object }: JobView) => object.status?.completedAt
 export const jobRecord = recordOf(PlatformJob, {
   id: 'JobDto',
   headless: ['id', 'boundary', 'boundaryId', 'collection', 'clusterName', 'region', 'phase', 'statusMessage'],
-  hidden: ['command', 'args', 'retries', 'noRetryExitCodes', 'runAsUser', 'tags'],
+  hidden: ['command', 'args', 'retries', 'noRetryExitCodes', 'runAsUser', 'tags', 'cancelled'],
   computed: {
     status: [z.enum(JOB_STATUSES), statusOf],
     completedAt: [DateTime.nullable().describe('When it ended, well or not'), completedAt],

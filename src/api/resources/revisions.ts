@@ -18,16 +18,17 @@ import { underNewAddresses } from './platformNames.ts'
 import type { ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
 
-const revisionFields = {
-  number: z.int(),
-  createdAt: DateTime,
-  createdBy: z.string().nullable().describe('Null if it was not made through REST'),
-  reason: z.enum(REVISION_REASONS),
-  message: z.string().nullable(),
-  isCurrent: z.boolean(),
-  images: z.record(z.string(), z.string()).describe('By component'),
-}
-const RevisionDto = z.object(revisionFields).meta({ id: 'RevisionDto' })
+const RevisionDto = z
+  .object({
+    number: z.int(),
+    createdAt: DateTime,
+    createdBy: z.string().nullable().describe('Null if it was not made through REST'),
+    reason: z.enum(REVISION_REASONS),
+    message: z.string().nullable(),
+    isCurrent: z.boolean(),
+    images: z.record(z.string(), z.string()).describe('By component'),
+  })
+  .meta({ id: 'RevisionDto' })
 
 const RevisionDiffDto = z
   .object({
@@ -53,11 +54,12 @@ export type RevisionRoutes<K extends AnyKind, Content extends object> = {
   /** The record of the resource, which a rollback answers with. */
   dto: z.ZodType
   toDto: (view: ResourceView<K>) => object
+  /** What a list shows of each. */
+  row: { dto: z.ZodObject; of: (revision: Revision<Content>, stored: RecordOf<K>) => Record<string, unknown> }
   /** A single revision shows its content too, every field of it: what it is called in documents, and its schema. */
   single: { id: string; content: z.ZodObject }
-  /** The parameters of a content, which stand beside it too. */
-  parametersOf: (content: Content) => Record<string, string>
-  imagesOf: (content: Content) => Record<string, string>
+  /** The parameters of a content, where there are any: they stand beside it too. */
+  parametersOf?: (content: Content) => Record<string, string>
   /** The fields that a rollback writes. Refuses what the caller may not do. */
   rollback: (stored: RecordOf<K>, content: Content, context: Context, place: Place) => object
   parameter?: string
@@ -65,6 +67,20 @@ export type RevisionRoutes<K extends AnyKind, Content extends object> = {
 
 type Status = { revision?: number } | undefined
 const currentOf = ({ status }: { status?: object | undefined }) => (status as Status)?.revision ?? 0
+
+/** What a list shows of revisions of what runs several images. */
+export function rowWithImages<K extends AnyKind, Content extends object>(
+  imagesOf: (content: Content) => Record<string, string>,
+): RevisionRoutes<K, Content>['row'] {
+  return {
+    dto: RevisionDto,
+    of: ({ number, createdAt, createdBy, reason, message, content }, stored) => ({
+      ...{ number, createdAt, reason, createdBy: createdBy ?? null, message: message ?? null },
+      isCurrent: number === currentOf(stored),
+      images: imagesOf(content),
+    }),
+  }
+}
 
 /** The four routes of revisions of a resource, `<base>/revisions...`: list, read, diff, rollback. */
 export function revisionRoutes<K extends AnyKind, Content extends object>(
@@ -91,26 +107,20 @@ function numbered<Content>(known: readonly Revision<Content>[], asked: string | 
 function readingRoutes<K extends AnyKind, Content extends object>(
   kind: K,
   path: string,
-  { read, single, imagesOf, parametersOf, parameter }: RevisionRoutes<K, Content>,
+  { read, row, single, parametersOf, parameter }: RevisionRoutes<K, Content>,
 ): RouteDraft[] {
-  const SingleDto = z
-    .object({
-      ...revisionFields,
+  const SingleDto = row.dto
+    .extend({
       spec: shownSchema(single.content).describe('What a rollback to it restores'),
-      parameters: z.record(z.string(), z.string()),
+      ...(parametersOf !== undefined && { parameters: z.record(z.string(), z.string()) }),
     })
     .meta({ id: single.id })
   const found = (context: Context) => revisionsOf<K, Content>(kind, context, parameter)
-  const rowOf = ({ number, createdAt, createdBy, reason, message, content }: Revision<Content>, current: number) => ({
-    ...{ number, createdAt, reason, createdBy: createdBy ?? null, message: message ?? null },
-    isCurrent: number === current,
-    images: imagesOf(content),
-  })
   return [
     listRoute(path, {
       auth: read,
       summary: 'Revisions, the newest first',
-      dto: RevisionDto,
+      dto: row.dto,
       id: 'number',
       sort: '-number',
       unfollowed: 'the stored revisions of the resource',
@@ -120,8 +130,8 @@ function readingRoutes<K extends AnyKind, Content extends object>(
         reason: enumeration('Reason', REVISION_REASONS, { isSorted: false }),
       },
       rows: async (context) => {
-        const { known, current } = await found(context)
-        return known.map((revision) => rowOf(revision, current))
+        const { known, object } = await found(context)
+        return known.map((revision) => row.of(revision, object))
       },
     }),
     route(
@@ -129,11 +139,13 @@ function readingRoutes<K extends AnyKind, Content extends object>(
       `${path}/{number}` as string,
       { auth: read, summary: 'A revision with its content', reply: SingleDto },
       async (context) => {
-        const { object, known, current } = await found(context)
+        const { object, known } = await found(context)
         const revision = numbered(known, context.parameters.number)
         const { content } = revision
-        const shown = { spec: shownValue(single.content, content), parameters: parametersOf(content) }
-        return ok({ ...rowOf(revision, current), ...shown } as never, { etag: etagOf(object) })
+        const spec = shownValue(single.content, content)
+        const parameters = parametersOf?.(content)
+        const shown = { ...row.of(revision, object), spec, ...(parameters !== undefined && { parameters }) }
+        return ok(shown as never, { etag: etagOf(object) })
       },
     ),
     route(

@@ -17,6 +17,7 @@ import { rollbackRoute } from './rollback.ts'
 
 const BASE = '{RG}/staticwebapps/{name}'
 const readLogs = dataAction('staticwebapp/readLogs')
+const deploy = dataAction('staticwebapp/deploy')
 
 const findLive = async (context: Context) =>
   livePlaceOf(context.services, (await findResource(StaticWebApp, context)).object)
@@ -36,7 +37,11 @@ export const siteRoutes: readonly RouteDraft[] = [
       resourcePlanId: text('Plan', { of: ({ object }) => object.spec.computePlan, isSorted: false }),
     },
   }),
-  deployRoute(StaticWebApp, BASE, { collection: 'staticwebapps', auth: dataAction('staticwebapp/deploy') }),
+  deployRoute(StaticWebApp, BASE, {
+    collection: 'staticwebapps',
+    auth: deploy,
+    instead: 'set repositoryUrl, or another image',
+  }),
   rollbackRoute,
   ...deploymentRoutes(StaticWebApp, BASE, {
     collection: 'staticwebapps',
@@ -45,6 +50,7 @@ export const siteRoutes: readonly RouteDraft[] = [
     read: action('staticwebapp/read'),
     readLogs,
     write: 'staticwebapp/write',
+    cancel: deploy,
     refuse: ({ spec }) => {
       if ((spec as StaticWebApp['spec']).image === undefined) return
       const message = 'This site serves the image in its field image: change that field to deploy another.'

@@ -54,7 +54,7 @@ function shownDeployment({ number, record: { status } }: { number: number; recor
 
 const record = recordOf(StaticWebApp, {
   id: 'StaticWebAppDto',
-  hidden: ['computePlan', 'running', 'restartedAt', 'deploy', 'rollback'],
+  hidden: ['computePlan', 'running', 'restartedAt', 'deploy', 'rollback', 'cancelledDeployment'],
   computed: {
     ...hostFields,
     commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],

@@ -4,9 +4,8 @@ import { suggestion } from '../../core/suggestion.ts'
 import { showAnswer } from '../answers.ts'
 import type { Command, Option } from '../command.ts'
 import { usage } from '../failure.ts'
-import { answerBelow, ONE, PLACES, type Prepared, prepare, routesBelow, WHERE } from '../requests.ts'
+import { answerBelow, ONE, PLACES, type Prepared, prepare, routesBelow, routeTo, WHERE } from '../requests.ts'
 import { OUTPUT } from '../session.ts'
-import { pairsOf } from '../text.ts'
 
 /** Whatever stands below a thing: its key, its address, its health. */
 export const read: Command = {
@@ -14,15 +13,14 @@ export const read: Command = {
   summary: 'Show the details of a resource: its key, its address, its health',
   positionals: [...ONE, { name: 'WHAT', isOptional: true }],
   options: [...WHERE, OUTPUT],
-  details: `${PLACES}\nWithout WHAT: lists what there is.`,
+  details: `${PLACES}\nWithout WHAT: lists what there is. A name replaces each {word} of it: freehold read app shop revisions/1/diff/2`,
   async run(input, context) {
     const [, , what] = input.positionals
     const both = { ...input, positionals: input.positionals.slice(0, 2) }
     const prepared = await prepare('get', both, context)
-    const given = Object.fromEntries(pairsOf('param', input.all('param')))
     const all = routesBelow(prepared.target, 'GET')
-    const route = all.find(({ words }) => words === what)
-    if (route === undefined) {
+    const named = what === undefined ? undefined : routeTo(all, what)
+    if (named === undefined) {
       const names = all.map(({ words }) => words).sort()
       if (what !== undefined)
         throw usage(
@@ -31,7 +29,7 @@ export const read: Command = {
       context.terminal.out(names.map((name) => `${name}\n`).join(''))
       return
     }
-    showAnswer(await answerBelow(prepared, route, { values: given }), input, context)
+    showAnswer(await answerBelow(prepared, named.route, { values: named.values }), input, context)
   },
 }
 

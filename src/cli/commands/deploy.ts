@@ -5,14 +5,13 @@ import { PlatformApiError, pathOf } from '../../client/index.ts'
 import { counted } from '../../core/counted.ts'
 import { filesOneByOne, packed } from '../archive.ts'
 import type { Command, Context, Input } from '../command.ts'
+import { type Deployment, deploymentRoute, deploymentsOf, ENDS } from '../deployments.ts'
 import { CommandFailure, EXIT, localTrouble, usage } from '../failure.ts'
 import { statusLine } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { TIMEOUTS, timeoutOf } from '../waiting.ts'
 import { publicUrlOf } from './deployed.ts'
-
-type Deployment = { id: string; phase: string; lastMessage: string }
 
 /** Sends a folder, follows the build with its log, and ends as it ends. */
 export const deploy: Command = {
@@ -40,8 +39,8 @@ export const deploy: Command = {
     const found = await findIfMade(reading)
     // What is made and then has nothing to serve would stay behind.
     const sendSource = isSent(reading, found) ? await sourceIn(folder, reading, context) : undefined
-    const record = found ?? (await make(asked, context))
-    const id = sendSource === undefined ? await build(reading, record) : await sendSource()
+    if (found === undefined) await make(asked, context)
+    const id = sendSource === undefined ? await build(reading) : await sendSource()
     context.terminal.err(`${name}: deployment ${id}\n`)
     await follow(reading, id, name, asked, context)
     const url = publicUrlOf(await send(reading))
@@ -82,11 +81,9 @@ function noFolders({ collection, target }: Prepared): string {
   return `${collection.noun} cannot be built from a folder: ${instead} the folder as an app.`
 }
 
-async function make(input: Input, context: Context): Promise<Record> {
-  const creating = await prepare('create', input, context)
-  const made = ((await send(creating, { sourceKind: 'Upload' })) ?? {}) as Record
+async function make(input: Input, context: Context): Promise<void> {
+  await send(await prepare('create', input, context), { sourceKind: 'Upload' })
   context.terminal.err(`${input.positionals[1]}: is created\n`)
-  return made
 }
 
 /** Whether the folder is what is served: of what is made, it is. */
@@ -130,15 +127,12 @@ async function sourceIn(folder: string, reading: Prepared, context: Context): Pr
 }
 
 /** @returns the id of the deployment */
-async function build(reading: Prepared, { sourceKind }: Record): Promise<string> {
-  const { target, collection } = reading
-  const route = routesBelow(target, 'POST').find(({ words }) => words === 'deploy')
-  if (route !== undefined) return ((await sendBelow(reading, route, { body: {} })) as Deployment).id
-  const how = sourceKind === 'Image' ? 'change its image instead' : 'push to its repository instead'
-  throw usage(`This resource of ${collection.noun} takes no source: ${how}.`)
+async function build(reading: Prepared): Promise<string> {
+  const route = routesBelow(reading.target, 'POST').find(({ words }) => words === 'deploy')
+  if (route === undefined) throw usage(noFolders(reading))
+  return ((await sendBelow(reading, route, { body: {} })) as Deployment).id
 }
 
-const ENDS = new Set(['Succeeded', 'Failed', 'Cancelled', 'Superseded'])
 /** Milliseconds. One thing cannot be followed, only a list: who waits asks. */
 const ASK_EVERY = 1_000
 
@@ -183,25 +177,15 @@ async function stateOf(reading: Prepared, told: string): Promise<string> {
   return `\n${printable(statusLine(record))}`
 }
 
-/** A route of the deployments of a thing, or of what it stands in: functions have those of their namespace. */
-function deploymentsOf({ target }: Prepared, wanted: string) {
-  const around = { ...target, route: { ...target.route, path: target.route.path.split('/').slice(0, -2).join('/') } }
-  return [target, around].flatMap((each) => routesBelow(each, 'GET')).find(({ words }) => words === wanted)
-}
-
 async function phaseOf(reading: Prepared, id: string): Promise<Deployment> {
-  const list = deploymentsOf(reading, 'deployments')
-  if (list === undefined) throw usage(`${reading.collection.noun} are not deployed.`)
-  const path = pathOf(list.operation.path, reading.target.values, { pageSize: 100 })
-  const { items } = JSON.parse((await reading.client.request({ method: 'GET', path })).text) as { items: Deployment[] }
-  const found = items.find((one) => one.id === id)
+  const found = (await deploymentsOf(reading)).find((one) => one.id === id)
   if (found === undefined) throw new CommandFailure(EXIT.failed, 'The deployment is gone.')
   return found
 }
 
 /** A log that cannot be read does not end the deployment. */
 async function showLog(reading: Prepared, id: string, { terminal }: Context, signal: AbortSignal): Promise<void> {
-  const route = deploymentsOf(reading, 'deployments/{deploymentId}/build-logs')
+  const route = deploymentRoute(reading, 'GET', 'deployments/{deploymentId}/build-logs')
   if (route === undefined) return
   const path = pathOf(route.operation.path, { ...reading.target.values, deploymentId: id }, { follow: true })
   try {

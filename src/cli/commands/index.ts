@@ -7,6 +7,7 @@ import { events, rotate } from './activity.ts'
 import { apply } from './apply.ts'
 import { logs, read } from './below.ts'
 import { call } from './call.ts'
+import { cancel } from './cancel.ts'
 import { check } from './check.ts'
 import { deploy } from './deploy.ts'
 import { env, open, rollback } from './deployed.ts'
@@ -74,6 +75,7 @@ export const COMMANDS: readonly Command[] = [
   watch,
   scale,
   ...powers,
+  cancel,
   rotate,
   remove,
   init,

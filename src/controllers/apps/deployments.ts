@@ -55,7 +55,9 @@ export async function buildApp(pass: AppPass): Promise<Outcome> {
   if (spec.sourceKind !== 'Repository') return done()
   const { repositoryUrl = '', branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion } = spec
   const code = [repositoryUrl, branch, pipeline, deploymentSourceId, dockerfilePath, runtime, runtimeVersion]
-  await deployCode(pass, code, codeOf(pass, { repositoryUrl, branch, deploymentSourceId }))
+  const asked = codeOf(pass, { repositoryUrl, branch, deploymentSourceId })
+  await deployCode(pass, code, asked)
+  await deployWhenAsked(pass, asked)
   return done()
 }
 
@@ -78,6 +80,25 @@ export async function deployCode(pass: AppPass, code: readonly unknown[], spec: 
   // Not one of a former owner of this name, which is on its way out: when it is gone, this pass comes again.
   const isOurs = ownDeployments(pass).some((record) => record.metadata.name === idFor(pass, cause))
   if (isOurs) pass.report({ deployedCode: hash })
+}
+
+/** What `deploy` of the spec asks for, once for each later time. @param code as it is deployed without being asked for */
+export async function deployWhenAsked(pass: AppPass, code: ReturnType<typeof codeOf>): Promise<void> {
+  const { spec, status } = pass.object
+  if (spec.deploy === undefined) return
+  const { requestedAt, commit, branch = code.branch } = spec.deploy
+  const before = status?.deployRequestedAt
+  if (before !== undefined && Date.parse(requestedAt) <= Date.parse(before)) return
+  // The first one may have come with the app, or from before requests were noted: then there is a deployment that is newer.
+  // Creation times are in whole seconds: of one of the very second the request is later.
+  const isOld = before === undefined && Date.parse(requestedAt) < createdAt(newestDeployment(ownDeployments(pass)))
+  const wanted = { ...code, branch, ...(commit !== undefined && { commitSha: commit }) }
+  if (!isOld) await deploy(pass, ['deploy', requestedAt], wanted)
+  pass.report({ deployRequestedAt: requestedAt })
+}
+
+function createdAt(record: { metadata: { creationTimestamp?: string | undefined } } | undefined): number {
+  return Date.parse(record?.metadata.creationTimestamp ?? '') || 0
 }
 
 async function rollBack(
@@ -114,6 +135,11 @@ export function chooseDeployment(pass: AppPass): Outcome {
     return waiting('WaitingForDependency', 'Nothing has been deployed yet.')
   if (newest?.status?.stage === 'Failed' && isEnd(newest.status.stage))
     return stalled('BuildFailed', `Deployment ${newest.status.number ?? ''} failed: ${newest.status.lastMessage ?? ''}`)
+  if (newest?.status?.stage === 'Cancelled')
+    return waiting(
+      'WaitingForDependency',
+      `Nothing is deployed: deployment ${newest.status.number ?? ''} was cancelled.`,
+    )
   return waiting('Building', 'The first deployment is on its way.')
 }
 

@@ -1,7 +1,7 @@
 import { namesOf } from '../../contracts/containerinstances.ts'
+import type { Deployed } from '../../crds/appRevisions.ts'
 import { APP_COMPONENT, type PlatformApp } from '../../crds/apps.ts'
 import { appInstance } from '../../desired/apps/instance.ts'
-import type { Deployed } from '../../desired/apps/revisions.ts'
 import { copiesOf } from '../../desired/apps/scaling.ts'
 import type { LiveDeployment } from '../../desired/workload/trouble.ts'
 import { deployment } from '../../kube/builtin.ts'

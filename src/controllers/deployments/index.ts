@@ -93,11 +93,13 @@ function othersOf(pass: RecordPass): CachedRecord[] {
 function decide(pass: RecordPass<RecordState>): Outcome {
   const { object, state, clock, now } = pass
   const status = { ...object.status, number: state.number }
+  const owner = ownerOf(pass)
   state.decision = decideDeployment({
     record: { spec: object.spec, status },
     others: othersOf(pass),
     build: state.build?.seen,
-    release: ownerOf(pass)?.status?.release,
+    isCancelled: owner?.spec?.cancelledDeployment === object.metadata.name,
+    release: owner?.status?.release,
     id: object.metadata.name,
     createdAt: Date.parse(object.metadata.creationTimestamp ?? now),
     now: clock.now(),

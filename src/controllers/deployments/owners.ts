@@ -14,6 +14,7 @@ import { placeOfPass } from '../workload/pass.ts'
 export type CachedRecord = DeploymentRecord & { [key: string]: unknown }
 export type RecordPass<State = unknown> = Pass<typeof DeploymentRecord, State>
 export type Owner = KubeObject & {
+  spec?: { cancelledDeployment?: string | undefined }
   status?: { release?: Release | undefined; servingDeployment?: string | undefined } | undefined
 }
 
@@ -81,10 +82,11 @@ export const RECORD_OBSERVERS: readonly Observed[] = [
   ...OWNER_KINDS.map(
     (kind): Observed => ({
       resource: kind.resource,
-      relevant: ({ metadata, status }) => [
+      relevant: ({ metadata, spec, status }) => [
         metadata.uid,
         metadata.annotations?.[INCARNATION_ANNOTATION],
         metadata.deletionTimestamp,
+        (spec as Owner['spec'])?.cancelledDeployment,
         (status as Owner['status'])?.release,
       ],
       keysOf: ({ metadata: { namespace, name } }, records) =>

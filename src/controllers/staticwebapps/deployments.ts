@@ -1,7 +1,5 @@
-import { newestDeployment } from '../../contracts/deployments.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
-import { codeOf, deploy, deployCode } from '../apps/deployments.ts'
-import { ownDeployments } from '../deployments/owners.ts'
+import { codeOf, deployCode, deployWhenAsked } from '../apps/deployments.ts'
 import { type SitePass, sitePass } from './types.ts'
 
 /**
@@ -9,7 +7,7 @@ import { type SitePass, sitePass } from './types.ts'
  * `deploy` asks for.
  */
 export async function buildSite(pass: SitePass): Promise<Outcome> {
-  const { repositoryUrl, branch, pipeline, deploymentSourceId, deploy: asked } = pass.object.spec
+  const { repositoryUrl, branch, pipeline, deploymentSourceId } = pass.object.spec
   if (repositoryUrl === undefined) {
     pass.report({ deployedCode: undefined })
     return done()
@@ -17,19 +15,6 @@ export async function buildSite(pass: SitePass): Promise<Outcome> {
   const app = sitePass(pass)
   const code = codeOf(app, { repositoryUrl, branch, deploymentSourceId })
   await deployCode(app, [repositoryUrl, branch, pipeline, deploymentSourceId], code)
-  if (asked === undefined) return done()
-  const { requestedAt, commit } = asked
-  const wanted = { ...code, branch: asked.branch ?? branch, ...(commit !== undefined && { commitSha: commit }) }
-  const before = pass.object.status?.deployRequestedAt
-  if (before !== undefined && Date.parse(requestedAt) <= Date.parse(before)) return done()
-  // The first one may have come with the site, or from before requests were noted: then there is a deployment that is newer.
-  // Creation times are in whole seconds: of one of the very second the request is later.
-  const isOld = before === undefined && Date.parse(requestedAt) < createdAt(newestDeployment(ownDeployments(app)))
-  if (!isOld) await deploy(app, ['deploy', requestedAt], wanted)
-  pass.report({ deployRequestedAt: requestedAt })
+  await deployWhenAsked(app, code)
   return done()
-}
-
-function createdAt(record: { metadata: { creationTimestamp?: string | undefined } } | undefined): number {
-  return Date.parse(record?.metadata.creationTimestamp ?? '') || 0
 }

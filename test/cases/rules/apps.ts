@@ -29,7 +29,8 @@ const SOURCE = 'deploymentSourceId needs repositoryUrl'
 const URL = 'repositoryUrl is required for sourceKind Repository, and not allowed for others'
 const PICTURE = 'image is required for sourceKind Image, and not allowed for others'
 const BUILT = 'rollback is only for apps whose code is built: set image to the earlier image instead'
-const BACK = { deploymentId: '5b0c1a6e-6c0e-4d49-8a3b-0d9a7cf3b1f2', requestedAt: '2026-01-01T00:00:00Z' }
+const NOW = '2026-01-01T00:00:00Z'
+const BACK = { deploymentId: '5b0c1a6e-6c0e-4d49-8a3b-0d9a7cf3b1f2', requestedAt: NOW }
 const DOCKERFILE = 'runtime must not be set where a Dockerfile builds'
 const VERSION = 'runtimeVersion needs runtime'
 const BOUNDS = 'minReplicas and maxReplicas must be set together, and minReplicas must not be the larger one'
@@ -41,6 +42,13 @@ const APPS: readonly RuleCase[] = cases(PlatformApp, { sourceKind: 'Image', imag
   ['admits an image', undefined, {}],
   ['admits what was built earlier', undefined, { ...REPOSITORY, rollback: BACK }],
   ['refuses what was built earlier where an image is named', {}, { rollback: BACK }, BUILT],
+  ['admits a request to build', undefined, { ...REPOSITORY, deploy: { requestedAt: NOW } }],
+  [
+    'refuses to build an image',
+    undefined,
+    { deploy: { requestedAt: NOW } },
+    'deploy needs repositoryUrl: it builds what is in a repository',
+  ],
   [
     'admits a repository',
     undefined,
@@ -105,6 +113,8 @@ const DEPLOYMENTS: readonly RuleCase[] = cases(
     ['refuses a phase of what is built here', undefined, { strategy: 'Build', phase: 'Building' }, REPORTED],
     ['refuses to deploy nothing', undefined, { phase: 'Succeeded' }, 'image is required from phase Deploying on'],
     ['refuses to go back', { phase: 'Building' }, { phase: 'Cloning' }, FORWARD],
+    ['admits its cancellation', { phase: 'Building' }, { phase: 'Building', cancelledAt: NOW }],
+    ['refuses to go on', { cancelledAt: NOW }, {}, 'a cancelled deployment does not go on: ask for another one'],
     ['refuses to change an end', { phase: 'Failed' }, { phase: 'Superseded' }, FORWARD],
     [
       'refuses another image',

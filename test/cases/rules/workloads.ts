@@ -251,6 +251,8 @@ export const WORKLOAD_RULES: readonly RuleCase[] = [
       ([field, value]) =>
         [`refuses another ${field}`, {}, { [field]: value }, fixed(field)] as [string, object, object, string],
     ),
+    ['admits its cancellation', {}, { cancelled: true }],
+    ['refuses to go on', { cancelled: true }, {}, 'a cancelled job does not go on: start another one'],
     ['refuses a tag key of ours', undefined, { tags: { 'freehold.dev/x': '1' } }, TAGS],
     ['admits plain values and vault references', undefined, { env: { A: '1', _b2: '@vault(keys/Token-1)' } }],
     ['refuses a variable with a hyphen', undefined, { env: { 'a-b': '1' } }, NAMES],

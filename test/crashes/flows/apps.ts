@@ -88,6 +88,29 @@ export const appFlows: readonly Flow[] = [
   },
   {
     ...common,
+    title: 'an app is to be built again, which is cancelled before its turn comes',
+    given: [make({ sourceKind: 'Repository', repositoryUrl: 'https://git.test/shop.git' })],
+    steps: [
+      {
+        user: 'builds elsewhere',
+        act: (world) => world.make(DeploymentRecord, '11111111-1111-4111-8111-111111111111', BUILDING),
+        until: async (world) => (await inStage(world, 'Building')) !== undefined,
+      },
+      change(
+        'asks for a build',
+        { deploy: { requestedAt: '2099-01-01T00:00:00Z' } },
+        async (world) => (await inStage(world, 'Queued')) !== undefined,
+      ),
+      {
+        user: 'cancels it',
+        act: async (world) =>
+          world.change(PlatformApp, NAME, { cancelledDeployment: (await inStage(world, 'Queued'))?.metadata.name }),
+        until: async (world) => (await inStage(world, 'Cancelled')) !== undefined,
+      },
+    ],
+  },
+  {
+    ...common,
     title: 'an app is deleted while it is built',
     given: [unwaited(make({ sourceKind: 'Repository', repositoryUrl: 'https://git.test/shop.git' }), 0)],
     steps: [
@@ -111,6 +134,13 @@ export const appFlows: readonly Flow[] = [
     ],
   },
 ]
+
+const BUILDING = { ownerCollection: 'apps', ownerName: NAME, strategy: 'Reported', phase: 'Building' }
+
+async function inStage(world: World, stage: string) {
+  const records = (await world.server.list(DeploymentRecord.resource)).items
+  return records.find(({ status }) => (status as { stage?: string } | undefined)?.stage === stage)
+}
 
 /** How many of its deployments were served. */
 async function built(world: World): Promise<number> {

@@ -80,6 +80,23 @@ export const jobFlows: readonly Flow[] = [
     facts,
   },
   {
+    title: 'a running job is cancelled: it goes no further, and what it wrote is kept',
+    controllers: CONTROLLERS,
+    given: [givenSecret],
+    steps: [
+      {
+        ...start({ env: { TOKEN: '@vault(safe/Token)' }, args: ['forever'] }),
+        until: async (world) => (await statusOf(world))?.state === 'Running',
+      },
+      {
+        user: 'cancels it',
+        act: (world) => world.change(PlatformJob, NAME, { cancelled: true }),
+        until: async (world) => (await statusOf(world))?.state === 'Failed',
+      },
+    ],
+    facts,
+  },
+  {
     title: 'a running job is deleted',
     controllers: CONTROLLERS,
     steps: [

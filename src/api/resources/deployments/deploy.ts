@@ -15,13 +15,23 @@ import { answerWith, startBuild } from './start.ts'
 
 const { branch, commitSha } = DeploymentRecord.spec.shape
 
+export type DeployRoute = {
+  collection: DeployedCollection
+  parameter?: string
+  auth: Authorization
+  /** What to do where there is no repository. */
+  instead: string
+  /** Refuses what shows what the caller may not see. */
+  refuse?: (object: DeployedObject, context: Context, place: Place) => void
+}
+
 type Code = { repositoryUrl?: string | undefined; branch: string; deploymentSourceId?: string | undefined }
 
 /** `<base>/deploy`: builds the newest commit of a branch, or the one that is named. */
 export function deployRoute(
   kind: AnyKind,
   base: string,
-  { collection, auth }: { collection: DeployedCollection; auth: Authorization },
+  { collection, parameter, auth, instead, refuse }: DeployRoute,
 ): RouteDraft {
   const request = z
     .strictObject({
@@ -43,13 +53,13 @@ export function deployRoute(
       answers: [200, 202],
     },
     async (context: Context<string, unknown, Request>) => {
-      const { object, place, ref } = await findResource(kind, context as Context)
+      const { object, place, ref } = await findResource(kind, context as Context, parameter)
       refuseWhileDeleting(object)
       const { repositoryUrl, branch: own, deploymentSourceId } = object.spec as Code
       if (repositoryUrl === undefined) {
-        const message = 'It serves an image and has no repository to build: set repositoryUrl, or another image.'
-        throw new PlatformError('NOTHING_TO_BUILD', message)
+        throw new PlatformError('NOTHING_TO_BUILD', `It has no repository to build: ${instead}.`)
       }
+      refuse?.(object as DeployedObject, context as Context, place)
       const wanted = { branch: context.body?.branch ?? own, commit: context.body?.commit ?? undefined }
       const history = deploymentsOf(context, { ...ref, collection })
       const deployed = { object: object as DeployedObject, place, ref, collection, history }

@@ -24,6 +24,8 @@ export type DeploymentRoutes = {
   readLogs: Authorization
   /** Its holders may report on every deployment. */
   write: ActionName
+  /** Who may cancel one. */
+  cancel: Authorization
   /** Further fields of the example. */
   example?: Partial<DeploymentBody>
   /** What a new deployment is of, where that is not the resource itself. @throws PlatformError */

@@ -11,6 +11,7 @@ import { listWithConfig } from '../collection/columns.ts'
 import { dateTime, enumeration, flag, text } from '../paging.ts'
 import { findResource, type Place } from '../places.ts'
 import { buildLogRoutes } from './buildLogs.ts'
+import { cancelRoute } from './cancel.ts'
 import {
   type DeployedObject,
   DeploymentBody,
@@ -81,6 +82,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       },
       (context) => report(kind, given, context).catch(refuseAsTold),
     ),
+    cancelRoute(kind, path, given),
     ...buildLogRoutes(kind, path, given),
   ]
 }

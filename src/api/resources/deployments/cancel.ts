@@ -1,0 +1,57 @@
+import { isEnd } from '../../../contracts/deployments.ts'
+import { notFound, PlatformError } from '../../../core/errors.ts'
+import { refOf } from '../../../core/object.ts'
+import type { AnyKind } from '../../../crds/define.ts'
+import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
+import { type RouteDraft, route } from '../../http/route.ts'
+import { findResource } from '../places.ts'
+import { type DeployedObject, DeploymentLogEntryDto, findDeployment, nowOf, type StoredDeployment } from './record.ts'
+import type { DeploymentRoutes } from './reporters.ts'
+import { answerWith } from './start.ts'
+
+/** `DELETE <path>/{deploymentId}`: what waits or is being built goes no further. Repeating it answers the same. */
+export function cancelRoute<K extends AnyKind>(
+  kind: K,
+  path: string,
+  { collection, parameter, cancel }: Pick<DeploymentRoutes, 'collection' | 'parameter' | 'cancel'>,
+): RouteDraft {
+  return route(
+    'DELETE',
+    `${path}/{deploymentId}` as string,
+    {
+      auth: cancel,
+      summary: 'Cancels a deployment that waits or is being built; what serves goes on',
+      reply: DeploymentLogEntryDto,
+    },
+    async (context) => {
+      const { services, caller, ifMatch } = context
+      const { object, place, ref } = await findResource(kind, context, parameter)
+      const found = await findDeployment(context, { ...ref, collection })
+      const cancelled = await services.records.update(DeploymentRecord, refOf(found), {
+        caller,
+        ifMatch,
+        change: (stored) => {
+          if (stored.metadata.deletionTimestamp !== undefined) throw notFound(`Deployment "${stored.metadata.name}"`)
+          if (stageOf(stored) === 'Cancelled') return stored.spec
+          refuseBuilt(stored)
+          return { ...stored.spec, cancelledAt: nowOf(context) }
+        },
+      })
+      return answerWith({ object: object as DeployedObject, place }, cancelled.object)
+    },
+  )
+}
+
+/** @throws PlatformError INVALID_STATE */
+function refuseBuilt(stored: StoredDeployment): void {
+  const stage = stageOf(stored)
+  const refuse = (why: string) => {
+    throw new PlatformError('INVALID_STATE', `The deployment ${why}: there is nothing to cancel.`, {
+      status: stage,
+      phase: stage,
+    })
+  }
+  if (isEnd(stage)) refuse(`has ended (${stage})`)
+  if (stage === 'Deploying') refuse('is built already')
+  if (stored.spec.strategy === 'Image') refuse('has no build')
+}

@@ -1,0 +1,37 @@
+import type { Command } from '../command.ts'
+import { deploymentRoute, deploymentsOf, ENDS } from '../deployments.ts'
+import { CommandFailure, EXIT, usage } from '../failure.ts'
+import { ONE, PLACES, type Prepared, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
+import { OUTPUT, show } from '../session.ts'
+
+/** The thing itself where it comes to an end, such as a job; else a deployment of it. */
+export const cancel: Command = {
+  name: 'cancel',
+  summary: 'Cancel a job, or the deployment of an app, a site or a function',
+  positionals: [...ONE, { name: 'DEPLOYMENT', isOptional: true }],
+  options: [...WHERE, OUTPUT],
+  details: `${PLACES}\nDEPLOYMENT is the id of one; default: the newest that has not ended. What serves goes on: freehold cancel app shop`,
+  async run(input, context) {
+    const [, , asked] = input.positionals
+    const prepared = await prepare('get', { ...input, positionals: input.positionals.slice(0, 2) }, context)
+    const { noun } = prepared.collection
+    const own = routesBelow(prepared.target, 'POST').find(({ words }) => words === 'cancel')
+    if (own !== undefined && asked !== undefined) throw usage(`${noun} have no deployments: leave "${asked}" out.`)
+    if (own !== undefined) return show(await sendBelow(prepared, own), input, context)
+    const route = deploymentRoute(prepared, 'DELETE', 'deployments/{deploymentId}')
+    if (route === undefined) throw usage(`${noun} have nothing that can be cancelled.`)
+    const deploymentId = asked ?? (await newestOpen(prepared, input.positionals.join(' ')))
+    show(await sendBelow(prepared, route, { values: { deploymentId } }), input, context)
+  },
+}
+
+/** @throws CommandFailure (refused) where everything has ended */
+async function newestOpen(prepared: Prepared, title: string): Promise<string> {
+  const { nameParameter = '' } = prepared.target.route
+  // The list of a namespace has those of all its functions.
+  const isOfIt = ({ source }: { source: string | null }) =>
+    prepared.collection.noun !== 'functions' || source === `functions/${prepared.target.values[nameParameter]}`
+  const found = (await deploymentsOf(prepared)).find((one) => !ENDS.has(one.phase) && isOfIt(one))
+  if (found === undefined) throw new CommandFailure(EXIT.refused, `No deployment of ${title} waits or is being built.`)
+  return found.id
+}

@@ -1,0 +1,20 @@
+import type { PlatformApp } from './apps.ts'
+
+/** What a revision of an app is about beside its image, and what a rollback brings back. */
+export const REVISED = [
+  'computePlan',
+  'port',
+  'healthPath',
+  'env',
+  'volumes',
+  'startCommand',
+  'releaseCommand',
+  'registryCredential',
+  'managedIdentity',
+  'isPublic',
+  'customDomains',
+] as const satisfies readonly (keyof PlatformApp['spec'])[]
+
+/** What is deployed: an image, where it came from, and the deployment that brought it. */
+export type Deployed = { image: string; commit?: string | undefined; deploymentId: string }
+export type AppContent = Deployed & Partial<Pick<PlatformApp['spec'], (typeof REVISED)[number]>>
