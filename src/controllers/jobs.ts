@@ -28,12 +28,13 @@ import {
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
 import { otherClusterOf } from './engine/whereabouts.ts'
+import { checkQuota } from './quota.ts'
 import { vaultValue } from './vaults/open.ts'
 import { findCluster } from './workload/home.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
 import { newWorkloadState, placeOfPass, planOf, type WorkloadState } from './workload/pass.ts'
 import { type Reader, vaultObservers } from './workload/references.ts'
-import { checkQuota, resolvePlan } from './workload/resolve.ts'
+import { resolvePlan } from './workload/resolve.ts'
 import { removingSecrets, withSecretRights } from './workload/secrets.ts'
 
 export type JobOptions = {
@@ -146,7 +147,7 @@ function beginOrFinish(options: JobOptions): JobStep {
   const begin = steps<typeof PlatformJob, JobPassState>(
     findCluster,
     resolvePlan({ hasVolumes: false, runsOnce: true }),
-    checkQuota(() => false),
+    checkQuota,
     startJob(options),
   )
   const finish = steps<typeof PlatformJob, JobPassState>(keepLog(options), removeInTime)

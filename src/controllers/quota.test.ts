@@ -113,6 +113,27 @@ describe('quotas of resources that come by kubectl', () => {
     expect(phases.sort()).to.deep.equal(['aa QuotaExceeded', 'zz Available'])
   })
 
+  it('leave a resource what it runs with while it is refused more storage, and take that with a stop', async () => {
+    await begin(() => limitGroup({ cpu: '2', storage: '40Gi' }))
+    const spec = { computePlan: 'vector-dev', replicas: 1, cpuRequest: '1500m', cpuLimit: '2', storageSize: '10Gi' }
+    const says = (name: string, phase: string) =>
+      world.until(`${name} is ${phase}`, () =>
+        objects(VectorCluster).some(({ metadata, status }) => metadata.name === name && status?.phase === phase),
+      )
+    await world.make(VectorCluster, 'aa', spec)
+    await says('aa', 'Available')
+    await world.change(VectorCluster, 'aa', { cpuRequest: '100m', storageSize: '900Gi' })
+    await says('aa', 'QuotaExceeded')
+    await world.pass(60_000)
+    await world.make(VectorCluster, 'zz', spec)
+    await says('zz', 'QuotaExceeded')
+    await world.change(VectorCluster, 'aa', { running: false })
+    await says('aa', 'Stopped')
+    await says('zz', 'Available')
+    await world.change(VectorCluster, 'aa', { ...spec, running: true })
+    await says('aa', 'QuotaExceeded')
+  })
+
   it('forget what was granted to something that never came', async () => {
     await begin(() => limitGroup({ resources: 1 }))
     const at = new Date(world.clock.now()).toISOString()

@@ -4,19 +4,21 @@ import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { recentlyUsed } from '../core/recentlyUsed.ts'
-import { demandUnderPlans, type Sizable } from '../core/sizing/demand.ts'
+import { type Demand, demandUnderPlans, type Sizable } from '../core/sizing/demand.ts'
 import {
   besideOthers,
   covers,
   demandOfGrant,
+  type Grant,
   grantKey,
   IN_FLIGHT,
   isGroupGrant,
   isInFlight,
+  leftOf,
   type SeenUser,
   unseenUsers,
 } from '../core/sizing/ledger.ts'
-import { limitsAmounts, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
+import { limitsAmounts, quotaSentence, quotaVerdict, saysQuota } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
@@ -32,6 +34,7 @@ import { type Asked, askLedger, type LedgerView, releaseGrant } from './quotaLed
 type Cached<T> = T & { [key: string]: unknown }
 
 type User = KubeObject & Sizable
+type Said = KubeObject & { status?: { statusMessage?: string } }
 
 /** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
 type Known = LRUCache<string, { version: string; user: SeenUser | undefined }>
@@ -91,9 +94,9 @@ type QuotaPass = Pick<Pass, 'place' | 'records' | 'kind' | 'clock'> & { object: 
  * written into the boundary's ledger before anything is made, at the version of it that was read: of two that would fit
  * alone, the API server lets one.
  *
- * @param isGivingBack it is stopped by what is asked for now, which always helps, whatever the quota has become since
+ * A stop is judged too, because volumes stay: they may not grow by it. What is refused is stopped by `halt`.
  */
-export async function checkQuotaOf(pass: QuotaPass, isGivingBack: boolean): Promise<Outcome> {
+export async function checkQuota(pass: QuotaPass): Promise<Outcome> {
   const { boundaryId, resourceGroup = '' } = pass.place
   const boundary = pass.records.cache<Cached<Boundary>>(Boundary.resource).get(undefined, boundaryId ?? '')
   if (boundaryId === undefined || boundary === undefined) return done()
@@ -116,7 +119,6 @@ export async function checkQuotaOf(pass: QuotaPass, isGivingBack: boolean): Prom
       // What was granted a moment ago may be for a change that is not seen yet.
       return isInFlight(grant, now) ? { kind: 'held', after: IN_FLIGHT } : { kind: 'granted', demand: subject.demand }
     }
-    if (isGivingBack) return { kind: 'held' }
     const seen = new Set(users.map((user) => user.key))
     const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
     const growing = { ...subject, held: grant && demandOfGrant(grant) }
@@ -124,9 +126,22 @@ export async function checkQuotaOf(pass: QuotaPass, isGivingBack: boolean): Prom
     const limits = new Map(groups.map(({ name, quota }) => [name, quota]))
     const verdict = quotaVerdict({ boundary: boundary.spec.quota, groups: limits, subject: growing, others })
     if (verdict.kind === 'fits') return { kind: 'granted', demand: subject.demand }
-    return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
+    return {
+      kind: 'refused',
+      message: quotaSentence(verdict),
+      isUnsettled: unseen.length > 0,
+      ...(grant !== undefined && givenBack(subject.demand, grant, now)),
+    }
   }
   return askLedger(pass, boundaryId, key, ask)
+}
+
+/** Of one that is refused and stopped: what it does not run any more is free, and its volumes stay as they are. */
+function givenBack(demand: Demand, grant: Grant, now: number): { left?: Grant; after?: number } {
+  const left = leftOf(demand, grant)
+  if (demand.pods > 0 || covers(demandOfGrant(left), demandOfGrant(grant))) return {}
+  // What was granted a moment ago may be for a start that is not seen yet.
+  return isInFlight(grant, now) ? { after: IN_FLIGHT } : { left }
 }
 
 /** The last step of a teardown: what a resource had of its quotas is free for others at once. */
@@ -140,9 +155,10 @@ export async function releaseQuota(pass: QuotaPass): Promise<Outcome> {
 export function quotaObservers(kind: AnyKind): Observed[] {
   const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
     const homes = records.cache(namespaces)
-    return records
-      .cache<User>(kind.resource)
-      .byIndex(PHASE_INDEX, 'QuotaExceeded')
+    const known = records.cache<Said>(kind.resource)
+    // What is stopped says in its sentence alone that it waits.
+    const stopped = known.byIndex(PHASE_INDEX, 'Stopped').filter(({ status }) => saysQuota(status?.statusMessage))
+    return [...known.byIndex(PHASE_INDEX, 'QuotaExceeded'), ...stopped]
       .filter(({ metadata }) => {
         const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
         return labels?.[BOUNDARY_LABEL] === boundaryId

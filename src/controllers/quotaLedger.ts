@@ -3,7 +3,7 @@ import { boundaryNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { Demand } from '../core/sizing/demand.ts'
-import { type Grants, grantOf, IN_FLIGHT, LEDGER_NAME } from '../core/sizing/ledger.ts'
+import { type Grant, type Grants, grantOf, IN_FLIGHT, LEDGER_NAME } from '../core/sizing/ledger.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import type { Pass, Rights } from './engine/controller.ts'
@@ -20,8 +20,12 @@ export type Asked =
   /** It has what it asks for; looked at again after so many milliseconds. */
   | { kind: 'held'; after?: number }
   | { kind: 'granted'; demand: Demand | undefined }
-  /** @param isUnsettled something that may never come takes the room */
-  | { kind: 'refused'; message: string; isUnsettled: boolean }
+  /**
+   * @param isUnsettled something that may never come takes the room
+   * @param left what it still has, if that is less than before
+   * @param after milliseconds after which it may have less
+   */
+  | { kind: 'refused'; message: string; isUnsettled: boolean; left?: Grant; after?: number }
 
 function refIn(boundaryId: string) {
   return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
@@ -51,6 +55,7 @@ export async function askLedger(
     asked = ask(ledger?.spec ?? { grants: {} })
   }
   if (asked.kind === 'refused') {
+    if (asked.left !== undefined) await grant(pass, boundaryId, ledger, { [key]: asked.left })
     // Nothing tells when a grant expires that nobody used.
     return asked.isUnsettled
       ? waiting(
@@ -58,7 +63,7 @@ export async function askLedger(
           `${asked.message} Another resource is being created; this one waits for it.`,
           IN_FLIGHT,
         )
-      : stalled('QuotaExceeded', asked.message)
+      : stalled('QuotaExceeded', asked.message, asked.after)
   }
   if (asked.kind === 'held') return done({ after: asked.after })
   await grant(pass, boundaryId, ledger, { [key]: grantOf(asked.demand, timestamp(pass.clock.now())) })

@@ -81,7 +81,7 @@ async function reserve(
     if (own !== undefined && covers(own, wanted) && fresh === undefined) return undefined
     if (fresh !== undefined && isSame(demandOfGrant(fresh), wanted)) return undefined
     const granted = fresh && demandOfGrant(fresh)
-    const held = own !== undefined && fresh !== undefined ? heldOf(own, fresh, now()) : (own ?? granted)
+    const held = own === undefined ? granted : (heldOf(own, grant, now()) ?? own)
     const users = quotaUsersOf(services, limited.resources())
     refuseBeyond(limited, { ...subject, held }, users, { grants, now: now() }, place)
     return grantOf(wanted, nowOf(context))

@@ -4,7 +4,7 @@ import { DeploymentSource } from '../../crds/sources.ts'
 import { horizontalPodAutoscaler, job, namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
-import { haltInstance, isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
+import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents } from '../containers/resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
@@ -15,12 +15,12 @@ import { applyWorkload } from '../containers/workload.ts'
 import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { releaseQuota } from '../quota.ts'
+import { checkQuota, releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, volumeObserver } from '../workload/observers.ts'
-import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
 import { buildApp, chooseDeployment, keepDeployments } from './deployments.ts'
 import {
@@ -70,7 +70,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       overApp(findCluster),
       overApp(resolvePlan({ hasVolumes: false })),
       overApp(resolveComponents),
-      overApp(checkQuota(isMade)),
+      overApp(checkQuota),
       overApp(claimHosts),
       chooseDeployment,
       overApp(keepVolumes),

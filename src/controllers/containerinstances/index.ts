@@ -2,7 +2,7 @@ import { ContainerInstance, completeInstance } from '../../crds/containerinstanc
 import { namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
-import { haltInstance, isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
+import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers, WRITES } from '../containers/observers.ts'
 import { resolveComponents, resolveParameters } from '../containers/resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
@@ -18,12 +18,12 @@ import { keepValues, withdrawPullSecret } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
 import { applyWorkload, keepRevisions } from '../containers/workload.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { releaseQuota } from '../quota.ts'
+import { checkQuota, releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { volumeObserver } from '../workload/observers.ts'
-import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
 
 /** Keeps container instances as their specs say: docs/areas/containerinstances.md. */
@@ -55,7 +55,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         resolvePlan({ hasVolumes: false }),
         resolveComponents,
         resolveParameters,
-        checkQuota(isMade),
+        checkQuota,
         claimHosts,
         keepVolumes,
         keepIdentity,

@@ -64,11 +64,6 @@ export function seenComponents(pods: readonly LivePod[], components: readonly { 
   })
 }
 
-/** Whether anything was made, so that stopping it frees something. */
-export function isMade(pass: InstancePass): boolean {
-  return pass.children.owned(deployment).length > 0
-}
-
 export function reportStatus(pass: InstancePass): Outcome {
   const { object, state } = pass
   const { host, route } = state

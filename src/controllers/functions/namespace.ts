@@ -17,7 +17,7 @@ import { httpRoute } from '../../kube/gateway.ts'
 import { controller, steps } from '../engine/controller.ts'
 import { otherClusterOf, projected } from '../engine/whereabouts.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { releaseQuota } from '../quota.ts'
+import { checkQuota, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { type CertificateObject, certificateState, worstOf } from '../workload/certificates.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
@@ -35,7 +35,7 @@ import { IDENTITY_RIGHTS, identityObserver, keepIdentity, withdrawIdentity } fro
 import { judgeStop } from '../workload/judge.ts'
 import { childRights, workloadObservers } from '../workload/observers.ts'
 import { placeOfPass, withSpec } from '../workload/pass.ts'
-import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { resolvePlan } from '../workload/resolve.ts'
 import { type CachedFunction, type CachedNamespace, type NamespacePass, newNamespaceState } from './types.ts'
 
 const ROUTES = [ingress, httpRoute, certificate]
@@ -77,7 +77,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     releaseUnserved,
     findHome,
     resolvePlan({ hasVolumes: false }),
-    checkQuota(() => false),
+    checkQuota,
     claimHosts,
     applyRoute,
     releaseHosts,

@@ -13,7 +13,7 @@ import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { whileHeld } from '../leaving.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseNames } from '../nameClaims.ts'
 import { awaitUnseenParts } from '../parts.ts'
-import { checkQuotaOf, quotaObservers, releaseQuota } from '../quota.ts'
+import { checkQuota, quotaObservers, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { obstacleOf, seaweedObservers } from './seaweed.ts'
 import {
@@ -58,7 +58,7 @@ export const accountController = controllerWith(
   ({ store, seaweed }: StorageOptions) => ({
     observes: [...OBSERVED, ...seaweedObservers(seaweed)],
     childrenIn: 'records',
-    reconcile: steps(noteBuckets, requireStore(store, seaweed), checkQuota, claimName, reportUse),
+    reconcile: steps(noteBuckets, requireStore(store, seaweed), checkQuotaOnce, claimName, reportUse),
     finalize: steps(stopWhileHeld, removeKeys, waitForBuckets, awaitUnseenParts, releaseNames, releaseQuota),
   }),
 )
@@ -104,8 +104,8 @@ function stopWhileHeld(pass: AccountPass): Outcome {
 }
 
 /** Whether one resource more fits into the boundary and the group. An account that was ready stays. */
-function checkQuota(pass: AccountPass): Promise<Outcome> {
-  return checkQuotaOf(pass, pass.object.status?.firstReadyAt !== undefined)
+async function checkQuotaOnce(pass: AccountPass): Promise<Outcome> {
+  return pass.object.status?.firstReadyAt === undefined ? checkQuota(pass) : done()
 }
 
 async function claimName(pass: AccountPass): Promise<Outcome> {

@@ -13,12 +13,12 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
-import { releaseQuota } from '../quota.ts'
+import { checkQuota, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, volumeObserver, workloadObservers } from '../workload/observers.ts'
-import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
+import { checkImage, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { BACKUP_SECRET, ensureSecrets, followLogins, followTarget, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { haltEngine } from './halt.ts'
@@ -38,9 +38,7 @@ import {
 import {
   type EngineBackup,
   newRelationalState,
-  observedEngine,
   type RelationalOptions,
-  type RelationalPass,
   type RelationalState,
   type StoredCluster,
   type StoredSnapshot,
@@ -115,8 +113,6 @@ const WRITES: readonly Rights[] = [
   { resource: secret, verbs: ['get'], resourceNames: [BACKUP_SECRET], in: 'system' },
 ]
 
-const isMade = (pass: RelationalPass) => observedEngine(pass) !== undefined
-
 const RIGHTS = { observes: [...CHILDREN, secret, ...OTHERS], reads: [namespace], writes: WRITES }
 
 /** Keeps relational databases as their specs say: docs/areas/relational.md. */
@@ -142,7 +138,7 @@ const relationalController = controllerWith<
       checkImage(given),
       resolvePlan({ fewest: 1 }),
       limitConnections,
-      checkQuota(isMade),
+      checkQuota,
       checkReferences,
       resolveOrigin(given),
       checkStorage,

@@ -2,16 +2,16 @@ import { sqlNames } from '../../contracts/sql.ts'
 import { newestVersion, SqlInstance } from '../../crds/sql.ts'
 import { configMap, networkPolicy, service, statefulSet } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { releaseQuota } from '../quota.ts'
+import { checkQuota, releaseQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
 import type { Engine } from '../stateful/keptEngine.ts'
-import { isMade, observeWorkload } from '../stateful/pass.ts'
+import { observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { findCluster } from '../workload/home.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
-import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { resolvePlan } from '../workload/resolve.ts'
 import { checkBackup, checkMemory, checkTimeZone, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, judgeStopped, prepareEngine, removeHistory, reportStatus } from './workload.ts'
@@ -42,7 +42,7 @@ export const sqlController = controllerWith<
       checkTimeZone,
       resolvePlan(),
       checkMemory,
-      checkQuota(isMade),
+      checkQuota,
       adoptVolumes(engineOf),
       keepStorageClass,
       checkStorage,

@@ -50,7 +50,7 @@ export function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
   return found !== undefined && belongsTo(found, pass) ? found : undefined
 }
 
-/** Whether the StatefulSet exists, so that stopping it frees something. */
+/** Whether the StatefulSet exists. */
 export function isMade(pass: StatefulPass): boolean {
   return observedWorkload(pass) !== undefined
 }

@@ -8,7 +8,7 @@ import { namespace } from '../../kube/builtin.ts'
 import { chooseDeployment, keepDeployments } from '../apps/deployments.ts'
 import { numberRevision, reportServing, trafficOf } from '../apps/release.ts'
 import { type AppState, instancePass, newAppState, overApp, viewOfApp } from '../apps/types.ts'
-import { haltInstance, isMade, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
+import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
 import { CHILDREN, containerObservers } from '../containers/observers.ts'
 import { resolveComponents } from '../containers/resolve.ts'
 import { removeSurroundings, removeWorkload, unlessNamespaceGoes } from '../containers/teardown.ts'
@@ -18,12 +18,12 @@ import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { releaseQuota } from '../quota.ts'
+import { checkQuota, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { childRights } from '../workload/observers.ts'
-import { checkQuota, resolvePlan } from '../workload/resolve.ts'
+import { resolvePlan } from '../workload/resolve.ts'
 import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
 import { buildSite } from './deployments.ts'
 import { overComponents, overSite, type SitePass, type SiteStep, sitePass } from './types.ts'
@@ -59,7 +59,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
       overComponents(findCluster),
       overComponents(resolvePlan({ hasVolumes: false })),
       overComponents(resolveComponents),
-      overComponents(checkQuota(isMade)),
+      overComponents(checkQuota),
       overComponents(claimHosts),
       overSite(chooseDeployment),
       overSite(numberRevision),

@@ -35,7 +35,7 @@ import {
   newEntryState,
 } from './types.ts'
 import { mountValue, prune, rewrapKey, takeValue, withdrawValue } from './values.ts'
-import { checkCluster, checkQuota, claimVaultName, countSecrets, removeEntries, stopWhileKept } from './vault.ts'
+import { checkCluster, checkQuotaOnce, claimVaultName, countSecrets, removeEntries, stopWhileKept } from './vault.ts'
 
 const vaults = (records: Workspace) => records.cache<CachedVault>(SecretVault.resource).list()
 
@@ -78,7 +78,7 @@ const vaultController = controllerWith(
   { observes: OTHERS, reads: [namespace, ComputePlan.resource], writes: VAULT_WRITES },
   (keys: PlatformKeys) => ({
     wakesAll: (wake) => keys.onChange(wake),
-    reconcile: steps(checkCluster, checkQuota, claimVaultName, countSecrets(keys)),
+    reconcile: steps(checkCluster, checkQuotaOnce, claimVaultName, countSecrets(keys)),
     finalize: steps(stopWhileKept, removeEntries, awaitUnseenParts, releaseNames, releaseQuota),
   }),
 )

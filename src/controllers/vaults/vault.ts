@@ -7,15 +7,15 @@ import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { VaultEntry } from '../../crds/vaults.ts'
 import { claimed } from '../nameClaims.ts'
-import { checkQuotaOf } from '../quota.ts'
+import { checkQuota } from '../quota.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import type { CachedEntry, VaultPass } from './types.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
 
 /** Whether one resource more fits into the boundary and the group. A vault that was ready stays. */
-export function checkQuota(pass: VaultPass): Promise<Outcome> {
-  return checkQuotaOf(pass, pass.object.status?.firstReadyAt !== undefined)
+export async function checkQuotaOnce(pass: VaultPass): Promise<Outcome> {
+  return pass.object.status?.firstReadyAt === undefined ? checkQuota(pass) : done()
 }
 
 export function checkCluster({ object, records }: VaultPass): Outcome {

@@ -4,16 +4,16 @@ import { configMap, ingress, networkPolicy, podDisruptionBudget, service, statef
 import { httpRoute } from '../../kube/gateway.ts'
 import { controllerWith, type Observed, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { releaseQuota } from '../quota.ts'
+import { checkQuota, releaseQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
-import { isMade, observeWorkload } from '../stateful/pass.ts'
+import { observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
 import { removeSurroundings, removeVolumes, removeWorkload } from '../stateful/teardown.ts'
 import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../stateful/volumes.ts'
 import { findCluster } from '../workload/home.ts'
 import { hostObserver, releaseHosts } from '../workload/hosts.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
-import { checkImage, checkQuota, fillReplicas, resolvePlan } from '../workload/resolve.ts'
+import { checkImage, fillReplicas, resolvePlan } from '../workload/resolve.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
 import { claimHost, releaseUnservedHost, wantedHost } from './hosts.ts'
@@ -62,7 +62,7 @@ export const vectorController = controllerWith<
         findCluster,
         checkImage(given),
         resolvePlan({ fewest: 0 }),
-        checkQuota(isMade),
+        checkQuota,
         claimHost,
         adoptVolumes(wantedEngine),
         keepStorageClass,

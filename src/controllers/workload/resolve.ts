@@ -3,7 +3,6 @@ import { choosePlan, type PlanChoice, type PlanOverrides } from '../../core/sizi
 import type { AnyKind } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import type { Workspace } from '../engine/controller.ts'
-import { checkQuotaOf } from '../quota.ts'
 import type { WorkloadPass } from './pass.ts'
 
 type WorkloadStep = (pass: WorkloadPass) => Outcome | Promise<Outcome>
@@ -70,17 +69,5 @@ export function fillReplicas(kind: AnyKind, fewest: number) {
     if (spec.replicas !== undefined) return undefined
     const choice = planOfSpec(kind, spec, records)
     return choice.kind === 'refused' ? undefined : { replicas: Math.max(fewest, choice.plan.replicas) }
-  }
-}
-
-/**
- * Whether it fits into the quotas of its boundary and group. An existing one may always be stopped.
- *
- * @param isMade whether what would be stopped is there
- */
-export function checkQuota<P extends WorkloadPass>(isMade: (pass: P) => boolean) {
-  return function checkQuota(pass: P): Promise<Outcome> {
-    const isStopped = pass.object.spec.running === false || pass.state.replicas === 0
-    return checkQuotaOf(pass, isStopped && isMade(pass))
   }
 }

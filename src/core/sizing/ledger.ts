@@ -59,12 +59,19 @@ function merged(a: Demand, b: Demand, pick: 'most' | 'least'): Demand {
 
 /**
  * What a resource uses of a quota, as others see it: its grant while that is fresh, because its change may not have
- * been seen yet; later its request, if that is less. Undefined without a grant, for which it still waits.
+ * been seen yet; later its request, unless that is more of anything: then it is refused as a whole, and what is there
+ * stays as it was granted. Undefined without a grant, for which it still waits.
  */
 export function heldOf(demand: Demand, grant: Grant | undefined, now: number): Demand | undefined {
   if (grant === undefined) return undefined
   const granted = demandOfGrant(grant)
-  return isInFlight(grant, now) ? merged(granted, demand, 'most') : merged(granted, demand, 'least')
+  if (isInFlight(grant, now)) return merged(granted, demand, 'most')
+  return covers(granted, demand) ? demand : granted
+}
+
+/** What a grant leaves of itself to a resource that asks for less of one thing, and was refused more of another. */
+export function leftOf(demand: Demand, grant: Grant): Grant {
+  return grantOf(merged(demandOfGrant(grant), demand, 'least'), grant.at)
 }
 
 /** A resource as quotas see it, with whether it was ever ready. */
