@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
 import { DriverEngine } from '../../src/adapters/sql/engine.ts'
 import {
   mariadbIsMissing,
@@ -13,6 +14,19 @@ import { engineSuite } from '../suites/sqlEngineSuite.ts'
 const ENGINES = [
   { name: 'PostgreSQL', missing: postgresqlIsMissing(), start: startPostgresql, schema: 'public' },
   { name: 'MariaDB', missing: mariadbIsMissing(), start: startMariadb, schema: 'app' },
+]
+
+/** An operator that the database finds before its own, and that makes its owner an administrator where it can. */
+const TRAP = [
+  'CREATE SCHEMA trap',
+  `CREATE FUNCTION trap.joined(text, text) RETURNS text LANGUAGE plpgsql AS $$
+    BEGIN
+      EXECUTE 'RESET ROLE';
+      EXECUTE 'ALTER ROLE app SUPERUSER';
+      RETURN pg_catalog.textcat($1, $2);
+    END $$`,
+  'CREATE OPERATOR trap.|| (LEFTARG = text, RIGHTARG = text, FUNCTION = trap.joined)',
+  'ALTER DATABASE app SET search_path = trap, pg_catalog, public',
 ]
 
 for (const { name, missing, start, schema } of ENGINES) {
@@ -53,6 +67,24 @@ for (const { name, missing, start, schema } of ENGINES) {
       await world?.engine.close()
       await server?.stop()
     })
+
+    if (name === 'PostgreSQL')
+      it('runs nothing of the owner with the rights of the administrator who prepares the database again', async () => {
+        const { engine, targets } = world
+        const mode = { isReadOnly: false, timeoutMilliseconds: 10_000 }
+        const owner = await server.driver.open(targets.owner, mode)
+        for (const text of TRAP) await owner.query(text)
+        owner.close()
+        await engine.prepare(server.target, { database: 'app', logins: { ...targets } })
+        const admin = await server.driver.open(server.target, mode)
+        const { rows } = await admin.query("SELECT rolsuper FROM pg_roles WHERE rolname = 'app'")
+        admin.close()
+        expect(rows).to.deep.equal([[false]])
+        const again = await server.driver.open(targets.owner, mode)
+        await again.query('ALTER DATABASE app RESET search_path')
+        await again.query('DROP SCHEMA trap CASCADE')
+        again.close()
+      })
 
     sqlContract(name, () => world)
     engineSuite(() => ({ ...world, server }))

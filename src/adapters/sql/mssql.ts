@@ -251,8 +251,13 @@ export const mssqlDriver: SqlDriver = {
     const inside = await openDatabase()
     for (const [level, { user }] of Object.entries(logins) as [keyof typeof roles, Login][]) {
       const login = quoted('mssql', user)
-      await inside.query(`IF USER_ID(${text(user)}) IS NULL CREATE USER ${login} FOR LOGIN ${login}`)
-      for (const role of roles[level]) await inside.query(`ALTER ROLE ${role} ADD MEMBER ${login}`)
+      const created = `IF USER_ID(${text(user)}) IS NULL CREATE USER ${login} FOR LOGIN ${login}`
+      const member = roles[level].map(
+        (role) => `IF IS_ROLEMEMBER(${text(role)}, ${text(user)}) = 0 ALTER ROLE ${role} ADD MEMBER ${login}`,
+      )
+      // The tenant's DDL triggers run as whoever makes a change. As dbo they reach no further than this database, and a
+      // REVERT of theirs does not undo what is outside of them. In one batch: with it the impersonation ends anyway.
+      await inside.query(["EXECUTE AS USER = N'dbo'", created, ...member, 'REVERT'].join('; '))
     }
   },
 }

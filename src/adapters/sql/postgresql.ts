@@ -325,6 +325,8 @@ export const postgresqlDriver: SqlDriver = {
       `GRANT CONNECT ON DATABASE ${name} TO ${[reader, writer].map(({ user }) => quoted('postgresql', user)).join(', ')}`,
     )
     const inside = await openDatabase()
+    // Whoever owns the database chooses its search path, and with that whose functions an administrator would call.
+    await inside.query('SET search_path TO pg_catalog, pg_temp')
     await inside.query(`ALTER SCHEMA public OWNER TO ${quoted('postgresql', owner.user)}`)
     await inside.query(`SET ROLE ${quoted('postgresql', owner.user)}`)
     await inside.query(grantsOf({ reader: reader.user, writer: writer.user }))

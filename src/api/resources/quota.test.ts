@@ -248,6 +248,36 @@ describe('a quota that many ask for at once', () => {
     })
   }
 
+  it('lets nobody start or grow what kubectl grew beyond it, and everybody stop it', async () => {
+    world = new Facades({ storage: '35Gi' }, 'group')
+    const plan = { computePlan: 'vector-dev', replicas: 1 }
+    const grown = { ...plan, storageSize: '60Gi', running: false }
+    world.server.seed(VectorCluster.resource, {
+      apiVersion: VectorCluster.apiVersion,
+      kind: VectorCluster.kind,
+      metadata: { name: 'one', namespace: HOME, creationTimestamp: '2026-01-01T00:00:00Z' },
+      spec: VectorCluster.spec.parse(grown) as object,
+      status: { firstReadyAt: '2026-01-01T00:00:00Z' },
+    } as KubeObject)
+    const held = { cpu: '0', memory: '0', storage: '10Gi', pods: 0, at: '2025-12-31T00:00:00Z' }
+    world.server.seed(QuotaLedger.resource, {
+      apiVersion: QuotaLedger.apiVersion,
+      kind: QuotaLedger.kind,
+      metadata: { name: 'quota', namespace: boundaryNamespace(B) },
+      spec: { grants: { [`vectorclusters/${GROUP}/one`]: held } },
+    } as KubeObject)
+    const { context } = await world.facade()
+    const change = (spec: object) =>
+      underQuota(VectorCluster, { boundaryId: B, resourceGroup: GROUP, name: 'one' }, context, async (reserve) => {
+        await reserve(VectorCluster.spec.parse(spec) as object)
+        return 202
+      }).catch((error: PlatformError) => error.status)
+    expect(await change({ ...grown, running: true }), 'start').to.equal(422)
+    expect(await change({ ...grown, storageSize: '61Gi' }), 'growth').to.equal(422)
+    expect(await change(grown), 'stop').to.equal(202)
+    expect(await change({ ...plan, storageSize: '30Gi' }), 'a start within the quota').to.equal(202)
+  })
+
   it('gives back what a refused write took, at once', async () => {
     world = new Facades({ resources: 1 }, 'group')
     const facade = await world.facade()
