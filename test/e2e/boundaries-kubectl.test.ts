@@ -8,7 +8,15 @@ import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
-import { limitRange, namespace, networkPolicy, resourceQuota, roleBinding } from '../../src/kube/builtin.ts'
+import { VectorCluster } from '../../src/crds/vector.ts'
+import {
+  limitRange,
+  namespace,
+  networkPolicy,
+  persistentVolumeClaim,
+  resourceQuota,
+  roleBinding,
+} from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { until } from '../make/until.ts'
 import { administrator, removeGroups, testPlatform } from '../worlds/tenant.ts'
@@ -121,6 +129,43 @@ describe('boundaries and resource groups with kubectl', () => {
     expect(status?.phase).to.equal('QuotaExceeded')
     await kubectl('-n', home, 'delete', 'resourcegroup', 'first')
     await ready('resourcegroup', 'second', '-n', home)
+  })
+
+  it('let nobody pass a quota of storage by a stop', async () => {
+    const id = await makeBoundary({ quota: { storage: '15Gi' } })
+    await apply(group(id, 'orders'))
+    await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
+    const home = groupNamespace(id, 'orders')
+    const { apiVersion, kind } = VectorCluster
+    const spec = { computePlan: 'vector-dev', replicas: 1, storageSize: '5Gi' }
+    await apply({ apiVersion, kind, metadata: { name: 'products', namespace: home }, spec })
+    await ready('vectorcluster', 'products', '-n', home)
+    const patch = async (change: object) =>
+      kubectl('-n', home, 'patch', 'vectorcluster/products', '--type=merge', '-p', JSON.stringify({ spec: change }))
+    const says = (message: RegExp) =>
+      until(`it says ${message}`, async () => {
+        const found = await admin.get<VectorCluster>(VectorCluster.resource, { namespace: home, name: 'products' })
+        return found.status?.phase === 'Stopped' && message.test(found.status.statusMessage ?? '')
+      })
+    const sizes = async () => {
+      const { items } = await admin.list(persistentVolumeClaim, { namespace: home })
+      return items.map(
+        (one) => (one.spec as { resources: { requests: { storage: string } } }).resources.requests.storage,
+      )
+    }
+    await patch({ storageSize: '40Gi', running: false })
+    await says(/quota of storage is 15Gi; 0 is used and 40Gi more was requested/)
+    expect(await sizes()).to.deep.equal(['5Gi'])
+    await kubectl(
+      'patch',
+      'boundary',
+      id,
+      '--type=merge',
+      '-p',
+      JSON.stringify({ spec: { quota: { storage: '50Gi' } } }),
+    )
+    await says(/^(?!.*quota)/)
+    expect(await sizes()).to.deep.equal(['40Gi'])
   })
 
   it('leave nothing of a group that is deleted', async () => {
