@@ -108,6 +108,19 @@ describe('one list that is followed', () => {
     expect(told.reads).to.equal(2)
   })
 
+  it('comes with its comments in their time, whatever changes that is not told', async () => {
+    const { begin, set, events, clock, told } = world()
+    await begin()
+    const next = events.next()
+    for (let passed = 0; passed < TICK; passed += SETTLED_AFTER) {
+      set('one')
+      await clock.advance(SETTLED_AFTER)
+    }
+    expect((await next).value).to.equal(':\n\n')
+    expect(told.asked).to.equal(1)
+    expect(told.reads).to.be.greaterThan(10)
+  })
+
   it('is not read while its client takes nothing, however much changes', async () => {
     const { begin, set, within, told, clock } = world()
     await begin()

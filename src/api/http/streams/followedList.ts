@@ -66,6 +66,7 @@ export class FollowedList {
   /** Aborted once something has changed that the list was made of, and when it is over. */
   #awake = new AbortController()
   #restsUntil = 0
+  #toldAt = 0
 
   constructor(followed: Followed, around: Surroundings) {
     this.#followed = followed
@@ -122,14 +123,20 @@ export class FollowedList {
     yield* this.#told([...items, `event: bookmark\ndata: ${bookmark}\nid: ${name}\n\n`])
   }
 
+  /** Comments come in their time whatever changes: nobody learns from them of changes that they are not told. */
   async #next(): Promise<'changed' | 'silence' | 'over'> {
     const { clock } = this.#around
     const over = this.#over.signal
-    if (!over.aborted) await pauseFor(clock, TICK, this.#awake.signal)
+    const tickAt = this.#toldAt + TICK
+    const pauseUntil = (time: number, signal: AbortSignal) =>
+      pauseFor(clock, Math.max(0, time - clock.monotonic()), signal)
+    if (!over.aborted) await pauseUntil(tickAt, this.#awake.signal)
     if (over.aborted) return 'over'
     if (!this.#awake.signal.aborted) return 'silence'
-    await pauseFor(clock, Math.max(SETTLED_AFTER, this.#restsUntil - clock.monotonic()), over)
-    return over.aborted ? 'over' : 'changed'
+    const readAt = Math.max(clock.monotonic() + SETTLED_AFTER, this.#restsUntil)
+    await pauseUntil(Math.min(readAt, tickAt), over)
+    if (over.aborted) return 'over'
+    return clock.monotonic() < tickAt ? 'changed' : 'silence'
   }
 
   async #changes(): Promise<readonly ListChange[]> {
@@ -175,6 +182,7 @@ export class FollowedList {
         late.cancel()
         stopping.removeEventListener('abort', cut)
       }
+      this.#toldAt = clock.monotonic()
     }
   }
 }
