@@ -32,9 +32,9 @@ describe('versitygw', () => {
       console.log('    skipped: no object store runs here, because no Go was found that builds it')
       this.skip()
     }
-    const { endpoint, usersEndpoint: iamEndpoint, accessKeyId, secretAccessKey, accessLog } = running
+    const { endpoint, usersEndpoint: iamEndpoint, accessKeyId, secretAccessKey, accessLog, folder } = running
     const credentials = { accessKeyId, secretAccessKey }
-    const own = { driver: DRIVERS.versitygw, version: '', endpoint, iamEndpoint, credentials, accessLog }
+    const own = { driver: DRIVERS.versitygw, version: '', endpoint, iamEndpoint, credentials, accessLog, folder }
     store = openStore({ ...common, ...own })
   })
   after(() => store?.close())

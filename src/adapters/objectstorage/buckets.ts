@@ -20,12 +20,13 @@ import { ensureCors, ensureLifecycle } from './bucketRules.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
 import { emptyBucket } from './emptying.ts'
 import { attempt, codeOf } from './failures.ts'
-import { isSpeakable } from './hiddenKeys.ts'
+import { isSpeakable } from './keys.ts'
 import { withPublic } from './policies.ts'
 import {
   type BucketUse,
   isStoreError,
   type ObjectStore,
+  type Removal,
   type RemovalState,
   type StoreCall,
   StoreError,
@@ -123,17 +124,14 @@ async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSe
   )
 }
 
-async function removeBucket(
-  clients: Clients,
-  name: string,
-  { empty, owner }: { empty: boolean; owner: string },
-  call: StoreCall,
-): Promise<RemovalState> {
+async function removeBucket(clients: Clients, name: string, how: Removal, call: StoreCall): Promise<RemovalState> {
   const options = optionsOf(call)
+  const { empty, owner } = how
   try {
+    if (await removeFolders(clients, name, how, options)) return 'Gone'
     if ((await ownerOf(clients, name, options)) !== owner) return 'Gone'
     if (empty) {
-      const left = await emptyBucket(clients, name, options)
+      const left = await emptyBucket(clients.s3, name, options)
       if (left !== 'Empty') return left
     } else if (!(await isEmpty(clients, name, options))) {
       // Asked first, because SeaweedFS deletes a bucket with everything in it.
@@ -144,15 +142,25 @@ async function removeBucket(
     return 'Gone'
   } catch (error) {
     if (isStoreError(error, 'NotFound')) return 'Gone'
-    if (!isStoreError(error) || codeOf(error.cause) !== 'BucketNotEmpty') throw error
-    return removeFolders(clients, name, options)
+    const isKept = isStoreError(error) && codeOf(error.cause) === 'BucketNotEmpty'
+    if (!empty && (isKept || isStoreError(error, 'Failed'))) return 'Unlisted'
+    if (!isKept) throw error
+    // Unless somebody has just written into it.
+    return (await isEmpty(clients, name, options)) ? 'Stuck' : 'Emptying'
   }
 }
 
-/** What is left of a bucket that is empty as far as its lists say, unless somebody has just written into it. */
-async function removeFolders(clients: Clients, name: string, options: Options): Promise<RemovalState> {
-  if (!(await isEmpty(clients, name, options))) return 'Emptying'
-  return (await clients.hidden.removeFolders(name, options)) === 'Stuck' ? 'Stuck' : 'Emptying'
+/** Whether it is gone, with all that the store keeps of it. Locks are the store's to hold. @throws StoreError */
+async function removeFolders(clients: Clients, name: string, how: Removal, options: Options): Promise<boolean> {
+  const { folders } = clients
+  const { empty, owner, objectLock } = how
+  if (folders === undefined) return false
+  const may = empty && !objectLock
+  if (!(await folders.isLeaving(name, owner))) {
+    if (!may || !(await folders.has(name)) || (await ownerOf(clients, name, options)) !== owner) return false
+  }
+  await folders.remove(name, owner)
+  return true
 }
 
 async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise<boolean> {

@@ -44,6 +44,8 @@ function failureOf(what: string, code: string, error: unknown): StoreError {
   const status = statusOf(error)
   if (status === 507 || FULL.includes(code))
     return new StoreError('Full', `${what}: the store has no room for it.`, error)
+  // Not one that a proxy gives, or a store that is starting.
+  if (status === 500) return new StoreError('Failed', `${what}: the store failed (500).`, error)
   if (status === undefined || status >= 500 || status === 429 || code === 'SlowDown') {
     return new StoreError(
       'Unreachable',
