@@ -104,7 +104,7 @@ describe('a bucket whose objects have keys that a list cannot say', () => {
       expect(store.keys.map(String)).not.to.include('plain')
       store.asked = 0
       expect(await store.empty()).to.equal('Stuck')
-      expect(store.asked).to.be.lessThan(250)
+      expect(store.asked).to.be.lessThan(30)
     })
 
   for (const [what, keys] of [

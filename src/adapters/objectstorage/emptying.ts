@@ -32,7 +32,7 @@ export async function emptyBucket(
     const left = found.filter((version) => !asked.has(JSON.stringify(version)))
     keeps = left.length < found.length
     const batch = left.filter(({ Key }) => isSpeakable(Key))
-    const singles = left.filter(({ Key }) => !isSpeakable(Key)).slice(0, SINGLES_PER_PAGE)
+    const singles = left.filter(({ Key }) => !isSpeakable(Key)).slice(0, keeps ? 0 : SINGLES_PER_PAGE)
     if (batch.length + singles.length === 0) return 'Stuck'
     const refused = new Set([
       ...(await removeBatch(s3, name, batch, options)),
