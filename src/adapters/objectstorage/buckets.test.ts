@@ -67,6 +67,7 @@ describe('a bucket that goes', () => {
     const send = async ({ constructor: { name } }: object) => {
       if (name === 'GetBucketTaggingCommand') return { TagSet: [{ Key: 'freehold-owner', Value: owner }] }
       if (name.startsWith('List')) throw fails(500, 'InternalError')
+      if (name === 'DeleteBucketCommand') throw fails(409, 'BucketNotEmpty')
       return {}
     }
     const remove = (how: Removal, isHere = true) =>

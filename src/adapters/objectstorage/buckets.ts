@@ -19,7 +19,7 @@ import { changePolicy } from './bucketPolicies.ts'
 import { ensureCors, ensureLifecycle } from './bucketRules.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
 import { emptyBucket } from './emptying.ts'
-import { attempt, codeOf } from './failures.ts'
+import { attempt } from './failures.ts'
 import { isSpeakable } from './keys.ts'
 import { withPublic } from './policies.ts'
 import {
@@ -126,28 +126,31 @@ async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSe
 
 async function removeBucket(clients: Clients, name: string, how: Removal, call: StoreCall): Promise<RemovalState> {
   const options = optionsOf(call)
-  const { empty, owner } = how
+  const { empty, owner, objectLock } = how
   try {
     if (await removeFolders(clients, name, how, options)) return 'Gone'
     if ((await ownerOf(clients, name, options)) !== owner) return 'Gone'
-    if (empty) {
-      const left = await emptyBucket(clients.s3, name, options)
-      if (left !== 'Empty') return left
-    } else if (!(await isEmpty(clients, name, options))) {
-      // Asked first, because SeaweedFS deletes a bucket with everything in it.
-      return 'NotEmpty'
-    }
-    const what = `Bucket "${name}" could not be deleted`
-    await attempt(what, () => clients.s3.send(new DeleteBucketCommand({ Bucket: name }), options))
-    return 'Gone'
-  } catch (error) {
-    if (isStoreError(error, 'NotFound')) return 'Gone'
-    const isKept = isStoreError(error) && codeOf(error.cause) === 'BucketNotEmpty'
-    if (!empty && (isKept || isStoreError(error, 'Failed'))) return 'Unlisted'
-    if (!isKept) throw error
+    // Asked first, because SeaweedFS deletes a bucket with everything in it, whatever its keys are.
+    if (!empty && !(await isEmpty(clients, name, options))) return 'NotEmpty'
+    if ((!empty || !objectLock) && (await isDeleted(clients, name, options))) return 'Gone'
+    if (!empty) return 'Unlisted'
+    const left = await emptyBucket(clients.s3, name, options)
+    if (left !== 'Empty') return left
+    if (await isDeleted(clients, name, options)) return 'Gone'
     // Unless somebody has just written into it.
     return (await isEmpty(clients, name, options)) ? 'Stuck' : 'Emptying'
+  } catch (error) {
+    if (isStoreError(error, 'NotFound')) return 'Gone'
+    if (!empty && isStoreError(error, 'Failed')) return 'Unlisted'
+    throw error
   }
+}
+
+/** Deletes it, unless the store says that there is something in it. @throws StoreError */
+async function isDeleted({ s3 }: Clients, name: string, options: Options): Promise<boolean> {
+  const what = `Bucket "${name}" could not be deleted`
+  const call = () => s3.send(new DeleteBucketCommand({ Bucket: name }), options)
+  return (await attempt(what, call, ['BucketNotEmpty'])) !== undefined
 }
 
 /** Whether it is gone, with all that the store keeps of it. Locks are the store's to hold. @throws StoreError */

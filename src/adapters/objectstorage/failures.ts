@@ -3,12 +3,12 @@ import { StoreError } from './port.ts'
 type AwsFailure = { name?: string; $metadata?: { httpStatusCode?: number } }
 
 /** The code of S3 or IAM that a call failed with. Some carry `Exception` behind the name that the protocol has. */
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const name = (error as AwsFailure | null)?.name
   return typeof name === 'string' ? name.replace(/Exception$/, '') : ''
 }
 
-export const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
+const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
 
 const ABSENT = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
 
