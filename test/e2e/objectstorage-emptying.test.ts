@@ -30,6 +30,7 @@ describe('buckets that cannot be emptied with S3', () => {
 
   const write = async (pair: Issued, storeName: string, keys: readonly (string | Buffer)[]) => {
     const client = clientOf(testPlatform().store?.endpoint ?? '')
+    await until('the key opens it', async () => (await client(pair, 'write', storeName, 'plain')) === 200)
     // Some fail, and leave something behind.
     for (let at = 0; at < keys.length; at += 8) {
       const some = keys.slice(at, at + 8)
