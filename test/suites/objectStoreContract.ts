@@ -54,12 +54,11 @@ const BELOW_OBJECTS = ['x', 'x/', 'x/y/z', 'x/meta/etag', 'meta/y/etag']
  * What every store must do, the fake and the real ones alike.
  *
  * @param audits whether the store tells of requests
- * @param deletesLongNames whether versions of keys whose names have more than 255 bytes can be deleted, where it takes them
  * @param keys how many of one bucket are tried: some stores read all of them again for each that is made
  */
 export function objectStoreContract(
   open: () => { store: ObjectStore; client: StoreClient },
-  { audits, deletesLongNames = true, keys = 104 }: { audits: boolean; deletesLongNames?: boolean; keys?: number },
+  { audits, keys = 104 }: { audits: boolean; keys?: number },
 ) {
   let store: ObjectStore
   let client: StoreClient
@@ -239,7 +238,7 @@ export function objectStoreContract(
 
   for (const [what, refused, versioning] of [
     ['whose names are too long', REFUSED_KEYS, 'Off'],
-    ...(deletesLongNames ? ([['whose names are too long, versioned', REFUSED_KEYS, 'Enabled']] as const) : []),
+    ['whose names are too long, versioned', REFUSED_KEYS, 'Enabled'],
     ['below objects', BELOW_OBJECTS, 'Off'],
     ['below objects, versioned', BELOW_OBJECTS, 'Enabled'],
   ] as const)
