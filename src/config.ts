@@ -245,6 +245,13 @@ export const Configuration = z.strictObject({
     .string()
     .optional()
     .describe('Path of the access log that the store writes, which audit look-ups read; no audit when absent'),
+  objectStoreFolder: z
+    .string()
+    .startsWith('/')
+    .optional()
+    .describe(
+      'Folder on this machine with the folders objects, versions and metadata of versitygw: buckets that go with what is in them are removed there',
+    ),
   objectStoreUsageSeconds: Seconds.default(300).describe('Between two looks at what a bucket holds'),
   ...registrySettings,
   ...lifecycleSettings,

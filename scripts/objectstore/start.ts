@@ -14,6 +14,8 @@ export type RunningStore = {
   secretAccessKey: string
   /** What audit look-ups read. */
   accessLog: string
+  /** In which buckets are removed that go with what is in them. */
+  folder: string
   version: string
 }
 
@@ -63,6 +65,7 @@ export async function startObjectStore(
     accessKeyId: ACCESS_KEY_ID,
     secretAccessKey,
     accessLog,
+    folder: home,
     version: await objectStoreVersion(),
   }
 }

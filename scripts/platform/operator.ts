@@ -188,6 +188,7 @@ function storeEnvironment(store: RunningStore | undefined): Record<string, strin
     PLATFORM_OBJECT_STORE_ACCESS_KEY_ID: store.accessKeyId,
     PLATFORM_OBJECT_STORE_SECRET_ACCESS_KEY: store.secretAccessKey,
     PLATFORM_OBJECT_STORE_ACCESS_LOG: store.accessLog,
+    PLATFORM_OBJECT_STORE_FOLDER: store.folder,
     PLATFORM_OBJECT_STORE_VERSION: store.version,
   }
 }

@@ -43,7 +43,7 @@ export function clientOf(endpoint: string): StoreClient {
 function sendExact(client: S3Client, bucket: string, key: Buffer): void {
   const encoded = [...key].map((byte) => {
     const character = String.fromCharCode(byte)
-    return /[a-z]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+    return /[a-z/]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
   })
   const path = `/${bucket}/${encoded.join('')}`
   client.middlewareStack.add(

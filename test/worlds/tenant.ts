@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dump, load } from 'js-yaml'
 import type { GatewayPorts } from '../../scripts/node/addresses.ts'
+import type { RunningStore } from '../../scripts/objectstore/start.ts'
 import type { RunningRegistry } from '../../scripts/registry/start.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -41,7 +42,7 @@ export type TestPlatformFile = {
     tokenFile: string
   }
   /** The object store beside the platform; absent if the machine cannot build it. */
-  store?: { endpoint: string; usersEndpoint: string; accessKeyId: string; secretAccessKey: string; accessLog: string }
+  store?: RunningStore
   /** The registry of images beside it; absent likewise. */
   registry?: RunningRegistry
 }

@@ -19,13 +19,14 @@ import { changePolicy } from './bucketPolicies.ts'
 import { ensureCors, ensureLifecycle } from './bucketRules.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
 import { emptyBucket } from './emptying.ts'
-import { attempt, codeOf } from './failures.ts'
-import { isSpeakable } from './hiddenKeys.ts'
+import { attempt } from './failures.ts'
+import { isSpeakable } from './keys.ts'
 import { withPublic } from './policies.ts'
 import {
   type BucketUse,
   isStoreError,
   type ObjectStore,
+  type Removal,
   type RemovalState,
   type StoreCall,
   StoreError,
@@ -123,36 +124,46 @@ async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSe
   )
 }
 
-async function removeBucket(
-  clients: Clients,
-  name: string,
-  { empty, owner }: { empty: boolean; owner: string },
-  call: StoreCall,
-): Promise<RemovalState> {
+async function removeBucket(clients: Clients, name: string, how: Removal, call: StoreCall): Promise<RemovalState> {
   const options = optionsOf(call)
+  const { empty, owner, objectLock } = how
   try {
+    if (await removeFolders(clients, name, how, options)) return 'Gone'
     if ((await ownerOf(clients, name, options)) !== owner) return 'Gone'
-    if (empty) {
-      const left = await emptyBucket(clients, name, options)
-      if (left !== 'Empty') return left
-    } else if (!(await isEmpty(clients, name, options))) {
-      // Asked first, because SeaweedFS deletes a bucket with everything in it.
-      return 'NotEmpty'
-    }
-    const what = `Bucket "${name}" could not be deleted`
-    await attempt(what, () => clients.s3.send(new DeleteBucketCommand({ Bucket: name }), options))
-    return 'Gone'
+    // Asked first, because SeaweedFS deletes a bucket with everything in it, whatever its keys are.
+    if (!empty && !(await isEmpty(clients, name, options))) return 'NotEmpty'
+    if ((!empty || !objectLock) && (await isDeleted(clients, name, options))) return 'Gone'
+    if (!empty) return 'Unlisted'
+    const left = await emptyBucket(clients.s3, name, options)
+    if (left !== 'Empty') return left
+    if (await isDeleted(clients, name, options)) return 'Gone'
+    // Unless somebody has just written into it.
+    return (await isEmpty(clients, name, options)) ? 'Stuck' : 'Emptying'
   } catch (error) {
     if (isStoreError(error, 'NotFound')) return 'Gone'
-    if (!isStoreError(error) || codeOf(error.cause) !== 'BucketNotEmpty') throw error
-    return removeFolders(clients, name, options)
+    if (!empty && isStoreError(error, 'Failed')) return 'Unlisted'
+    throw error
   }
 }
 
-/** What is left of a bucket that is empty as far as its lists say, unless somebody has just written into it. */
-async function removeFolders(clients: Clients, name: string, options: Options): Promise<RemovalState> {
-  if (!(await isEmpty(clients, name, options))) return 'Emptying'
-  return (await clients.hidden.removeFolders(name, options)) === 'Stuck' ? 'Stuck' : 'Emptying'
+/** Deletes it, unless the store says that there is something in it. @throws StoreError */
+async function isDeleted({ s3 }: Clients, name: string, options: Options): Promise<boolean> {
+  const what = `Bucket "${name}" could not be deleted`
+  const call = () => s3.send(new DeleteBucketCommand({ Bucket: name }), options)
+  return (await attempt(what, call, ['BucketNotEmpty'])) !== undefined
+}
+
+/** Whether it is gone, with all that the store keeps of it. Locks are the store's to hold. @throws StoreError */
+async function removeFolders(clients: Clients, name: string, how: Removal, options: Options): Promise<boolean> {
+  const { folders } = clients
+  const { empty, owner, objectLock } = how
+  if (folders === undefined) return false
+  const may = empty && !objectLock
+  if (!(await folders.isLeaving(name, owner))) {
+    if (!may || !(await folders.has(name)) || (await ownerOf(clients, name, options)) !== owner) return false
+  }
+  await folders.remove(name, owner)
+  return true
 }
 
 async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise<boolean> {

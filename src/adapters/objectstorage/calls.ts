@@ -1,6 +1,7 @@
 import type { IAMClient } from '@aws-sdk/client-iam'
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { StoreFeatures } from '../../contracts/objectstorage.ts'
+import type { StoreFolders } from './folders.ts'
 import type { StoreCall } from './port.ts'
 
 /**
@@ -12,17 +13,13 @@ export type Driver = {
   features: StoreFeatures
 }
 
-/** `Paused` if the search goes on with the next call, `Stuck` if nothing was found. */
-export type HiddenState = 'Removed' | 'Paused' | 'Locked' | 'Stuck'
-
-export type HiddenObjects = {
-  /** Objects whose keys a list cannot say. */
-  remove(bucket: string, options: Options): Promise<HiddenState>
-  /** Folders without an object, which some stores keep of a write that they refused. */
-  removeFolders(bucket: string, options: Options): Promise<HiddenState>
+export type Clients = {
+  s3: S3Client
+  iam: IAMClient
+  driver: Driver
+  /** Of a store on this machine that keeps buckets as folders. */
+  folders: StoreFolders | undefined
 }
-
-export type Clients = { s3: S3Client; hidden: HiddenObjects; iam: IAMClient; driver: Driver }
 
 export type Options = { abortSignal?: AbortSignal }
 

@@ -4,8 +4,7 @@ import { type AccessKeyPair, STORE_FEATURES, type StoreFeatures } from '../../co
 import { fileAudit } from './accessLog.ts'
 import { bucketCalls } from './buckets.ts'
 import type { Driver } from './calls.ts'
-import { exactKeys } from './exactKeys.ts'
-import { HiddenKeys } from './hiddenKeys.ts'
+import { storeFolders } from './folders.ts'
 import type { ObjectStore, StoreInfo } from './port.ts'
 import { userCalls } from './users.ts'
 
@@ -38,6 +37,8 @@ export type StoreOptions = {
   credentials: AccessKeyPair
   /** The access log of the store, where it writes one that we can read. */
   accessLog: string | undefined
+  /** Where the store keeps buckets as folders, if that is on this machine. */
+  folder?: string | undefined
   /** Milliseconds for one request; 10 s. */
   timeout?: number
 }
@@ -59,8 +60,8 @@ export function openStore(options: StoreOptions): ObjectStore {
   }
   const s3 = new S3Client({ ...common, endpoint, region: regionName, forcePathStyle: true })
   const iam = new IAMClient({ ...common, endpoint: options.iamEndpoint ?? endpoint, region: IAM_REGION })
-  const hidden = new HiddenKeys(exactKeys({ endpoint, regionName, credentials, timeout }))
-  const clients = { s3, hidden, iam, driver }
+  const folders = options.folder === undefined ? undefined : storeFolders(options.folder)
+  const clients = { s3, iam, driver, folders }
   return {
     info: infoOf(options),
     ...bucketCalls(clients),

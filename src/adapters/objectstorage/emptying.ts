@@ -1,65 +1,92 @@
 import {
   AbortMultipartUploadCommand,
+  DeleteObjectCommand,
   DeleteObjectsCommand,
   ListMultipartUploadsCommand,
   ListObjectVersionsCommand,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import type { Clients, Options } from './calls.ts'
-import { decodedKey } from './exactKeys.ts'
+import type { Options } from './calls.ts'
 import { attempt } from './failures.ts'
-import { isSpeakable } from './hiddenKeys.ts'
+import { isSpeakable, toldKey } from './keys.ts'
 
 /** Pages of 1,000 versions that one call deletes: a pass of a controller must end. */
 const PAGES_PER_CALL = 10
+/** Versions of a page that are deleted one by one, because a body of XML cannot carry their keys. */
+const SINGLES_PER_PAGE = 20
 
-/** Deletes versions, markers and unfinished uploads; `Stuck` if the store deletes nothing of what it lists. */
+type Version = { Key: string; VersionId?: string }
+
+/** Deletes versions, markers and unfinished uploads; `Stuck` if the store keeps what it was asked to delete. */
 export async function emptyBucket(
-  { s3, hidden }: Clients,
+  s3: S3Client,
   name: string,
   options: Options,
 ): Promise<'Empty' | 'Emptying' | 'Locked' | 'Stuck'> {
-  const what = `Bucket "${name}" could not be emptied`
   await abortUploads(s3, name, options)
-  let before: string | undefined
+  const asked = new Set<string>()
+  let keeps = false
   for (let pages = 0; pages < PAGES_PER_CALL; pages += 1) {
-    const input = { Bucket: name, EncodingType: 'url' } as const
-    const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand(input), options))
-    const found = [...(page?.Versions ?? []), ...(page?.DeleteMarkers ?? [])].map(({ Key, VersionId }) => ({
-      Key: keyOf(Key, page?.EncodingType),
-      ...(VersionId === undefined ? {} : { VersionId }),
-    }))
+    const found = await versionsOf(s3, name, options)
     if (found.length === 0) return 'Empty'
-    const Objects = found.flatMap(({ Key, ...version }) => (isSpeakable(Key) ? { Key, ...version } : []))
-    if (Objects.length === 0) {
-      const state = await hidden.remove(name, options)
-      if (state === 'Locked' || state === 'Stuck') return state
-      if (state === 'Paused') return 'Emptying'
-      continue
-    }
-    const listed = JSON.stringify(found)
-    if (listed === before) return 'Stuck'
-    before = listed
-    const answer = await attempt(what, () =>
-      s3.send(new DeleteObjectsCommand({ Bucket: name, Delete: { Objects, Quiet: true } }), options),
-    )
-    const refused = answer?.Errors ?? []
-    if (refused.length === Objects.length) return 'Locked'
+    const left = found.filter((version) => !asked.has(JSON.stringify(version)))
+    keeps = left.length < found.length
+    const batch = left.filter(({ Key }) => isSpeakable(Key))
+    const singles = left.filter(({ Key }) => !isSpeakable(Key)).slice(0, keeps ? 0 : SINGLES_PER_PAGE)
+    if (batch.length + singles.length === 0) return 'Stuck'
+    const refused = new Set([
+      ...(await removeBatch(s3, name, batch, options)),
+      ...(await removeSingles(s3, name, singles, options)),
+    ])
+    const taken = [...batch, ...singles].filter(({ Key }) => !refused.has(Key))
+    if (taken.length === 0) return 'Locked'
+    for (const version of taken) asked.add(JSON.stringify(version))
   }
-  return 'Emptying'
+  return keeps ? 'Stuck' : 'Emptying'
 }
 
-/** Not every store encodes keys that it is asked to encode. */
-const keyOf = (key: string | undefined, encoding: string | undefined) =>
-  encoding === 'url' && key !== undefined ? decodedKey(key).toString() : key
+async function versionsOf(s3: S3Client, name: string, options: Options): Promise<Version[]> {
+  const input = { Bucket: name, EncodingType: 'url' } as const
+  const page = await attempt(whatOf(name), () => s3.send(new ListObjectVersionsCommand(input), options))
+  return [...(page?.Versions ?? []), ...(page?.DeleteMarkers ?? [])].map(({ Key, VersionId }) => ({
+    Key: toldKey(Key, page?.EncodingType) ?? '',
+    ...(VersionId === undefined ? {} : { VersionId }),
+  }))
+}
+
+type Removing = (s3: S3Client, name: string, versions: Version[], options: Options) => Promise<readonly string[]>
+
+/** The keys that were refused. */
+const removeBatch: Removing = async (s3, name, Objects, options) => {
+  if (Objects.length === 0) return []
+  const input = { Bucket: name, Delete: { Objects, Quiet: true } }
+  const answer = await attempt(whatOf(name), () => s3.send(new DeleteObjectsCommand(input), options))
+  return (answer?.Errors ?? []).map(({ Key = '' }) => Key)
+}
+
+/** The same. */
+const removeSingles: Removing = async (s3, name, versions, options) => {
+  const refused: string[] = []
+  for (const version of versions) {
+    const call = () => s3.send(new DeleteObjectCommand({ Bucket: name, ...version }), options)
+    // Of one that was refused the answer is undefined.
+    const answer = await attempt(whatOf(name), call, ['AccessDenied', 'InvalidRequest'])
+    if (answer === undefined) refused.push(version.Key)
+  }
+  return refused
+}
+
+const whatOf = (name: string) => `Bucket "${name}" could not be emptied`
 
 async function abortUploads(s3: S3Client, name: string, options: Options): Promise<void> {
   const what = `Unfinished uploads to bucket "${name}" could not be ended`
   const input = { Bucket: name, EncodingType: 'url' } as const
   const page = await attempt(what, () => s3.send(new ListMultipartUploadsCommand(input), options))
   for (const { Key: told, UploadId } of page?.Uploads ?? []) {
+    const Key = toldKey(told, page?.EncodingType)
     // One that the list cannot say goes with the bucket.
-    const upload = { Bucket: name, Key: keyOf(told, page?.EncodingType), UploadId }
+    if (!isSpeakable(Key)) continue
+    const upload = { Bucket: name, Key, UploadId }
     await attempt(what, () => s3.send(new AbortMultipartUploadCommand(upload), options), ['NoSuchUpload'])
   }
 }

@@ -15,6 +15,7 @@ const CASES: [sentence: string, name: string, status: number | undefined, code: 
   ['a policy that has grown too large', 'PolicyTooLarge', 400, 'Full', 'the store has no room for it'],
   ['more users than IAM keeps', 'LimitExceededException', 409, 'Full', 'the store has no room for it'],
   ['no connection', 'ECONNREFUSED', undefined, 'Unreachable', 'the store did not answer.'],
+  ['what the store cannot do', 'InternalError', 500, 'Failed', 'the store failed (500)'],
   ['a gateway without a store', 'BadGateway', 502, 'Unreachable', 'the store did not answer (502)'],
   ['too many requests', 'TooManyRequests', 429, 'Unreachable', 'the store did not answer (429)'],
   ['a store that asks to slow down', 'SlowDown', 400, 'Unreachable', 'the store did not answer (400)'],

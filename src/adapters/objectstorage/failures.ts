@@ -3,12 +3,12 @@ import { StoreError } from './port.ts'
 type AwsFailure = { name?: string; $metadata?: { httpStatusCode?: number } }
 
 /** The code of S3 or IAM that a call failed with. Some carry `Exception` behind the name that the protocol has. */
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const name = (error as AwsFailure | null)?.name
   return typeof name === 'string' ? name.replace(/Exception$/, '') : ''
 }
 
-export const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
+const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.httpStatusCode
 
 const ABSENT = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
 
@@ -44,6 +44,8 @@ function failureOf(what: string, code: string, error: unknown): StoreError {
   const status = statusOf(error)
   if (status === 507 || FULL.includes(code))
     return new StoreError('Full', `${what}: the store has no room for it.`, error)
+  // Not one that a proxy gives, or a store that is starting.
+  if (status === 500) return new StoreError('Failed', `${what}: the store failed (500).`, error)
   if (status === undefined || status >= 500 || status === 429 || code === 'SlowDown') {
     return new StoreError(
       'Unreachable',

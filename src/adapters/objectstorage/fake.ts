@@ -3,6 +3,7 @@ import { DRIVERS } from './client.ts'
 import {
   type AuditRecord,
   type ObjectStore,
+  type Removal,
   type RemovalState,
   StoreError,
   type StoreErrorCode,
@@ -68,7 +69,7 @@ export class FakeObjectStore implements ObjectStore {
     return { versioning: settings.versioning }
   }
 
-  async removeBucket(name: string, { empty, owner }: { empty: boolean; owner: string }): Promise<RemovalState> {
+  async removeBucket(name: string, { empty, owner }: Removal): Promise<RemovalState> {
     this.#enter(`removeBucket ${name}`)
     const bucket = this.buckets.get(name)
     if (bucket === undefined || bucket.settings.owner !== owner) return 'Gone'

@@ -1,76 +1,87 @@
-import { isUtf8 } from 'node:buffer'
+import { mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
-import { HiddenKeys } from './hiddenKeys.ts'
+import { storeFolders } from './folders.ts'
 
-const SLASH = 0x2f
-
-/** Folders without an object, as a store on a disk keeps them; what XML cannot carry is shown by a stand-in. */
-class FolderStore {
-  keys: Buffer[]
-  asked = 0
-  deletes = true
-
-  constructor(keys: readonly (string | Buffer)[]) {
-    const all = keys.map((key) => Buffer.from(key as Buffer)).flatMap((key) => this.#parts(key))
-    this.keys = all.filter((key, at) => all.findIndex((one) => one.equals(key)) === at).sort(Buffer.compare)
-  }
-
-  #parts(key: Buffer): Buffer[] {
-    return [...key].flatMap((byte, at) => (byte === SLASH ? [key.subarray(0, at + 1)] : []))
-  }
-
-  readonly hidden = new HiddenKeys({
-    list: async () => [],
-    folders: async (_bucket, prefix) => {
-      this.asked += 1
-      const isBelow = (key: Buffer) => key.subarray(0, prefix.length).equals(prefix) && key.length > prefix.length
-      const isNext = (key: Buffer) => key.indexOf(SLASH, prefix.length) === key.length - 1
-      const found = this.keys.filter((key) => isBelow(key) && isNext(key)).slice(0, 1_000)
-      return found.map((key) => ({ shown: shown(key), exact: undefined, versionId: undefined }))
-    },
-    remove: async (_bucket, key) => {
-      const isFull = this.keys.some((one) => one.length > key.length && one.subarray(0, key.length).equals(key))
-      if (isFull) throw Object.assign(new Error('full'), { $metadata: { httpStatusCode: 409 } })
-      if (this.deletes) this.keys = this.keys.filter((one) => !one.equals(key))
-    },
+describe('the folders of a store', () => {
+  let home: string
+  beforeEach(async () => {
+    home = await mkdtemp(join(tmpdir(), 'store-'))
   })
-}
+  afterEach(() => rm(home, { recursive: true, force: true }))
 
-function shown(key: Buffer): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot carry
-  if (isUtf8(key)) return key.toString().replace(/[\x01-\x08]/g, '\ufffd')
-  return [...key].map((byte) => (byte < 0x80 ? String.fromCharCode(byte) : '\ufffd')).join('')
-}
-
-describe('folders that a store kept of writes that it refused', () => {
-  async function swept(store: FolderStore) {
-    for (let passes = 1; ; passes += 1) {
-      store.asked = 0
-      const state = await store.hidden.removeFolders('one', {})
-      expect(store.asked, 'a pass ends').to.be.lessThan(2_000)
-      if (state === 'Stuck' || store.keys.length === 0) return { state, passes }
-      expect(passes, 'each comes further').to.be.lessThan(100)
+  async function fill(bucket: string, parts = ['objects', 'versions', 'metadata']) {
+    for (const part of parts) {
+      await mkdir(join(home, part, bucket, 'p/q'), { recursive: true })
+      const folder = Buffer.concat([Buffer.from(join(home, part, bucket, '/')), Buffer.of(0xff, 0xfe)])
+      await mkdir(folder, { recursive: true })
+      await writeFile(Buffer.concat([folder, Buffer.of(0x2f, 0x80, 0x01)]), 'x')
     }
   }
+  const content = async () =>
+    Object.fromEntries(
+      await Promise.all(
+        (await readdir(home)).sort().map(async (name) => [name, (await readdir(join(home, name))).sort()] as const),
+      ),
+    )
 
-  it('go, those in others first', async () => {
-    const store = new FolderStore(['a/b/c/', 'a/d/', 'e é/', '%20+/'])
-    expect(await swept(store)).to.deep.equal({ state: 'Removed', passes: 1 })
+  it('lose a bucket with names of any bytes, and keep the others', async () => {
+    for (const bucket of ['acc.one', 'acc.one2', 'acc.two']) await fill(bucket)
+    const folders = storeFolders(home)
+    expect(await folders.has('acc.one')).to.equal(true)
+    await folders.remove('acc.one', 'owner-1')
+    expect(await folders.has('acc.one')).to.equal(false)
+    const others = ['acc.one2', 'acc.two']
+    expect(await content()).to.deep.equal({ metadata: others, objects: others, removed: [], versions: others })
   })
 
-  it('go with names that a list cannot say', async () => {
-    const bytes = [Buffer.from('fffe2f', 'hex'), Buffer.from('612f80612f', 'hex')]
-    expect((await swept(new FolderStore(['\u0001/a/', 'b/\u0002\u0001/', ...bytes]))).state).to.equal('Removed')
+  it('lose one without versions, and without metadata in files', async () => {
+    await fill('one', ['objects'])
+    await storeFolders(home).remove('one', 'owner-1')
+    expect(await content()).to.deep.equal({ objects: [], removed: [] })
   })
 
-  it('go in passes that end, however many they are', async () => {
-    const store = new FolderStore(Array.from({ length: 400 }, (_, index) => `a${index}/b/`))
-    expect((await swept(store)).passes).to.be.greaterThan(1)
+  it('follow no link', async () => {
+    await mkdir(join(home, 'elsewhere'))
+    await writeFile(join(home, 'elsewhere/kept'), 'x')
+    await fill('one')
+    await symlink(join(home, 'elsewhere'), join(home, 'objects/one/link'))
+    await storeFolders(home).remove('one', 'owner-1')
+    expect(await readdir(join(home, 'elsewhere'))).to.deep.equal(['kept'])
   })
 
-  it('are told to stay where the store keeps them', async () => {
-    const store = new FolderStore(['a/b/'])
-    store.deletes = false
-    expect((await swept(store)).state).to.equal('Stuck')
-  })
+  for (const [when, moved] of [
+    ['nothing was moved', []],
+    ['the objects were moved', ['objects']],
+    ['the versions were moved', ['objects', 'versions']],
+    ['all was moved', ['objects', 'versions', 'metadata']],
+  ] as const)
+    it(`lose the rest of a bucket after a process died when ${when}`, async () => {
+      await fill('one')
+      const place = join(home, 'removed/one_owner-1')
+      await mkdir(place, { recursive: true })
+      for (const part of moved) await rename(join(home, part, 'one'), join(place, part))
+      const folders = storeFolders(home)
+      expect(await folders.isLeaving('one', 'owner-1')).to.equal(true)
+      expect(await folders.isLeaving('one', 'owner-2'), 'not that of a namesake').to.equal(false)
+      await folders.remove('one', 'owner-1')
+      expect(await folders.isLeaving('one', 'owner-1')).to.equal(false)
+      expect(await content()).to.deep.equal({ metadata: [], objects: [], removed: [], versions: [] })
+    })
+
+  for (const name of ['', '.', '..', '../one', 'a/b', 'a..b', 'a\0b', 'One', '-one', 'one_two', 'a\\b'])
+    it(`are not touched for what is no name of a bucket: ${JSON.stringify(name)}`, async () => {
+      await fill('one')
+      const before = await content()
+      const folders = storeFolders(home)
+      for (const call of [
+        () => folders.has(name),
+        () => folders.remove(name, 'owner-1'),
+        () => folders.remove('one', name),
+        () => folders.isLeaving(name, 'owner-1'),
+      ])
+        expect(await call().catch((error: Error) => error.message)).to.contain('is no name')
+      expect(await content()).to.deep.equal(before)
+    })
 })

@@ -21,9 +21,13 @@ export type BucketUse = { objectCount: number; usedBytes: number }
 
 /**
  * What became of a bucket that is to go: `Emptying` if there was more in it than one call takes away, `Locked` if
- * objects may not be deleted yet, `Stuck` if the store deletes nothing of what it lists.
+ * objects may not be deleted yet, `Stuck` if the store keeps what it was asked to delete, `Unlisted` if it says that there
+ * is something in it, or cannot say that there is not, and lists nothing.
  */
-export type RemovalState = 'Gone' | 'NotEmpty' | 'Emptying' | 'Locked' | 'Stuck'
+export type RemovalState = 'Gone' | 'NotEmpty' | 'Unlisted' | 'Emptying' | 'Locked' | 'Stuck'
+
+/** With `empty` what is in a bucket goes too. Objects may be locked in one that was made with `objectLock`. */
+export type Removal = { readonly empty: boolean; readonly owner: string; readonly objectLock: boolean }
 
 export type KeyRequest = {
   /** The user at the store that the key is of, and nothing else. */
@@ -78,7 +82,7 @@ export interface ObjectStore {
    * Deletes the bucket of the owner, and with `empty` what is in it first. One call takes a bounded number of objects.
    * Another owner's is left alone, and `Gone` for this one.
    */
-  removeBucket(name: string, how: { empty: boolean; owner: string }, options?: StoreCall): Promise<RemovalState>
+  removeBucket(name: string, how: Removal, options?: StoreCall): Promise<RemovalState>
   /** Whether there is neither an object nor a version in it. */
   isEmpty(name: string, options?: StoreCall): Promise<boolean>
   /** Whether an object in it may not be deleted now. */
@@ -97,13 +101,14 @@ export interface ObjectStore {
 
 /**
  * - `Unreachable`: no answer, or one that says to come again;
+ * - `Failed`: the store failed at it, and may do so each time;
  * - `Refused`: the store will not, whatever the number of tries;
  * - `Invalid`: what was asked for is not as the store takes it: a person must change it;
  * - `Full`: the store has no room for it, in a policy or at all;
  * - `NotFound`: no such bucket or user;
  * - `Taken`: the bucket is somebody else's.
  */
-export type StoreErrorCode = 'Unreachable' | 'Refused' | 'Invalid' | 'Full' | 'NotFound' | 'Taken'
+export type StoreErrorCode = 'Unreachable' | 'Failed' | 'Refused' | 'Invalid' | 'Full' | 'NotFound' | 'Taken'
 
 /** A failed call. The message names what was asked; never a body of the store, nor a secret. */
 export class StoreError extends CodedError<StoreErrorCode> {}

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isStoreError } from '../../adapters/objectstorage/port.ts'
 import { bucketLacks, storeBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
 import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -37,21 +38,29 @@ function refuseOneMore({ services }: Context, { metadata, spec }: AccountObject,
 }
 
 /** @throws PlatformError BUCKET_NOT_EMPTY, OBJECTS_LOCKED */
-async function isEmptyAtStore({ services, signal }: Context, object: BucketObject, force: boolean): Promise<boolean> {
+async function refuseFull({ services, signal }: Context, object: BucketObject, force: boolean): Promise<void> {
   const { store } = services.objectStorage
-  if (store === undefined) return true
   const { bucketName, objectLock } = object.spec
+  // What goes with all that is in it is not looked into: some of it the store may not be able to list.
+  if (store === undefined || (force && !objectLock)) return
   const storeName = storeNameOf(object)
-  return asking(async () => {
-    if (await store.isEmpty(storeName, { signal })) return true
+  await asking(async () => {
+    if (await store.isEmpty(storeName, { signal }).catch((error: unknown) => refuseUnlisted(error, object))) return
     if (objectLock && (await store.holdsLocked(storeName, { signal }))) {
       const message = `Bucket "${bucketName}" holds objects that may not be deleted yet.`
       throw new PlatformError('OBJECTS_LOCKED', message)
     }
-    if (force) return false
+    if (force) return
     const message = `Bucket "${bucketName}" is not empty: delete its objects, or add force=true.`
     throw new PlatformError('BUCKET_NOT_EMPTY', message)
   })
+}
+
+/** @throws PlatformError BUCKET_NOT_EMPTY for what force removes, else the error */
+function refuseUnlisted(error: unknown, { spec }: BucketObject): never {
+  if (spec.objectLock || !isStoreError(error, 'Failed')) throw error
+  const message = `The object store cannot list bucket "${spec.bucketName}": add force=true to delete it with what is in it.`
+  throw new PlatformError('BUCKET_NOT_EMPTY', message, {}, { cause: error })
 }
 
 type Create = Context<string, unknown, BucketCreateDto>
@@ -72,7 +81,9 @@ type Remove = Context<string, { force?: 'true' | 'false' | undefined }>
 /** A bucket that holds something goes only if that was asked for; what is locked stays in any case. */
 async function beforeRemoval(context: Remove, object: BucketObject): Promise<boolean> {
   const force = context.query?.force === 'true'
-  if (object.status?.storeName === undefined || (await isEmptyAtStore(context as Context, object, force))) return false
+  if (object.status?.storeName === undefined) return false
+  await refuseFull(context as Context, object, force)
+  if (!force) return false
   const { caller, ifMatch, services } = context
   const { namespace, name } = object.metadata
   const change = ({ spec }: BucketObject) => ({ ...spec, forceDelete: true })

@@ -28,7 +28,7 @@ export async function asking<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (!isStoreError(error)) throw error
-    if (error.code === 'Unreachable') {
+    if (error.code === 'Unreachable' || error.code === 'Failed') {
       throw new PlatformError(
         'SERVICE_UNAVAILABLE',
         'The object store does not answer; try again.',

@@ -37,6 +37,11 @@ describe('the configured object store', () => {
       { ...SEAWEED, ...PAIR, PLATFORM_OBJECT_STORE_DRIVER: 'versitygw' },
       /objectStoreSeaweed needs/,
     ],
+    [
+      'has the folders of another one',
+      { ...SEAWEED, ...PAIR, PLATFORM_OBJECT_STORE_FOLDER: '/var/lib/store' },
+      /objectStoreFolder needs/,
+    ],
   ]
   for (const [what, variables, message] of refused) {
     it(`is refused where it ${what}`, async () => {

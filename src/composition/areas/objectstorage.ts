@@ -42,7 +42,7 @@ export function seaweedPlace(
 /**
  * The store behind object storage; undefined if none is configured. Its client is loaded only if it is.
  *
- * @throws ConfigurationError where the driver lacks its endpoint or credentials
+ * @throws ConfigurationError where the driver lacks its endpoint or credentials, or keeps no folders
  */
 export async function objectStore(configuration: StoreConfiguration): Promise<ObjectStore | undefined> {
   const { objectStoreDriver: driver } = configuration
@@ -55,6 +55,8 @@ export async function objectStore(configuration: StoreConfiguration): Promise<Ob
       'objectStoreDriver needs objectStoreEndpoint or objectStoreSeaweed, objectStoreAccessKeyId and objectStoreSecretAccessKey.',
     )
   }
+  if (configuration.objectStoreFolder !== undefined && driver !== 'versitygw')
+    throw new ConfigurationError('objectStoreFolder needs objectStoreDriver: versitygw.')
   const { DRIVERS, openStore } = await import('../../adapters/objectstorage/client.ts')
   return openStore({
     driver: DRIVERS[driver],
@@ -65,5 +67,6 @@ export async function objectStore(configuration: StoreConfiguration): Promise<Ob
     regionName: configuration.objectStoreRegion,
     credentials: { accessKeyId, secretAccessKey },
     accessLog: configuration.objectStoreAccessLog,
+    folder: configuration.objectStoreFolder,
   })
 }

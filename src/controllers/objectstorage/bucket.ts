@@ -1,4 +1,4 @@
-import type { ObjectStore } from '../../adapters/objectstorage/port.ts'
+import { isStoreError, type ObjectStore, type RemovalState } from '../../adapters/objectstorage/port.ts'
 import { bucketLacks, formerStoreBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
 import { counted } from '../../core/counted.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
@@ -29,8 +29,10 @@ type BucketState = Obstructed & { account: ObjectStorageAccount | undefined }
 /** Milliseconds until a bucket that is emptied, or waits for its owner to empty it, is looked at again. */
 const EMPTYING_RETRY = 1_000
 const BLOCKED_RETRY = 30_000
-const STUCK =
-  'The object store does not delete what is left in it. An administrator of the store must, or must say why it does not.'
+const BLOCKED_RETRY_MAX = 300_000
+const ASK_ADMINISTRATOR = 'An administrator of the store must see why.'
+const UNLISTED =
+  'The object store says that it is not empty, but cannot list what is in it. Set forceDelete to delete it with that.'
 
 /** The name that it has. Without a status, as after a restore from a backup, the claim tells of a former one. */
 function nameOf({ object, records }: BucketPass): string {
@@ -129,20 +131,38 @@ function awaitNote({ object, records }: BucketPass): Outcome {
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
 async function letGo(pass: BucketPass, store: ObjectStore, name: string): Promise<Outcome> {
-  const going = groupIsGoing(pass.records, pass.place, pass.object.metadata.namespace)
-  const empty = pass.object.spec.forceDelete || going
-  switch (await store.removeBucket(name, { empty, owner: pass.incarnation })) {
+  const { objectLock, forceDelete } = pass.object.spec
+  const empty = forceDelete || groupIsGoing(pass.records, pass.place, pass.object.metadata.namespace)
+  try {
+    return removalOutcome(pass, await store.removeBucket(name, { empty, objectLock, owner: pass.incarnation }))
+  } catch (error) {
+    if (isStoreError(error, 'Failed')) return blocked(pass, `${error.message} ${ASK_ADMINISTRATOR}`)
+    throw error
+  }
+}
+
+function removalOutcome(pass: BucketPass, state: RemovalState): Outcome {
+  switch (state) {
     case 'Gone':
       return done()
     case 'Emptying':
       return waiting('TearingDown', 'It is being emptied.', EMPTYING_RETRY)
     case 'NotEmpty':
-      return waiting('DeletionBlocked', 'It is not empty: delete its objects, or set forceDelete.', BLOCKED_RETRY)
+      return blocked(pass, 'It is not empty: delete its objects, or set forceDelete.')
+    case 'Unlisted':
+      return blocked(pass, UNLISTED)
     case 'Stuck':
-      return waiting('DeletionBlocked', STUCK, BLOCKED_RETRY)
+      return blocked(pass, `The object store does not delete what is left in it. ${ASK_ADMINISTRATOR}`)
     case 'Locked':
-      return waiting('DeletionBlocked', 'It holds objects that are locked and may not be deleted yet.', BLOCKED_RETRY)
+      return blocked(pass, 'It holds objects that are locked and may not be deleted yet.')
   }
+}
+
+/** The longer it has waited, the less often it asks: the store may never do it. */
+function blocked({ object, clock }: BucketPass, message: string): Outcome {
+  const waited = clock.now() - Date.parse(object.metadata.deletionTimestamp ?? '')
+  const after = Math.min(BLOCKED_RETRY_MAX, Math.max(BLOCKED_RETRY, waited / 2))
+  return waiting('DeletionBlocked', message, Math.round(after))
 }
 
 function requireAccount(pass: BucketPass): Outcome {

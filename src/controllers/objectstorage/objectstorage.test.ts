@@ -241,28 +241,6 @@ describe('the controllers of object storage', () => {
     expect(store.buckets.size).to.equal(0)
   })
 
-  it('say of a bucket of which the store deletes nothing who can mend that, and do not ask all the time', async () => {
-    account()
-    bucket('one', { forceDelete: true })
-    await bench.start()
-    let asked = 0
-    store.removeBucket = async () => {
-      asked += 1
-      return 'Stuck'
-    }
-    await remove(AccountBucket, 'media.one')
-    const held = await find(AccountBucket, 'media.one')
-    expect(held?.status?.phase).to.equal('DeletionBlocked')
-    expect(held?.status?.statusMessage).to.contain('administrator')
-    const before = asked
-    await bench.clock.advance(20_000)
-    await bench.rest()
-    expect(asked).to.equal(before)
-    await bench.clock.advance(20_000)
-    await bench.rest()
-    expect(asked).to.equal(before + 1)
-  })
-
   it('name the buckets that hold an account', async () => {
     account()
     bucket()

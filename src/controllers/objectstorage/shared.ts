@@ -24,6 +24,8 @@ type Cached<T> = T & KubeObject
 const STORE_RETRY = 5_000
 /** And one that refuses the platform: an administrator of the store must do something first. */
 const REFUSED_RETRY = 30_000
+/** And one that failed, as it may each time: whoever writes objects can bring it there. */
+const FAILED_RETRY = 60_000
 
 export const ENGINE_MISSING: Outcome = stalled(
   'EngineMissing',
@@ -39,6 +41,7 @@ export async function withStore(work: () => Promise<Outcome>): Promise<Outcome> 
     if (isStoreError(error, 'Taken')) return stalled('NameOccupied', error.message)
     if (isStoreError(error, 'Invalid')) return stalled('ConfigurationInvalid', error.message)
     if (isStoreError(error, 'Full')) return stalled('QuotaExceeded', error.message)
+    if (isStoreError(error, 'Failed')) return waiting('WaitingForDependency', error.message, FAILED_RETRY)
     if (isStoreError(error, 'Refused')) return waiting('WaitingForDependency', error.message, REFUSED_RETRY)
     throw error
   }

@@ -1,0 +1,16 @@
+/** Whether a list that a client read may say another key than the store has, or a body could not carry it back. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot carry
+const UNSPEAKABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffd-\uffff]/
+export const isSpeakable = (key: string | undefined): key is string =>
+  key !== undefined && key.trim() !== '' && key.isWellFormed() && !UNSPEAKABLE.test(key)
+
+/** The key of a list that was asked for in the encoding `url`, which not every store gives. */
+export function toldKey(key: string | undefined, encoding: string | undefined): string | undefined {
+  if (encoding !== 'url' || key === undefined) return key
+  const bytes = key
+    .replaceAll('+', ' ')
+    .replace(/%([0-9A-Fa-f]{2})|[^\0-\x7f]+/g, (all, hex?: string) =>
+      hex === undefined ? Buffer.from(all).toString('latin1') : String.fromCharCode(Number.parseInt(hex, 16)),
+    )
+  return Buffer.from(bytes, 'latin1').toString()
+}
