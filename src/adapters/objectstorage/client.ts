@@ -36,7 +36,7 @@ export type StoreOptions = {
   regionName: string
   /** Of a user who may do everything. */
   credentials: AccessKeyPair
-  /** The access log of the store, where it writes one that we can read. */
+  /** A file with a line of JSON for each request, where the store tells of them. */
   accessLog: string | undefined
   /** Milliseconds for one request; 10 s. */
   timeout?: number
