@@ -28,21 +28,30 @@ export const logged = (change: Partial<AccessEntry> = {}) => `${JSON.stringify(t
  */
 export function hostileRequest(random: SeededRandom, bucket: string, log: readonly string[]): SentRequest {
   const words = (most: number) =>
-    Array.from({ length: random.below(most + 1) }, () => hostileWord(random, bucket, log)).join('')
+    Array.from({ length: random.below(most + 1) }, () => hostileWord(random, bucket, log))
+      .join('')
+      .toWellFormed()
   const segment = random.chance(0.4) ? bucket : words(3) || bucket
   const key = `${random.pick(['', 'b'])}${words(3) || 'b'}`
   const path = random.chance(0.3)
     ? encodeURIComponent(`${segment}/${key}`)
     : [segment, key].map(encodeURIComponent).join('/')
   const query = random.pick(['', '', '?x', `?versionId=${encodeURIComponent(words(2))}`])
-  const header = () => (random.chance(0.6) ? 'sdk' : words(3).replaceAll('\n', ' ').trim())
+  const header = () =>
+    random.chance(0.6)
+      ? 'sdk'
+      : words(3)
+          .replaceAll(/[^ -~]/g, ' ')
+          .trim()
   return { target: `/${path}${query}`, referer: header(), agent: header() }
 }
 
 function hostileWord(random: SeededRandom, bucket: string, log: readonly string[]): string {
   const status = random.pick([200, 403])
   const forged = logged({ Bucket: bucket, Key: 'y', RequestID: 'FORGED', Requester: 'AKIA9', HttpStatus: status })
-  const line = random.pick([forged.trimEnd(), forged, random.pick([...log, forged])])
+  // A longer one, with lines in its key, leaves room for nothing else.
+  const seen = log.filter((line) => line.length < 600)
+  const line = random.pick([forged.trimEnd(), forged, random.pick([...seen, forged])])
   const at = random.below(line.length)
   const parts = [line, `\n${line}`, line.slice(0, at), line.slice(at), `"}\n${line}`, line.replace('{', '","')]
   const words = ['\n', '\n', ' ', '/', bucket, '"', '\\', '"}\n', '\u2028', '\u0000', '__proto__', 'y']
