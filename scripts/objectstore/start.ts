@@ -22,6 +22,9 @@ type StorePorts = Record<'store' | 'storeUsers' | 'storeAudit', number>
 const READY_WITHIN = 120_000
 const ACCESS_KEY_ID = 'freehold'
 
+/** Far fewer than the files that a process may open: the store needs one for each request that it tells of. */
+const MOST_CONNECTIONS = '4096'
+
 /**
  * Runs versitygw on folders of the data folder: one process for users and keys, one for S3, and ours that S3 tells of each
  * request. The first two speak over a socket, whose path may be a hundred characters long, so that it stands in the folder
@@ -64,7 +67,8 @@ export async function startObjectStore(
   await untilAnswers(controlPlane, `http://${at(ports.storeUsers)}/`)
   const accessLog = place('access.jsonl')
   const audit = await startReceiver(controlPlane, { port: ports.storeAudit, accessLog })
-  const flags = ['--port', at(ports.store), '--quiet', '--iam-cache-disable']
+  const most = ['--max-connections', MOST_CONNECTIONS, '--max-requests', MOST_CONNECTIONS]
+  const flags = ['--port', at(ports.store), '--quiet', '--iam-cache-disable', ...most]
   const backend = ['posix', '--versioning-dir', place('versions'), ...metadata, place('objects')]
   start('objectstore', [...flags, '--iam-standalone-endpoint', socket, ...backend], { VGW_LOG_WEBHOOK_URL: audit })
   await untilAnswers(controlPlane, `http://${at(ports.store)}/`)
