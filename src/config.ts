@@ -244,7 +244,9 @@ export const Configuration = z.strictObject({
   objectStoreAccessLog: z
     .string()
     .optional()
-    .describe('Path of the access log that the store writes, which audit look-ups read; no audit when absent'),
+    .describe(
+      'Path of the access log, a line of JSON for each request to the store, which audit look-ups read; no audit when absent',
+    ),
   objectStoreFolder: z
     .string()
     .startsWith('/')

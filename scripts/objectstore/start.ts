@@ -12,25 +12,31 @@ export type RunningStore = {
   usersEndpoint: string
   accessKeyId: string
   secretAccessKey: string
-  /** What audit look-ups read. */
+  /** What audit look-ups read: a line of JSON for each request, from the receiver. */
   accessLog: string
   /** In which buckets are removed that go with what is in them. */
   folder: string
   version: string
 }
 
+type StorePorts = Record<'store' | 'storeUsers' | 'storeAudit', number>
+
 const READY_WITHIN = 120_000
 const ACCESS_KEY_ID = 'freehold'
 
+/** Far fewer than the files that a process may open: the store needs one for each request that it tells of. */
+const MOST_CONNECTIONS = '4096'
+
 /**
- * Runs versitygw on folders of the data folder: one process for users and keys, one for S3. They speak over a socket,
- * whose path may be a hundred characters long, so that it stands in the folder for temporary files.
+ * Runs versitygw on folders of the data folder: one process for users and keys, one for S3, and ours that S3 tells of each
+ * request. The first two speak over a socket, whose path may be a hundred characters long, so that it stands in the folder
+ * for temporary files.
  *
  * @throws Error if it does not answer in time
  */
 export async function startObjectStore(
   controlPlane: ControlPlane,
-  { program, folder, ports }: { program: string; folder: string; ports: { store: number; storeUsers: number } },
+  { program, folder, ports }: { program: string; folder: string; ports: StorePorts },
 ): Promise<RunningStore> {
   const home = join(folder, 'objectstore')
   const place = (name: string) => join(home, name)
@@ -40,10 +46,17 @@ export async function startObjectStore(
   const hash = createHash('sha256').update(folder).digest('hex').slice(0, 12)
   const socket = join(tmpdir(), `freehold-${hash}.sock`)
   // In the environment, because everybody on the machine can read arguments.
-  const environment = { ...process.env, ROOT_ACCESS_KEY_ID: ACCESS_KEY_ID, ROOT_SECRET_ACCESS_KEY: secretAccessKey }
+  const environment = {
+    ...process.env,
+    // Other names for what it logs to, which it would take before ours, whoever set them.
+    WEBHOOK: undefined,
+    LOGFILE: undefined,
+    ROOT_ACCESS_KEY_ID: ACCESS_KEY_ID,
+    ROOT_SECRET_ACCESS_KEY: secretAccessKey,
+  }
   const at = (port: number) => `127.0.0.1:${port}`
-  const start = (name: string, args: readonly string[]) =>
-    controlPlane.startProcess({ name, program, args, environment })
+  const start = (name: string, args: readonly string[], own: NodeJS.ProcessEnv = {}) =>
+    controlPlane.startProcess({ name, program, args, environment: { ...environment, ...own } })
   start('objectstore-users', [
     '--port',
     at(ports.storeUsers),
@@ -54,10 +67,12 @@ export async function startObjectStore(
     socket,
   ])
   await untilAnswers(controlPlane, `http://${at(ports.storeUsers)}/`)
-  const accessLog = place('access.log')
-  const flags = ['--port', at(ports.store), '--quiet', '--access-log', accessLog, '--iam-cache-disable']
+  const accessLog = place('access.jsonl')
+  const audit = await startReceiver(controlPlane, { port: ports.storeAudit, accessLog })
+  const most = ['--max-connections', MOST_CONNECTIONS, '--max-requests', MOST_CONNECTIONS]
+  const flags = ['--port', at(ports.store), '--quiet', '--iam-cache-disable', ...most]
   const backend = ['posix', '--versioning-dir', place('versions'), ...metadata, place('objects')]
-  start('objectstore', [...flags, '--iam-standalone-endpoint', socket, ...backend])
+  start('objectstore', [...flags, '--iam-standalone-endpoint', socket, ...backend], { VGW_LOG_WEBHOOK_URL: audit })
   await untilAnswers(controlPlane, `http://${at(ports.store)}/`)
   return {
     endpoint: `http://${at(ports.store)}`,
@@ -68,6 +83,33 @@ export async function startObjectStore(
     folder: home,
     version: await objectStoreVersion(),
   }
+}
+
+/**
+ * The store says the address with its secret at the start, so the secret is a new one each time, and the logs of processes are
+ * private.
+ *
+ * @returns the address for the store, which does not start while nobody listens there
+ */
+async function startReceiver(
+  controlPlane: ControlPlane,
+  { port, accessLog }: { port: number; accessLog: string },
+): Promise<string> {
+  const secret = randomBytes(32).toString('base64url')
+  controlPlane.startProcess({
+    name: 'objectstore-audit',
+    program: process.execPath,
+    args: [join(import.meta.dirname, 'receive.ts')],
+    environment: {
+      ...process.env,
+      RECEIVER_PORT: String(port),
+      RECEIVER_FILE: accessLog,
+      RECEIVER_AUTHORIZATION: `Basic ${Buffer.from(`store:${secret}`).toString('base64')}`,
+      RECEIVER_PLATFORM: ACCESS_KEY_ID,
+    },
+  })
+  await untilAnswers(controlPlane, `http://127.0.0.1:${port}/`)
+  return `http://store:${secret}@127.0.0.1:${port}/`
 }
 
 /**

@@ -9,6 +9,7 @@ export const PLATFORM_PORTS = [
   'activator',
   'store',
   'storeUsers',
+  'storeAudit',
   'git',
   'registry',
 ] as const

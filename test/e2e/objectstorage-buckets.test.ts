@@ -90,7 +90,7 @@ describe('accounts and buckets of object storage', () => {
     const { storeName } = await makeBucket(account, 'one')
     const key = await issue(account)
     const client = clientOf(key)
-    // The log counts in seconds, and what was asked in the second of the account's creation may be a namesake's.
+    // The API server counts in seconds, and what was asked in the second of the account's creation may be a namesake's.
     const { body } = await expectCall<{ createdAt: string }>(200, 'GET', account.path)
     await until(
       'that second is over',

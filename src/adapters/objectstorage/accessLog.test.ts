@@ -1,131 +1,123 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { TEST_CONFIG } from '../../../test/config.ts'
-import { hostileRequest, type LoggedRequest, logged } from '../../../test/make/accessLog.ts'
-import { SeededRandom } from '../../../test/make/random.ts'
-import { fileAudit } from './accessLog.ts'
-
-const FORGED = logged({ target: '/one/FORGED', requester: 'AKIA9', status: 200, error: '-', requestId: 'FORGED' })
-const LINE = FORGED.trimEnd()
+import { logged, toldEntry } from '../../../test/make/accessLog.ts'
+import { fileAudit, olderLog } from './accessLog.ts'
 
 describe('the audit that an access log tells', () => {
   let folder: string
+  let path: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'access-log-'))
+    path = join(folder, 'access.jsonl')
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
   const ask = async (text: string, limit = 100_000) => {
-    const path = join(folder, 'access.log')
     await writeFile(path, text)
     return fileAudit(path, 'platform')(new Set(['one']), limit)
   }
-  const honest = (requestId: string) =>
-    logged({ target: '/one/a', requester: 'AKIA1', requestId, status: 200, error: '-' })
+  const idsIn = async (text: string, limit?: number) => (await ask(text, limit)).map(({ requestId }) => requestId)
+  const one = (RequestID: string) => logged({ RequestID })
 
-  for (const [what, target] of [
-    ['in the segment of the bucket', `/${encodeURIComponent(`a\n${LINE}\nz`)}`],
-    ['in a key', `/one/${encodeURIComponent(`a\n${LINE}\nz`)}`],
-    ['in the version that is asked for', `/one/a?versionId=${encodeURIComponent(`a\n${LINE}\nz`)}`],
-    ['at the end of such a version', `/one/a?x&versionId=${encodeURIComponent(`a\n${LINE.slice(0, -' Yes'.length)}`)}`],
-    ['in a target that names the host', `http://one/one/${encodeURIComponent(`a\n${LINE}\nz`)}`],
-    [
-      'half in the bucket',
-      `/${encodeURIComponent('a\nfreehold one')}/${encodeURIComponent(LINE.replace(/.*?] /, ''))}`,
-    ],
-    ['in a path that is no URI', `/one/%zz${encodeURIComponent(`a\n${LINE}\nz`)}`],
-  ] as const)
-    it(`has no entry that a client wrote ${what}`, async () => {
-      const found = await ask(
-        honest('R1') + logged({ target: `${target}`, requestId: 'R2' }) + honest('R3') + honest('R4'),
-      )
-      const ids = found.map(({ requestId }) => requestId)
-      expect(ids).not.to.include('FORGED')
-      expect(ids.filter((id) => id !== 'R2')).to.deep.equal(['R4', 'R3', 'R1'])
+  it('says who did what', async () => {
+    const failed = { HttpStatus: 500, ErrorCode: 'get iam data: no such file', Requester: '', Key: 'b', BytesSent: 9 }
+    const [first, second] = await ask(
+      logged({ Time: '2026-11-28T19:44:35.1+01:00', ...failed }) +
+        logged({ Time: '2026-11-28T18:44:35.123456789Z', RequestID: 'R2', Operation: 's3_PutObject', Key: 'a b' }),
+    )
+    expect(first).to.deep.include({
+      ...{ timestamp: '2026-11-28T18:44:35.123Z', operation: 'PutObject', bucket: 'one', key: 'a b' },
+      ...{ statusCode: 200, errorCode: undefined, accessKeyId: 'AKIA1', remoteAddress: '127.0.0.1', bytes: 7 },
+      requestId: 'R2',
     })
-
-  it('has the request of another that a client wrote the beginning of', async () => {
-    const version = encodeURIComponent(`${'x'.repeat(300)}\n${'x'.repeat(300)}`)
-    const begun = LINE.replace('/one/FORGED 200', `/one/FORGED?versionId=${version} 200`).replace(/ - \S+ SigV4.*/, '')
-    const before = logged({ target: `/b/x?versionId=${encodeURIComponent(`a\n${begun}`)}` })
-    const asked = logged({ target: '/one/FORGED', requester: 'AKIA1', requestId: 'R1' })
-    const found = await ask(before + asked)
-    expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R1'])
+    expect(second).to.deep.include({
+      ...{ timestamp: '2026-11-28T18:44:35.100Z', key: 'b', statusCode: 500, accessKeyId: undefined, bytes: 9 },
+      errorCode: 'get iam data: no such file',
+    })
   })
 
-  it('has one entry for a request at most, with what was asked for', async () => {
-    for (let seed = 0; seed < TEST_CONFIG.sized(400, 5_000); seed += 1) {
-      const { text, requests } = randomLog(new SeededRandom(TEST_CONFIG.seed * 1_000_000 + seed))
-      const found = await ask(text)
-      const ids = found.map(({ requestId }) => requestId)
-      const told = ids.map((id) => requests.find(({ requestId }) => requestId === id))
-      for (const [index, { bucket, key = '-', accessKeyId, statusCode }] of found.entries()) {
-        const asked = told[index]
-        expect(asked, `seed ${seed} tells of ${ids[index]}`).not.to.equal(undefined)
-        expect({ path: `/${bucket}/${key}`, accessKeyId, statusCode }, `seed ${seed}`).to.deep.equal({
-          ...{ path: pathOf(asked?.target ?? ''), accessKeyId: asked?.requester, statusCode: asked?.status },
-        })
-      }
-      expect(new Set(ids).size, `seed ${seed} tells twice`).to.equal(ids.length)
-      const missing = requests.filter(({ requestId = '', target }) => target === '/one/a' && !ids.includes(requestId))
-      expect(missing, `seed ${seed} hides`).to.deep.equal([])
-    }
+  it('says of a request to the bucket itself that it has no key', async () => {
+    const [found] = await ask(logged({ Key: '', Requester: '-' }))
+    expect(found).to.deep.include({ key: undefined, accessKeyId: undefined })
   })
 
-  it('reaches as far back whatever the platform asked for since', async () => {
-    const own = logged({ target: '/one?list-type=2&versions', requester: 'platform', status: 200, error: '-' })
-    const found = await ask(honest('R1') + own.repeat(Math.ceil((20 * 1024 * 1024) / own.length)) + honest('R2'))
-    expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R2', 'R1'])
+  it('has what is asked for, of the newest that are wanted, whatever their keys hold', async () => {
+    const keys = Array.from({ length: 3_000 }, (_, at) => `${at}\n${one('FORGED')}é\u2028"}\n`.repeat(3))
+    const lines = keys.map((Key, at) => logged({ Key, RequestID: `R${at}` }))
+    const found = await ask(lines.join(''))
+    expect(found.map(({ requestId }) => requestId)).to.deep.equal(lines.map((_, at) => `R${2_999 - at}`))
+    expect(found.map(({ key }) => key)).to.deep.equal(keys.toReversed())
+    expect(await idsIn(lines.join(''), 2)).to.deep.equal(['R2999', 'R2998'])
   })
 
-  it('reads no more of what others asked for than it did', async () => {
-    const others = logged({ target: '/other/a', requester: 'AKIA2', status: 200, error: '-' })
-    const found = await ask(honest('R1') + others.repeat(Math.ceil((9 * 1024 * 1024) / others.length)) + honest('R2'))
-    expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R2'])
+  it('is in the order of the times, where the later request was told of first', async () => {
+    const late = logged({ RequestID: 'R2', Time: '2026-11-28T18:44:36.2Z' })
+    expect(await idsIn(late + logged({ RequestID: 'R1', Time: '2026-11-28T18:44:36.1Z' }))).to.deep.equal(['R2', 'R1'])
+  })
+
+  it('leaves out other buckets and the requests of the platform, but not who pretends to be it', async () => {
+    const found = await idsIn(
+      logged({ RequestID: 'R1', Requester: 'platform' }) +
+        logged({ RequestID: 'R2', Requester: 'platform', HttpStatus: 404 }) +
+        logged({ RequestID: 'R3', Requester: 'platform', HttpStatus: 403 }) +
+        one('R4') +
+        logged({ RequestID: 'R5', Bucket: 'other' }) +
+        logged({ RequestID: 'R6', Bucket: '__proto__' }),
+    )
+    expect(found).to.deep.equal(['R4', 'R3'])
+  })
+
+  it('skips lines that are no entries', async () => {
+    const { Time: _, ...timeless } = toldEntry()
+    const others = [
+      ...[
+        '',
+        ' ',
+        'null',
+        '[]',
+        '"x"',
+        '3',
+        '{}',
+        'log starts 2026',
+        one('HALF').slice(0, -4),
+        JSON.stringify(timeless),
+      ],
+      ...[{ Time: 'soon' }, { Key: null }, { Key: ['a'] }, { HttpStatus: '200' }, { HttpStatus: 1.5 }].map((change) =>
+        JSON.stringify({ ...toldEntry({ RequestID: 'BAD' }), ...change }),
+      ),
+      one('FORGED').trimEnd().repeat(2),
+      'freehold one [28/November/2026:18:44:35 +0000] 127.0.0.1 AKIA1 TEXT s3_GetObject a /one/a 200 - 0 7 0 0 - sdk - h SigV4 - AuthHeader s - arn:aws:s3:::/one/a Yes',
+    ]
+    expect(await idsIn(`${one('R1')}${others.join('\n')}\n${one('R2')}`)).to.deep.equal(['R2', 'R1'])
+  })
+
+  it('takes the words of the store as they are, with whatever else it says', async () => {
+    const line = JSON.stringify({ ...toldEntry({ RequestID: 'R1' }), BucketOwner: 'freehold', UserAgent: 'x\ny' })
+    expect(await idsIn(`${line}\n`)).to.deep.equal(['R1'])
   })
 
   it('has nothing of a line that is being written', async () => {
-    const cut = logged({ target: `/one/${encodeURIComponent(`a\n${LINE}`)}`, requestId: 'R2' })
-    const found = await ask(honest('R1') + cut.slice(0, -1))
-    expect(found.map(({ requestId }) => requestId)).not.to.include('FORGED')
+    expect(await idsIn(one('R1') + one('R2').slice(0, -2))).to.deep.equal(['R1'])
   })
 
-  it('goes on where nothing can be meant by what it does not understand', async () => {
-    const found = await ask(`log starts 2026\n${honest('R1')}not a line of this log Yes\n${honest('R2')}`)
-    expect(found.map(({ requestId }) => requestId)).to.deep.equal(['R2', 'R1'])
+  it('goes on in the older file, and tells of nothing twice', async () => {
+    await writeFile(path, one('R1') + one('R2'))
+    await rename(path, olderLog(path))
+    expect(await idsIn(one('R2') + one('R3')))
+      .to.have.members(['R3', 'R2', 'R1'])
+      .and.to.have.length(3)
   })
 
-  it('believes nothing near a request that it does not understand and that may hold lines', async () => {
-    const failed = logged({
-      target: `/one/${encodeURIComponent(`a\n${LINE}\nz`)}`,
-      status: 500,
-      error: `no\n${LINE}\nz`,
-    })
-    const found = await ask(honest('R1').repeat(400) + failed + honest('R2'))
-    const ids = found.map(({ requestId }) => requestId)
-    expect(ids).not.to.include('FORGED')
-    expect(ids).to.include.members(['R1', 'R2'])
+  it('reads no more than it should, of both files', async () => {
+    await writeFile(olderLog(path), one('R0'))
+    const others = logged({ Bucket: 'other' })
+    const flood = others.repeat(Math.ceil((9 * 1024 * 1024) / others.length))
+    expect(await idsIn(one('R1') + flood + one('R2'))).to.deep.equal(['R2'])
+  })
+
+  it('is empty if there is none', async () => {
+    expect(await fileAudit(path, 'platform')(new Set(['one']), 5)).to.deep.equal([])
+    expect(await fileAudit(undefined, 'platform')(new Set(['one']), 5)).to.deep.equal([])
   })
 })
-
-/** Requests of everybody, among them of one who knows the log as it was before each, and writes lines of it wherever a client can. */
-function randomLog(random: SeededRandom): { text: string; requests: LoggedRequest[] } {
-  const requests: LoggedRequest[] = []
-  const log: string[] = []
-  const add = (request: LoggedRequest) => {
-    const whole = { ...request, requestId: `R${requests.length}-${random.below(1_000_000)}` }
-    requests.push(whole)
-    log.push(logged(whole))
-  }
-  for (let times = 2 + random.below(5); times > 0; times -= 1) {
-    if (random.chance(0.4)) add({ target: '/one/a', requester: 'AKIA1', status: 200, error: '-' })
-    else add({ ...hostileRequest(random, 'one', log), requester: 'AKIA2' })
-  }
-  add({ target: '/one/a', requester: 'AKIA1', status: 200, error: '-' })
-  return { text: log.join(''), requests }
-}
-
-function pathOf(target: string): string {
-  return decodeURIComponent(target.split('?', 1)[0] ?? '')
-}

@@ -1,48 +1,57 @@
-import { stat } from 'node:fs/promises'
+import { sha256 } from '../../core/names.ts'
 import { linesBackwards } from '../audit/lines.ts'
-import { type Access, recordOf } from './access.ts'
-import { AccessScan } from './accessScan.ts'
+import { newestOf } from '../audit/port.ts'
+import { type AccessEntry, accessEntry, isOfPlatform } from './accessEntry.ts'
 import type { AuditRecord, ObjectStore } from './port.ts'
 
-/** How much of the end of the log a look-up reads, not counting requests of the platform itself. */
+/** How much of the end of the log a look-up reads. */
 const READ_BYTES = 8 * 1024 * 1024
 
-/** With them. */
-const MOST_BYTES = 8 * READ_BYTES
+/** The file that a log was, until the present one was begun. */
+export const olderLog = (path: string) => `${path}.1`
 
 /**
- * Reads requests from an access log in the form of S3 ("Server access log format"), as versitygw writes it, newest
- * first. Without a log there is none to tell of.
+ * Reads requests from a log with a line of JSON for each, newest first. A line that is none is skipped. Without a log there
+ * is none to tell of.
  *
- * @param platform the access key of the platform itself, whose requests are not told of. One that was refused is:
- *   whoever signs in its name without its secret is somebody else
+ * @param platform the access key of the platform itself, whose requests are not told of
  */
 export function fileAudit(path: string | undefined, platform: string): ObjectStore['audit'] {
   return async (buckets, limit) => {
-    const found: AuditRecord[] = []
-    let read = 0
-    for await (const { access, length } of path === undefined ? [] : accessesBackwards(path)) {
-      if (access?.requester === platform && access.status !== 403) continue
-      read += length
-      if (read > READ_BYTES) break
-      const record = access && buckets.has(access.bucket) ? recordOf(access) : undefined
-      if (record !== undefined) found.push(record)
-      if (found.length >= limit) break
-    }
-    return found
+    const isWanted = (entry: AccessEntry) => buckets.has(entry.Bucket) && !isOfPlatform(entry, platform)
+    const found = await newestOf(recordsBackwards(path, isWanted), limit, () => true)
+    // Of two requests at almost the same time, the later one may have arrived first.
+    return found.sort((one, other) => Date.parse(other.timestamp) - Date.parse(one.timestamp))
   }
 }
 
-async function* accessesBackwards(path: string): AsyncGenerator<{ access: Access | undefined; length: number }> {
-  const scan = new AccessScan()
-  let isEnd = true
-  for await (const line of linesBackwards(path, MOST_BYTES)) {
-    // What stands behind the last end of a line is being written.
-    if (!isEnd) scan.add(line)
-    isEnd = false
-    while (scan.holdsOne) yield scan.next()
+async function* recordsBackwards(
+  path: string | undefined,
+  isWanted: (entry: AccessEntry) => boolean,
+): AsyncGenerator<AuditRecord> {
+  let left = READ_BYTES
+  for (const file of path === undefined ? [] : [path, olderLog(path)])
+    for await (const line of linesBackwards(file, left)) {
+      left -= Buffer.byteLength(line) + 1
+      const entry = accessEntry(line)
+      if (entry !== undefined && isWanted(entry)) yield recordOf(entry)
+    }
+}
+
+function recordOf(entry: AccessEntry): AuditRecord {
+  const { Time, RequestID, Operation, Bucket, Key, Requester, ErrorCode } = entry
+  return {
+    id: sha256(JSON.stringify([Time, RequestID, Operation, Bucket, Key])).slice(0, 32),
+    timestamp: new Date(Time).toISOString(),
+    operation: Operation.replace(/^s3_/, ''),
+    bucket: Bucket,
+    key: Key === '' ? undefined : Key,
+    statusCode: entry.HttpStatus,
+    errorCode: ErrorCode === '' ? undefined : ErrorCode,
+    accessKeyId: ['', '-'].includes(Requester) ? undefined : Requester,
+    user: undefined,
+    remoteAddress: entry.RemoteIP,
+    bytes: Math.max(entry.BytesSent, entry.ObjectSize),
+    requestId: RequestID,
   }
-  // What is left of a longer log may be half of a request.
-  const { size } = await stat(path).catch(() => ({ size: 0 }))
-  if (size <= MOST_BYTES) while (!scan.isEmpty) yield scan.next()
 }

@@ -35,7 +35,7 @@ export type StoreOptions = {
   regionName: string
   /** Of a user who may do everything. */
   credentials: AccessKeyPair
-  /** The access log of the store, where it writes one that we can read. */
+  /** A file with a line of JSON for each request, where the store tells of them. */
   accessLog: string | undefined
   /** Where the store keeps buckets as folders, if that is on this machine. */
   folder?: string | undefined

@@ -59,7 +59,7 @@ async function auditOf(context: Context): Promise<ObjectAuditEntry[]> {
   })
 }
 
-/** A time in which a name at the store meant one bucket of the account; seconds, as the log has them. */
+/** A time in which a name at the store meant one bucket of the account; seconds, as the API server counts. */
 type Life = { storeName: string; bucketName: string; from: number; to: number }
 
 const secondsOf = (time: string | undefined, otherwise: number) =>

@@ -1,0 +1,53 @@
+import { appendFile, rename, stat } from 'node:fs/promises'
+import { olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
+
+type Waiting = { line: string; done: () => void; fail: (error: unknown) => void }
+
+/**
+ * Appends lines to a private file in the order in which they come. What comes while one write runs goes into the next
+ * together. A full file becomes the older one, whose place it takes.
+ */
+export class AccessFile {
+  #waiting: Waiting[] = []
+  #isWriting = false
+  /** Another process, or a failed write, may have left half a line. */
+  #isWhole = false
+  readonly #path: string
+  readonly #fileBytes: number
+
+  constructor(path: string, fileBytes: number) {
+    this.#path = path
+    this.#fileBytes = fileBytes
+  }
+
+  /** Resolves when the line is with the operating system: it outlives this process, but not a power failure. */
+  append(line: string): Promise<void> {
+    return new Promise((done, fail) => {
+      this.#waiting.push({ line, done, fail })
+      if (!this.#isWriting) void this.#writeAll()
+    })
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true
+    while (this.#waiting.length > 0) {
+      const taken = this.#waiting
+      this.#waiting = []
+      try {
+        await this.#write(taken.map(({ line }) => `${line}\n`).join(''))
+        for (const { done } of taken) done()
+      } catch (error) {
+        this.#isWhole = false
+        for (const { fail } of taken) fail(error)
+      }
+    }
+    this.#isWriting = false
+  }
+
+  async #write(lines: string): Promise<void> {
+    const { size } = await stat(this.#path).catch(() => ({ size: 0 }))
+    if (size > 0 && size + Buffer.byteLength(lines) > this.#fileBytes) await rename(this.#path, olderLog(this.#path))
+    await appendFile(this.#path, this.#isWhole ? lines : `\n${lines}`, { mode: 0o600 })
+    this.#isWhole = true
+  }
+}

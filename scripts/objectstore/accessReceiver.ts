@@ -1,0 +1,82 @@
+import { timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { accessEntry, isOfPlatform } from '../../src/adapters/objectstorage/accessEntry.ts'
+import { AccessFile } from './accessFile.ts'
+
+export type ReceiverOptions = {
+  path: string
+  /** The value of the header Authorization that the store sends. */
+  authorization: string
+  /** The access key of the platform, whose requests are not kept: they would push those of others out. */
+  platform: string
+  /** Of the file; there is one older file of that size at most; 64 MiB. */
+  fileBytes?: number
+  /** Called with what was not kept, for whatever reason. */
+  onLost?: (why: string) => void
+}
+
+/**
+ * The store takes 8 KiB of a request. It tells of most of them three times, and JSON has up to six characters for a byte;
+ * the rest is for the text of an error, which holds paths. A smaller bound would let a client hide what it does.
+ */
+export const BODY_BYTES = 256 * 1024
+
+/** As many as the kernel lets wait: who finds no place comes again after a second, when the store has given up. */
+export const BACKLOG = 4_096
+
+/**
+ * Takes what the store tells of each request, and answers when it is written. Answers have no body: the store would not
+ * read it, and keep a connection open for each.
+ */
+export function createReceiver({ onLost = () => undefined, ...options }: ReceiverOptions): Server {
+  const file = new AccessFile(options.path, options.fileBytes ?? 64 * 1024 * 1024)
+  const server = createServer(async (request, response) => {
+    const status = await statusFor(request)
+    response.writeHead(status, { 'content-length': 0, ...(status === 204 ? {} : { connection: 'close' }) }).end()
+  })
+  // Longer than the store keeps a connection that it does not use: a request may not meet its end.
+  server.keepAliveTimeout = 120_000
+  server.requestTimeout = 10_000
+  return server
+
+  async function statusFor(request: IncomingMessage): Promise<number> {
+    const isStore = isSame(request.headers.authorization ?? '', options.authorization)
+    const body = await bodyOf(request)
+    if (!isStore) return 401
+    if (request.method !== 'POST') return 405
+    if (typeof body === 'string') return lost(body, 400)
+    // The store asks at its start whether anybody listens.
+    if (body.length === 0) return 204
+    const entry = accessEntry(body.toString('utf8'))
+    if (entry === undefined) return lost('not about a request', 400)
+    if (isOfPlatform(entry, options.platform)) return 204
+    return file.append(JSON.stringify(entry)).then(
+      () => 204,
+      (error: Error) => lost(`not written, ${error.message}`, 500),
+    )
+  }
+
+  function lost(why: string, status: number): number {
+    onLost(why)
+    return status
+  }
+}
+
+/** With listeners, not an iterator, which takes several turns for each request. */
+function bodyOf(request: IncomingMessage): Promise<Buffer | 'too long' | 'cut off'> {
+  return new Promise((settle) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length
+      if (length <= BODY_BYTES) chunks.push(chunk)
+    })
+    request.on('end', () => settle(length <= BODY_BYTES ? Buffer.concat(chunks) : 'too long'))
+    request.on('error', () => settle('cut off'))
+  })
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}

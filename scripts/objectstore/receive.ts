@@ -1,0 +1,24 @@
+import { BACKLOG, createReceiver } from './accessReceiver.ts'
+
+/** The program that the store tells of its requests; started by `start.ts` with these variables. */
+const { RECEIVER_PORT, RECEIVER_FILE = '', RECEIVER_AUTHORIZATION = '', RECEIVER_PLATFORM = '' } = process.env
+
+const lost = new Map<string, number>()
+const server = createReceiver({
+  path: RECEIVER_FILE,
+  authorization: RECEIVER_AUTHORIZATION,
+  platform: RECEIVER_PLATFORM,
+  onLost: (why) => lost.set(why, (lost.get(why) ?? 0) + 1),
+})
+server.listen({ host: '127.0.0.1', port: Number(RECEIVER_PORT), backlog: BACKLOG })
+
+// In sums: a line for each would fill the disk.
+setInterval(() => {
+  for (const [why, times] of lost) console.error(`${new Date().toISOString()} ${times} entries lost: ${why}`)
+  lost.clear()
+}, 60_000).unref()
+
+process.once('SIGTERM', () => {
+  server.close(() => process.exit(0))
+  server.closeIdleConnections()
+})
