@@ -107,7 +107,11 @@ const OUTPUTS_OF = outputs.map((collection): Late => {
 const LATE: readonly Late[] = [
   ...VALUES,
   ofFunction('the value of a variable of a function', { env: [variable] }),
-  ofFunction('the value of a variable of its namespace', {}, { env: [variable] }),
+  ofFunction(
+    'the value of a variable of its namespace',
+    { namespaceSecrets: ['secretvaults/safe'] },
+    { env: [variable] },
+  ),
   ofFunction('the key of a trigger', {
     triggers: [{ name: 'web', kind: 'Http', path: '/', authLevel: 'Secret', keySecret: TOKEN }],
   }),

@@ -35,9 +35,6 @@ const EARLY: Readonly<Record<string, Readonly<Record<string, Early>>>> = {
     'with an identity': early({ managedIdentity: true }),
     'with a secret': early({ env: [{ name: 'TOKEN', secret }] }),
   },
-  'FunctionNamespace beside ServerlessFunction': {
-    // Whichever of the two is younger, the function is judged: by its policy beside the namespace, or by its controller.
-  },
   'BoundaryProjection beside PlatformCluster': {
     "that is the platform's own": {
       kind: BoundaryProjection,
@@ -82,29 +79,23 @@ describe('what stands beside an object that was there before', () => {
         expect((await world.server.list(deployment)).items).to.deep.equal([])
       })
 
-  const made = () => world.make(ServerlessFunction, pay, handled)
   const served = () => world.server.list(deployment).then(({ items }) => items.length)
 
-  it('gives a function what it has if both came at once, in either order, or if that is no secret', async () => {
-    await made()
-    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', managedIdentity: true })
-    await world.until('its copies are there', async () => (await served()) === 1)
-    await world.remove(FunctionNamespace, 'shop')
-    await world.until('both are gone', () => world.isGone(FunctionNamespace, 'shop'))
-    await made()
+  it('gives a function what its namespace has, if that is no secret', async () => {
+    await world.make(ServerlessFunction, pay, handled)
     await world.pass(1_000)
     await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', env: [{ name: 'MODE', value: 'test' }] })
-    await world.until('its copies are there again', async () => (await served()) === 1)
+    await world.until('its copies are there', async () => (await served()) === 1)
   })
 
-  it('gives a function that is made again what it withheld', async () => {
-    await made()
+  it('gives a function that is made again by whoever may read it what it withheld', async () => {
+    await world.make(ServerlessFunction, pay, handled)
     await world.pass(1_000)
     await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', managedIdentity: true })
     await world.rest()
     await world.remove(ServerlessFunction, pay)
     await world.until('the early one is gone', () => world.isGone(ServerlessFunction, pay))
-    await made()
+    await world.make(ServerlessFunction, pay, { ...handled, namespaceSecrets: ['managedidentities'] })
     await world.until('its copies are there', async () => (await served()) === 1)
   })
 })

@@ -13,6 +13,7 @@ import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, PlainText, Uuid } from './fields.ts'
 import { BranchName, CommitSha, RepositoryName } from './gitFields.ts'
+import { NamespaceSecrets } from './namespaceSecrets.ts'
 
 const Phase = z.enum(DEPLOYMENT_PHASES)
 
@@ -47,6 +48,9 @@ const spec = z.strictObject({
     .regex(/^[a-z0-9/-]{1,180}@sha256:[0-9a-f]{64}$/, 'must be an uploaded source in the registry')
     .optional()
     .describe('Uploaded source that is built; the repository of the owner if absent'),
+  namespaceSecrets: NamespaceSecrets.optional().describe(
+    'Of a function that is built elsewhere: secrets of its namespace that whoever reported the image may read',
+  ),
   message: PlainText.max(1024).optional().describe('Last message of the external builder'),
   phase: Phase.optional().describe('Phase that the external builder reports; only forward'),
   timestamp: DateTime.optional().describe('When the external builder reported that'),

@@ -15,6 +15,7 @@ import { CancelledDeployment, deployedStatus } from './deployments.ts'
 import { DateTime, listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
+import { NamespaceSecrets, namespaceSecretsAdmission } from './namespaceSecrets.ts'
 import { environmentAdmission, identityAdmission, listAdmission, unchanged, variablesOf } from './referenceAdmission.ts'
 import { withDefaults } from './sparse.ts'
 import { tagKeyRule } from './tags.ts'
@@ -29,18 +30,6 @@ const codeAdmission: readonly AdmissionRule[] = [
   identityAdmission(OTHER_CODE, 'the functions of its namespace', 'params'),
   ...environmentAdmission(OTHER_CODE, variablesOf('params.spec.?env.orValue([])'), 'env of the function namespace'),
 ]
-
-/**
- * What was planted before its namespace would find the secrets of that: nobody was asked whether it may. Who makes the namespace
- * learns of it, whoever that is.
- */
-const plantedAdmission: AdmissionRule = {
-  on: 'CREATE',
-  cel: 'params.spec.namespaceName != object.metadata.name || !(object.spec.?managedIdentity.orValue(false) || object.spec.?env.orValue([]).exists(e, has(e.secret) || has(e.output)))',
-  message: 'a function is older than this namespace of it, and would be given its secrets',
-  messageCel:
-    "'function ' + params.metadata.name + ' is older than this namespace of it, and would be given its secrets: delete it first'",
-}
 
 const versionMap = (...states: Parameters<typeof versionsOf>[1][]) =>
   `{${FUNCTION_RUNTIME_NAMES.map((name) => `'${name}': ${celList(versionsOf(name, ...states))}`).join(', ')}}[object.spec.runtime]`
@@ -122,7 +111,6 @@ export const FunctionNamespace = defineKind({
       message: 'runtimeVersion must be one that the platform still has for this runtime',
     },
   ],
-  beside: [{ of: 'ServerlessFunction', rules: [plantedAdmission] }],
   columns: [
     ...statusColumns,
     { name: 'Runtime', path: '.spec.runtime' },
@@ -133,13 +121,6 @@ export const FunctionNamespace = defineKind({
   selectable: ['spec.runtime', 'status.phase'],
 })
 export type FunctionNamespace = ObjectOf<typeof FunctionNamespace>
-
-/** Whether its functions are given something secret: the credentials of an identity, or what variables refer to. */
-export const givesSecrets = ({
-  env = [],
-  managedIdentity = false,
-}: Partial<Pick<FunctionNamespace['spec'], 'env' | 'managedIdentity'>>) =>
-  managedIdentity || env.some(({ value }) => (value ?? undefined) === undefined)
 
 /** How far the build of the last source has come. */
 export const BUILD_STATES = ['NoSource', 'Queued', 'Building', 'Succeeded', 'Failed'] as const
@@ -168,6 +149,7 @@ const spec = z.strictObject({
     'Name of a ComputePlan of family Function; that of the namespace if absent',
   ),
   env: Environment.describe('Environment variables; they override those of the namespace with the same name'),
+  namespaceSecrets: NamespaceSecrets.default([]),
   timeoutSeconds: z.int().min(1).max(900).default(30).describe('Seconds that a call may take, its waiting included'),
   concurrency: z.int().min(1).max(100).default(10).describe('Requests that one copy serves at once'),
   minReplicas: z.int().min(0).max(20).default(0).describe('Copies that run even without calls'),
@@ -281,6 +263,7 @@ export const ServerlessFunction = defineKind({
       message: 'the name of a ServerlessFunction must be <namespaceName>.<functionName>',
     },
     ...environmentAdmission(`variables.isExempt || ${unchanged('env', 'handler', 'image', 'source')}`, variablesOf()),
+    ...namespaceSecretsAdmission,
     listAdmission(
       `variables.isExempt || ${unchanged('triggers')}`,
       'object.spec.?triggers.orValue([])',

@@ -30,7 +30,7 @@ const READ_OUTPUTS = Object.entries(OUTPUT_PLACES).flatMap(([collection, place])
 
 /** Whether whoever writes may read those of all resources of a kind in the group. Asked at most once, and only if needed. */
 export const REFERENCE_VARIABLES: readonly { name: string; expression: string }[] = [
-  ...new Map([VAULTS, ...READ_OUTPUTS].map((place) => [wideName(place[1], place[2]), place])),
+  ...new Map([VAULTS, IDENTITIES, ...READ_OUTPUTS].map((place) => [wideName(place[1], place[2]), place])),
 ].map(([name, [group, plural, verb]]) => ({
   name,
   expression: mayEvery(group, plural, verb),
@@ -63,6 +63,30 @@ function outputTest(name: string | undefined): string {
 
 /** An expression has room for so many questions to the authorizer. */
 const FEW = 2
+
+/** Where the objects of a collection with secrets stand, and the verb of whoever may read these. */
+export function placeOfSecrets(collection: string): readonly [group: string, plural: string, verb: string] {
+  if (collection === VAULTS[1]) return VAULTS
+  if (collection === IDENTITIES[1]) return IDENTITIES
+  const [group, plural] = OUTPUT_PLACES[collection as OutputCollection]
+  return [group, plural, outputVerb(collection, true)]
+}
+
+/**
+ * Whether whoever writes may read the secrets of all that a list names, as `<collection>` or `<collection>/<name>`.
+ *
+ * @param list CEL of it
+ */
+export function mayReadAll(list: string, collections: readonly string[]): string {
+  const isFew = `size(${list}.filter(o, o.contains('/'))) <= ${FEW}`
+  const tests = collections.map((collection) => {
+    const [group, plural, verb] = placeOfSecrets(collection)
+    const wide = `variables.${wideName(plural, verb)}`
+    const narrow = `t.startsWith('${collection}/') && ${isFew} && ${mayReadSecrets(group, plural, `t.split('/')[1]`, verb)}`
+    return `((t == '${collection}' || t.startsWith('${collection}/')) && ${wide}) || (${narrow})`
+  })
+  return `${list}.all(t, ${tests.join(' || ')})`
+}
 
 /**
  * Whether whoever writes may read all that is referred to. One by one a few are asked about; more need the right at all.

@@ -5,7 +5,6 @@ import { functionObjectName } from '../../src/contracts/functions.ts'
 import { IDENTITY_PATH, identityCopyName } from '../../src/contracts/managedIdentities.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
-import type { AnyKind } from '../../src/crds/define.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { deployment, pod, secret } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
@@ -33,6 +32,8 @@ type Metrics = { isComplete: boolean; series: { name: string; points: { value: n
 type Identity = { id: string; principalId: string; resourceName: string }
 
 const IMAGE = 'docker.io/library/hello:1'
+/** Of somebody who makes a function again and again while its namespace is made. */
+const MOST_ATTEMPTS = 8
 const open = (path: string) => [{ name: 'web', kind: 'Http', path, authLevel: 'Anonymous' }]
 
 const greatest = ({ series }: Metrics, name: string) =>
@@ -374,26 +375,63 @@ describe('functions', () => {
     }
   })
 
-  it('that are older than their namespace keep it from being made with secrets, whoever makes it', async () => {
-    const late = uniqueName('late')
-    const make = (kind: AnyKind, name: string, spec: object, dryRun = false) =>
-      client.create(kind.resource, objectOf(kind, name, namespace, spec), { dryRun })
-    await make(ServerlessFunction, functionObjectName(late, 'evil'), {
-      ...{ namespaceName: late, functionName: 'evil', handler: 'index' },
-      env: [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,0' }],
-    })
-    const withIdentity = { runtime: 'nodejs', managedIdentity: true }
-    // The policy hears of functions over a watch of its own.
-    await until('kubectl is refused', async () => {
-      const error = await make(FunctionNamespace, late, withIdentity, true).catch((caught: unknown) => caught)
-      return /is older than this namespace of it/.test(
-        (error as { denial?: { message: string } }).denial?.message ?? '',
-      )
-    })
-    const { status, body } = await call<Problem>('POST', `${base}/${late}`, withIdentity)
-    expect([status, body.code]).to.deep.equal([409, 'INVALID_STATE'])
-    await make(FunctionNamespace, late, { runtime: 'nodejs' })
-    await call('DELETE', `${base}/${late}`)
+  it('of who may read no credentials get none, however often they are made as their namespace is', async () => {
+    const { token } = await makeCaller({ Contributor: `/boundaries/${at.boundaryId}/resourcegroups/${at.group}` })
+    const tenant = await clientWithToken(token)
+    const env = [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,0' }]
+    const made = async (write: Promise<unknown>) => write.then(() => true).catch(() => false)
+    const deployments = async () => JSON.stringify((await client.list(deployment, { namespace })).items)
+    try {
+      await until('the API server knows the caller', () => tenant.list(FunctionNamespace.resource, { namespace }))
+      for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+        const late = uniqueName('late')
+        const evil = { namespace, name: functionObjectName(late, 'evil') }
+        const spec = { namespaceName: late, functionName: 'evil', handler: 'index', env, minReplicas: 1 }
+        const plant = () =>
+          made(tenant.create(ServerlessFunction.resource, objectOf(ServerlessFunction, evil.name, namespace, spec)))
+        const isThere = () => made(tenant.get(FunctionNamespace.resource, { namespace, name: late }))
+        let rounds = 0
+        const planting = (async () => {
+          for (;;) {
+            await plant()
+            rounds++
+            if (await isThere()) return
+            await tenant.remove(ServerlessFunction.resource, evil).catch(() => undefined)
+          }
+        })()
+        await until('it is under way', async () => rounds > 2)
+        await expectCall(201, 'POST', `${base}/${late}`, { runtime: 'nodejs', managedIdentity: true })
+        await planting
+        if ((await find(ServerlessFunction.resource, evil)) !== undefined) {
+          await client.mergePatch(ServerlessFunction.resource, evil, { spec: { image: IMAGE } })
+          const refused = async () =>
+            /may not be given managedidentities/.test(
+              JSON.stringify((await find(ServerlessFunction.resource, evil))?.status),
+            )
+          await until('it is told that it is given nothing', refused)
+          expect(await deployments()).to.not.contain(evil.name)
+        }
+        await call('DELETE', `${base}/${late}`)
+      }
+    } finally {
+      await tenant.close()
+    }
+  })
+
+  it('that are there when their namespace asks for an identity get it if their maker may read it', async () => {
+    const { token } = await makeCaller({ Contributor: `/boundaries/${at.boundaryId}/resourcegroups/${at.group}` })
+    const turned = uniqueName('turned')
+    await expectCall(201, 'POST', `${base}/${turned}`, { runtime: 'nodejs' })
+    await expectCall(201, 'POST', `${base}/${turned}/functions/mine`, { handler: 'index', minReplicas: 1 })
+    await expectCall(201, 'POST', `${base}/${turned}/functions/theirs`, { handler: 'index' }, { token })
+    await expectCall(200, 'PATCH', `${base}/${turned}`, { managedIdentity: true })
+    type Shown = { phase: string; statusMessage: string }
+    const shown = async (name: string) =>
+      (await expectCall<Shown>(200, 'GET', `${base}/${turned}/functions/${name}`)).body
+    await until('theirs is given none', async () => (await shown('theirs')).phase === 'ConfigurationInvalid')
+    expect((await shown('theirs')).statusMessage).to.match(/may not be given managedidentities/)
+    expect((await shown('mine')).phase).to.not.equal('ConfigurationInvalid')
+    await call('DELETE', `${base}/${turned}`)
   })
 
   it('go with their namespace', async () => {

@@ -75,7 +75,11 @@ describe('references to secrets, by kubectl', () => {
       const more = { ...made, metadata: { ...made.metadata, name: functionObjectName(home, 'more') } }
       return contributor.create(ServerlessFunction.resource, more, { dryRun: true })
     }
-    await change(contributor, { handler: 'other' })
+    // Whoever made the function may read everything, and it says so: others say that it no longer holds.
+    expect(await refusal(change(contributor, { handler: 'other' }))).to.match(
+      /^namespaceSecrets has what you may not read/,
+    )
+    await change(contributor, { handler: 'other', namespaceSecrets: [] })
     await another()
     const env = [{ name: 'KEY', secret: { vaultName: at.vault, secretName: 'Key' } }]
     await owner.mergePatch(FunctionNamespace.resource, { namespace, name: home }, { spec: { env } })
@@ -83,10 +87,55 @@ describe('references to secrets, by kubectl', () => {
     // Policies hear of it a moment after it is stored.
     await until('the policy knows the namespace', () => refusal(another()).catch(() => false))
     expect(await refusal(another())).to.equal(refused)
-    expect(await refusal(change(contributor, { handler: 'other' }))).to.equal(refused)
+    expect(await refusal(change(contributor, { handler: 'other', namespaceSecrets: [] }))).to.equal(refused)
     await change(contributor, { tags: { team: 'shop' } })
     await change(owner, { handler: 'other' })
-    await change(holder, { handler: 'other' })
+    await change(holder, { handler: 'other', namespaceSecrets: [`secretvaults/${at.vault}`] })
+    const more = 'namespaceSecrets of a function that is there already gets no longer'
+    const planted = functionObjectName(home, uniqueName('planted'))
+    const spec = { namespaceName: home, functionName: planted.slice(home.length + 1), handler: 'index' }
+    const made = object(ServerlessFunction, spec)
+    await owner.create(ServerlessFunction.resource, { ...made, metadata: { ...made.metadata, name: planted } })
+    const grown = { spec: { namespaceSecrets: ['secretvaults'] } }
+    const grow = owner.mergePatch(ServerlessFunction.resource, { namespace, name: planted }, grown, { dryRun: true })
+    expect(await refusal(grow)).to.contain(more)
+  })
+
+  it('say themselves what code may be given, and nobody says more than they may read', async () => {
+    const write = (client: KubeClient, namespaceSecrets: string[]) => {
+      const functionName = uniqueName('may')
+      const made = object(ServerlessFunction, {
+        namespaceName: 'nowhere',
+        functionName,
+        handler: 'index',
+        namespaceSecrets,
+      })
+      const named = { ...made, metadata: { ...made.metadata, name: functionObjectName('nowhere', functionName) } }
+      return client.create(ServerlessFunction.resource, named, { dryRun: true })
+    }
+    const all = [
+      'managedidentities',
+      'secretvaults',
+      'vectorclusters',
+      'relationalclusters',
+      'sqlclusters',
+      'objectstorageaccounts',
+    ]
+    await write(owner, all)
+    await write(
+      owner,
+      all.slice(1).map((collection) => `${collection}/some`),
+    )
+    await write(holder, [`secretvaults/${at.vault}`])
+    const closed = [['managedidentities'], ['secretvaults'], ['secretvaults/some']]
+    for (const list of closed) {
+      expect(await refusal(write(contributor, list)), `${list}`).to.match(/^namespaceSecrets has what you may not read/)
+      expect(await refusal(write(holder, list)), `${list}`).to.match(/^namespaceSecrets has what you may not read/)
+    }
+    await write(contributor, all.slice(2))
+    expect(await refusal(write(holder, [`secretvaults/${at.vault}`, 'sqlclusters/a', 'sqlclusters/b']))).to.contain(
+      'more than two',
+    )
   })
 
   const referring = (count: number) => {

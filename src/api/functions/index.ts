@@ -10,6 +10,7 @@ import { resource } from '../resources/resource.ts'
 import { deployedFunction, refuseForeignDeployment } from './deployments.ts'
 import { FUNCTION, findFunction, functionRoutes, NAMESPACE } from './functions.ts'
 import { invokeRoute } from './invoke.ts'
+import { readableHere } from './namespaceSecrets.ts'
 import { namespaceFields, namespaceRecord } from './namespaces.ts'
 import { sourceRoutes } from './source.ts'
 
@@ -49,6 +50,9 @@ export const functionAreaRoutes: readonly RouteDraft[] = [
     refuse: async (_, body, context) => {
       if (body.containerImage) await refuseForeignDeployment(body, context)
     },
+    stampOf: (context, place) => ({
+      namespaceSecrets: readableHere({ ...place, services: context.services, context, namespaceName: place.name }),
+    }),
   }),
   ...functionRoutes,
   ...sourceRoutes,

@@ -4,7 +4,6 @@ import { functionObjectName } from '../../contracts/functions.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { SecretVault } from '../../crds/vaults.ts'
 
 const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
 
@@ -27,27 +26,6 @@ describe('the plan of a function', () => {
 })
 
 describe('a function that kubectl made', () => {
-  for (const [body, expected] of [
-    [{ managedIdentity: true }, 409],
-    [{ env: [{ name: 'TOKEN', secret: { vaultName: 'keys', secretName: 'Token' } }] }, 409],
-    [{ env: [{ name: 'MODE', value: 'test' }] }, 201],
-  ] as const)
-    it(`before its namespace lets that be made with ${Object.keys(body)[0]}, or not: ${expected}`, async () => {
-      const server = await startShop()
-      const namespace = groupNamespace(B, 'shop')
-      server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
-      server.put(SecretVault, 'keys', {}, namespace)
-      const spec = { namespaceName: 'home', functionName: 'evil', handler: 'index' }
-      server.put(ServerlessFunction, functionObjectName('home', 'evil'), spec, namespace)
-      const path = `/boundaries/${B}/resourcegroups/shop/resources/functionnamespaces/home`
-      const answer = await server.ask('post', path).send({ runtime: 'nodejs', ...body })
-      const other = await server.ask('post', path.replace(/home$/, 'other')).send({ runtime: 'nodejs', ...body })
-      await server.stop()
-      expect(answer.status, JSON.stringify(answer.body)).to.equal(expected)
-      expect(other.body.code).to.not.equal('INVALID_STATE')
-      if (expected === 409) expect(answer.body).to.include({ code: 'INVALID_STATE' })
-    })
-
   it('is the same when what was read of it is sent again', async () => {
     const server = await startShop()
     const namespace = groupNamespace(B, 'shop')

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { FUNCTION_RUNTIME_NAMES, newestVersion, versionsOf } from '../../contracts/functions.ts'
-import { PlatformError, refusedFields } from '../../core/errors.ts'
-import { groupNamespace } from '../../core/names.ts'
-import { FunctionNamespace, givesSecrets, ServerlessFunction } from '../../crds/functions.ts'
+import { refusedFields } from '../../core/errors.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { enumeration, flag, number } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
@@ -32,29 +31,12 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
     const runtimeVersion = chosenVersion(draft, view)
     const [given, before] = [contentOf(draft), contentOf(view.previous?.spec ?? {})]
     const { env, managedIdentity } = given
-    refusePlanted(draft, view)
     if (!isDeepStrictEqual(given, before)) refuseForeignReferences({ components: [{ env }], managedIdentity }, view)
     refuseMissingReferences({ env }, before.env, view)
     refuseOwnDomain(draft, view)
     return { runtimeVersion }
   },
 })
-
-/**
- * A function that kubectl made before its namespace was asked for no right at the secrets of that: as the policy has it.
- *
- * @throws PlatformError INVALID_STATE
- */
-function refusePlanted(draft: Draft, view: Write): void {
-  if (view.previous !== undefined || !givesSecrets(draft)) return
-  const namespace = groupNamespace(view.boundaryId, view.resourceGroup)
-  const planted = view.services.records
-    .peekAll(ServerlessFunction, { namespace })
-    .find(({ spec }) => spec.namespaceName === view.name)
-  if (planted === undefined) return
-  const message = `Function "${planted.metadata.name}" is older than this namespace of it, and would be given its secrets: delete it with kubectl first.`
-  throw new PlatformError('INVALID_STATE', message, { status: 'Pending', phase: null })
-}
 
 /** What decides what functions are given: a variable can lead a runtime to other code. */
 const contentOf = ({ env = [], managedIdentity = false }: Draft) => ({ env, managedIdentity })

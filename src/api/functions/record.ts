@@ -17,6 +17,7 @@ import type { Place } from '../resources/places.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
 import type { ResourceView, WriteView } from '../resources/types.ts'
+import { readableHere, readableOf } from './namespaceSecrets.ts'
 
 export type FunctionView = ResourceView<typeof ServerlessFunction>
 type Write = WriteView<typeof ServerlessFunction>
@@ -29,7 +30,7 @@ const namespaceOf = ({ services, object: { metadata, spec } }: Pick<FunctionView
 const record = recordOf(ServerlessFunction, {
   id: 'FunctionDto',
   headless: ['name', 'collection', 'clusterName', 'region'],
-  hidden: ['namespaceName', 'functionName', 'image', 'source', 'cancelledDeployment'],
+  hidden: ['namespaceName', 'functionName', 'image', 'source', 'cancelledDeployment', 'namespaceSecrets'],
   computed: {
     name: [z.string(), ({ object }) => object.spec.functionName],
     namespaceName: [z.string(), ({ object }) => object.spec.namespaceName],
@@ -70,7 +71,8 @@ const record = recordOf(ServerlessFunction, {
     refuse({ ...draft, triggers }, view)
     // Without one it runs by the plan of its namespace, and no default is stored in its place.
     const computePlan = (view.context.body as { computePlan?: string | null } | undefined)?.computePlan ?? undefined
-    return { namespaceName, functionName: name, triggers, computePlan, clusterId: undefined } as Draft
+    const namespaceSecrets = secretsFor(draft, { ...view, namespaceName })
+    return { namespaceName, functionName: name, triggers, computePlan, namespaceSecrets, clusterId: undefined } as Draft
   },
 })
 
@@ -96,11 +98,21 @@ function nextRunOf({ kind, schedule, timeZone }: Record<string, unknown>, view: 
   return nextRunAt(services, String(schedule), String(timeZone))
 }
 
+const contentOf = ({ env = [], handler }: Draft) => ({ env, handler })
+const bringsCode = (draft: Draft, before: Draft | undefined) =>
+  before === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(before))
+
+/** What it may be given as the caller writes it: never more than before. */
+function secretsFor(draft: Draft, view: Write & { namespaceName: string }): string[] {
+  const before = view.previous?.spec
+  if (before === undefined) return readableHere(view)
+  return bringsCode(draft, before) ? readableOf(before.namespaceSecrets, view) : before.namespaceSecrets
+}
+
 /** @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND, BAD_REQUEST */
 function refuse(draft: Draft, view: Write): void {
   const before = view.previous?.spec
-  const content = ({ env = [], handler }: Draft) => ({ env, handler })
-  if (before === undefined || !isDeepStrictEqual(content(draft), content(before))) refuseForeignCode(draft, view)
+  if (bringsCode(draft, before)) refuseForeignCode(draft, view)
   const { triggers = [] } = draft
   if (!isDeepStrictEqual(triggers, before?.triggers ?? [])) {
     refuseForeignVaults(

@@ -21,6 +21,7 @@ import { oneAtATime } from '../rules/turns.ts'
 import { archiveOf } from './archive.ts'
 import { bytesOf, Encoding } from './encoding.ts'
 import { type FoundFunction, findFunction, NAMESPACE } from './functions.ts'
+import { readableOf } from './namespaceSecrets.ts'
 import { refuseForeignCode } from './record.ts'
 
 declare module '../http/context.ts' {
@@ -124,7 +125,9 @@ async function upload(context: Context<string, unknown, z.output<typeof UploadSo
         // Packing and keeping take a while, in which others may have given it a secret.
         judge(stored.spec)
         // What is built of it already is built of it once.
-        return !isKept || stored.spec.source?.hash === hash ? stored.spec : { ...stored.spec, source }
+        if (!isKept || stored.spec.source?.hash === hash) return stored.spec
+        const asking = { ...found.at, services, context: context as Context }
+        return { ...stored.spec, source, namespaceSecrets: readableOf(stored.spec.namespaceSecrets, asking) }
       },
     })
   // Changes nothing: who saw another version is told before anything is kept.

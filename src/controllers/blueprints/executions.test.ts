@@ -5,6 +5,7 @@ import { executionSecretName, valueSecretName } from '../../contracts/blueprints
 import { entryName } from '../../contracts/vaults/names.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { BlueprintExecution } from '../../crds/blueprints.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 
 const ID = 'aaaaaaaa-0000-4000-8000-000000000001'
@@ -91,4 +92,23 @@ describe('a deployment of a blueprint', () => {
       await end(space)
       expect(await world.secret(valueSecretName(entry), space)).to.equal(undefined)
     })
+
+  it('gives a function of it what its namespace has, as whoever started it is asked for that', async () => {
+    world = new World((all) => all.filter(({ name }) => name === 'blueprintexecution'))
+    seedGroup(world.server)
+    await world.lead()
+    const asked: string[] = []
+    world.server.isAccessAllowed = ({ resourceAttributes: { verb, resource } }) => asked.push(`${verb} ${resource}`) > 0
+    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', managedIdentity: true })
+    const code = { namespaceName: 'shop', functionName: 'pay', handler: 'index', namespaceSecrets: ['secretvaults'] }
+    const step = { component: 'pay', collection: 'functions', resourceName: 'pay', objectName: 'shop.pay' }
+    const made = { body: '{"namespaceName":"shop"}', manifest: JSON.stringify(ServerlessFunction.spec.parse(code)) }
+    const head = { slug: 'one', blueprintName: 'One', version: '1.0.0', name: 'one', resourceGroup: SHOP }
+    const spec = { ...head, clusterId: ID, startedBy: ID, parameters: {}, steps: [{ ...step, ...made }] }
+    await world.make(BlueprintExecution, ID, spec, OUTER)
+    await world.pass(10_000)
+    const [found] = [...world.server.stored(ServerlessFunction.resource)] as unknown as ServerlessFunction[]
+    expect(found?.spec.namespaceSecrets).to.deep.equal(['secretvaults', 'managedidentities'])
+    expect(asked).to.include.members(['readsecrets secretvaults', 'readsecrets managedidentities'])
+  })
 })

@@ -40,6 +40,16 @@ describe('what a component refers to is asked about', () => {
     ],
     ['an identity', { managedIdentity: true }, ['readsecrets managedidentities * group']],
     [
+      'what a function may be given, one or all of a collection',
+      { namespaceSecrets: ['managedidentities', 'secretvaults', 'sqlclusters/books', 'objectstorageaccounts/media'] },
+      [
+        'readsecrets managedidentities * group',
+        'readsecrets secretvaults * group',
+        'readsecrets sqlinstances books group',
+        'createkeys objectstorageaccounts media group',
+      ],
+    ],
+    [
       'the credentials of a source, in the boundary',
       { deploymentSourceId: 'id' },
       ['use deploymentsources id boundary'],

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { vaultReference } from '../../contracts/jobs.ts'
 import { isSecretOutput, type ResourceOutput, verbOfOutput } from '../../contracts/references.ts'
 import { isRecord } from '../../core/isRecord.ts'
-import { OUTPUT_PLACES } from '../../crds/referenceAdmission.ts'
+import { OUTPUT_PLACES, placeOfSecrets } from '../../crds/referenceAdmission.ts'
 import type { AccessQuestion } from '../../kube/accessReview.ts'
 
 type Asked = Omit<AccessQuestion, 'user'>
@@ -45,9 +45,19 @@ export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): As
     ...(spec.managedIdentity === true
       ? [{ verb: 'readsecrets', group: 'iam.freehold.dev', resource: 'managedidentities', namespace: group }]
       : []),
+    ...(Array.isArray(spec.namespaceSecrets)
+      ? spec.namespaceSecrets.map((each) => secretQuestion(String(each), group))
+      : []),
     ...(typeof spec.deploymentSourceId === 'string' ? [useOf(spec.deploymentSourceId, boundary)] : []),
   ]
   return [...new Map(found.map((question) => [JSON.stringify(question), question])).values()]
+}
+
+/** Of what a function may be given: one of a collection, or all of it. */
+function secretQuestion(secret: string, namespace: string): Asked {
+  const [collection = '', name] = secret.split('/')
+  const [group, resource, verb] = placeOfSecrets(collection)
+  return { verb, group, resource, namespace, ...(name !== undefined && { name }) }
 }
 
 function useOf(name: string, namespace: string): Asked {

@@ -1,5 +1,6 @@
 import { deployMark, deployOf, VALUE_KEY, valueSecretName } from '../../contracts/blueprints/executions.ts'
 import { withLateValues } from '../../contracts/blueprints/render.ts'
+import { secretsOf, secretsWithin } from '../../contracts/namespaceSecrets.ts'
 import { objectId } from '../../core/ids.ts'
 import {
   ACTOR_ANNOTATION,
@@ -82,13 +83,15 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
   // The rights of this moment count, not those of the request: what depends on others may be written half an hour later.
   const spec = specOf(pass, step, stored, where.namespace)
   if ('refusal' in spec) return spec
-  const whole = { ...(stored?.spec as object | undefined), ...spec.given }
-  const isGiven = stored === undefined || !isHarmless(changedOf(stored.spec as Fields, spec.given))
-  const references = isGiven ? [whole, ...surroundingsOf(pass, kind, whole, where.namespace)] : []
+  const around = surroundingsOf(pass, kind, { ...(stored?.spec as Fields), ...spec.given }, where.namespace)
+  const given = kind.kind === ServerlessFunction.kind ? withSecrets(spec.given, stored, around) : spec.given
+  const whole = { ...(stored?.spec as object | undefined), ...given }
+  const isGiven = stored === undefined || !isHarmless(changedOf(stored.spec as Fields, given))
+  const references = isGiven ? [whole, ...around] : []
   const asked = { step, spec: whole, references, entry, ref, group: where.namespace, isNew: stored === undefined }
   const lacking = await lackedBy(pass, asked)
   if (lacking !== undefined) return { lacking }
-  const written = await write(pass, { step, kind, stored, spec: spec.given }, where)
+  const written = await write(pass, { step, kind, stored, spec: given }, where)
   return 'object' in written ? feed(pass, step, written.object, where) : written
 }
 
@@ -115,6 +118,21 @@ function surroundingsOf(pass: ExecutionPass, kind: AnyKind, { namespaceName }: F
   if (kind.kind !== ServerlessFunction.kind) return []
   const found = pass.records.cache(FunctionNamespace.resource).get(namespace, String(namespaceName))
   return found === undefined ? [] : [found.spec as Fields]
+}
+
+/**
+ * What a function may be given, as REST has it; whoever started the deployment is asked about each. Its namespace may have been made by a component
+ * before it, and what is there already is given no more than before.
+ */
+function withSecrets(given: Fields, stored: KubeObject | undefined, around: readonly Fields[]): Fields {
+  const { namespaceSecrets } = given as Partial<ServerlessFunction['spec']>
+  if (stored === undefined) {
+    const all = [...(namespaceSecrets ?? []), ...around.flatMap(secretsOf)]
+    return { ...given, namespaceSecrets: [...new Set(all)] }
+  }
+  if (namespaceSecrets === undefined) return given
+  const before = (stored.spec as ServerlessFunction['spec']).namespaceSecrets
+  return { ...given, namespaceSecrets: secretsWithin(namespaceSecrets, before) }
 }
 
 type Writing = {

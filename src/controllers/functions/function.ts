@@ -2,9 +2,9 @@ import { farCopyEntry } from '../../contracts/farCopies.ts'
 import { functionNames, pathClaim } from '../../contracts/functions.ts'
 import { isOwnedBy } from '../../contracts/workloads.ts'
 import { agreed, counted, readyOf } from '../../core/counted.ts'
-import { createdAtOf, keyOf } from '../../core/object.ts'
+import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
-import { FunctionNamespace, givesSecrets, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
+import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '../../crds/functions.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
@@ -35,6 +35,7 @@ import {
 } from './types.ts'
 import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, requireKeys, type Variables } from './values.ts'
 import { clusterOfFunction, elsewhereObservers } from './whereabouts.ts'
+import { withheld } from './withheld.ts'
 
 const functionsIn = (records: Workspace, home?: string) =>
   records.cache<CachedFunction>(ServerlessFunction.resource).list({ namespace: home })
@@ -155,14 +156,8 @@ function findNamespace(pass: FunctionPass): Outcome {
   // What began elsewhere now could outlive the record that says where, and nobody would find it.
   if (found.metadata.deletionTimestamp !== undefined)
     return waiting('TearingDown', `Function namespace "${namespaceName}" is being deleted.`)
-  // Whoever brings code is asked for the right to read these, at a namespace that is there: docs/areas/functions.md.
-  if (givesSecrets(found.spec) && createdAtOf(object.metadata) < createdAtOf(found.metadata))
-    return stalled(
-      'ConfigurationInvalid',
-      `It is older than function namespace "${namespaceName}", which gives its code secrets: delete it and create it again.`,
-    )
   state.around = found
-  return done()
+  return withheld(pass, 'It', object.spec.namespaceSecrets)
 }
 
 /** As its namespace has it, where it says nothing itself. */

@@ -24,6 +24,7 @@ describe('the identity of a function namespace', () => {
     await world.make(FunctionNamespace, HOME, { runtime: 'nodejs', managedIdentity: true })
     await world.make(ServerlessFunction, NAME, {
       ...{ namespaceName: HOME, functionName: 'orders', handler: 'index', image: 'orders:1', minReplicas: 1 },
+      namespaceSecrets: ['managedidentities'],
     })
     await world.rest()
   }

@@ -52,6 +52,7 @@ describe('functions on another cluster', () => {
     await world.make(FunctionNamespace, SHOP, { runtime: 'nodejs', clusterId: FAR, ...around })
     await world.make(ServerlessFunction, NAME, {
       ...{ namespaceName: SHOP, functionName: 'orders', handler: 'index', image: 'orders:1', minReplicas: 1, ...own },
+      namespaceSecrets: ['managedidentities', 'secretvaults', 'vectorclusters'],
     })
     await isReady(FunctionNamespace, SHOP)
     await isReady(ServerlessFunction, NAME)

@@ -14,6 +14,7 @@ import { type CachedRecord, ownDeployments } from '../deployments/owners.ts'
 import type { Rights } from '../engine/controller.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { FunctionPass } from './types.ts'
+import { withheld } from './withheld.ts'
 
 export const DEPLOYMENT_RIGHTS: Rights = { resource: DeploymentRecord.resource, verbs: ['get', 'create'] }
 
@@ -65,7 +66,8 @@ export function chooseImage(pass: FunctionPass): Outcome {
     buildStatus: buildStatusOf(newest, spec.source !== undefined),
     lastDeploymentId: newest?.metadata.name ?? pass.object.status?.lastDeploymentId,
   })
-  return done()
+  const isReported = spec.image === undefined && wanted?.spec.strategy === 'Reported'
+  return isReported ? withheld(pass, 'Its image', wanted.spec.namespaceSecrets) : done()
 }
 
 function buildStatusOf(newest: CachedRecord | undefined, hasSource: boolean) {

@@ -28,6 +28,7 @@ const makeFunction: Step = {
       functionName: 'orders',
       handler: 'index',
       image: 'orders:1',
+      namespaceSecrets: ['managedidentities'],
     }),
   until: (world) => world.isReady(ServerlessFunction, NAME),
 }

@@ -32,6 +32,8 @@ export type DeploymentRoutes = {
   ownerNameOf?: (site: string, body: DeploymentBody, context: Context) => Promise<string>
   /** Refuses a deployment that is reported: where images come by the spec, or show what the caller may not see. */
   refuse: (object: DeployedObject, body: DeploymentBody, context: Context, place: Place) => void | Promise<void>
+  /** Further fields of a deployment whose image the caller reports. */
+  stampOf?: (context: Context, place: Place) => Partial<StoredDeployment['spec']>
 }
 
 /**

@@ -150,6 +150,7 @@ async function begin<K extends AnyKind>(
     strategy: 'Reported',
     phase: 'Queued',
     ...said(body, context),
+    ...(body.containerImage && given.stampOf?.(context, place)),
   }
   const isOurs = (stored: StoredDeployment) =>
     stored.spec.ownerCollection === given.collection &&
@@ -191,7 +192,8 @@ async function report<K extends AnyKind>(
   const change = (stored: StoredDeployment) => {
     if (stored.metadata.deletionTimestamp !== undefined) throw notFound(`Deployment "${stored.metadata.name}"`)
     refuseChange(stored, body)
-    return { ...stored.spec, ...said(body, context) }
+    const isNew = body.containerImage && body.containerImage !== stored.spec.image
+    return { ...stored.spec, ...said(body, context), ...(isNew && given.stampOf?.(context, place)) }
   }
   const written = await services.records.update(
     DeploymentRecord,

@@ -1,0 +1,126 @@
+import { expect } from 'chai'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { fakeBlobs } from '../../adapters/blobs/fake.ts'
+import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
+import { functionObjectName } from '../../contracts/functions.ts'
+import { ACTIONS_OF_SECRETS } from '../../contracts/namespaceSecrets.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { DeploymentRecord } from '../../crds/deployments.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { ComputePlan } from '../../crds/plans.ts'
+import { SecretVault } from '../../crds/vaults.ts'
+
+const GROUP = `/boundaries/${B}/resourcegroups/shop`
+const HOME = `${GROUP}/resources/functionnamespaces/home`
+const NAMESPACE = groupNamespace(B, 'shop')
+const CONTRIBUTOR = '33333333-3333-4333-8333-333333333333'
+/** Writes functions, and reads the secrets of every vault. */
+const READER = '44444444-4444-4444-8444-444444444444'
+/** Writes functions, and reads the secrets of one vault. */
+const HOLDER = '55555555-5555-4555-8555-555555555555'
+const SIZES = { cpuRequest: '1', cpuLimit: '2', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
+const FILES = { files: [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }] }
+const ALL = [...ACTIONS_OF_SECRETS.keys()]
+/** Whoever makes databases may read their secrets. */
+const CONTRIBUTED = ALL.filter((each) => each !== 'managedidentities' && each !== 'secretvaults')
+
+describe('what a function may be given of its namespace', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) } })
+    server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
+    for (const one of [CONTRIBUTOR, READER, HOLDER]) server.grant(one, 'Contributor', GROUP)
+    server.grant(READER, 'Secrets Reader', GROUP)
+    server.put(SecretVault, 'keys', {}, NAMESPACE)
+    server.grant(HOLDER, 'Secrets Reader', `${GROUP}/resources/secretvaults/keys`)
+    server.put(FunctionNamespace, 'home', { runtime: 'nodejs' }, NAMESPACE)
+  })
+  afterEach(() => server.stop())
+
+  const stored = async () => {
+    const ref = { namespace: NAMESPACE, name: functionObjectName('home', 'hello') }
+    const { spec } = await server.client.get<ServerlessFunction & { metadata: object }>(
+      ServerlessFunction.resource,
+      ref as never,
+    )
+    return spec.namespaceSecrets
+  }
+  async function send(method: 'post' | 'put', path: string, body: object, as?: string) {
+    const { status, body: answer } = await server.ask(method, `${HOME}/${path}`, as).send(body)
+    expect(status, JSON.stringify(answer)).to.be.lessThan(300)
+    return answer
+  }
+  const make = (as?: string) => send('post', 'functions/hello', { handler: 'index' }, as)
+  const env = [{ name: 'KEY', secret: { vaultName: 'keys', secretName: 'Key' } }]
+
+  const makers: [who: string, as: string | undefined, expected: string[]][] = [
+    ['an Owner', undefined, ALL],
+    ['a Contributor', CONTRIBUTOR, CONTRIBUTED],
+    ['who reads every vault', READER, ['secretvaults', ...CONTRIBUTED]],
+    ['who reads one vault', HOLDER, CONTRIBUTED],
+  ]
+  for (const [who, as, expected] of makers)
+    it(`is what its maker may read, and is not shown: ${who}`, async () => {
+      expect(await make(as)).to.not.have.property('namespaceSecrets')
+      expect(await stored()).to.deep.equal(expected)
+    })
+
+  it('is the one vault that its maker may read, where the namespace refers to it', async () => {
+    server.put(FunctionNamespace, 'home', { runtime: 'nodejs', env }, NAMESPACE)
+    await make(HOLDER)
+    expect(await stored()).to.deep.equal([...CONTRIBUTED, 'secretvaults/keys'])
+  })
+
+  const changes: [
+    sentence: string,
+    as: string | undefined,
+    method: 'post' | 'put',
+    path: string,
+    body: object,
+    expected: string[],
+  ][] = [
+    ['more time of a Contributor', CONTRIBUTOR, 'put', 'functions/hello', { handler: 'index', timeoutSeconds: 9 }, ALL],
+    ['another handler of an Owner', undefined, 'put', 'functions/hello', { handler: 'other' }, ALL],
+    ['files of an Owner', undefined, 'post', 'functions/hello/source', FILES, ALL],
+    ['another handler of a Contributor', CONTRIBUTOR, 'put', 'functions/hello', { handler: 'other' }, CONTRIBUTED],
+    ['files of a Contributor', CONTRIBUTOR, 'post', 'functions/hello/source', FILES, CONTRIBUTED],
+    [
+      'files of who reads every vault',
+      READER,
+      'post',
+      'functions/hello/source',
+      FILES,
+      ['secretvaults', ...CONTRIBUTED],
+    ],
+  ]
+  for (const [sentence, as, method, path, body, expected] of changes)
+    it(`gets shorter only where somebody brings code who may read less: ${sentence}`, async () => {
+      await make()
+      await send(method, path, body, as)
+      expect(await stored()).to.deep.equal(expected)
+    })
+
+  it('gets no longer by a change of somebody who may read more', async () => {
+    await make(CONTRIBUTOR)
+    await send('put', 'functions/hello', { handler: 'other' })
+    await send('post', 'functions/hello/source', FILES)
+    expect(await stored()).to.deep.equal(CONTRIBUTED)
+  })
+
+  it('stands in a deployment that is reported with an image, whoever began it', async () => {
+    await make()
+    const records = async () => {
+      const { items } = await server.client.list<DeploymentRecord & { metadata: { name: string } }>(
+        DeploymentRecord.resource as never,
+      )
+      return items.map(({ spec }) => spec.namespaceSecrets)
+    }
+    const { id } = await send('post', 'deployments', { source: 'functions/hello', phase: 'Building' })
+    expect(await records()).to.deep.equal([undefined])
+    const image = { phase: 'Deploying', containerImage: 'docker.io/library/hello:1' }
+    await send('put', `deployments/${id}`, image, CONTRIBUTOR)
+    expect(await records()).to.deep.equal([CONTRIBUTED])
+    await send('put', `deployments/${id}`, { ...image, phase: 'Succeeded' })
+    expect(await records()).to.deep.equal([CONTRIBUTED])
+  })
+})

@@ -1,0 +1,49 @@
+import type { ActionName } from '../core/actions.ts'
+import {
+  actionOfOutput,
+  isSecretOutput,
+  OUTPUT_COLLECTIONS,
+  OUTPUTS,
+  type OutputCollection,
+  type Referring,
+} from './references.ts'
+
+/**
+ * What a function namespace has that is secret, and what a function may be given of that: docs/adr/20261128-functions-say-which-secrets.md.
+ * `<collection>/<name>` is one resource, `<collection>` every resource of the group.
+ */
+
+const IDENTITIES = 'managedidentities'
+const VAULTS = 'secretvaults'
+
+const hasSecrets = (collection: OutputCollection) => OUTPUTS[collection].secret.length > 0
+
+/** The action that whoever lets code read the secrets of a collection must hold. */
+export const ACTIONS_OF_SECRETS: ReadonlyMap<string, ActionName> = new Map<string, ActionName>([
+  [IDENTITIES, 'managedidentities/readSecrets'],
+  [VAULTS, 'secretvault/readSecrets'],
+  ...OUTPUT_COLLECTIONS.filter(hasSecrets).map((collection) => {
+    const [output = ''] = OUTPUTS[collection].secret
+    return [collection, actionOfOutput({ collection, name: '', output })] as const
+  }),
+])
+
+type Around = Pick<Referring, 'managedIdentity'> & {
+  env?: NonNullable<Referring['components']>[number]['env']
+}
+
+/** The secrets that code is given by these settings. Addresses of other resources are none. */
+export function secretsOf({ env = [], managedIdentity = false }: Around): string[] {
+  const given = env.flatMap(({ secret, output }) => {
+    if (secret) return [`${VAULTS}/${secret.vaultName}`]
+    return output && isSecretOutput(output) ? [`${output.collection}/${output.name}`] : []
+  })
+  return [...new Set([...(managedIdentity ? [IDENTITIES] : []), ...given])]
+}
+
+export const collectionOf = (secret: string) => secret.replace(/\/.*$/, '')
+
+/** Those that may be given where `allowed` may. */
+export function secretsWithin(secrets: readonly string[], allowed: readonly string[]): string[] {
+  return secrets.filter((secret) => allowed.includes(secret) || allowed.includes(collectionOf(secret)))
+}
