@@ -22,6 +22,7 @@ const EXCEPTIONS: readonly [why: string, fields: RegExp, mayHave: (text: string)
   ['rows and statements hold what the database takes', /\/editor\//, isAny],
   ['values of a chart are for the chart', /\/install \.values(\{name\})?$/, isAny],
   ['lines of a log have colours, and are shown as text', /\/logs \.(lines|text)$/, isAny],
+  ['a test call passes its body on as it is', /\/invoke \.body$/, isAny],
   ['the path is judged before a file is touched', /\/files\/move \.(from|to)$/, isAny],
   ['the address is judged before it is called', /\/sources\/.* \.(registryUrl|importUrl)$/, isAny],
   [

@@ -79,6 +79,9 @@ type Passage = {
  * comes before the body is read and before anything in the path is looked up, so that a caller without permission learns
  * nothing of what exists.
  */
+/** Not the key of any caller. */
+const FOLLOWED = 'followed lists'
+
 export class Pipeline {
   readonly #options: PipelineOptions
   readonly #router: Router
@@ -133,7 +136,8 @@ export class Pipeline {
       // For how long somebody listens is not how long it takes to answer.
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
-        turn: () => this.#share.take(taker.key),
+        // One share for all of them: one tenant may have many principals, and each follow many lists that change at once.
+        turn: () => this.#share.take(FOLLOWED),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
         dropping: this.#dropping(taker),
       })
@@ -322,7 +326,8 @@ export class Pipeline {
   #follow(passage: Passage, match: Match, parts: Parts): Promise<Answer> {
     const { request, response } = passage
     const taker = takerOf(passage)
-    return this.#streams.open(taker.key, {
+    const follower = { principal: taker.key, place: match.parameters.boundaryId ?? '' }
+    return this.#streams.open(follower, {
       read: async () => {
         await this.#askAgain(passage, match)
         const { entries } = await match.route.handler(this.#context(passage, match, parts))
@@ -333,7 +338,8 @@ export class Pipeline {
         refuseTooOld(this.#options.staleness)
         await this.#askAgain(passage, match).catch(unlessUntold)
       },
-      turn: () => this.#share.take(taker.key),
+      // One share for all of them: one tenant may have many principals, and each follow many lists that change at once.
+      turn: () => this.#share.take(FOLLOWED),
       spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
       refusalOf: (error) => JSON.stringify(refusalOf(passage, toPlatformError(error)).body),
       lastEventId: single(request, 'last-event-id'),

@@ -69,5 +69,8 @@ describe('snapshots of a vector database', () => {
     for (let round = 0; round < 5; round += 1) await world.converge()
     expect(world.engine.orders).to.deep.equal([])
     expect((await world.cluster()).status?.snapshots).to.deep.equal([{ name: 'first', files: [] }])
+    await world.change({ running: false, snapshots: [{ name: 'second' }] })
+    await world.converge()
+    expect((await world.cluster()).status?.snapshots).to.deep.equal([{ name: 'second', files: [] }])
   })
 })

@@ -5,6 +5,7 @@ import { resourceId } from '../../core/object.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
 import { KINDS } from '../../crds/index.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { SqlInstance } from '../../crds/sql.ts'
@@ -39,6 +40,7 @@ const BOUNDS: readonly Bound[] = [
   // With its deployment; numbers are told by the API server.
   { kind: PlatformApp, spec: { running: false, sourceKind: 'Image', image: 'site:1' }, most: 16 },
   { kind: StaticWebApp, spec: { running: false, image: 'site:1' }, most: 16 },
+  { kind: FunctionNamespace, spec: { running: false, runtime: 'nodejs' }, most: 11 },
   // Three Secrets of logins and a Cluster in the place of a StatefulSet.
   { kind: RelationalCluster, spec: { running: false }, most: 11 },
 ]

@@ -84,9 +84,15 @@ describe('snapshots that are wanted', () => {
   })
 
   it('are none that somebody removed, even if the name is asked for again', () => {
-    const [left] = withWanted([taken({ completedAt: NOW })], [])
+    const [left] = withWanted([taken({ completedAt: NOW, files: [file(HERE)] })], [])
     expect(left).to.deep.include({ isLeaving: true })
     expect(withWanted([left as TakenSnapshot], [{ name: 'first' }])).to.deep.equal([left])
+  })
+
+  it('are forgotten at once where there is nothing of them', () => {
+    expect(withWanted([taken()], [{ name: 'second' }])).to.deep.equal([taken({ name: 'second' })])
+    const asked = taken({ pending: { ...HERE, known: [] } })
+    expect(withWanted([asked], [])).to.deep.equal([{ ...asked, isLeaving: true }])
   })
 
   it('are not whole any more once a peer is gone, and nothing more is asked of it', () => {

@@ -21,7 +21,11 @@ type Found = { readonly name: string; readonly sizeBytes: number }
 /** Those that are taken, with new ones, and with a mark on what nobody wants any more: that is gone for good, whatever is asked for later. */
 export function withWanted(taken: readonly TakenSnapshot[], wanted: readonly Wanted[]): TakenSnapshot[] {
   const isWanted = ({ name, isLeaving }: TakenSnapshot) => isLeaving !== true && wanted.some((one) => one.name === name)
-  const marked = taken.map((one) => (isWanted(one) ? one : { ...one, isLeaving: true }))
+  const marked = taken.flatMap((one) => {
+    if (isWanted(one)) return one
+    // Without a file there is nothing to wait for: names that come and go would fill the status of one that is stopped.
+    return one.files.length === 0 && one.pending === undefined ? [] : { ...one, isLeaving: true }
+  })
   const added = wanted.filter(({ name }) => !taken.some((one) => one.name === name))
   return [...marked, ...added.map(({ name }) => ({ name, files: [] }))]
 }

@@ -19,35 +19,54 @@ const followed = (entries: readonly ListEntry[] = []): Followed => ({
 })
 
 describe('the lists that a process has open', () => {
-  it('are so many at most, of all callers together, and one that ends makes room', async () => {
+  const of = (principal: string, place = 'a boundary') => ({ principal, place })
+
+  it('are so many at most of one boundary that as many are left for others', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics)
-    const first = await streams.open('first', followed())
-    for (let count = 1; count < OF_PROCESS; count += 1)
-      await streams.open(`caller ${count % Math.ceil(OF_PROCESS / OF_PRINCIPAL + 1)}`, followed())
-    expect((await codeOf(streams.open('another', followed()))).code).to.equal('SERVICE_UNAVAILABLE')
+    const first = await streams.open(of('first'), followed())
+    const more = async (count: number, place: string) => {
+      for (let index = 0; index < count; index += 1)
+        await streams.open(of(`${place} ${Math.floor(index / OF_PRINCIPAL)}`, place), followed())
+    }
+    await more(OF_PROCESS / 2 - 1, 'a boundary')
+    const another = async () => (await codeOf(streams.open(of('another'), followed()))).code
+    expect(await another()).to.equal('SERVICE_UNAVAILABLE')
+    await more(OF_PROCESS / 4, 'another boundary')
     if (first.stream === undefined) throw new Error('There is no stream.')
     first.stream.destroy()
     await once(first.stream, 'close')
-    expect((await codeOf(streams.open('another', followed()))).code).to.equal('none')
+    expect(await another()).to.equal('SERVICE_UNAVAILABLE')
+    expect((await codeOf(streams.open(of('third', 'a third'), followed()))).code).to.equal('none')
+  })
+
+  it('have room again once one ends', async () => {
+    const streams = new OpenStreams(new ManualClock(), noMetrics)
+    const opened = await Promise.all(Array.from({ length: OF_PRINCIPAL }, () => streams.open(of('caller'), followed())))
+    const next = async () => (await codeOf(streams.open(of('caller'), followed()))).code
+    expect(await next()).to.equal('TOO_MANY_REQUESTS')
+    const stream = opened[0]?.stream
+    stream?.destroy()
+    if (stream !== undefined) await once(stream, 'close')
+    expect(await next()).to.equal('none')
   })
 
   it('remember so many records at most', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics, 6)
     const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
-    const first = await streams.open('first', three)
-    await streams.open('second', three)
-    expect((await codeOf(streams.open('third', three))).code).to.equal('SERVICE_UNAVAILABLE')
+    const first = await streams.open(of('first'), three)
+    await streams.open(of('second'), three)
+    expect((await codeOf(streams.open(of('third'), three))).code).to.equal('SERVICE_UNAVAILABLE')
     if (first.stream === undefined) throw new Error('There is no stream.')
     first.stream.destroy()
     await once(first.stream, 'close')
-    expect((await codeOf(streams.open('third', three))).code).to.equal('none')
+    expect((await codeOf(streams.open(of('third'), three))).code).to.equal('none')
   })
 
   it('take no place where the first look fails', async () => {
     const streams = new OpenStreams(new ManualClock(), noMetrics)
     const failing = { ...followed(), read: () => Promise.reject(new Error('away')) }
     for (let count = 0; count <= OF_PRINCIPAL; count += 1) {
-      const error = await streams.open('caller', failing).catch((thrown: Error) => thrown)
+      const error = await streams.open(of('caller'), failing).catch((thrown: Error) => thrown)
       expect((error as Error).message).to.equal('away')
     }
   })

@@ -6,6 +6,9 @@ import type { HttpMetrics } from '../metrics.ts'
 import { EVENT_STREAM } from '../negotiation.ts'
 import { type Followed, FollowedList } from './followedList.ts'
 
+/** Who follows, and in what: a boundary, or the platform. */
+export type Follower = { readonly principal: string; readonly place: string }
+
 /** A person's tabs, or the replicas of a service. */
 export const OF_PRINCIPAL = 32
 export const OF_PROCESS = 1_000
@@ -25,6 +28,7 @@ export class OpenStreams {
   readonly #metrics: Pick<HttpMetrics, 'following' | 'limited'>
   readonly #stopping = new AbortController()
   readonly #ofPrincipal = new Map<string, number>()
+  readonly #ofPlace = new Map<string, number>()
   readonly #rememberedMax: number
   #count = 0
   #remembered = 0
@@ -36,8 +40,8 @@ export class OpenStreams {
   }
 
   /** @throws what the ordinary request would be refused with; TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
-  async open(principal: string, followed: Followed): Promise<Answer<never>> {
-    this.#enter(principal)
+  async open(follower: Follower, followed: Followed): Promise<Answer<never>> {
+    this.#enter(follower)
     const list = new FollowedList(followed, {
       clock: this.#clock,
       stopping: this.#stopping.signal,
@@ -47,7 +51,7 @@ export class OpenStreams {
     })
     const leave = () => {
       list.end()
-      this.#leave(principal)
+      this.#add(follower, -1)
     }
     try {
       await list.begin()
@@ -64,27 +68,31 @@ export class OpenStreams {
     this.#stopping.abort()
   }
 
-  #enter(principal: string): void {
-    const own = this.#ofPrincipal.get(principal) ?? 0
-    if (own >= OF_PRINCIPAL) {
+  #enter({ principal, place }: Follower): void {
+    if ((this.#ofPrincipal.get(principal) ?? 0) >= OF_PRINCIPAL) {
       this.#metrics.limited('principal')
       const message = `You follow ${OF_PRINCIPAL} lists, which is the most: end one of them first.`
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
     }
-    if (this.#count >= OF_PROCESS || this.#remembered >= this.#rememberedMax) {
+    // A tenant has as many principals as it likes: there are never more of one place than are left for all others.
+    const isFull = (this.#ofPlace.get(place) ?? 0) >= OF_PROCESS - this.#count
+    if (isFull || this.#remembered >= this.#rememberedMax) {
       const message = 'Too many lists are followed here: try again in a moment, or read the list without following it.'
       throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
     }
-    this.#ofPrincipal.set(principal, own + 1)
-    this.#count += 1
-    this.#metrics.following(1)
+    this.#add({ principal, place }, 1)
   }
 
-  #leave(principal: string): void {
-    const own = (this.#ofPrincipal.get(principal) ?? 1) - 1
-    if (own === 0) this.#ofPrincipal.delete(principal)
-    else this.#ofPrincipal.set(principal, own)
-    this.#count -= 1
-    this.#metrics.following(-1)
+  #add({ principal, place }: Follower, more: 1 | -1): void {
+    add(this.#ofPrincipal, principal, more)
+    add(this.#ofPlace, place, more)
+    this.#count += more
+    this.#metrics.following(more)
   }
+}
+
+function add(counts: Map<string, number>, key: string, more: number): void {
+  const count = (counts.get(key) ?? 0) + more
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
 }
