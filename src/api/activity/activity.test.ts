@@ -280,16 +280,21 @@ describe('the activity of a boundary', () => {
   })
 
   it('shows to each what they may read of a resource, and hides what a deny is on', async () => {
-    expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone', 'shop/search'])
-    const denied = {
-      ...{ principalId: SHOP_READER, principalType: 'User', actions: ['kernel/activity/read'] },
-      ...{
-        scopeIncarnation: 'life',
-        scope: `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/search`,
-      },
+    const life = { principalId: SHOP_READER, principalType: 'User', scopeIncarnation: 'life' }
+    const deny = (action: string, name: string) => {
+      const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/${name}`
+      here.facade.put(
+        DenyAssignment,
+        crypto.randomUUID(),
+        { ...life, actions: [action], scope },
+        boundaryNamespace(BOUNDARY),
+      )
     }
-    here.facade.put(DenyAssignment, crypto.randomUUID(), denied, boundaryNamespace(BOUNDARY))
+    expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone', 'shop/search'])
+    deny('kernel/activity/read', 'search')
     expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone'])
+    deny('vectorcluster/read', 'gone')
+    expect(await told('', SHOP_READER)).to.deep.equal([])
     expect(await told()).to.have.length(3)
   })
 

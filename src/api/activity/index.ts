@@ -15,6 +15,7 @@ import { isThere } from '../records/activity/subjects.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { mayReadNamed } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
 import { ActivityEntry, entryDto } from './record.ts'
@@ -70,7 +71,7 @@ function inLifeOf({ metadata }: RecordOf<typeof ResourceGroup>): (entry: Entry) 
   return ({ occurredAt, reportedAt }) => !(Date.parse(reportedAt ?? occurredAt) < since)
 }
 
-/** Whoever may read the record of a resource sees it here too, whatever else of the boundary is hidden from them. */
+/** Of resources that the caller may read, those that are gone too: the list would name what a deny hides. */
 async function entriesOfBoundary(context: Context<'boundaryId'>) {
   const { services, caller, parameters, fresh } = context
   const { boundaryId } = parameters
@@ -80,7 +81,9 @@ async function entriesOfBoundary(context: Context<'boundaryId'>) {
   const told = await services.activity.newest(boundaryId, ({ resourceGroup, resourceType, resourceName }) => {
     const scope = resourceScope(boundaryId, resourceGroup, resourceType, resourceName)
     const isSeen = services.access.isAllowed(caller.principalId, READ, scope)
-    return isSeen ? groups.get(resourceGroup) : undefined
+    return isSeen && mayReadNamed(context, { boundaryId, resourceGroup }, `${resourceType}/${resourceName}`)
+      ? groups.get(resourceGroup)
+      : undefined
   })
   return shown(context, boundaryId, told)
 }
