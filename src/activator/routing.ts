@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { decodedPath } from '../contracts/functionPaths.ts'
 import { servesPath } from '../contracts/functions.ts'
-import { percentDecoded } from '../core/percentDecoded.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 
 /** What a request means: which trigger of which function. Pure. */
@@ -34,26 +34,10 @@ export function findTrigger(functions: readonly Callable[], method: string, path
   return { kind: 'found', key: best.key, trigger: best.trigger }
 }
 
-/** The path of a request target without its query, decoded nowhere: `/a%2Fb` is one segment. */
-export function pathOf(target: string): string {
-  return target.split('?', 1)[0] ?? ''
-}
-
 /** The host that a header names, without its port. */
 export function hostOf(header: string | undefined): string {
   const host = (header ?? '').toLowerCase()
   return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '')
-}
-
-/**
- * The path as a copy may read it, decoded once; undefined if nobody can say what it means: what the copy or a gateway would
- * walk up, cut off or put together otherwise is refused before anybody is asked for rights.
- */
-export function decodedPath(path: string): string | undefined {
-  const decoded = percentDecoded(path)
-  if (decoded === undefined || !path.startsWith('/') || path.includes('#')) return undefined
-  if (/[\\\p{Cc}]|\/\//u.test(decoded)) return undefined
-  return decoded.split('/').some((part) => part === '.' || part === '..') ? undefined : decoded
 }
 
 /** As `findTrigger`; ambiguous if a copy that decodes the path would take it for that of another trigger. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isFarCopy } from '../contracts/farCopies.ts'
+import { NOT_PLAIN, pathOf } from '../contracts/functionPaths.ts'
 import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import { ambiguityOf } from '../core/framing.ts'
@@ -13,7 +14,7 @@ import type { Figures } from './figures.ts'
 import type { Gate } from './gate.ts'
 import { NoPlace } from './lane.ts'
 import { forward, forwardedHeaders } from './proxy.ts'
-import { findOneTrigger, hostOf, pathOf } from './routing.ts'
+import { findOneTrigger, hostOf } from './routing.ts'
 import type { Line, Switchboard } from './switchboard.ts'
 import { type ReachCopy, Unreached } from './way.ts'
 
@@ -31,7 +32,7 @@ export type ServerOptions = {
 const REFUSALS = {
   NOT_FOUND: [404, 'Nothing answers here.'],
   METHOD_NOT_ALLOWED: [405, 'The function does not take this method.'],
-  BAD_REQUEST: [400, 'The path is not plain: leave out "." and ".." and empty parts.'],
+  BAD_REQUEST: [400, `The path ${NOT_PLAIN}.`],
   UNAUTHORIZED: [401, 'The call lacks the credentials that this function requires.'],
   TOO_MANY_REQUESTS: [429, 'Too many calls wait for this function.'],
   DISABLED: [503, 'The function is switched off.'],

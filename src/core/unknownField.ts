@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NO_FIELD } from './strangeField.ts'
 import { suggestion } from './suggestion.ts'
 import { unwrapped } from './unwrapped.ts'
 
@@ -9,7 +10,7 @@ import { unwrapped } from './unwrapped.ts'
  */
 export function unknownField(schema: z.ZodType, path: readonly PropertyKey[], field: string): string {
   const names = recordsAt(schema, path).flatMap(({ shape }) => Object.keys(shape))
-  return `is not a field of this record${suggestion(field, names)}`
+  return `${NO_FIELD}${suggestion(field, names)}`
 }
 
 /** The schemas of the records that may stand at a path. */

@@ -126,7 +126,7 @@ export function planTests({ kind, body }: ResourceCase, world: World): void {
   }
 }
 
-export function powerTests(world: World): void {
+export function powerTests({ kind, body }: ResourceCase, world: World): void {
   it('stop, start and restart', async () => {
     const { base, call, create } = world
     await create()
@@ -141,6 +141,29 @@ export function powerTests(world: World): void {
     expect([unknown.status, unknown.body.code]).to.deep.equal([400, 'INVALID_ACTION'])
     expect(unknown.body.allowed).to.deep.equal(['start', 'stop', 'restart'])
   })
+
+  const none = scaledToZero({ kind, body })
+  if (none === undefined) return
+  it('are stopped where they have no copies, and have at least one of each once they are started', async () => {
+    const { base, call, server } = world
+    server.put(kind, NAME, none, groupNamespace(BOUNDARY, 'shop'))
+    const act = (word: string) => call('put', `${base}/${NAME}/actions/${word}`)
+    const restart = await act('restart')
+    expect([restart.status, restart.body.code], JSON.stringify(restart.body)).to.deep.equal([409, 'INVALID_STATE'])
+    expect((await act('start')).status).to.equal(202)
+    expect((await act('start')).status).to.equal(200)
+    const { replicas, components = [{ replicas }] } = (await call('get', `${base}/${NAME}`)).body
+    for (const one of components) expect(one.replicas, JSON.stringify(one)).to.be.at.least(1)
+    expect((await act('restart')).status).to.equal(202)
+  })
+}
+
+/** The least body with no copy of anything; undefined of kinds that always have one. */
+function scaledToZero({ kind, body }: Pick<ResourceCase, 'kind' | 'body'>): object | undefined {
+  const { components } = kind.spec.parse(body) as { components?: object[] }
+  const ofComponents = components && { components: components.map((one) => ({ ...one, replicas: 0 })) }
+  const none = { ...body, ...(ofComponents ?? { replicas: 0 }) }
+  return kind.spec.safeParse(none).success ? none : undefined
 }
 
 export function scaleTests({ kind, body, scale: bounds }: ResourceCase, world: World): void {

@@ -61,7 +61,7 @@ export function resourceSuite(given: ResourceCase): void {
       planTests(given, world)
     }
     if (given.kind.hostsOf !== undefined) hostTests(given, world)
-    if (world.has('put', '/x/actions/x')) powerTests(world)
+    if (world.has('put', '/x/actions/x')) powerTests(given, world)
     if (world.has('post', '/x/scale')) scaleTests(given, world)
     deletionTests(given, world)
     refusalTests(given, world)

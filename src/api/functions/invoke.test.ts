@@ -5,6 +5,8 @@ import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
 import { NO_ANSWERS, type NoAnswer, type TestAnswer, type TestCall } from '../../contracts/testCalls.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
+import { documentOf } from '../http/openapi.ts'
+import { SERVED_ROUTES } from '../index.ts'
 
 const SHOP = groupNamespace(B, 'shop')
 const GROUP = `/boundaries/${B}/resourcegroups/shop`
@@ -19,6 +21,9 @@ const HEARD = {
   isColdStart: true,
   durationMilliseconds: 3.5,
 }
+
+type Headers = { properties: { headers: { anyOf: [{ maxProperties?: number }] } } }
+type Document = { components: { schemas: { InvokeFunctionRequest: Headers } } }
 
 describe('a test call of a function', () => {
   let server: Awaited<ReturnType<typeof startShop>>
@@ -102,6 +107,11 @@ describe('a test call of a function', () => {
     ['a path that is an address', { path: 'http://169.254.169.254/' }],
     ['a path that is none', { path: 'hello' }],
     ['a path with a line break', { path: '/a\r\nx: y' }],
+    ['a path that a copy would read as a host', { path: '//other.example/x' }],
+    ['a path with a backslash', { path: '/\\other.example/x' }],
+    ['a path that leads up', { path: '/hello/../other' }],
+    ['a path that leads up in other letters', { path: '/hello/%2e%2e/other?a' }],
+    ['two names that are one', { headers: { 'X-Own': '1', 'x-own': '2' } }],
     ['a fragment', { path: '/a#b' }],
     ['a host', { headers: { Host: 'other' } }],
     ['an event', { headers: { 'X-Function-Event': 'timer' } }],
@@ -126,6 +136,22 @@ describe('a test call of a function', () => {
       expect((await invoke(body)).status).to.equal(400)
       expect(made).to.deep.equal([])
     })
+
+  it('is told once what is wrong with a path', async () => {
+    const reasons = async (path: string) => (await invoke({ path })).body.errors.map(({ message }: Error) => message)
+    expect(await reasons('hello')).to.have.lengthOf(1)
+    expect(await reasons('/a//b')).to.deep.equal(['is not plain: leave out "." and ".." and empty parts'])
+    expect((await invoke({ path: '/a?b=//c/../d' })).status).to.equal(200)
+  })
+
+  it('has as many headers as its schema says', async () => {
+    const { InvokeFunctionRequest: schema } = (documentOf('all', SERVED_ROUTES) as Document).components.schemas
+    const { maxProperties = 0 } = schema.properties.headers.anyOf[0]
+    expect(maxProperties).to.equal(32)
+    const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, '']))
+    expect((await invoke({ headers: named(maxProperties) })).status).to.equal(200)
+    expect((await invoke({ headers: named(maxProperties + 1) })).status).to.equal(400)
+  })
 
   const states: [state: string, spec: object, status: object, says: RegExp][] = [
     ['is disabled', { enabled: false }, { image: IMAGE }, /is disabled: enable it first/],

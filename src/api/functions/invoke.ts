@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { decodedPath, NOT_PLAIN, pathOf } from '../../contracts/functionPaths.ts'
 import { EVENT_HEADER } from '../../contracts/functions.ts'
 import { isOwnHeader, type NoAnswer, type TestCall } from '../../contracts/testCalls.ts'
 import { summaryOf } from '../../core/conditions.ts'
@@ -19,13 +20,23 @@ import { type FoundFunction, FUNCTION, findFunction } from './functions.ts'
 const MOST_REQUEST_BYTES = 256 * 1024
 const MOST_HEADERS = 32
 
+/** To HTTP, names that differ in case are one, and only one of the values would arrive. */
+function isEachNamedOnce(headers: object): boolean {
+  const names = Object.keys(headers)
+  return new Set(names.map((name) => name.toLowerCase())).size === names.length
+}
+
 const InvokeFunctionRequest = z
   .strictObject({
     method: z.enum(HTTP_METHODS).nullish().describe('POST with a body, else GET if absent'),
     path: z
       .string()
       .max(2048)
-      .regex(/^\/[!"$-~]*$/, 'must begin with a slash, and hold visible characters of ASCII without #')
+      .regex(/^\/[!"$-~]*$/, {
+        message: 'must begin with a slash, and hold visible characters of ASCII without #',
+        abort: true,
+      })
+      .refine((path) => decodedPath(pathOf(path)) !== undefined, NOT_PLAIN)
       .nullish()
       .describe('Path and query; the first path of its triggers if absent, or / if it has none'),
     headers: z
@@ -36,8 +47,10 @@ const InvokeFunctionRequest = z
           .max(4096)
           .regex(/^[\t -~]*$/, 'must hold visible characters of ASCII'),
       )
-      .nullish()
-      .describe(`At most ${MOST_HEADERS}`),
+      .refine((headers) => Object.keys(headers).length <= MOST_HEADERS, `must have at most ${MOST_HEADERS} names`)
+      .refine(isEachNamedOnce, 'must not have names that differ in case only')
+      .meta({ maxProperties: MOST_HEADERS })
+      .nullish(),
     body: z.string().nullish(),
     encoding: Encoding.nullish().describe('How body is written; Utf8 if absent'),
   })
@@ -95,8 +108,6 @@ function callOf({ method, path, headers, body, encoding }: Asked, { object, owne
   const errors: FieldError[] = given
     .filter(([name]) => isOwnHeader(name))
     .map(([name]) => ({ field: `headers.${name}`, message: 'must be left out: the platform sets it' }))
-  if (given.length > MOST_HEADERS)
-    errors.push({ field: 'headers', message: `has ${given.length} entries, and at most ${MOST_HEADERS} are accepted` })
   const bytes = bytesOf(body ?? '', encoding, 'body')
   const chosen = method ?? (bytes.length > 0 ? 'POST' : 'GET')
   if (bytes.length > 0 && ['GET', 'HEAD'].includes(chosen))

@@ -1,5 +1,6 @@
 import { isUuid } from '../../core/names.ts'
 import { percentDecoded } from '../../core/percentDecoded.ts'
+import { changedBy } from '../../core/strangeField.ts'
 import { METHODS, type Method, type Route } from './route.ts'
 import { templateSegments } from './template.ts'
 
@@ -96,7 +97,7 @@ export class Router {
   /** The reason of a field that a route of its own replaces, below the path. */
   replacing(segments: readonly string[], field: string): string | undefined {
     const path = `/${segments.join('/')}/${field}`
-    return this.find('PUT', path)?.route.path.endsWith(`/${field}`) ? `is changed by PUT ${path}` : undefined
+    return this.find('PUT', path)?.route.path.endsWith(`/${field}`) ? changedBy(path) : undefined
   }
 }
 

@@ -15,7 +15,13 @@ import { findResource, locate, type Place } from './places.ts'
 import { ownOrPlans } from './sizing.ts'
 import type { AnyDeclaration } from './types.ts'
 
-type PowerSpec = { running?: boolean; restartedAt?: string; replicas?: number; computePlan?: string }
+type Copies = { replicas?: number; computePlan?: string }
+type PowerSpec = Copies & {
+  running?: boolean
+  restartedAt?: string
+  minReplicas?: number
+  components?: readonly Copies[]
+}
 
 /** The routes of actions and scale: changes of intent that are not fields of the record. */
 export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
@@ -92,8 +98,7 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
   const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {
     const spec = stored.spec as PowerSpec
     if (word === 'restart') return restarted(place.name, stored, now)
-    const next =
-      word === 'stop' ? { ...spec, running: false } : { ...spec, running: true, ...startReplicas(kind, spec, context) }
+    const next = word === 'stop' ? { ...spec, running: false } : { ...withCopies(kind, spec, context), running: true }
     await reserve(next)
     return next
   })
@@ -129,13 +134,24 @@ export function actionResult<Word extends string>(
 
 /** @throws PlatformError INVALID_STATE */
 function restarted(name: string, { spec, status }: { spec: object; status?: object | undefined }, now: string): object {
-  if ((spec as PowerSpec).running !== false) return { ...spec, restartedAt: now }
+  if ((spec as PowerSpec).running !== false && !hasNoCopies(spec)) return { ...spec, restartedAt: now }
   const { status: shown, phase } = summarize(status, false)
   throw new PlatformError('INVALID_STATE', `"${name}" is stopped; start it instead.`, { status: shown, phase })
 }
 
-/** Starting a resource scaled to zero uses the plan's replicas, at least one. */
-function startReplicas(kind: AnyKind, { replicas, ...spec }: PowerSpec, { services }: Context): { replicas?: number } {
-  if (replicas !== 0) return {}
-  return { replicas: Math.max(1, ownOrPlans(kind, 'replicas', { object: { spec }, services }) ?? 1) }
+/** Whether it is scaled to zero. What follows its load has as many copies as that asks for. */
+function hasNoCopies({ replicas, minReplicas, components }: PowerSpec): boolean {
+  return components?.every(hasNoCopies) ?? (replicas === 0 && minReplicas === undefined)
+}
+
+/** Starting a resource scaled to zero uses the plan's replicas, at least one, of each of its components. */
+function withCopies(kind: AnyKind, spec: PowerSpec, { services }: Context): PowerSpec {
+  if (!hasNoCopies(spec)) return spec
+  const started = ({ replicas: _, ...own }: Copies, plan = own.computePlan) => {
+    const object = { spec: { ...own, computePlan: plan } }
+    return { ...own, replicas: Math.max(1, ownOrPlans(kind, 'replicas', { object, services }) ?? 1) }
+  }
+  const { components } = spec
+  if (components === undefined) return started(spec)
+  return { ...spec, components: components.map((one) => started(one, one.computePlan ?? spec.computePlan)) }
 }

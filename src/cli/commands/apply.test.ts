@@ -4,11 +4,15 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { CommandsAtServer } from '../../../test/worlds/commandsAtServer.ts'
+import { Router } from '../../api/http/router.ts'
+import { SERVED_ROUTES } from '../../api/index.ts'
+import { refusalSentence } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const vector = (name: string, replicas = 1) =>
   `{apiVersion: data.freehold.dev/v1alpha1, kind: VectorCluster, metadata: {name: ${name}}, spec: {replicas: ${replicas}}}`
+const BOUNDARY_WITH_QUOTA = `{apiVersion: freehold.dev/v1alpha1, kind: Boundary, metadata: {name: ${BOUNDARY}}, spec: {displayName: Shop, quota: {cpu: '4'}}}`
 const FUNCTION =
   '{apiVersion: compute.freehold.dev/v1alpha1, kind: ServerlessFunction, metadata: {name: hook}, spec: {}}'
 const CONFIG = '{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: b}}'
@@ -20,6 +24,8 @@ class Platform {
   isUnchanging = true
   /** Names that REST refuses when it writes them. */
   refused: string | undefined
+  /** What REST says of a field that it does not take. */
+  strangeField: string | undefined
 
   readonly listener: RequestListener = async (request, response) => {
     const { url = '', method = '' } = request
@@ -31,6 +37,7 @@ class Platform {
     const version = this.versions.get(name)
     const etag = (value: number) => ({ etag: `"${value}"` })
     if (method === 'GET') return version === undefined ? answer(404, {}) : answer(200, { name }, etag(version))
+    if (this.strangeField !== undefined) return answer(400, { code: 'MODEL_BINDING_FAILED', error: this.strangeField })
     if (method === 'PUT' && version === undefined) return answer(404, {})
     if (name === this.refused) return answer(422, { code: 'PLAN_NOT_FOUND', error: 'There is no such plan.' })
     this.writes.push(`${method} ${name}`)
@@ -56,6 +63,7 @@ class Platform {
 }
 
 const RESOURCES = [
+  { name: 'boundaries', kind: 'Boundary', namespaced: false },
   { name: 'vectorclusters', kind: 'VectorCluster', namespaced: true },
   { name: 'serverlessfunctions', kind: 'ServerlessFunction', namespaced: true },
   { name: 'configmaps', kind: 'ConfigMap', namespaced: true },
@@ -140,6 +148,20 @@ describe('apply', () => {
     expect(platform.writes).to.deep.equal([
       `/api/v1/namespaces/${groupNamespace(BOUNDARY, 'shop')}/configmaps/settings`,
     ])
+  })
+
+  it('goes to the API server with a field that another route of REST changes', async () => {
+    const message = new Router(SERVED_ROUTES).replacing(['boundaries', BOUNDARY], 'quota') ?? ''
+    platform.strangeField = refusalSentence({ field: 'quota', message })
+    expect(await run('apply', [BOUNDARY_WITH_QUOTA]), commands.said).to.equal(0)
+    expect(commands.said).to.include('(with Kubernetes)')
+    expect(platform.writes).to.deep.equal([`/apis/freehold.dev/v1alpha1/boundaries/${BOUNDARY}`])
+  })
+
+  it('does not go there with a value that REST refuses', async () => {
+    platform.strangeField = refusalSentence({ field: 'displayName', message: 'must be a text' })
+    expect(await run('apply', [BOUNDARY_WITH_QUOTA])).to.equal(2)
+    expect(platform.writes).to.deep.equal([])
   })
 
   it('says what it does not wait for', async () => {

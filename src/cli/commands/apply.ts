@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Client, PlatformApiError, pathOf, RESOURCE_KINDS } from '../../client/index.ts'
+import { isOfStrangeField } from '../../core/strangeField.ts'
 import type { Target } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { describeFailure } from '../describeFailure.ts'
@@ -107,13 +108,13 @@ async function applied({ manifest, plan }: Step, to: Reach, context: Context): P
     if (!(error instanceof PlatformApiError)) throw error
     const { lines, exitCode } = describeFailure(error)
     const told = [`${printable(titleOf(manifest))} was not applied:`, ...lines]
-    throw new CommandFailure(exitCode, [...told, ...(hasUnknownFields(error) ? [ONLY_KUBECTL] : [])].join('\n'))
+    throw new CommandFailure(exitCode, [...told, ...(hasStrangeFields(error) ? [ONLY_KUBECTL] : [])].join('\n'))
   }
 }
 
-/** REST has no field for it, or gives such a thing its name itself: the API server takes the manifest as it is. */
+/** REST takes a field of it elsewhere or nowhere, or gives such a thing its name itself: the API server takes the manifest as it is. */
 function isBeyondRest(error: unknown): boolean {
-  return hasUnknownFields(error) || error instanceof NotNamedByCaller
+  return hasStrangeFields(error) || error instanceof NotNamedByCaller
 }
 
 class NotNamedByCaller extends CommandFailure {}
@@ -134,12 +135,10 @@ async function atRest(
 }
 
 const ONLY_KUBECTL =
-  'REST has no such field. If the kind has it, name a kubeconfig that may write it with --kubeconfig; else correct the name.'
+  'REST takes no such field here. If the kind has it, name a kubeconfig that may write it with --kubeconfig; else correct the name.'
 
-function hasUnknownFields(error: unknown): boolean {
-  return (
-    error instanceof PlatformApiError && error.code === 'MODEL_BINDING_FAILED' && /is not a field/.test(error.message)
-  )
+function hasStrangeFields(error: unknown): boolean {
+  return error instanceof PlatformApiError && error.code === 'MODEL_BINDING_FAILED' && isOfStrangeField(error.message)
 }
 
 const READY_WITHIN = 60_000

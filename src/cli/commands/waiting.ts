@@ -3,13 +3,13 @@ import { pagesOf, pathOf } from '../../client/index.ts'
 import { quoted } from '../../core/shellWord.ts'
 import { nameFieldOf } from '../collections.ts'
 import type { Command, Context, Input } from '../command.ts'
-import { usage } from '../failure.ts'
-import { hasReplicas, isAutoscaled, replicasOfComponents, statusLine } from '../outlook.ts'
+import { CommandFailure, EXIT, usage } from '../failure.ts'
+import { hasReplicas, isAutoscaled, outlookOf, replicasOfComponents, statusLine, statusOf } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { KIND, NAME, ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
 import { reasonReader } from '../story.ts'
-import { checkStatus, DELETED, nameIn, TIMEOUTS, WAITING, waitFor } from '../waiting.ts'
+import { checkStatus, DELETED, endOf, nameIn, TIMEOUTS, WAITING, waitFor } from '../waiting.ts'
 
 export const wait: Command = {
   name: 'wait',
@@ -90,10 +90,17 @@ export const powers: readonly Command[] = ['start', 'stop', 'restart'].map((acti
     const prepared = await prepare('get', input, context)
     const route = routesBelow(prepared.target, 'PUT').find(({ words }) => words === 'actions/{action}')
     if (route === undefined) throw usage(`${prepared.collection.noun} cannot ${action}.`)
-    await sendBelow(prepared, route, { values: { action } })
-    context.terminal.err(`${input.positionals.join(' ')}: ${action} was accepted.\n`)
+    const answer = await sendBelow(prepared, route, { values: { action } })
+    const title = input.positionals.join(' ')
+    const isUnchanged = ((answer ?? {}) as { changed?: unknown }).changed === false
+    const now = printable(statusOf(answer) ?? 'there')
+    const said = isUnchanged ? `changed nothing; it is ${now}` : 'was accepted'
+    context.terminal.err(`${title}: ${action} ${said}.\n`)
+    if (!input.has('wait')) return
     const wanted = { status: END_OF[action], isChanged: true }
-    if (input.has('wait')) await waitFor(prepared, wanted, input, context)
+    if (!isUnchanged || outlookOf(answer) === 'underWay') await waitFor(prepared, wanted, input, context)
+    else if (endOf(answer, wanted) !== 'reached')
+      throw new CommandFailure(EXIT.failed, `${title} has not become ${wanted.status}: it is ${now}.`)
   },
 }))
 
