@@ -281,8 +281,8 @@ describe('the activity of a boundary', () => {
 
   it('shows to each what they may read of a resource, and hides what a deny is on', async () => {
     const life = { principalId: SHOP_READER, principalType: 'User', scopeIncarnation: 'life' }
-    const deny = (action: string, name: string) => {
-      const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/${name}`
+    const deny = (action: string, below = '') => {
+      const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop${below}`
       here.facade.put(
         DenyAssignment,
         crypto.randomUUID(),
@@ -291,9 +291,9 @@ describe('the activity of a boundary', () => {
       )
     }
     expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone', 'shop/search'])
-    deny('kernel/activity/read', 'search')
+    deny('kernel/activity/read', '/resources/vectorclusters/search')
     expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone'])
-    deny('vectorcluster/read', 'gone')
+    deny('vectorcluster/read')
     expect(await told('', SHOP_READER)).to.deep.equal([])
     expect(await told()).to.have.length(3)
   })
