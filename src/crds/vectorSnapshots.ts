@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Description, listBy, ResourceName } from './fields.ts'
 
 /** Their files lie on the volumes of the peers, beside the data. */
-const SNAPSHOTS_MAX = 10
+export const SNAPSHOTS_MAX = 10
 
 /** What is to be kept: one that is added is taken, one that is removed is deleted. */
 export const VectorSnapshots = listBy(

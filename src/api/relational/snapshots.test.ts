@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { until } from '../../../test/make/until.ts'
 import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+import { systemClock } from '../../core/clock.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { objectKey } from '../../core/object.ts'
@@ -55,6 +56,17 @@ describe('snapshots of relational databases over REST', () => {
     const edited = server.client.edit(kind.resource, ref, (object) => Object.assign(object, { status }))
     server.caches.get(kind.resource).observeWrite(edited)
   }
+
+  it('that nobody names have names apart within the same second', async () => {
+    await server.stop()
+    server = await startShop({}, { clock: { ...systemClock, now: () => Date.parse('2026-01-01T00:00:00Z') } })
+    server.put(RelationalCluster, 'orders', {}, NAMESPACE)
+    for (const name of ['manual-20260101000000', 'manual-20260101000000-2']) {
+      const { status, body } = await server.ask('post', PATH).send({})
+      expect([status, body.name]).to.deep.equal([202, name])
+      report(RelationalSnapshot, body.id, { completedAt: '2026-01-01T00:00:00Z' })
+    }
+  })
 
   it('have the version of their database until they have one of their own', async () => {
     const made = await server.ask('post', PATH).send({ name: 'first' })

@@ -21,6 +21,7 @@ import { namedHolders, shownHolders } from '../resources/holders.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { findResource, locate } from '../resources/places.ts'
+import { snapshotName } from '../resources/snapshotName.ts'
 import { COLLECTION, isBackedUp, type RelationalObject } from './record.ts'
 
 export type SnapshotObject = RecordOf<typeof RelationalSnapshot>
@@ -196,14 +197,11 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<t
   if (!cluster.spec.running) throw invalidState(cluster, `"${clusterName}" is stopped: start it first.`)
   const others = await snapshotsOf(context, home, context.fresh)
   const running = others.find(isUnderWay)
-  if (running !== undefined) {
-    const message = `Snapshot "${running.spec.name}" of "${clusterName}" is being taken.`
-    throw new PlatformError('SNAPSHOT_RUNNING', message, { snapshotId: running.metadata.name })
-  }
-  const now = timestamp(services.clock.now())
-  const name = body.name ?? `manual-${now.replace(/[^0-9]/g, '').slice(0, 14)}`
+  if (running !== undefined) throw beingTaken(running)
+  const names = others.map(({ spec }) => spec.name)
+  const name = body.name ?? snapshotName(services.clock.now(), names)
   const taken = () => new PlatformError('ALREADY_EXISTS', `Snapshot "${name}" of "${clusterName}" already exists.`)
-  if (others.some(({ spec }) => spec.name === name)) throw taken()
+  if (names.includes(name)) throw taken()
   const { description, retentionDays } = body
   const made = await services.records.create(RelationalSnapshot, {
     namespace,
@@ -212,8 +210,14 @@ async function takeSnapshot(context: Create, home: SnapshotHome): Promise<Made<t
     spec: { clusterName, name, description, retentionDays },
     isSame: () => true,
   })
-  if (!made.isNew) throw taken()
+  // Without a name of the caller's it is the one that somebody else began at this moment.
+  if (!made.isNew) throw body.name ? taken() : beingTaken(made.object)
   return made
+}
+
+function beingTaken({ spec, metadata }: SnapshotObject): PlatformError {
+  const message = `Snapshot "${spec.name}" of "${spec.clusterName}" is being taken.`
+  return new PlatformError('SNAPSHOT_RUNNING', message, { snapshotId: metadata.name })
 }
 
 function snapshotId({ metadata: { uid, annotations } }: RelationalObject, name: string): string {

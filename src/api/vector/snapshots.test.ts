@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { settle } from '../../../test/make/clock.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
+import { systemClock } from '../../core/clock.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
@@ -14,7 +15,7 @@ const file = { peer: 'vc-orders-0', collection: 'docs', file: 'docs-1.snapshot',
 describe('snapshots of vector databases over REST', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startShop()
+    server = await startShop({}, { clock: { ...systemClock, now: () => Date.parse(AT) } })
     server.grant(READER, 'Reader', `/boundaries/${B}`)
     await server.ask('post', BASE, OWNER).send({})
   })
@@ -36,6 +37,29 @@ describe('snapshots of vector databases over REST', () => {
     const { spec } = (await server.client.get(VectorCluster.resource, REF)) as unknown as VectorCluster
     expect(spec.snapshots).to.deep.equal([{ name: body.name, description: 'before the import' }])
     expect((await server.ask('get', `${BASE}/snapshots/${body.name}`, READER)).body).to.deep.equal(body)
+  })
+
+  it('are named apart within the same second', async () => {
+    const names = []
+    for (let count = 0; count < 3; count += 1) {
+      const { body } = await take()
+      names.push(body.name)
+      await says(names.map(done))
+    }
+    expect(names).to.deep.equal(['manual-20260101000000', 'manual-20260101000000-2', 'manual-20260101000000-3'])
+  })
+
+  it('are as many as there may be, and the next one is told what to do', async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `s${index}`)
+    for (const [index, name] of names.entries()) {
+      expect((await take({ name })).status).to.equal(202)
+      await says(names.slice(0, index + 1).map(done))
+    }
+    const { status, body } = await take({ name: 'next' })
+    expect([status, body.code]).to.deep.equal([422, 'QUOTA_EXCEEDED'])
+    expect(body).to.deep.include({ quota: 'snapshots', limit: 10, used: 10, requested: 1 })
+    expect(body.error ?? body.message).to.match(/10 snapshots.*delete one/i)
+    expect((await take({ name: 's0' })).body.code).to.equal('ALREADY_EXISTS')
   })
 
   it('are listed with what was taken, also while their files are deleted', async () => {

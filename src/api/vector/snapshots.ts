@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { timestamp } from '../../core/clock.ts'
 import { summarize } from '../../core/conditions.ts'
+import { counted } from '../../core/counted.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { Description, ResourceName } from '../../crds/fields.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
+import { SNAPSHOTS_MAX, type TakenSnapshot } from '../../crds/vectorSnapshots.ts'
 import { accepted, acceptedEmpty, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -14,6 +14,7 @@ import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime } from '../resources/dto.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { findResource, locate } from '../resources/places.ts'
+import { snapshotName } from '../resources/snapshotName.ts'
 import type { VectorObject } from './record.ts'
 
 const STATES = ['Pending', 'Running', 'Completed', 'Failed', 'Deleting'] as const
@@ -79,17 +80,33 @@ function snapshotIn(object: VectorObject, name: string): VectorSnapshotDto {
   return found
 }
 
+/** @throws PlatformError SNAPSHOT_RUNNING, ALREADY_EXISTS, QUOTA_EXCEEDED */
+function refuseOneMore(stored: VectorObject, given: string | undefined): void {
+  const { metadata, spec } = stored
+  const all = snapshotsOf(stored)
+  if (all.some((one) => one.name === given))
+    throw new PlatformError('ALREADY_EXISTS', `Snapshot "${given}" of "${metadata.name}" already exists.`)
+  const running = all.find((one) => one.status === 'Pending' || one.status === 'Running')
+  if (running !== undefined) {
+    const message = `Snapshot "${running.name}" of "${metadata.name}" is being taken.`
+    throw new PlatformError('SNAPSHOT_RUNNING', message, { snapshotId: running.name })
+  }
+  const used = spec.snapshots.length
+  if (used < SNAPSHOTS_MAX) return
+  const message = `"${metadata.name}" has ${counted(used, 'snapshot')}, as many as it may have: delete one first.`
+  throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'snapshots', limit: SNAPSHOTS_MAX, used, requested: 1 })
+}
+
 /**
  * Decided on what is stored at the time of the write: of several calls at once, one begins a snapshot.
  *
- * @throws PlatformError INVALID_STATE, SNAPSHOT_RUNNING, ALREADY_EXISTS
+ * @throws PlatformError INVALID_STATE, SNAPSHOT_RUNNING, ALREADY_EXISTS, QUOTA_EXCEEDED
  */
 async function takeSnapshot(context: Context<string, unknown, z.output<typeof CreateVectorSnapshotRequest>>) {
   const { services, body } = context
-  const now = timestamp(services.clock.now())
-  const name = body.name ?? `manual-${now.replace(/[^0-9]/g, '').slice(0, 14)}`
-  const added = { name, ...(body.description && { description: body.description }) }
+  const now = services.clock.now()
   const located = await locate(context as Context, 'name')
+  let name = ''
   const { object } = await changeResource(VectorCluster, located, context, (stored) => {
     const { spec, status, metadata } = stored
     if (!spec.running || spec.replicas === 0) {
@@ -97,15 +114,13 @@ async function takeSnapshot(context: Context<string, unknown, z.output<typeof Cr
       const { status: shown, phase } = summarize(status, false)
       throw new PlatformError('INVALID_STATE', message, { status: shown, phase })
     }
-    const all = snapshotsOf(stored)
-    if (all.some((one) => one.name === name))
-      throw new PlatformError('ALREADY_EXISTS', `Snapshot "${name}" of "${metadata.name}" already exists.`)
-    const running = all.find((one) => one.status === 'Pending' || one.status === 'Running')
-    if (running !== undefined) {
-      const message = `Snapshot "${running.name}" of "${metadata.name}" is being taken.`
-      throw new PlatformError('SNAPSHOT_RUNNING', message, { snapshotId: running.name })
+    refuseOneMore(stored, body.name ?? undefined)
+    const taken = snapshotsOf(stored).map((one) => one.name)
+    name = body.name ?? snapshotName(now, taken)
+    return {
+      ...spec,
+      snapshots: [...spec.snapshots, { name, ...(body.description && { description: body.description }) }],
     }
-    return { ...spec, snapshots: [...spec.snapshots, added] }
   })
   return accepted(snapshotIn(object, name), { etag: etagOf(object) })
 }
