@@ -14,7 +14,7 @@ import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, isAmong, namesTag } from '../http/etag.ts'
-import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { action, asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
@@ -65,6 +65,8 @@ const MOST_REQUEST_BYTES = 64 * 1024 * 1024
 /** Bytes of all sources of a boundary: they lie where objects lie. */
 const MOST_OF_A_BOUNDARY = 256 * 1024 * 1024
 
+const writing = asking('the action `functions/write` at the namespace of functions')
+
 export const sourceRoutes: readonly RouteDraft[] = [
   route(
     'POST',
@@ -83,15 +85,10 @@ export const sourceRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     SOURCE,
-    { auth: authenticated, summary: 'The stored files as a zip', replyMediaType: 'application/zip', reply: z.string() },
+    { auth: writing, summary: 'The stored files as a zip', replyMediaType: 'application/zip', reply: z.string() },
     download,
   ),
-  route(
-    'DELETE',
-    SOURCE,
-    { auth: authenticated, summary: 'Deletes the stored files', query: Query, answers: [204] },
-    forget,
-  ),
+  route('DELETE', SOURCE, { auth: writing, summary: 'Deletes the stored files', query: Query, answers: [204] }, forget),
 ]
 
 async function upload(context: Context<string, unknown, z.output<typeof UploadSourceRequest>>) {

@@ -81,8 +81,10 @@ export function refuseStale(behind: readonly Described[], ifMatch: readonly Seen
 /**
  * The refusal of an If-Match on something that does not exist, which is false whatever it names (RFC 9110 section
  * 13.1.1).
+ *
+ * @param advice what that means for the caller, unless the request would create it
  */
-export function nothingToMatch(): PlatformError {
-  const message = 'If-Match needs something that exists, and this does not: leave the header out to create it.'
+export function nothingToMatch(advice = 'leave the header out to create it'): PlatformError {
+  const message = `If-Match needs something that exists, and this does not: ${advice}.`
   return new PlatformError('CONFLICT', message)
 }

@@ -13,6 +13,7 @@ type Response = { $ref?: string; description?: string; content?: Record<string, 
 type Operation = {
   operationId: string
   summary: string
+  description: string
   security: object[]
   responses: Record<string, Response>
   parameters: { name: string; in: string; schema?: ParameterSchema }[]
@@ -54,6 +55,28 @@ describe('the OpenAPI documents', () => {
     for (const route of SERVED_ROUTES.filter(({ answers }) => answers.includes(201))) {
       const made = operationOf(route)?.responses['201']
       expect(made, `${route.method} ${route.path}`).to.have.nested.property('headers.Location.schema.type', 'string')
+    }
+  })
+
+  it('say what a route needs that looks for it elsewhere than in its path', () => {
+    const told = (method: string, path: string) => {
+      const route = SERVED_ROUTES.find((each) => each.method === method && each.path === path)
+      return route && operationOf(route)?.description
+    }
+    const internal = '/v1/internal/registries'
+    const builders = [
+      ...['GET', 'PUT', 'DELETE'].map((method) => told(method, `${internal}/pins`)),
+      told('POST', `${internal}/mint-boundary-credential`),
+    ]
+    for (const text of builders) {
+      expect(text).to.match(/^Needs the action `kernel\/deployments\/token` at the boundary that the request names\./)
+    }
+    expect(told('POST', `${internal}/mint-build-token`)).to.match(/^Needs the action that writes the resource/)
+  })
+
+  it('say of no write that it shows only what the caller may see', () => {
+    for (const route of SERVED_ROUTES.filter(({ method }) => method !== 'GET')) {
+      expect(operationOf(route)?.description, `${route.method} ${route.path}`).not.to.include('shows only')
     }
   })
 

@@ -19,12 +19,18 @@ export type Authorization =
       readonly isSigned?: true
     }
   /** Signed in; the handler checks the object that it touches and answers 404 alike for missing and hidden. */
-  | { readonly kind: 'authenticated' }
+  | {
+      readonly kind: 'authenticated'
+      /** What the handler asks for, in words: the path alone does not say where. */
+      readonly needs?: string
+    }
   | { readonly kind: 'iam'; readonly action: ActionName; readonly isData: boolean }
 
 export const anonymous: Authorization = { kind: 'anonymous' }
 export const signed: Authorization = { kind: 'anonymous', isSigned: true }
 export const authenticated: Authorization = { kind: 'authenticated' }
+/** For a permission that the handler asks for, at a place or in words of its own. */
+export const asking = (needs: string): Authorization => ({ kind: 'authenticated', needs })
 export function action(name: ActionName): Authorization {
   return { kind: 'iam', action: name, isData: false }
 }

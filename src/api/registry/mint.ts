@@ -10,11 +10,11 @@ import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { lifeOf } from './credentials.ts'
 import { rightsNow } from './rights.ts'
-import { record, recordRefusal, registryOf, requireBuilder } from './service.ts'
+import { builder, record, recordRefusal, registryOf, requireBuilder } from './service.ts'
 
 const BOUNDARY_MILLISECONDS = 86_400_000
 const BUILD_MILLISECONDS = 3_600_000
@@ -118,7 +118,7 @@ export const mintRoutes: readonly RouteDraft[] = [
     'POST',
     `${INTERNAL}/mint-boundary-credential`,
     {
-      auth: authenticated,
+      auth: builder,
       summary: 'A password that pulls the images of a boundary for a day',
       body: MintBoundaryRequest,
       reply: RegistryCredentialDto,
@@ -129,7 +129,7 @@ export const mintRoutes: readonly RouteDraft[] = [
     'POST',
     `${INTERNAL}/mint-build-token`,
     {
-      auth: authenticated,
+      auth: asking('the action that writes the resource that the request names, at that resource'),
       summary: 'A password that pushes images of one resource for an hour',
       body: MintBuildRequest,
       reply: RegistryBuildTokenDto,

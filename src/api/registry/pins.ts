@@ -12,7 +12,7 @@ import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, isAmong, nothingToMatch, type SeenVersion, stale } from '../http/etag.ts'
-import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
@@ -20,7 +20,7 @@ import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refusePast } from '../rules/expiry.ts'
 import { actionPrefix } from './rights.ts'
-import { record, registryOf, requireBuilder } from './service.ts'
+import { builder, record, registryOf, requireBuilder } from './service.ts'
 
 type PinObject = RecordOf<typeof RegistryPin>
 const { digests, keepLast, keepForDays, expiresAt } = RegistryPin.spec.shape
@@ -168,7 +168,7 @@ async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {
   if ((await services.records.get(Boundary, { name: boundary })) === undefined) return noContent()
   const [first, ...others] = await pinsOf(context, boundary, repository)
   if (first === undefined) {
-    if (context.header('if-match') !== undefined) throw nothingToMatch()
+    if (context.header('if-match') !== undefined) throw nothingToMatch('there is nothing to delete')
     return noContent()
   }
   const refuse = inWordsOf(repository)
@@ -184,7 +184,7 @@ const PINS = '/v1/internal/registries/pins'
 
 export const pinRoutes: readonly RouteDraft[] = [
   listRoute(PINS, {
-    auth: authenticated,
+    auth: builder,
     summary: 'The pins of a boundary',
     query: PinsQuery,
     dto: PinDto,
@@ -202,12 +202,12 @@ export const pinRoutes: readonly RouteDraft[] = [
     'PUT',
     PINS,
     {
-      auth: authenticated,
+      auth: builder,
       summary: 'Keep images of a repository; replaces its pin',
       body: PinUpsertRequest,
       reply: PinDto,
     },
     putPin,
   ),
-  route('DELETE', PINS, { auth: authenticated, summary: 'Delete the pin of a repository', query: PinQuery }, deletePin),
+  route('DELETE', PINS, { auth: builder, summary: 'Delete the pin of a repository', query: PinQuery }, deletePin),
 ]

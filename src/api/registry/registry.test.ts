@@ -303,6 +303,11 @@ describe('the token endpoint of the registry', () => {
     expect(held.text).to.include(REPOSITORY)
     expect((await asOwner('get', path + query)).body.items).to.have.length(1)
     expect((await asOwner('delete', path + query)).status).to.equal(204)
+    const nothing = await asOwner('delete', path + query).set('if-match', etag)
+    expect([nothing.status, nothing.body.error]).to.deep.equal([
+      409,
+      'If-Match needs something that exists, and this does not: there is nothing to delete.',
+    ])
   })
 
   it('lists the pins of a boundary, or of one repository, to whoever may change them', async () => {

@@ -4,6 +4,7 @@ import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
+import { asking } from '../http/route.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
 
 /** Whom credentials are of. */
@@ -75,6 +76,9 @@ export async function record(
 export function recordRefusal(context: Context, told: Told): Promise<void> {
   return record(context, 'Refused', told).catch(() => undefined)
 }
+
+/** The declaration of routes that call `requireBuilder`. */
+export const builder = asking(`the action \`${BUILD}\` at the boundary that the request names`)
 
 /** @throws PlatformError FORBIDDEN, put down as a refusal, for whoever may not build for the boundary */
 export async function requireBuilder(

@@ -15,13 +15,13 @@ import { DeploymentRecord, loggedOf, stageOf } from '../../../crds/deployments.t
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { Flag, Whole } from '../../http/query.ts'
-import { authenticated, type RouteDraft, route } from '../../http/route.ts'
+import { type RouteDraft, route } from '../../http/route.ts'
 import { LogQuery } from '../logs.ts'
 import { findResource } from '../places.ts'
 import { badParameter } from '../queryFaults.ts'
 import { linesOfBuild } from './liveLog.ts'
 import { deploymentsOf, findDeployment, type StoredDeployment } from './record.ts'
-import { type DeploymentRoutes, findOwnDeployment, findReported } from './reporters.ts'
+import { type DeploymentRoutes, findOwnDeployment, findReported, reporting } from './reporters.ts'
 
 const UploadBuildLogsRequest = z
   .strictObject({
@@ -63,7 +63,7 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
       'POST',
       `${path}/{deploymentId}/logs` as string,
       {
-        auth: authenticated,
+        auth: reporting(given),
         summary: 'Keeps lines of the log of a build',
         body: UploadBuildLogsRequest,
         bodyLimit: 2 * BUILD_LOG_BYTES,

@@ -6,7 +6,7 @@ import type { AnyKind } from '../../../crds/define.ts'
 import { holdsNow } from '../../callers/holdsNow.ts'
 import { resourceScope } from '../../callers/visibility.ts'
 import type { Context } from '../../http/context.ts'
-import type { Authorization } from '../../http/route.ts'
+import { type Authorization, asking } from '../../http/route.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { findResource, type Place, placeOf } from '../places.ts'
 import { type DeployedObject, type DeploymentBody, findDeployment, type StoredDeployment } from './record.ts'
@@ -48,6 +48,10 @@ export type Reported<K extends AnyKind> = {
   place: Place
   ref: { namespace: string; name: string }
 }
+
+/** The declaration of routes that call `findReported`. */
+export const reporting = ({ write }: { write: ActionName }): Authorization =>
+  asking(`the action \`${write}\` at the resource, or \`${BUILD}\` there for what the caller started itself`)
 
 const unseen = ({ name, resourceGroup }: Place, segment: string) =>
   notFound(`"${name}" of ${segment} in group "${resourceGroup}"`)

@@ -6,7 +6,7 @@ import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import { created, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
-import { authenticated, type RouteDraft, route } from '../../http/route.ts'
+import { type RouteDraft, route } from '../../http/route.ts'
 import { listWithConfig } from '../collection/columns.ts'
 import { dateTime, enumeration, flag, text } from '../paging.ts'
 import { findResource, type Place } from '../places.ts'
@@ -21,7 +21,14 @@ import {
   nowOf,
   type StoredDeployment,
 } from './record.ts'
-import { type DeploymentRoutes, findOwnDeployment, findReported, mayTell, type Reported } from './reporters.ts'
+import {
+  type DeploymentRoutes,
+  findOwnDeployment,
+  findReported,
+  mayTell,
+  type Reported,
+  reporting,
+} from './reporters.ts'
 
 /** Deployments of one resource that are not over. */
 const MOST_OPEN = 50
@@ -57,7 +64,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       'POST',
       path,
       {
-        auth: authenticated,
+        auth: reporting(given),
         summary: 'Reports a deployment that is built elsewhere',
         body: DeploymentBody,
         reply: DeploymentLogEntryDto,
@@ -74,7 +81,7 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
       'PUT',
       `${path}/{deploymentId}` as string,
       {
-        auth: authenticated,
+        auth: reporting(given),
         summary: 'Reports its progress',
         body: DeploymentBody,
         reply: DeploymentLogEntryDto,
