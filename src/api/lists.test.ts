@@ -31,6 +31,21 @@ describe('every list', () => {
     expect(sortsOf(list)).to.deep.equal(['name', 'status', 'createdAt', 'completedAt'])
   })
 
+  it('finds a phase whatever its case, as other words of a fixed set', () => {
+    const phases = lists.filter(({ list }) => Object.hasOwn(list.fields, 'phase'))
+    expect(phases.length).to.be.greaterThan(20)
+    for (const { path, list } of phases) expect(list.fields.phase?.type, path).to.equal('enumeration')
+  })
+
+  it('searches something, if it has words', () => {
+    for (const { path, list } of lists) {
+      const fields = Object.values(list.fields)
+      const hasWords = fields.some(({ type }) => type === 'text' || type === 'enumeration')
+      const isSearched = list.tagsOf !== undefined || fields.some((field) => field.isSearched === true)
+      expect(isSearched, path).to.equal(hasWords)
+    }
+  })
+
   for (const { path, list, reply } of lists) {
     it(`has columns, filters and orders that are fields of its record: ${path}`, () => {
       const names = recordOf(reply) ?? []

@@ -63,3 +63,11 @@ export type ReadyReason = (typeof READY_REASONS)[number]
 export type NotReadyReason = (typeof NOT_READY_REASONS)[number]
 export type StalledReason = (typeof STALLED_REASONS)[number]
 export type Reason = ReconcilingReason | ReadyReason | NotReadyReason | StalledReason | 'ReconcileFailed'
+
+export const REASONS: readonly Reason[] = [
+  ...RECONCILING_REASONS,
+  ...READY_REASONS,
+  ...NOT_READY_REASONS,
+  ...STALLED_REASONS,
+  'ReconcileFailed',
+]

@@ -25,7 +25,7 @@ import { changeResource } from '../resources/change.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
-import { dateTime, text } from '../resources/paging.ts'
+import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findResource, locate, otherClusterOf, type Place } from '../resources/places.ts'
 import { unprocessable } from '../resources/sizing.ts'
 import { refuseForeign } from './record.ts'
@@ -128,8 +128,9 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
       columns: {
         startedAt: dateTime('Started'),
         finishedAt: dateTime('Finished'),
-        phase: text('Phase'),
+        phase: enumeration('Phase', undefined, { isSearched: true }),
         expiresAt: dateTime('Expires'),
+        message: text('Message', { isFiltered: false, isSorted: false, isShown: false, isSearched: true }),
       },
       sort: '-startedAt',
       rows: async (context) => {

@@ -8,7 +8,7 @@ import { Whole } from '../http/query.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
-import { number, text } from '../resources/paging.ts'
+import { enumeration, number, text } from '../resources/paging.ts'
 import { pointsOf, type Span } from './asked.ts'
 import { clusterListRoute, type Where } from './clusterLists.ts'
 import { bytesOf, type Claim, ownerFinder } from './storageObjects.ts'
@@ -156,7 +156,7 @@ export const claimsRoute: RouteDraft = clusterListRoute('/admin/monitoring/stora
     namespace: text('Namespace', { isSearched: true }),
     clusterId: text('Cluster id', { isShown: false }),
     storageClass: text('Class'),
-    phase: text('Phase'),
+    phase: enumeration('Phase'),
     capacityBytes: number('Capacity'),
     usedBytes: number('Used'),
     usedPercent: number('Used %'),

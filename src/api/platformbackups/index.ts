@@ -73,7 +73,7 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
     unfollowed: 'the tool that takes the backups',
     columns: {
       name: text('Name', { isSearched: true }),
-      phase: text('Phase'),
+      phase: enumeration('Phase'),
       trigger: enumeration('Trigger', TRIGGERS),
       startedAt: dateTime('Started', { of: startOrLater }),
     },

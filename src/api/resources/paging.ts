@@ -13,7 +13,7 @@ export type ListField<Row> = {
   readonly type: FieldType
   /** The row's own field of that name if absent. */
   readonly of?: (row: Row) => FieldValue
-  /** Of an enumeration. */
+  /** Of an enumeration; absent if others choose the words. */
   readonly values?: readonly string[]
   /** All true by default except `isSearched`. */
   readonly isFiltered?: boolean
@@ -56,9 +56,9 @@ export const dateTime = field('dateTime')
 export const quantity = field('quantity')
 export const enumeration = <Row>(
   title: string,
-  values: readonly string[],
+  values?: readonly string[],
   options: Options<Row> = {},
-): ListField<Row> => ({ title, type: 'enumeration', values, ...options })
+): ListField<Row> => ({ title, type: 'enumeration', ...(values && { values }), ...options })
 
 export const OPERATORS = ['eq', 'ne', 'in', 'contains', 'startsWith', 'gt', 'ge', 'lt', 'le', 'exists'] as const
 export type Operator = (typeof OPERATORS)[number]

@@ -2,6 +2,7 @@ import { jobStatusOf } from '../../contracts/jobs.ts'
 import { RESOURCE_STATES, type ResourceState, summaryOf } from '../../core/conditions.ts'
 import { idOf } from '../../core/ids.ts'
 import { createdAtOf } from '../../core/object.ts'
+import { REASONS } from '../../core/reasons.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { PlatformJob } from '../../crds/jobs.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -21,7 +22,11 @@ function headFields(): Record<string, ListField<ResourceView>> {
   return {
     name: text('Name', { of: (view) => view.object.metadata.name, isSearched: true, isOfObject: true }),
     status: enumeration('Status', RESOURCE_STATES, { of: (view) => summaryOf(view.object).status, isOfObject: true }),
-    phase: text('Phase', { of: (view) => summaryOf(view.object).phase, isShown: false, isOfObject: true }),
+    phase: enumeration('Phase', REASONS, {
+      of: (view) => summaryOf(view.object).phase,
+      isShown: false,
+      isOfObject: true,
+    }),
     region: text('Region', { of: (view) => view.cluster.region }),
     clusterId: text('Cluster id', { of: (view) => view.cluster.id, isShown: false }),
     clusterName: text('Cluster', { of: (view) => view.cluster.name }),

@@ -30,7 +30,7 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
     return typeof value === 'number' ? String(value).padStart(16, '0') : String(value ?? '')
   }
   return {
-    fields: columns as Record<string, ListField<Dto>>,
+    fields: searched(columns as Record<string, ListField<Dto>>, isTagged),
     defaultSort: sort,
     nameOf: textOf(name),
     idOf: textOf(id),
@@ -40,6 +40,16 @@ export function shapeOf<Dto extends object>(declaration: Columns<Dto>): ListShap
     ...(limitMax !== undefined && { limitMax }),
     ...(pageSizeDefault !== undefined && { pageSizeDefault }),
   }
+}
+
+/** A list of which nothing is said to be searched is searched by its words. */
+function searched<Row>(fields: Record<string, ListField<Row>>, isTagged: boolean): Record<string, ListField<Row>> {
+  if (isTagged || Object.values(fields).some(({ isSearched }) => isSearched === true)) return fields
+  const entries = Object.entries(fields).map(([name, field]) => {
+    const isSearched = field.type === 'text' || field.type === 'enumeration'
+    return [name, { ...field, isSearched }] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Columns<z.output<Dto>> & {
