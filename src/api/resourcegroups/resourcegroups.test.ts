@@ -68,12 +68,18 @@ describe('resource groups', () => {
 
   it('have their tags changed, but not their limits, by who may not manage the boundary', async () => {
     const facade = shop({ assignments: [assign('Owner', SHOP)] })
+    facade.group(ONE, 'shop', { quota: { cpu: '4' } })
     const patch = (body: object) => facade.call(routes, 'PATCH', path, { body })
     expect((await patch({ tags: { team: 'search' } })).body).to.deep.include({ tags: { team: 'search' } })
+    const { body: read } = await facade.call(routes, 'GET', path)
+    expect((await patch({ ...(read as object), tags: { cost: 'a' } })).body).to.deep.include({
+      quota: { ...none, cpu: '4' },
+    })
+    expect((await patch({ quota: { cpu: '4' } })).status).to.equal(200)
     for (const quota of [{ cpu: '400' }, null]) expect(await codeOf(patch({ quota }))).to.include({ code: 'FORBIDDEN' })
     expect(
       facade.records.peek(ResourceGroup, { namespace: boundaryNamespace(ONE), name: 'shop' })?.spec.quota,
-    ).to.deep.equal({})
+    ).to.deep.equal({ cpu: '4' })
   })
 
   const visible: [string, Given, string[], string[]][] = [

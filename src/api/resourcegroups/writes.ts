@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -69,7 +70,7 @@ export const PatchResourceGroupRequest = withRepeated(WRITABLE, ResourceGroupDto
 /**
  * Changes the tags and the quota of a group. A lower quota stops nothing: what was granted goes on.
  *
- * @throws PlatformError FORBIDDEN (a quota), NOT_FOUND, INVALID_STATE, BAD_REQUEST (another place than that of the path)
+ * @throws PlatformError FORBIDDEN (another quota), NOT_FOUND, INVALID_STATE, BAD_REQUEST (another place than that of the path)
  */
 export async function changeGroup(
   context: Context<'boundaryId' | 'resourceGroupName', unknown, z.output<typeof PatchResourceGroupRequest>>,
@@ -77,11 +78,14 @@ export async function changeGroup(
   const { services, caller, ifMatch, body, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
   const patch = writablePart(body, { boundaryId, name, resourceGroup: name }, { shownNames })
-  if (body.quota !== undefined) await requireBelow(context, 'boundaries/manage', boundaryScope(boundaryId))
   await findGroup(context, boundaryId, name)
-  const change = (stored: GroupRecord) => {
+  const change = async (stored: GroupRecord) => {
     refuseWhileDeleting(stored)
-    return mergePatch(stored.spec, patch) as GroupRecord['spec']
+    const spec = mergePatch(stored.spec, patch) as GroupRecord['spec']
+    // What stays as it is asks for nothing, so that what was read can be sent back, as with kubectl.
+    if (!isDeepStrictEqual(spec.quota ?? {}, stored.spec.quota))
+      await requireBelow(context, 'boundaries/manage', boundaryScope(boundaryId))
+    return spec
   }
   const ref = { namespace: boundaryNamespace(boundaryId), name }
   return (await services.records.update(ResourceGroup, ref, { caller, ifMatch, change })).object
