@@ -30,8 +30,14 @@ export const kubeconfig: Command = {
       throw localTrouble('The API server is not known: set it with `freehold setup --kubernetes-url URL`.')
     }
     const { boundary, group } = placeOf(input, settings)
-    const made = kubeconfigFor({ facadeUrl, kubernetes, program, namespace: namespaceOf(boundary, group) })
+    const namespace = namespaceOf(boundary, group)
+    const made = kubeconfigFor({ facadeUrl, kubernetes, program, namespace })
     const text = dump(made, { lineWidth: -1 })
+    if (namespace === undefined) {
+      terminal.err(
+        'It names no namespace, as no boundary is known: name one with `--boundary`, or kubectl takes `default`.\n',
+      )
+    }
     const file = input.text('file')
     if (file === undefined) {
       terminal.out(text)

@@ -51,6 +51,14 @@ describe('platforms and places that are set up', () => {
     expect(said).to.contain(`freehold setup --facade-url ${FIRST}`).and.to.not.contain('mine')
   })
 
+  it('say that kubectl begins in no namespace of theirs where no boundary is known', async () => {
+    await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
+    await succeeds('kubeconfig', '--file', join(home, 'config'))
+    expect(said).to.contain('It names no namespace')
+    await succeeds('kubeconfig', '--file', join(home, 'config'), '--boundary', ACME, '--group', 'shop')
+    expect(said).to.not.contain('no namespace')
+  })
+
   it('leave the file of another program alone', async () => {
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
     const file = join(home, 'config')
