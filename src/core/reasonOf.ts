@@ -27,6 +27,14 @@ const typeOf = (expected: string) => TYPES[expected] ?? `of type ${expected}`
 /** The library's messages show its internals, such as regular expressions; a schema's messages are for people. */
 const ownWords = (issue: Issue) => (/^(Invalid|Too|Unrecognized)\b/.test(issue.message) ? undefined : issue.message)
 
+/** The library bounds every whole number by what a double can hold, also where the field has a narrower bound. */
+export function withoutWiderBounds(issues: readonly Issue[]): Issue[] {
+  const at = ({ path, code }: Issue) => JSON.stringify([path, code])
+  const isWide = (issue: Issue) => (issue.code === 'too_big' || issue.code === 'too_small') && issue.origin === 'int'
+  const bounded = new Set(issues.filter((issue) => !isWide(issue)).map(at))
+  return issues.filter((issue) => !isWide(issue) || !bounded.has(at(issue)))
+}
+
 /** Why a value is refused, in words for people that never repeat the input, as it may hold a secret. */
 export function reasonOf(issue: Issue): string {
   switch (issue.code) {

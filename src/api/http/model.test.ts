@@ -137,6 +137,22 @@ const READ_AS_MODEL = /\.(\w+Id|(\w+I|i)ds\[\]|\w+(At|On|Time|Before))$/
 /** What providers and stores call their things is free text. */
 const FREE_TEXT = /\.(clientId|resourcePlanId|alertId|accessKeyId|installationId|repositoryId)$/
 
+describe('a whole number beyond all bounds', () => {
+  it('is told the bound of its field alone', () => {
+    const Body = z.object({ pods: z.int().min(5).max(9), count: z.int() })
+    for (const [pods, bound] of [
+      [2 ** 53, 'must be at most 9'],
+      [-(2 ** 53), 'must be at least 5'],
+    ] as const) {
+      const count = { field: 'count', message: `must be at most ${Number.MAX_SAFE_INTEGER}` }
+      expect(() => readModel(Body, { pods, count: 2 ** 53 }))
+        .to.throw()
+        .with.nested.property('extras.errors')
+        .that.deep.equals([{ field: 'pods', message: bound }, count])
+    }
+  })
+})
+
 describe('ids and moments in bodies', () => {
   // Many fields share a schema, and each counts by its name.
   const bodies = SERVED_ROUTES.flatMap(({ method, path, body, documentedBody: whole = body }) =>

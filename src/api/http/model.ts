@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { type ErrorCode, type FieldError, firstReason, PlatformError } from '../../core/errors.ts'
 import { isUncallable } from '../../core/outgoingUrl.ts'
-import { reasonOf } from '../../core/reasonOf.ts'
+import { reasonOf, withoutWiderBounds } from '../../core/reasonOf.ts'
 import { recordsAt, unknownField } from '../../core/unknownField.ts'
 
 type Issue = z.core.$ZodIssue
@@ -50,7 +50,7 @@ export function readModel<Schema extends z.ZodType>(
 
 /** What `readModel` throws for these issues. */
 export function unreadable(schema: z.ZodType, issues: readonly Issue[], elsewhere?: Elsewhere): PlatformError {
-  const errors = issues
+  const errors = withoutWiderBounds(issues)
     .slice(0, SHOWN_MAX)
     .flatMap((issue) => fieldErrors(schema, issue, elsewhere))
     .slice(0, SHOWN_MAX)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { reasonOf } from '../../core/reasonOf.ts'
+import { reasonOf, withoutWiderBounds } from '../../core/reasonOf.ts'
 import { LIST_QUERY_NAMES, type ListRequest, parseListRequest, WHOLE_PAGE } from '../resources/paging.ts'
 import { badParameter, QueryFaults } from '../resources/queryFaults.ts'
 import { parsed } from './model.ts'
@@ -103,7 +103,7 @@ function readOwn(route: Route, own: Record<string, unknown>, faults: QueryFaults
   if (route.query === undefined) return undefined
   const result = parsed(route.query, own)
   if (result.success) return result.data
-  for (const issue of result.error.issues) {
+  for (const issue of withoutWiderBounds(result.error.issues)) {
     const parameter = String(issue.path[0] ?? '')
     if (!faults.has(parameter))
       faults.add(parameter, `The query parameter ${parameter} is not valid: ${reasonOf(issue)}.`)
