@@ -169,19 +169,23 @@ describe('snapshots of relational databases over REST', () => {
     expect(await restored('gone')).to.match(/^202 /)
   })
 
-  it('leave it to the API server which of two replicas has the name', async () => {
-    const create = server.client.create.bind(server.client)
-    server.client.create = (async (...given: Parameters<typeof create>) => {
-      if (given[0] !== RelationalSnapshot.resource) return create(...given)
-      // As if the other replica had sent the same a moment before.
-      const other = structuredClone(given[1])
-      server.client.create = create
-      await create(given[0], { ...other, metadata: { ...other.metadata, annotations: {} } })
-      return create(...given)
-    }) as typeof create
-    expect(await atOnce([{ name: 'same' }])).to.deep.equal(['409 ALREADY_EXISTS'])
-    expect(await stored()).to.have.length(1)
-  })
+  for (const [sentence, body, refusal] of [
+    ['has the name', { name: 'same' }, '409 ALREADY_EXISTS'],
+    ['begins one that nobody names', {}, '409 SNAPSHOT_RUNNING'],
+  ] as const)
+    it(`leave it to the API server which of two replicas ${sentence}`, async () => {
+      const create = server.client.create.bind(server.client)
+      server.client.create = (async (...given: Parameters<typeof create>) => {
+        if (given[0] !== RelationalSnapshot.resource) return create(...given)
+        // As if the other replica had sent the same a moment before.
+        const other = structuredClone(given[1])
+        server.client.create = create
+        await create(given[0], { ...other, metadata: { ...other.metadata, annotations: {} } })
+        return create(...given)
+      }) as typeof create
+      expect(await atOnce([body])).to.deep.equal([refusal])
+      expect(await stored()).to.have.length(1)
+    })
 
   it('refuse the name of one that was made with kubectl', async () => {
     const id = '33333333-3333-4333-8333-333333333333'
