@@ -5,6 +5,7 @@ import { activatorSettings } from './config/activator.ts'
 import { buildSettings } from './config/builds.ts'
 import { Flag, List, Networks, Port, Seconds, Url, Whole } from './config/fields.ts'
 import { lifecycleSettings } from './config/lifecycle.ts'
+import { objectStoreSettings } from './config/objectStore.ts'
 import { registrySettings } from './config/registry.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
@@ -218,43 +219,7 @@ export const Configuration = z.strictObject({
     .enum(['service', 'proxy'])
     .default('service')
     .describe("How engines are reached: cluster DNS, or the API server's proxy from outside"),
-  objectStoreDriver: z
-    .enum(['none', 'versitygw', 'seaweedfs'])
-    .default('none')
-    .describe('The S3 store behind object storage; none: accounts wait with EngineMissing'),
-  objectStoreEndpoint: Url.optional().describe('Where workloads reach the store'),
-  objectStoreSeaweed: z
-    .string()
-    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\/[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'expected namespace/name')
-    .optional()
-    .describe(
-      'With the driver seaweedfs: the Seaweed of the SeaweedFS operator that is the store, as namespace/name. The endpoint follows from it if none is set, and accounts wait until it serves',
-    ),
-  objectStoreUsersEndpoint: Url.optional().describe('Where the store takes IAM requests; its endpoint when absent'),
-  objectStorePublicEndpoint: Url.optional().describe('Where everybody reaches the store, where that is another place'),
-  objectStoreRegion: z
-    .string()
-    .min(1)
-    .max(63)
-    .default('us-east-1')
-    .describe('Region that requests to the store are signed for'),
-  objectStoreVersion: z.string().max(63).default('').describe('What runtime-info shows'),
-  objectStoreAccessKeyId: z.string().min(1).optional().describe('Of a user of the store who may do everything'),
-  objectStoreSecretAccessKey: z.string().min(1).optional().describe('The secret key of that user'),
-  objectStoreAccessLog: z
-    .string()
-    .optional()
-    .describe(
-      'Path of the access log, a line of JSON for each request to the store, which audit look-ups read; no audit when absent',
-    ),
-  objectStoreFolder: z
-    .string()
-    .startsWith('/')
-    .optional()
-    .describe(
-      'Folder on this machine with the folders objects, versions and metadata of versitygw: buckets that go with what is in them are removed there',
-    ),
-  objectStoreUsageSeconds: Seconds.default(300).describe('Between two looks at what a bucket holds'),
+  ...objectStoreSettings,
   ...registrySettings,
   ...lifecycleSettings,
   ...buildSettings,

@@ -23,7 +23,7 @@ import { isFollowable, negotiate } from './negotiation.ts'
 import { toPlatformError } from './problem.ts'
 import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
-import { refusalOf, sendRefusal } from './refusal.ts'
+import { isRefusal, refusalOf, sendRefusal, unlessUntold } from './refusal.ts'
 import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
 import { type Failure, logRequest } from './requestLog.ts'
 import { makesUnnamed, type Route } from './route.ts'
@@ -386,15 +386,6 @@ export class Pipeline {
       throw error
     }
   }
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof PlatformError && error.status < 500
-}
-
-/** What cannot be told now changes nothing. */
-function unlessUntold(error: unknown): void {
-  if (isRefusal(error)) throw error
 }
 
 function routeOf({ match }: Passage): string {

@@ -1,9 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { PlatformError } from '../../core/errors.ts'
+import { PlatformError } from '../../core/errors.ts'
 import { type ErrorAnswer, errorAnswer } from './problem.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
 import { type Dropping, endAfter, restOf } from './unreadBody.ts'
+
+export function isRefusal(error: unknown): boolean {
+  return error instanceof PlatformError && error.status < 500
+}
+
+/** What cannot be told now changes nothing. */
+export function unlessUntold(error: unknown): void {
+  if (isRefusal(error)) throw error
+}
 
 /** What of a request a refusal needs. */
 type Refused = {
