@@ -121,6 +121,8 @@ describe('apps', () => {
         .to.have.length(1)
         .and.not.include('Queued'),
     )
+    // By its id: those of one second are listed in any order.
+    const [first] = await deployments(name)
     // One that is built elsewhere, so that others wait for their turn.
     await expectCall(201, 'POST', `${base}/${name}/deployments`, { phase: 'Building' })
     await until('it is in its turn', async () =>
@@ -143,7 +145,6 @@ describe('apps', () => {
     })
     await patch({ cancelledDeployment: later })
     await until('it has ended too', async () => expect(await stageOf(later)).to.equal('Cancelled'))
-    const [first] = (await deployments(name)).toReversed()
     const ended = await call('DELETE', `${base}/${name}/deployments/${first?.id}`)
     expect([ended.status, ended.body.code]).to.deep.equal([409, 'INVALID_STATE'])
     const image = await expectCall(201, 'POST', `${base}/${uniqueName('image')}`, { sourceKind: 'Image', image: IMAGE })
