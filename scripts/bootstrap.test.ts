@@ -94,25 +94,24 @@ describe('a tree whose packages are not installed', () => {
     expect(isThere('.installing')).to.equal(false)
   })
 
-  it('is installed by the next one where the first was killed, and another process has its number now', async () => {
-    await writeFile(join(tree, '.installing'), `${process.pid} 00000000-0000-0000-0000-000000000000:1`)
+  const installsAtOnce = async () => {
     await letInstall()
     const script = hello()
     await until('it installs or waits', () => script.out !== '' || script.said.includes(WAITS))
     expect(script.said).not.to.include(WAITS)
     expect(await script.ended).to.equal(0)
     expect(await installations()).to.equal(1)
+  }
+
+  it('is installed by the next one where the first was killed, and another process has its number now', async () => {
+    await writeFile(join(tree, '.installing'), `${process.pid} 00000000-0000-0000-0000-000000000000:1`)
+    await installsAtOnce()
   })
 
   it('is installed by the next one where the first ended before it had said who it is, as where the disk was full', async () => {
     await writeFile(join(tree, '.installing'), '')
     await utimes(join(tree, '.installing'), 0, 0)
-    await letInstall()
-    const script = hello()
-    await until('it installs or waits', () => script.out !== '' || script.said.includes(WAITS))
-    expect(script.said).not.to.include(WAITS)
-    expect(await script.ended).to.equal(0)
-    expect(await installations()).to.equal(1)
+    await installsAtOnce()
   })
 
   it('is left to the next one where npm fails', async () => {

@@ -10,6 +10,7 @@ import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { readBeginning } from '../core/readWithin.ts'
+import { SharedPlaces } from '../core/sharedPlaces.ts'
 import type { Figures } from './figures.ts'
 import { NoPlace } from './lane.ts'
 import { withoutHop } from './proxy.ts'
@@ -37,16 +38,15 @@ export function testCalls(options: TestCallsOptions): MakeTestCall {
 
 /** Nobody's calls take all room: those of one group may be at most as many as are left for the others. */
 function bounded(make: MakeTestCall): MakeTestCall {
-  const groups: string[] = []
+  const places = new SharedPlaces(MOST_AT_ONCE)
   return async (key, call, gone) => {
     const group = key.slice(0, key.indexOf('/'))
-    const left = MOST_AT_ONCE - groups.length
-    if (groups.filter((one) => one === group).length >= left) return { refused: 'Full' }
-    groups.push(group)
+    if (places.isFullFor(group)) return { refused: 'Full' }
+    places.take(group)
     try {
       return await make(key, call, gone)
     } finally {
-      groups.splice(groups.indexOf(group), 1)
+      places.free(group)
     }
   }
 }

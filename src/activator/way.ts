@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type FarCopy, isFarCopy, readFarCopyPath } from '../contracts/farCopies.ts'
 import { agreed, counted } from '../core/counted.ts'
 import { messageOf } from '../core/errors.ts'
+import { SharedPlaces } from '../core/sharedPlaces.ts'
 
 /** Opens a connection to a copy in another cluster. @throws Error if there is no way to it now */
 export type ReachCopy = (copy: FarCopy) => Promise<Duplex>
@@ -53,35 +54,28 @@ const MOST_OF_A_CLUSTER = 200
  * one group may have at most as many as are left over for the others, so that slow calls keep out no other tenant.
  */
 export function bounded(reach: ReachCopy, most = MOST_OF_A_CLUSTER): ReachCopy {
-  const open = new Map<string, number>()
-  const countOf = (key: string) => open.get(key) ?? 0
-  const count = ({ clusterId, namespace }: FarCopy, change: number) => {
-    for (const key of [clusterId, `${clusterId}/${namespace}`]) {
-      const left = countOf(key) + change
-      if (left === 0) open.delete(key)
-      else open.set(key, left)
-    }
-  }
+  const clusters = new Map<string, SharedPlaces>()
   return async (copy) => {
     const { clusterId, namespace } = copy
-    const left = most - countOf(clusterId)
-    const own = countOf(`${clusterId}/${namespace}`)
-    if (left <= 0)
+    const places = clusters.get(clusterId) ?? new SharedPlaces(most)
+    clusters.set(clusterId, places)
+    const own = places.takenBy(namespace)
+    if (places.left <= 0)
       throw new Error(
         `${counted(most, 'call')} to cluster "${clusterId}" ${agreed(most, 'is', 'are')} already in progress.`,
       )
-    if (own >= left)
+    if (places.isFullFor(namespace))
       throw new Error(
         `${counted(own, 'call')} of the group to cluster "${clusterId}" ${agreed(own, 'is', 'are')} already in progress.`,
       )
-    count(copy, 1)
+    places.take(namespace)
     try {
       const connection = await reach(copy)
-      if (connection.destroyed) count(copy, -1)
-      else connection.once('close', () => count(copy, -1))
+      if (connection.destroyed) places.free(namespace)
+      else connection.once('close', () => places.free(namespace))
       return connection
     } catch (error) {
-      count(copy, -1)
+      places.free(namespace)
       throw error
     }
   }

@@ -28,8 +28,8 @@ type Change = {
 
 /**
  * An Owner governs a scope while no deny applies to them: under one, whatever it takes away, they can give nobody their
- * role, and they cannot remove it. Nor does the identity of a resource, which goes with that. Where Owners go, others must govern; and as long as somebody governs, no deny may
- * come to apply to all who do.
+ * role, and they cannot remove it. The identity of a resource, which goes with that, does not govern. Where Owners go,
+ * others must govern; and as long as somebody governs, no deny may come to apply to all who do.
  *
  * @throws PlatformError of the code; lockout where memberships bring those who stay under a deny
  */

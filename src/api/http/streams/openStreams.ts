@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '../../../core/clock.ts'
 import { PlatformError } from '../../../core/errors.ts'
+import { SharedPlaces } from '../../../core/sharedPlaces.ts'
 import type { Answer } from '../answer.ts'
 import type { HttpMetrics } from '../metrics.ts'
 import { EVENT_STREAM } from '../negotiation.ts'
@@ -28,9 +29,8 @@ export class OpenStreams {
   readonly #metrics: Pick<HttpMetrics, 'following' | 'limited'>
   readonly #stopping = new AbortController()
   readonly #ofPrincipal = new Map<string, number>()
-  readonly #ofPlace = new Map<string, number>()
+  readonly #places = new SharedPlaces(OF_PROCESS)
   readonly #rememberedMax: number
-  #count = 0
   #remembered = 0
 
   constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>, rememberedMax = REMEMBERED_MAX) {
@@ -51,7 +51,7 @@ export class OpenStreams {
     })
     const leave = () => {
       list.end()
-      this.#add(follower, -1)
+      this.#leave(follower)
     }
     try {
       await list.begin()
@@ -69,30 +69,27 @@ export class OpenStreams {
   }
 
   #enter({ principal, place }: Follower): void {
-    if ((this.#ofPrincipal.get(principal) ?? 0) >= OF_PRINCIPAL) {
+    const own = this.#ofPrincipal.get(principal) ?? 0
+    if (own >= OF_PRINCIPAL) {
       this.#metrics.limited('principal')
       const message = `You follow ${OF_PRINCIPAL} lists, which is the most: end one of them first.`
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
     }
-    // A tenant has as many principals as it likes: there are never more of one place than are left for all others.
-    const isFull = (this.#ofPlace.get(place) ?? 0) >= OF_PROCESS - this.#count
-    if (isFull || this.#remembered >= this.#rememberedMax) {
+    // A tenant has as many principals as it likes.
+    if (this.#places.isFullFor(place) || this.#remembered >= this.#rememberedMax) {
       const message = 'Too many lists are followed here: try again in a moment, or read the list without following it.'
       throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
     }
-    this.#add({ principal, place }, 1)
+    this.#ofPrincipal.set(principal, own + 1)
+    this.#places.take(place)
+    this.#metrics.following(1)
   }
 
-  #add({ principal, place }: Follower, more: 1 | -1): void {
-    add(this.#ofPrincipal, principal, more)
-    add(this.#ofPlace, place, more)
-    this.#count += more
-    this.#metrics.following(more)
+  #leave({ principal, place }: Follower): void {
+    const own = (this.#ofPrincipal.get(principal) ?? 1) - 1
+    if (own === 0) this.#ofPrincipal.delete(principal)
+    else this.#ofPrincipal.set(principal, own)
+    this.#places.free(place)
+    this.#metrics.following(-1)
   }
-}
-
-function add(counts: Map<string, number>, key: string, more: number): void {
-  const count = (counts.get(key) ?? 0) + more
-  if (count === 0) counts.delete(key)
-  else counts.set(key, count)
 }
