@@ -11,6 +11,7 @@ import { KINDS } from '../../src/crds/index.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { clusterRole, clusterRoleBinding, roleBinding, secret } from '../../src/kube/builtin.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 
 /** What `scripts/test/platform.ts` tells tests about the platform that they share. */
@@ -70,7 +71,36 @@ export async function clientWithToken(token: string): Promise<KubeClient> {
   const kubeconfig = load(readFileSync(testPlatform().kubeconfig, 'utf8')) as { users: { user: object }[] }
   const users = kubeconfig.users.map((user) => ({ ...user, user: { token } }))
   const access = parseKubeconfig(dump({ ...kubeconfig, users }), 'kubeconfig of a tenant')
-  return createKubeClient(access, { fieldManager: 'tenant', userAgent: 'freehold-test-tenant' })
+  return askingAgain(createKubeClient(access, { fieldManager: 'tenant', userAgent: 'freehold-test-tenant' }))
+}
+
+/**
+ * Where the authorizer takes longer than the API server waits for it, as on a machine with too much to do, a tenant gets a
+ * 500 and nothing has happened: they ask again, and so does this client, five times.
+ */
+function askingAgain<Client extends object>(client: Client): Client {
+  const answered = async (ask: () => unknown, first: Promise<unknown>): Promise<unknown> => {
+    let answer = first
+    for (let timesLeft = 5; ; timesLeft -= 1) {
+      try {
+        return await answer
+      } catch (error) {
+        if (!isKubeError(error) || error.status !== 500 || timesLeft === 0) throw error
+        answer = Promise.resolve(ask())
+      }
+    }
+  }
+  return new Proxy(client, {
+    get(target, key) {
+      const method: unknown = Reflect.get(target, key)
+      if (typeof method !== 'function') return method
+      return (...args: unknown[]) => {
+        const ask = () => method.apply(target, args) as unknown
+        const answer = ask()
+        return answer instanceof Promise ? answered(ask, answer) : answer
+      }
+    },
+  })
 }
 
 export type ServiceAccount = { clientId: string; clientSecret: string; token: string }
