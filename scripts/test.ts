@@ -7,7 +7,14 @@ import { machineFacts, nodeIsImpossible } from './node/requirements.ts'
 import { runChecks } from './test/checks.ts'
 import { unseenCodes } from './test/codes.ts'
 import { keepSeenRoutes, SEEN_VARIABLE, untestedRoutes } from './test/coverage.ts'
-import { type Failure, type MochaRun, type Outcome, runMocha } from './test/mocha.ts'
+import {
+  afterRunningAgain,
+  type Failure,
+  filesToRunAgain,
+  type MochaRun,
+  type Outcome,
+  runMocha,
+} from './test/mocha.ts'
 import { BACKUPS, startTestPlatform, type TestPlatform } from './test/platform.ts'
 import { CORES, runSideBySide, type Work } from './test/schedule.ts'
 
@@ -39,6 +46,7 @@ const isMarked = (file: string, mark: string) => textOf(file).includes(mark)
 /** The platform that a file uses in turn with others (test/cluster/lent.ts). */
 const lentTo = (file: string) => /^\/\/ @inTurn (\w+)/m.exec(textOf(file))?.[1]
 
+type Part = Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[] }
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; hours: boolean; rest: string[] }
 
 /**
@@ -53,6 +61,8 @@ class TestRun {
   /** Time in tests and hooks by file, in milliseconds. */
   readonly #milliseconds = new Map<string, number>()
   readonly #failed: Failure[] = []
+  /** What failed first and passed when it ran again. */
+  readonly #unsteady: Failure[] = []
   readonly #folder = mkdtempSync(join(tmpdir(), 'freehold-run-'))
   /** What every platform of this run adds to. */
   readonly #seenRoutes = join(this.#folder, 'routes')
@@ -201,21 +211,28 @@ class TestRun {
     }
   }
 
-  #mocha(weight: number, run: Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[] }): Work {
+  #mocha(weight: number, { options = [], ...run }: Part): Work {
+    const environment = { [SEEN_VARIABLE]: this.#seenRoutes, ...BUNDLED, ...run.environment }
+    const play = async (files: readonly string[], ...more: string[]) => {
+      const { milliseconds, ...outcome } = await runMocha({
+        ...{ ...run, files, environment, isHeldBack: this.#isHeldBack },
+        options: [...more, ...this.#options],
+      })
+      for (const [file, time] of Object.entries(milliseconds))
+        this.#milliseconds.set(file, (this.#milliseconds.get(file) ?? 0) + time)
+      return outcome
+    }
     return {
       weight,
       run: async () => {
-        const options = [...(run.options ?? []), ...this.#options]
-        const environment = { [SEEN_VARIABLE]: this.#seenRoutes, ...BUNDLED, ...run.environment }
-        const { milliseconds, ...outcome } = await runMocha({
-          ...run,
-          options,
-          environment,
-          isHeldBack: this.#isHeldBack,
-        })
-        this.#add(outcome)
-        for (const [file, time] of Object.entries(milliseconds))
-          this.#milliseconds.set(file, (this.#milliseconds.get(file) ?? 0) + time)
+        const first = await play(run.files, ...options)
+        const files = this.#selection.checks ? filesToRunAgain(first) : []
+        if (files.length === 0) return this.#add(first)
+        console.log(`-- failed, and run again alone: ${files.join(', ')}`)
+        const again = await play(files)
+        this.#add(afterRunningAgain(first, again))
+        const stillFails = new Set(again.failed.map(({ title }) => title))
+        this.#unsteady.push(...first.failed.filter(({ title }) => !stillFails.has(title)))
       },
     }
   }
@@ -231,10 +248,14 @@ class TestRun {
     const line = ([file, time]: [string, number]) => `${(time / 1000).toFixed(1).padStart(7)} s  ${file}`
     if (this.#milliseconds.size > SLOWEST) console.log(`\nSlowest files:\n${slowest.map(line).join('\n')}`)
     // Once more at the end, because the parts of a run print thousands of lines.
-    const told = this.#failed.map(({ file, title, reason }) => `  ${file}: ${title}\n    ${reason}`)
+    const list = (failures: Failure[]) =>
+      failures.map(({ file, title, reason }) => `  ${file}: ${title}\n    ${reason}`)
+    const [told, unsteady] = [list(this.#failed), list(this.#unsteady)]
+    if (unsteady.length > 0) console.log(`\nFailed, and passed when run again:\n${unsteady.join('\n')}`)
     if (told.length > 0) console.log(`\nFailed:\n${told.join('\n')}`)
     const skipped = this.#pending > 0 ? `, ${this.#pending} skipped` : ''
-    console.log(`\n${this.#passes} passed, ${told.length} failed${skipped}`)
+    const again = unsteady.length > 0 ? `, ${unsteady.length} passed only when run again` : ''
+    console.log(`\n${this.#passes} passed, ${told.length} failed${skipped}${again}`)
     process.exitCode = told.length > 0 || this.#passes === 0 ? 1 : 0
   }
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { expect } from 'chai'
-import { runMocha } from './mocha.ts'
+import { afterRunningAgain, filesToRunAgain, type Outcome, runMocha } from './mocha.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -48,5 +48,33 @@ describe('what a run of mocha leaves to be told', () => {
   it('counts a process that died as a failure, whatever it had counted before', async () => {
     const { result } = await played('died.test.mjs', "it('goes', () => {}); after(() => process.exit(7))")
     expect(result.failed).to.deep.equal([{ file: 'played', title: 'all of it', reason: 'Mocha ended with status 7.' }])
+  })
+})
+
+describe('what failed', () => {
+  const failing = (...files: string[]): Outcome => ({
+    passes: 10,
+    pending: 1,
+    failed: files.map((file) => ({ file, title: `of ${file}`, reason: 'Too late.' })),
+  })
+
+  const CASES: [what: string, failed: string[], again: string[]][] = [
+    ['runs again, file by file', ['a.test.ts', 'b.test.ts'], ['a.test.ts', 'b.test.ts']],
+    ['runs again once where several tests of a file failed', ['a.test.ts', 'a.test.ts'], ['a.test.ts']],
+    ['does not run again where nothing did', [], []],
+    ['does not run again where much did', ['a.test.ts', 'b.test.ts', 'c.test.ts', 'd.test.ts'], []],
+    ['does not run again where the runner died', ['a.test.ts', 'end-to-end tests'], []],
+  ]
+  for (const [what, failed, again] of CASES)
+    it(what, () => expect(filesToRunAgain(failing(...failed))).to.deep.equal(again))
+
+  it('counts as passed once if it passed then', () => {
+    const again = { passes: 5, pending: 0, failed: [] }
+    expect(afterRunningAgain(failing('a.test.ts'), again)).to.deep.equal({ passes: 11, pending: 1, failed: [] })
+  })
+
+  it('counts as failed if it failed then too', () => {
+    const again = { ...failing('a.test.ts'), passes: 4 }
+    expect(afterRunningAgain(failing('a.test.ts'), again)).to.deep.equal(failing('a.test.ts'))
   })
 })

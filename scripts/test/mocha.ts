@@ -20,6 +20,21 @@ export type MochaRun = {
   isHeldBack: boolean
 }
 
+/** More files than this that fail together fail for a reason, and are not run again. */
+const AGAIN_MAX = 3
+
+/** Files that run once more, alone, before they count as failed: never where a runner died, or much failed. */
+export function filesToRunAgain({ failed }: Outcome): string[] {
+  const files = [...new Set(failed.map(({ file }) => file))]
+  return files.length <= AGAIN_MAX && files.every((file) => file.endsWith('.test.ts')) ? files : []
+}
+
+/** What a run comes to whose failed files ran again: what failed then counts, and nothing is counted twice. */
+export function afterRunningAgain(first: Outcome, again: Outcome): Outcome {
+  const { passes, pending, failed } = first
+  return { passes: passes + Math.max(0, failed.length - again.failed.length), pending, failed: again.failed }
+}
+
 /** Runs files in a process of its own. A runner that died counts as a failure, whatever it had counted before. */
 export async function runMocha({ title, files, options, environment, isHeldBack }: MochaRun): Promise<Result> {
   const started = performance.now()
