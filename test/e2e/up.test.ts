@@ -1,5 +1,5 @@
 // @alone: runs `npm run up` and `npm run down` as a user does.
-import { execFile, type PromiseWithChild, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, type PromiseWithChild, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -21,6 +21,8 @@ describe('npm run up', () => {
   let folder: string
   /** What the first start said. */
   let started: string
+  /** The second start. */
+  let foreground: ChildProcess
   const npmRun = (script: string, ...args: string[]) =>
     run(process.execPath, [bootstrap, script, ...args, '--data', folder], { cwd: root })
   const dev = async () => JSON.parse(await readFile(join(folder, 'dev.json'), 'utf8')) as DevFile
@@ -161,27 +163,25 @@ describe('npm run up', () => {
     const before = await dev()
     await npmRun('down')
     expect(await processesOf(folder)).to.deep.equal([])
-    await npmRun('up', '--detach')
+    foreground = spawn(process.execPath, [bootstrap, 'up', '--data', folder], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    for (const stream of [foreground.stdout, foreground.stderr])
+      stream?.on('data', (chunk) => (output += String(chunk)))
+    await until('it is ready', () => output.includes('Ready. Ctrl-C stops everything.'))
     const after = await dev()
     expect(await asTenant(after, 'get', 'roleassignments', '-n', 'freehold-system', '-o', 'name')).to.match(/owner-/)
     expect([after.clientId, after.clientSecret]).to.deep.equal([before.clientId, before.clientSecret])
     const shown = await rest<{ items: { id: string }[] }>('GET', '/boundaries')
     expect(shown.body.items.map(({ id }) => id)).to.include(BOUNDARY)
     expect(shown.body.items).to.have.length(3)
-    await npmRun('down')
-    expect(await processesOf(folder)).to.deep.equal([])
   })
 
   it('in the foreground ends with Ctrl-C and leaves no process', async () => {
-    const child = spawn(process.execPath, [bootstrap, 'up', '--data', folder], {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
-    const ended = new Promise<number | null>((done) => child.once('exit', done))
-    await until('it is ready', () => output.includes('Ready. Ctrl-C stops everything.'))
-    child.kill('SIGINT')
+    const ended = new Promise<number | null>((done) => foreground.once('exit', done))
+    foreground.kill('SIGINT')
     expect(await ended).to.equal(0)
     expect(await processesOf(folder)).to.deep.equal([])
   })

@@ -71,6 +71,161 @@ describe('logs and files on a node', () => {
       return true
     })
 
+  describe('files of a volume', () => {
+    let files: VolumeFiles
+    let place: FilePlace
+    let facade: KubeClient
+    after(() => facade.close())
+    const { signal } = new AbortController()
+
+    before(async () => {
+      const claim = uniqueName('claim')
+      await client.create(persistentVolumeClaim, {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: claim, namespace },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '4Gi' } } },
+      } as KubeObject)
+      // Whatever owns it.
+      const owner = await client.create<KubeObject>(configMap, {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: uniqueName('owner'), namespace },
+      })
+      // With the rights that the facade itself has.
+      const access = loadKubeconfig(join(testPlatform().folder, 'platform', 'kubeconfig'), FACADE_ACCOUNT)
+      facade = createKubeClient(access, { fieldManager: 'test', userAgent: 'freehold-test' })
+      const exec = createExec(access, 'freehold-test')
+      const cluster = { client: facade, exec }
+      files = podVolumeFiles({ ...cluster, other: () => cluster, image: async () => FILES_IMAGE, isPlayed: false })
+      place = {
+        namespace,
+        owner: { apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata.name, uid: owner.metadata.uid ?? '' },
+        volumes: [
+          { path: '/data', claim },
+          { path: '/other', claim, subPath: 'sub' },
+        ],
+        identity: { user: 65_532, fsGroup: 65_532 },
+      }
+    })
+
+    const ask = async (request: FileRequest, body?: Iterable<Uint8Array>) => {
+      async function* parts() {
+        yield* body ?? []
+      }
+      const { answer, bytes } = await files.ask(place, request, { signal, body: parts() })
+      return { answer: answer as Record<string, unknown>, bytes }
+    }
+
+    it('are written, read in part, archived and removed by a pod beside it', async () => {
+      const began = performance.now()
+      const content = randomBytes(3_000_000)
+      const { answer } = await ask({ op: 'upload', path: '/data', name: 'file', overwrite: true }, [content])
+      console.log(`      the first answer took ${((performance.now() - began) / 1000).toFixed(1)} s`)
+      expect(answer.isNew).to.equal(true)
+      const again = performance.now()
+      const part = await ask({ op: 'download', path: '/data/file', range: { first: 1_000_000, last: 1_999_999 } })
+      const chunks: Buffer[] = []
+      for await (const chunk of part.bytes) chunks.push(chunk as Buffer)
+      expect(Buffer.concat(chunks).equals(content.subarray(1_000_000, 2_000_000))).to.equal(true)
+      console.log(`      the second ${((performance.now() - again) / 1000).toFixed(1)} s`)
+      const archive = await ask({ op: 'archive', path: '/data' })
+      const zipped: Buffer[] = []
+      for await (const chunk of archive.bytes) zipped.push(chunk as Buffer)
+      expect(gunzipSync(Buffer.concat(zipped)).length).to.be.greaterThan(3_000_000)
+      expect(
+        (await ask({ op: 'move', from: '/data/file', to: '/other/file', overwrite: false })).answer.refused,
+      ).to.equal('OtherVolume')
+      expect((await ask({ op: 'list', path: '/other/../data' })).answer.refused).to.equal('NotAllowed')
+      expect((await ask({ op: 'remove', path: '/data/file', recursive: false })).answer.removed).to.equal(true)
+      expect((await ask({ op: 'download', path: '/data/file' })).answer.refused).to.equal('NotFound')
+    })
+
+    it('go up and down without being held by the facade', async () => {
+      // One upload takes half of a gigabyte: what is more goes as two files, each of more than may be held.
+      const SIZE = Number(process.env.FILE_MEBIBYTES ?? 192) * 1024 ** 2
+      const routes = area('apps', 'platform', [
+        fileRoutes('{RG}/apps/{appName}', {
+          read: dataAction('apps/readFiles'),
+          write: dataAction('apps/writeFiles'),
+          find: async () => ({ component: 'web', hasVolumes: true, ...place }),
+        }),
+      ]).routes
+      const world = await startFacade({ routes }, { volumeFiles: files })
+      const [caller, id] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
+      world.boundary(id)
+      world.group(id, 'orders')
+      world.grant(caller, 'Contributor', `/boundaries/${id}`)
+      const { port } = await world.facade.listen(0, '127.0.0.1')
+      const url = `http://127.0.0.1:${port}/boundaries/${id}/resourcegroups/orders/resources/apps/shop/files`
+      const curl = (...words: string[]) => run('curl', ['-sSf', '-H', `Authorization: Bearer ${caller}`, ...words])
+      const timed = async (what: string, work: () => Promise<unknown>) => {
+        const before = process.memoryUsage().rss
+        let most = before
+        const timer = setInterval(() => {
+          most = Math.max(most, process.memoryUsage().rss)
+        }, 50)
+        const began = performance.now()
+        await work().finally(() => clearInterval(timer))
+        const seconds = (performance.now() - began) / 1000
+        const grown = (most - before) / 1024 ** 2
+        console.log(
+          `      ${what}: ${(SIZE / 1024 ** 2 / seconds).toFixed()} MiB/s, ${grown.toFixed()} MiB more memory`,
+        )
+        return { grown, seconds }
+      }
+      const exec = createExec(loadKubeconfig(testPlatform().kubeconfig), 'test')
+      const raw = async (command: string) => {
+        const { items } = await client.list(pod, { namespace, labelSelector: 'freehold.dev/files' })
+        const target = { namespace, pod: items[0]?.metadata.name ?? '', container: 'files', signal }
+        return exec({ ...target, command: ['node', '-e', command] })
+      }
+      const chunk = Buffer.alloc(64 * 1024, 1)
+      await ask({ op: 'list', path: '/data' })
+      const rawDown = await timed('raw, down', async () => {
+        const write = `const b = Buffer.alloc(65536); const go = () => { while (n-- > 0) if (!process.stdout.write(b)) return process.stdout.once('drain', go) }`
+        const { stdout } = await raw(`let n = ${SIZE / 65_536}; ${write}; process.stdin.resume(); go()`)
+        let size = 0
+        for await (const bytes of stdout) {
+          size += (bytes as Buffer).length
+          if (size === SIZE) break
+        }
+        expect(size).to.equal(SIZE)
+      })
+      const rawUp = await timed('raw, up', async () => {
+        const session = await raw("process.stdin.on('data', () => {}); process.stdin.on('end', () => process.exit(0))")
+        for (let at = 0; at < SIZE; at += chunk.length) await session.write(chunk)
+        session.end()
+        await text(session.stdout)
+      })
+      const folder = await mkdtemp(join(tmpdir(), 'gigabyte-'))
+      try {
+        const file = join(folder, 'file')
+        // Bytes that nothing on the way could have made by itself.
+        const halves = ['one', 'two']
+        for (const half of halves)
+          await run('dd', ['if=/dev/urandom', `of=${file}.${half}`, 'bs=1M', `count=${SIZE / 2 / 1024 ** 2}`])
+        const up = await timed('through the facade, up', async () => {
+          for (const half of halves)
+            await curl('-X', 'POST', '-T', `${file}.${half}`, `${url}/upload?path=/data&name=${half}`)
+        })
+        const back = (half: string) => join(folder, `back.${half}`)
+        const down = await timed('through the facade, down', async () => {
+          for (const half of halves) await curl('-o', back(half), `${url}/download?path=/data/${half}`)
+        })
+        for (const half of halves) await run('cmp', [`${file}.${half}`, back(half)])
+        const share = (raw: { seconds: number }, own: { seconds: number }) =>
+          `${((100 * raw.seconds) / own.seconds).toFixed()} %`
+        console.log(`      of the raw stream: ${share(rawUp, up)} up, ${share(rawDown, down)} down`)
+        expect(Math.max(up.grown, down.grown)).to.be.below(64)
+        for (const half of halves) await ask({ op: 'remove', path: `/data/${half}`, recursive: false })
+      } finally {
+        await rm(folder, { recursive: true })
+        await world.stop()
+      }
+    })
+  })
+
   describe('logs of a kubelet', () => {
     let logs: ReturnType<typeof kubePodLogs>
     let running: { namespace: string; pod: string; container: string }
@@ -78,11 +233,11 @@ describe('logs and files on a node', () => {
 
     before(async () => {
       logs = kubePodLogs(client, { isPlayed: false })
-      // It goes on a while after somebody asked it to, which only the sink of a file could tell it: so it waits.
+      const volumes = [{ name: 'data', emptyDir: {} }]
       const lines = 'echo one; echo two; echo three'
-      const one = await start(`${lines}; sleep 25; echo four`)
+      const one = await start(`mkfifo /data/go; ${lines}; cat /data/go; echo four`, { volumes })
       const two = await start('if [ -e /data/again ]; then echo after; sleep 600; fi; touch /data/again; echo before', {
-        volumes: [{ name: 'data', emptyDir: {} }],
+        volumes,
         restartPolicy: 'Always',
       })
       await Promise.all([runs(one), runs(two, 1)])
@@ -95,7 +250,14 @@ describe('logs and files on a node', () => {
       })
     })
 
-    podLogsContract(() => ({ logs, running, restarted, goOn: async () => {} }))
+    const goOn = async () => {
+      const exec = createExec(loadKubeconfig(testPlatform().kubeconfig), 'test')
+      const { signal } = new AbortController()
+      const session = await exec({ ...running, command: ['sh', '-c', ': > /data/go'], signal })
+      session.end()
+      await text(session.stdout)
+    }
+    podLogsContract(() => ({ logs, running, restarted, goOn }))
   })
 
   it('are followed by REST: at once, by a hundred at the cost of one, until the permission is withdrawn', async () => {
@@ -198,166 +360,11 @@ describe('logs and files on a node', () => {
     }
   })
 
-  describe('files of a volume', () => {
-    let files: VolumeFiles
-    let place: FilePlace
-    let facade: KubeClient
-    after(() => facade.close())
-    const { signal } = new AbortController()
-
-    before(async () => {
-      const claim = uniqueName('claim')
-      await client.create(persistentVolumeClaim, {
-        apiVersion: 'v1',
-        kind: 'PersistentVolumeClaim',
-        metadata: { name: claim, namespace },
-        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '4Gi' } } },
-      } as KubeObject)
-      // Whatever owns it.
-      const owner = await client.create<KubeObject>(configMap, {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name: uniqueName('owner'), namespace },
-      })
-      // With the rights that the facade itself has.
-      const access = loadKubeconfig(join(testPlatform().folder, 'platform', 'kubeconfig'), FACADE_ACCOUNT)
-      facade = createKubeClient(access, { fieldManager: 'test', userAgent: 'freehold-test' })
-      const exec = createExec(access, 'freehold-test')
-      const cluster = { client: facade, exec }
-      files = podVolumeFiles({ ...cluster, other: () => cluster, image: async () => FILES_IMAGE, isPlayed: false })
-      place = {
-        namespace,
-        owner: { apiVersion: 'v1', kind: 'ConfigMap', name: owner.metadata.name, uid: owner.metadata.uid ?? '' },
-        volumes: [
-          { path: '/data', claim },
-          { path: '/other', claim, subPath: 'sub' },
-        ],
-        identity: { user: 65_532, fsGroup: 65_532 },
-      }
-    })
-
-    const ask = async (request: FileRequest, body?: Iterable<Uint8Array>) => {
-      async function* parts() {
-        yield* body ?? []
-      }
-      const { answer, bytes } = await files.ask(place, request, { signal, body: parts() })
-      return { answer: answer as Record<string, unknown>, bytes }
-    }
-
-    it('are written, read in part, archived and removed by a pod beside it', async () => {
-      const began = performance.now()
-      const content = randomBytes(3_000_000)
-      const { answer } = await ask({ op: 'upload', path: '/data', name: 'file', overwrite: true }, [content])
-      console.log(`      the first answer took ${((performance.now() - began) / 1000).toFixed(1)} s`)
-      expect(answer.isNew).to.equal(true)
-      const again = performance.now()
-      const part = await ask({ op: 'download', path: '/data/file', range: { first: 1_000_000, last: 1_999_999 } })
-      const chunks: Buffer[] = []
-      for await (const chunk of part.bytes) chunks.push(chunk as Buffer)
-      expect(Buffer.concat(chunks).equals(content.subarray(1_000_000, 2_000_000))).to.equal(true)
-      console.log(`      the second ${((performance.now() - again) / 1000).toFixed(1)} s`)
-      const archive = await ask({ op: 'archive', path: '/data' })
-      const zipped: Buffer[] = []
-      for await (const chunk of archive.bytes) zipped.push(chunk as Buffer)
-      expect(gunzipSync(Buffer.concat(zipped)).length).to.be.greaterThan(3_000_000)
-      expect(
-        (await ask({ op: 'move', from: '/data/file', to: '/other/file', overwrite: false })).answer.refused,
-      ).to.equal('OtherVolume')
-      expect((await ask({ op: 'list', path: '/other/../data' })).answer.refused).to.equal('NotAllowed')
-      expect((await ask({ op: 'remove', path: '/data/file', recursive: false })).answer.removed).to.equal(true)
-      expect((await ask({ op: 'download', path: '/data/file' })).answer.refused).to.equal('NotFound')
-    })
-
-    it('go up and down without being held by the facade', async () => {
-      // One upload takes half of a gigabyte: twice that goes as two files.
-      const SIZE = Number(process.env.FILE_MEBIBYTES ?? 512) * 1024 ** 2
-      const routes = area('apps', 'platform', [
-        fileRoutes('{RG}/apps/{appName}', {
-          read: dataAction('apps/readFiles'),
-          write: dataAction('apps/writeFiles'),
-          find: async () => ({ component: 'web', hasVolumes: true, ...place }),
-        }),
-      ]).routes
-      const world = await startFacade({ routes }, { volumeFiles: files })
-      const [caller, id] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
-      world.boundary(id)
-      world.group(id, 'orders')
-      world.grant(caller, 'Contributor', `/boundaries/${id}`)
-      const { port } = await world.facade.listen(0, '127.0.0.1')
-      const url = `http://127.0.0.1:${port}/boundaries/${id}/resourcegroups/orders/resources/apps/shop/files`
-      const curl = (...words: string[]) => run('curl', ['-sSf', '-H', `Authorization: Bearer ${caller}`, ...words])
-      const timed = async (what: string, work: () => Promise<unknown>) => {
-        const before = process.memoryUsage().rss
-        let most = before
-        const timer = setInterval(() => {
-          most = Math.max(most, process.memoryUsage().rss)
-        }, 50)
-        const began = performance.now()
-        await work().finally(() => clearInterval(timer))
-        const seconds = (performance.now() - began) / 1000
-        const grown = (most - before) / 1024 ** 2
-        console.log(
-          `      ${what}: ${(SIZE / 1024 ** 2 / seconds).toFixed()} MiB/s, ${grown.toFixed()} MiB more memory`,
-        )
-        return { grown, seconds }
-      }
-      const exec = createExec(loadKubeconfig(testPlatform().kubeconfig), 'test')
-      const raw = async (command: string) => {
-        const { items } = await client.list(pod, { namespace, labelSelector: 'freehold.dev/files' })
-        const target = { namespace, pod: items[0]?.metadata.name ?? '', container: 'files', signal }
-        return exec({ ...target, command: ['node', '-e', command] })
-      }
-      const chunk = Buffer.alloc(64 * 1024, 1)
-      await ask({ op: 'list', path: '/data' })
-      const rawDown = await timed('raw, down', async () => {
-        const write = `const b = Buffer.alloc(65536); const go = () => { while (n-- > 0) if (!process.stdout.write(b)) return process.stdout.once('drain', go) }`
-        const { stdout } = await raw(`let n = ${SIZE / 65_536}; ${write}; process.stdin.resume(); go()`)
-        let size = 0
-        for await (const bytes of stdout) {
-          size += (bytes as Buffer).length
-          if (size === SIZE) break
-        }
-        expect(size).to.equal(SIZE)
-      })
-      const rawUp = await timed('raw, up', async () => {
-        const session = await raw("process.stdin.on('data', () => {}); process.stdin.on('end', () => process.exit(0))")
-        for (let at = 0; at < SIZE; at += chunk.length) await session.write(chunk)
-        session.end()
-        await text(session.stdout)
-      })
-      const folder = await mkdtemp(join(tmpdir(), 'gigabyte-'))
-      try {
-        const file = join(folder, 'file')
-        // Bytes that nothing on the way could have made by itself.
-        const halves = ['one', 'two']
-        for (const half of halves)
-          await run('dd', ['if=/dev/urandom', `of=${file}.${half}`, 'bs=1M', `count=${SIZE / 2 / 1024 ** 2}`])
-        const up = await timed('through the facade, up', async () => {
-          for (const half of halves)
-            await curl('-X', 'POST', '-T', `${file}.${half}`, `${url}/upload?path=/data&name=${half}`)
-        })
-        const back = (half: string) => join(folder, `back.${half}`)
-        const down = await timed('through the facade, down', async () => {
-          for (const half of halves) await curl('-o', back(half), `${url}/download?path=/data/${half}`)
-        })
-        for (const half of halves) await run('cmp', [`${file}.${half}`, back(half)])
-        const share = (raw: { seconds: number }, own: { seconds: number }) =>
-          `${((100 * raw.seconds) / own.seconds).toFixed()} %`
-        console.log(`      of the raw stream: ${share(rawUp, up)} up, ${share(rawDown, down)} down`)
-        expect(Math.max(up.grown, down.grown)).to.be.below(64)
-        for (const half of halves) await ask({ op: 'remove', path: `/data/${half}`, recursive: false })
-      } finally {
-        await rm(folder, { recursive: true })
-        await world.stop()
-      }
-    })
-
-    it('leave nothing behind when nobody asks for them any more', async () => {
-      await ask({ op: 'list', path: '/data' })
-      await until('the pod beside the volume has gone', async () => {
-        const { items } = await client.list(job, { namespace, labelSelector: 'freehold.dev/files' })
-        return items.length === 0
-      })
+  // At the end of all: such a pod waits a minute for the next request.
+  it('files of a volume leave nothing behind when nobody asks for them any more', async () => {
+    await until('the pod beside the volume has gone', async () => {
+      const { items } = await client.list(job, { namespace, labelSelector: 'freehold.dev/files' })
+      return items.length === 0
     })
   })
 })
