@@ -16,6 +16,7 @@ import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
 import { startWire, type Wire } from '../faults/wire.ts'
+import { askingAgain } from '../worlds/tenant.ts'
 import { type OwnControlPlane, startOwnControlPlane } from './index.ts'
 
 export type OwnPlatformOptions = {
@@ -94,10 +95,8 @@ export class OwnPlatform {
       ...(options.withGit === true ? { gitHost: findGitHost(silentProgress, signal) } : {}),
       ...(options.withStore === true ? { objectStore: findObjectStore(silentProgress, signal) } : {}),
     })
-    const admin = createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), {
-      fieldManager: 'test',
-      userAgent: 'freehold-test',
-    })
+    const named = { fieldManager: 'test', userAgent: 'freehold-test' }
+    const admin = askingAgain(createKubeClient(loadKubeconfig(controlPlane.kubeconfigPath), named))
     const environment = { ...operator.environment, ...options.environment }
     const proxies = options.proxied === true ? await proxied(folder, environment) : undefined
     const wire = options.wired === true ? await wired(folder, environment) : undefined

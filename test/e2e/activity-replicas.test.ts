@@ -5,30 +5,23 @@ import { ObjectStorageAccount } from '../../src/crds/objectstorage.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
-import { tokenFor } from '../worlds/tenant.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 type Entry = { channel: string; action: string; actor: { principalId: string | null }; changes: { path: string }[] }
 
 describe('several facades', () => {
   let own: OwnPlatform
   let other: string
-  let token: string
 
   before(async () => {
     own = await borrowPlatform('plain')
     await own.startOperator()
     other = await own.startReplica()
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    token = await tokenFor(clientId, clientSecret, tokenUrl)
   })
   after(() => giveBack(own))
 
-  async function call<Body>(facade: string, method: string, path: string, body?: object) {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${facade}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
-    const text = await answer.text()
-    return { status: answer.status, body: (text === '' ? undefined : JSON.parse(text)) as Body }
-  }
+  const call = <Body>(facadeUrl: string, method: string, path: string, body?: object) =>
+    callOwn<Body>(own, method, path, body, { facadeUrl })
 
   it('each count at once what another one has answered', async () => {
     const { facadeUrl } = own.platform

@@ -20,6 +20,7 @@ import type { OwnPlatform } from '../cluster/platform.ts'
 import { veleroDefinitions } from '../cluster/velero.ts'
 import { until } from '../make/until.ts'
 import { makeFleet } from '../worlds/fleet.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 type Schedule = KubeObject & {
   spec: { schedule: string; paused: boolean; template: Record<string, unknown> & { hooks: { resources: object[] } } }
@@ -36,7 +37,6 @@ const policy = { schedule: '0 2 * * 7', retentionDays: 7 }
 /** The definitions are Velero's own; what its server would do, it is played: it cannot run here. */
 describe('backups of a container instance, by the kinds of Velero', () => {
   let own: OwnPlatform
-  let token: string
   let home: string
   let base: string
 
@@ -48,10 +48,6 @@ describe('backups of a container instance, by the kinds of Velero', () => {
     }
     own = await borrowPlatform('plain')
     await own.startOperator()
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) })
-    token = ((await answer.json()) as { access_token: string }).access_token
     const fleet = await makeFleet(own.admin, { groups: 1, databases: 0 })
     home = fleet.namespaces[0] ?? ''
     const { metadata } = await own.admin.get(namespaces, { name: home })
@@ -70,15 +66,7 @@ describe('backups of a container instance, by the kinds of Velero', () => {
   })
   after(() => giveBack(own))
 
-  async function call(method: string, path: string, body?: object) {
-    const answer = await fetch(`${own.platform.facadeUrl}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
-  }
+  const call = (method: string, path: string, body?: object) => callOwn(own, method, path, body)
   async function expectCall(status: number, ...given: Parameters<typeof call>) {
     const answer = await call(...given)
     if (answer.status !== status) throw new Error(`${given[0]} ${given[1]}: ${JSON.stringify(answer)}`)

@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { dump } from 'js-yaml'
 import { BOUNDARY_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
@@ -19,22 +16,15 @@ import {
 } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { until } from '../make/until.ts'
-import { administrator, removeGroups, testPlatform } from '../worlds/tenant.ts'
-
-const run = promisify(execFile)
+import { kubectl as runKubectl } from '../worlds/kubectl.ts'
+import { administrator, removeGroups } from '../worlds/tenant.ts'
 
 describe('boundaries and resource groups with kubectl', () => {
   const made: string[] = []
   let admin: KubeClient
 
-  const kubectl = async (...args: string[]) =>
-    (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout
-
-  async function apply(object: object): Promise<void> {
-    const command = run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, 'apply', '-f', '-'])
-    command.child.stdin?.end(dump(object))
-    await command
-  }
+  const kubectl = (...words: string[]) => runKubectl(words)
+  const apply = (input: object) => runKubectl(['apply', '-f', '-'], { input })
   const boundary = (name: string, spec: object = {}) => ({
     apiVersion: Boundary.apiVersion,
     kind: 'Boundary',

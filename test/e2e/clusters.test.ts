@@ -11,7 +11,7 @@ import { TEST_CONFIG } from '../config.ts'
 import { promised, until } from '../make/until.ts'
 import { type Cluster, exists, FarCluster, settingsOf, type Token } from '../worlds/farCluster.ts'
 import { type Step, workloadsThere } from '../worlds/farWorkloads.ts'
-import { tokenFor } from '../worlds/tenant.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 /** Milliseconds for which the hub is away at least. */
 const AWAY = TEST_CONFIG.sized(0, 120_000)
@@ -94,10 +94,8 @@ describe('a boundary on another cluster, through an agent that only calls out', 
     'is reached through every replica of the facade, wherever its tunnel ends',
     async () => {
       const replica = await far.own.startReplica()
-      const { clientId, clientSecret, tokenUrl } = far.own.platform
-      const authorization = `Bearer ${await tokenFor(clientId, clientSecret, tokenUrl)}`
-      const answer = await fetch(`${replica}${far.vector()}/apikey`, { headers: { authorization } })
-      expect([answer.status, (await answer.json()) as object]).to.deep.include(200)
+      const answer = await callOwn(far.own, 'GET', `${far.vector()}/apikey`, undefined, { facadeUrl: replica })
+      expect(answer.status, answer.text).to.equal(200)
       await far.own.endReplica('facade')
     },
   ])

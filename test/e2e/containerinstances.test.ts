@@ -18,7 +18,7 @@ type Instance = {
   publicPort: number | null
 }
 type Page<T> = { items: T[] }
-type Crate = { id: string; component: string; revision: number; ready: boolean }
+type Crate = { id: string; component: string; revision: number; ready: boolean; status: string }
 
 const web = { name: 'web', image: 'docker.io/library/nginx:1.29', ports: [{ name: 'http', port: 8080 }] }
 
@@ -50,8 +50,11 @@ describe('container instances', () => {
         throw new Error(`${found.status} ${found.revision}: ${found.statusMessage}`)
       return found
     })
+  /** Without those that are on their way out. */
   const crates = async (name: string) =>
-    (await expectCall<Page<Crate>>(200, 'GET', `${base}/${name}/crates`)).body.items
+    (await expectCall<Page<Crate>>(200, 'GET', `${base}/${name}/crates`)).body.items.filter(
+      ({ status }) => status !== 'Terminating',
+    )
   const stored = async (name: string) => client.get(deployment, { namespace, name })
 
   it('run their components, show their copies, go back to a revision, and leave nothing', async () => {

@@ -1,19 +1,16 @@
-import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { noDrift } from '../make/drift.ts'
+import { kubectl as runKubectl } from '../worlds/kubectl.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
-const run = promisify(execFile)
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
 const NAMESPACE = 'search-4850a07928'
 
 describe('the examples, step by step as their README says', () => {
   const examples = join(import.meta.dirname, '../../examples')
-  const kubectl = async (...args: string[]) =>
-    (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout.trim()
+  const kubectl = async (...words: string[]) => (await runKubectl(words)).trim()
 
   it('end in a vector database of three peers that is ready', async () => {
     await kubectl('apply', '-f', join(examples, '10-boundary'))

@@ -8,7 +8,7 @@ import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { callFunction } from '../worlds/activatorWorld.ts'
-import { tokenFor } from '../worlds/tenant.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 type Metrics = { isComplete: boolean; series: { name: string; points: { value: number }[] }[] }
 
@@ -16,7 +16,6 @@ describe('functions, with an activator that is a process of its own', () => {
   let own: OwnPlatform
   let activatorUrl: string
   let figuresUrl: string
-  let token: string
 
   before(async () => {
     own = await borrowPlatform('plain')
@@ -29,21 +28,13 @@ describe('functions, with an activator that is a process of its own', () => {
       PLATFORM_ACTIVATOR_PORT: String(calls),
       PLATFORM_FIGURES_PORT: String(figures),
     })
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    token = await tokenFor(clientId, clientSecret, tokenUrl)
   })
   after(() => giveBack(own))
 
   async function call<Body>(expected: number, method: string, path: string, body?: object): Promise<Body> {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const answer = await fetch(`${own.platform.facadeUrl}${path}`, {
-      method,
-      headers,
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    expect(answer.status, `${method} ${path}: ${text}`).to.equal(expected)
-    return (text === '' ? undefined : JSON.parse(text)) as Body
+    const answer = await callOwn<Body>(own, method, path, body, { isPatient: expected !== 503 })
+    expect(answer.status, `${method} ${path}: ${answer.text}`).to.equal(expected)
+    return answer.body
   }
 
   /** A function that anybody may call, with its path and its host. */

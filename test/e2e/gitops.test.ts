@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { dump, loadAll } from 'js-yaml'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
@@ -21,8 +19,9 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { lostFields, noDrift } from '../make/drift.ts'
 import { sampleName, sampleSpec } from '../make/samples.ts'
+import { kubectl as runKubectl } from '../worlds/kubectl.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
-import { administrator, testPlatform } from '../worlds/tenant.ts'
+import { administrator } from '../worlds/tenant.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/git')
 /** What people keep in Git: all kinds but those that say why only the platform writes them. */
@@ -43,8 +42,7 @@ type Owner = { manager: string; subresource?: string; fieldsV1?: object }
 describe('a platform that is kept in Git', () => {
   let admin: KubeClient
   let folder: string
-  const kubectl = async (...args: string[]) =>
-    (await promisify(execFile)(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout
+  const kubectl = (...words: string[]) => runKubectl(words)
   const file = async (name: string, objects: readonly object[]) => {
     const path = join(folder, name)
     await writeFile(path, objects.map((object) => dump(object)).join('---\n'))
@@ -181,7 +179,7 @@ describe('a platform that is kept in Git', () => {
         await kubectl('apply', ...options, ...forced, '-f', tree)
         // What the manifest does not name stays as REST wrote it.
         expect(await stored()).to.deep.include({ replicas: 0, tags: { by: 'rest' } })
-        await kubectl('delete', '-f', tree, '--timeout=1m')
+        await kubectl('delete', '-f', tree, '--timeout=2m')
       })
 
     it('but not over a field that has left the manifest after REST changed it', async () => {

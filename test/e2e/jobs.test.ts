@@ -12,6 +12,7 @@ type JobDto = {
   name: string
   status: string
   env: Record<string, string>
+  createdAt: string
   completedAt: string | null
   computePlan: string
 }
@@ -68,6 +69,8 @@ describe('jobs', () => {
       ...['resourceGroup', 'status', 'tag', 'ttlSecondsAfterFinished'],
     )
     expect(Date.parse(found.completedAt ?? '')).to.be.a('number')
+    // Those of one second are listed in the order of their names.
+    await until('its second is over', () => Date.now() >= Date.parse(found.createdAt) + 1000)
     const later = await make({})
     const { body } = await expectCall<Page>(200, 'GET', `${base}?pageSize=500`)
     const names = body.items.map((item) => item.name)

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { dump, load } from 'js-yaml'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
@@ -11,7 +9,9 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { type AccessQuestion, questionsAbout } from '../cases/accessQuestions.ts'
 import { TEST_CONFIG } from '../config.ts'
+import { patiently, pauseAfterWords } from '../make/patience.ts'
 import { SeededRandom } from '../make/random.ts'
+import { type Ran, ranKubectl } from '../worlds/kubectl.ts'
 import {
   call,
   expectCall,
@@ -22,9 +22,8 @@ import {
   uniqueName,
   until,
 } from '../worlds/platform.ts'
-import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.ts'
+import { administrator, clientWithToken, kubeconfigWithToken } from '../worlds/tenant.ts'
 
-type Ran = { code: number; stdout: string; stderr: string }
 type Kubectl = (args: string, input?: object) => Promise<Ran>
 
 describe('kubectl on equal terms', () => {
@@ -54,17 +53,9 @@ describe('kubectl on equal terms', () => {
 
   /** kubectl with nothing but the token of one caller. */
   async function kubectlOf({ principalId, token }: TestCaller): Promise<Kubectl> {
-    const { kubeconfig, kubectlPath } = testPlatform()
-    const own = load(await readFile(kubeconfig, 'utf8')) as { users: { user: object }[] }
-    const path = join(folder, principalId)
-    await writeFile(path, dump({ ...own, users: own.users.map((user) => ({ ...user, user: { token } })) }))
-    return (args, input) =>
-      new Promise((done) => {
-        const child = execFile(kubectlPath, ['--kubeconfig', path, ...args.split(' ')], (error, stdout, stderr) => {
-          done({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-        })
-        if (input !== undefined) child.stdin?.end(dump(input))
-      })
+    const kubeconfig = join(folder, principalId)
+    await writeFile(kubeconfig, kubeconfigWithToken(token))
+    return (words, input) => ranKubectl(words.split(' '), { kubeconfig, ...(input && { input }) })
   }
   const groupScope = () => `/boundaries/${boundaryId}/resourcegroups/${group}`
   const database = (name: string, spec: object = {}) => ({
@@ -217,14 +208,17 @@ describe('kubectl on equal terms', () => {
 
     async function askKubernetes(client: KubeClient, { attributes }: AccessQuestion): Promise<boolean> {
       const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview' }
-      const answer = await client.request({
-        method: 'POST',
-        path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...body, spec: { resourceAttributes: attributes } }),
-      })
-      const { status } = JSON.parse(await answer.text()) as { status: { allowed: boolean } }
-      return status.allowed
+      type Review = { status: { allowed: boolean; evaluationError?: string } }
+      const ask = async () => {
+        const answer = await client.request({
+          method: 'POST',
+          path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ ...body, spec: { resourceAttributes: attributes } }),
+        })
+        return (JSON.parse(await answer.text()) as Review).status
+      }
+      return (await patiently(ask, ({ evaluationError = '' }) => pauseAfterWords(evaluationError))).allowed
     }
 
     /** A boundary that the caller may not know of is 404: nothing is allowed in it. */

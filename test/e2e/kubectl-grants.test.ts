@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { RoleAssignment } from '../../src/crds/rbac.ts'
+import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { type GivenObject, GRANTING_CASES, type GrantingCase, type GrantingWorld } from '../cases/grantingCases.ts'
 import { call, itemsOf, makeBoundary, makeCaller, until } from '../worlds/platform.ts'
@@ -50,13 +50,15 @@ describe('granting with kubectl and with REST', () => {
       const { items } = await admin.list(RoleAssignment.resource, { namespace })
       return items.length > 0
     })
-    for (const [roleDefinitionName, scope] of Object.entries(one.roles(world))) {
+    const roles = Object.entries(one.roles(world)).map(([roleDefinitionName, scope]): GivenObject => {
       const home = scope === '/' ? 'freehold-system' : namespace
       const spec = { principalId: me, principalType: 'ServicePrincipal', roleDefinitionName, scope }
-      await give({ kind: RoleAssignment, namespace: home, name: randomUUID(), spec })
-    }
+      return { kind: RoleAssignment, namespace: home, name: randomUUID(), spec }
+    })
+    for (const role of roles) await give(role)
     const given = one.given?.(world) ?? []
     for (const object of given) await give(object)
+    const written = [...roles, ...given]
     if (one.isOnlyOwner === true) {
       const { items } = await admin.list(RoleAssignment.resource, { namespace })
       for (const { metadata, spec } of items as (KubeObject & RoleAssignment)[]) {
@@ -66,20 +68,33 @@ describe('granting with kubectl and with REST', () => {
           await admin.remove(RoleAssignment.resource, { namespace, name: metadata.name })
       }
     }
-    await untilKnown(world)
+    await untilKnown(world, written)
     const tenant = await clientWithToken(token)
     cleanUp.push(() => tenant.close())
     return { world, token, tenant }
   }
 
   /** REST answers from what its watches told it, which is a moment late. */
-  async function untilKnown({ boundaryId }: GrantingWorld): Promise<void> {
-    const namespace = boundaryNamespace(boundaryId)
-    const stored = (await admin.list(RoleAssignment.resource, { namespace })).items.length
+  async function untilKnown({ boundaryId }: GrantingWorld, written: readonly GivenObject[]): Promise<void> {
+    const boundary = `/boundaries/${boundaryId}`
+    const { items } = await admin.list(RoleAssignment.resource, { namespace: boundaryNamespace(boundaryId) })
+    const stored = items.map(({ metadata }) => metadata.name).sort()
     await until('REST knows the members', async () => {
-      const rows = await itemsOf<{ origin: string }>(`/boundaries/${boundaryId}/members`)
-      return rows.filter(({ origin }) => origin === 'Direct').length === stored
+      const rows = await itemsOf<{ assignmentId: string; origin: string }>(`${boundary}/members`)
+      const direct = rows.filter(({ origin }) => origin === 'Direct')
+      return expect(direct.map(({ assignmentId }) => assignmentId).sort()).to.deep.equal(stored)
     })
+    for (const [kind, list] of [
+      [PrincipalGroup, 'groups'],
+      [DenyAssignment, 'denyAssignments'],
+    ] as const) {
+      const names = written.filter((one) => one.kind === kind).map(({ name }) => name)
+      if (names.length === 0) continue
+      await until(`REST knows the ${list}`, async () => {
+        const rows = await itemsOf<{ id: string }>(`${boundary}/providers/authorization/${list}`)
+        return expect(rows.map(({ id }) => id)).to.include.members(names)
+      })
+    }
   }
 
   /** The words of the API server; "admitted" where it would store the object. */

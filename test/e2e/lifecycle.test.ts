@@ -13,6 +13,7 @@ import { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { type ChartRegistry, startChartRegistry } from '../worlds/chartRegistry.ts'
 import { fluxStatus } from '../worlds/fluxPlay.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 type Install = {
   id: string
@@ -31,17 +32,12 @@ const at = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 describe('components of the platform, by the kinds of Flux', () => {
   let own: OwnPlatform
   let registry: ChartRegistry
-  let token: string
 
   before(async () => {
     registry = await startChartRegistry()
     const environment = { PLATFORM_HEALTH_SETTLE_SECONDS: '0', PLATFORM_CHART_REGISTRY_URL: `${registry.url}/charts` }
     own = await OwnPlatform.prepare({ environment })
     await own.startOperator()
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) })
-    token = ((await answer.json()) as { access_token: string }).access_token
     await own.admin.create(PlatformComponent.resource, {
       apiVersion: PlatformComponent.apiVersion,
       kind: PlatformComponent.kind,
@@ -62,15 +58,8 @@ describe('components of the platform, by the kinds of Flux', () => {
     await registry?.stop()
   })
 
-  async function call<Body = Record<string, unknown>>(method: string, path: string, body?: object) {
-    const answer = await fetch(`${own.platform.facadeUrl}/lifecycle${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    return { status: answer.status, text, body: JSON.parse(text) as Body & { code?: string } }
-  }
+  const call = <Body = Record<string, unknown>>(method: string, path: string, body?: object) =>
+    callOwn<Body & { code?: string }>(own, method, `/lifecycle${path}`, body)
 
   /** Flux looks at the shop. */
   async function flux(failure?: string): Promise<void> {

@@ -45,6 +45,8 @@ describe('a person at the platform', () => {
       metadata: { name: userId, namespace: SYSTEM_NAMESPACE },
       spec: { userName: login, email: `${login}@example.com`, emailVerified: true, displayName: 'A person' },
     } as KubeObject)
+    // Five wrong guesses lock a name, and so do those at a name of which the provider has not heard yet.
+    await until('the person is known', async () => (await call('GET', `/admin/users/${userId}`)).status === 200)
     const certificateAuthority = readFileSync(testPlatform().certificateAuthority, 'utf8')
     browser = new Browser(issuer.origin, { certificateAuthority })
   })

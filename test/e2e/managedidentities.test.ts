@@ -14,6 +14,7 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import {
   call,
   expectCall,
+  expectRemoved,
   itemsOf,
   makeBoundary,
   makeCaller,
@@ -100,7 +101,7 @@ describe('managed identities', () => {
     const { body } = await expectCall<ManagedIdentityDto>(200, 'GET', identity.path)
     expect(body.roleAssignments.map(({ roleDefinitionName }) => roleDefinitionName)).to.deep.equal(['Reader'])
 
-    expect((await call('DELETE', identity.path)).status).to.equal(204)
+    await expectRemoved(identity.path)
     expect(await accounts(identity.principalId)).to.deep.equal([])
     expect(await secretsOf(identity.principalId)).to.deep.equal([])
     const { items } = await admin.list(RoleAssignment.resource, {

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import type { Route } from '../../src/api/http/route.ts'
 import { ADDITIONS, ROUTES } from '../../src/api/index.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
+import { type Heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, ownerToken } from '../worlds/platform.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
@@ -114,7 +115,15 @@ function anotherAddress(): Agent {
 }
 
 /** The body is broken on purpose: it is read after authorization only, and changes nothing. */
-function ask(row: Row, path: string, token: string | undefined, from: Agent): Promise<Answer> {
+async function ask(row: Row, path: string, token: string | undefined, from: Agent): Promise<Answer> {
+  const answered = () => answerTo(row, path, token, from)
+  const { status, text } = await patiently(answered, (answer) =>
+    answer.status === 503 ? pauseAfterAnswer(answer) : undefined,
+  )
+  return { status, code: codeOf(text), text }
+}
+
+function answerTo(row: Row, path: string, token: string | undefined, from: Agent): Promise<Heard> {
   const body = row.method === 'GET' || row.method === 'DELETE' ? undefined : '{'
   const headers = {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -128,8 +137,9 @@ function ask(row: Row, path: string, token: string | undefined, from: Agent): Pr
       response.on('data', (part: Buffer) => parts.push(part))
       response.once('error', reject)
       response.once('end', () => {
-        const text = Buffer.concat(parts).toString()
-        resolve({ status: response.statusCode ?? 0, code: codeOf(text), text })
+        const after = response.headers['retry-after']
+        const known = new Headers(after === undefined ? {} : { 'retry-after': after })
+        resolve({ status: response.statusCode ?? 0, headers: known, text: Buffer.concat(parts).toString() })
       })
     })
     request.end(body)

@@ -9,7 +9,7 @@ import { RelationalSnapshot } from '../../src/crds/relationalSnapshots.ts'
 import { StaticWebApp } from '../../src/crds/staticwebapps.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { makeBoundary, makeCaller, makeGroup, type TestCaller, until } from '../worlds/platform.ts'
+import { itemsOf, makeBoundary, makeCaller, makeGroup, type TestCaller, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken } from '../worlds/tenant.ts'
 
 const SNAPSHOT = '0ad1b2c3-4d5e-4f60-8a7b-9c0d1e2f3a4b'
@@ -77,9 +77,15 @@ describe('a resource that somebody is kept away from', () => {
         },
       })
     }
-    const isDenied = async () =>
-      /Forbidden/.test(await refusalOf(client.get(RelationalCluster.resource, at('guarded'))))
-    await until('the deny counts', isDenied)
+    const denies = `/boundaries/${boundaryId}/providers/authorization/denyAssignments`
+    await until('the denies are known', async () => (await itemsOf(denies)).length === denied.length)
+    for (const [kind, name] of [
+      [RelationalCluster, 'guarded'],
+      [ObjectStorageAccount, 'vaulted'],
+    ] as const) {
+      const isDenied = async () => /Forbidden/.test(await refusalOf(client.get(kind.resource, at(name))))
+      await until(`the deny of ${name} counts`, isDenied)
+    }
   })
   after(async () => {
     await Promise.all([client?.close(), admin?.close()])

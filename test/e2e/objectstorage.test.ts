@@ -16,7 +16,7 @@ import { secret } from '../../src/kube/builtin.ts'
 import { statusOf } from '../make/s3Client.ts'
 import { promised, seenWorking } from '../make/until.ts'
 import { type Issued, objectStorageSuite } from '../suites/objectStorageSuite.ts'
-import { call, expectCall, itemsOf, makeCaller, uniqueName, until } from '../worlds/platform.ts'
+import { call, expectCall, expectRemoved, itemsOf, makeCaller, uniqueName, until } from '../worlds/platform.ts'
 
 const FIVE_MEBIBYTES = 5 * 1024 * 1024
 
@@ -110,7 +110,7 @@ describe('object storage', () => {
     const rows = await itemsOf<{ id: string; ownerType: string; managedIdentityId: string }>(identity.path)
     expect(rows).to.have.length(1)
     expect(rows[0]).to.include({ id: key.id, ownerType: 'ManagedIdentity', managedIdentityId: identity.id })
-    expect((await call('DELETE', path)).status).to.equal(204)
+    await expectRemoved(path)
     expect(await get(client, storeName, 'a')).to.equal(403)
     expect(await code('DELETE', path)).to.deep.equal([404, 'NOT_FOUND'])
     expect(await code('PATCH', path, { status: 'Active' })).to.deep.equal([404, 'NOT_FOUND'])
@@ -129,7 +129,7 @@ describe('object storage', () => {
     await until('it works', async () => (await get(client, storeName, 'a')) === 200)
     expect((await call('DELETE', `${other.path}/accesskeys/${key.id}`)).status, 'of another account').to.equal(404)
     expect((await call('DELETE', path, undefined, { token: world.reader.token })).status).to.equal(403)
-    expect((await call('DELETE', path)).status).to.equal(204)
+    await expectRemoved(path)
     expect(await get(client, storeName, 'a')).to.equal(403)
     expect((await call('PATCH', path, { status: 'Active' })).status).to.equal(404)
   })

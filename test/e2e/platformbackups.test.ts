@@ -31,6 +31,7 @@ import { s3Client } from '../make/s3Client.ts'
 import { until } from '../make/until.ts'
 import { backupTargetContract } from '../suites/backupTargetContract.ts'
 import { isReady, makeFleet, objectOf } from '../worlds/fleet.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 type Location = KubeObject & { spec: Record<string, unknown> & { objectStorage: object }; status?: object }
 type Schedule = KubeObject & {
@@ -44,7 +45,6 @@ const SCHEDULE = { namespace: 'velero', name: PLATFORM_SCHEDULE }
 /** The definitions are Velero's own and the store is a real one; what Velero's server would do is played. */
 describe('backups of the platform', () => {
   let own: OwnPlatform
-  let token: string
   let store: ObjectStore
   let endpoint: string
   let root: AccessKeyPair
@@ -62,10 +62,6 @@ describe('backups of the platform', () => {
       this.skip()
     }
     await own.startOperator()
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) })
-    token = ((await answer.json()) as { access_token: string }).access_token
     const { environment } = own.command
     const of = (name: string) => environment[`PLATFORM_OBJECT_STORE_${name}`] ?? ''
     endpoint = of('ENDPOINT')
@@ -89,15 +85,7 @@ describe('backups of the platform', () => {
     await giveBack(own)
   })
 
-  async function call(method: string, path: string, body?: object) {
-    const answer = await fetch(`${own.platform.facadeUrl}/lifecycle/backups${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
-  }
+  const call = (method: string, path: string, body?: object) => callOwn(own, method, `/lifecycle/backups${path}`, body)
   const refused = async (...given: Parameters<typeof call>) => {
     const { status, body } = await call(...given)
     return [status, body.code]

@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -13,10 +11,9 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import { POSTGRESQL, postgresqlCluster } from '../../src/kube/postgresql.ts'
 import { until } from '../make/until.ts'
 import { isReady, objectOf } from '../worlds/fleet.ts'
+import { kubectl as runKubectl } from '../worlds/kubectl.ts'
 import { makeBoundary, makeGroup } from '../worlds/platform.ts'
-import { administrator, bindEdit, clientWithToken, makeServiceAccount, testPlatform } from '../worlds/tenant.ts'
-
-const run = promisify(execFile)
+import { administrator, bindEdit, clientWithToken, makeServiceAccount } from '../worlds/tenant.ts'
 
 describe('a relational database with kubectl', () => {
   let admin: KubeClient
@@ -31,8 +28,7 @@ describe('a relational database with kubectl', () => {
   })
   after(() => admin.close())
 
-  const kubectl = async (...args: string[]) =>
-    (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, '-n', home, ...args])).stdout
+  const kubectl = (...words: string[]) => runKubectl(['-n', home, ...words])
   const ready = (name: string, resource = RelationalCluster.resource) =>
     until(`${name} is ready`, async () => isReady(await admin.get(resource, { namespace: home, name })))
   const create = (kind: typeof RelationalCluster | typeof RelationalSnapshot, name: string, spec: object) =>
@@ -41,7 +37,12 @@ describe('a relational database with kubectl', () => {
   it('shows what people look for first, and scales', async () => {
     await create(RelationalCluster, 'orders', { computePlan: 'relational-small' })
     await kubectl('wait', '--for=condition=Ready', 'relc/orders', '--timeout=2m')
-    const [head = '', row = ''] = (await kubectl('get', 'relc')).split('\n')
+    const shown = /^orders\s+True\s+Running\s+relational-small\s+2\s+2\s+17\s+relc-orders-1\s+Healthy/m
+    const table = await until('it shows all', async () => {
+      const said = await kubectl('get', 'relc')
+      return expect(said).to.match(shown) && said
+    })
+    const [head = ''] = table.split('\n')
     expect(head.split(/\s{2,}/).slice(0, 9)).to.deep.equal([
       'NAME',
       'READY',
@@ -53,7 +54,6 @@ describe('a relational database with kubectl', () => {
       'PRIMARY',
       'ARCHIVING',
     ])
-    expect(row).to.match(/^orders\s+True\s+Running\s+relational-small\s+2\s+2\s+17\s+relc-orders-1\s+Healthy/)
     await kubectl('scale', 'relationalcluster', 'orders', '--replicas=4')
     await until('four are asked for', async () => {
       const { spec } = await admin.get<KubeObject & { spec: { instances: number } }>(postgresqlCluster, {

@@ -287,11 +287,13 @@ describe('relational databases over REST', () => {
     await reaches(name, 'Stopped')
     const after = (await expectCall<Connection>(200, 'GET', `${base}/${name}/connectionstring`)).body
     expect(after.connectionString).to.equal(before.connectionString)
-    const { spec } = await admin.get<KubeObject & { spec: { selector: Record<string, string> } }>(service, {
-      namespace: home,
-      name: `relcrw-${name}`,
+    await until('it leads to the heir', async () => {
+      const { spec } = await admin.get<KubeObject & { spec: { selector: Record<string, string> } }>(service, {
+        namespace: home,
+        name: `relcrw-${name}`,
+      })
+      return spec.selector['cnpg.io/cluster'] === `relc-${heir}`
     })
-    expect(spec.selector['cnpg.io/cluster']).to.equal(`relc-${heir}`)
     const other = (await makeGroup(boundaryId)).name
     expect(
       await refusal('POST', `${base}/${name}/snapshots/${id}/restore`, {

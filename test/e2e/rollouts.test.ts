@@ -16,6 +16,7 @@ import type { KubeError } from '../../src/kube/errors.ts'
 import { FLUX, helmRelease, ociRepository } from '../../src/kube/flux.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 type Rollout = {
   id: string
@@ -51,7 +52,6 @@ const definition = ({ group, version, kind, plural }: Resource) => {
 
 describe('rollouts of the platform', () => {
   let own: OwnPlatform
-  let token: string
   /** What Helm says of a release at a version. */
   let helm: (component: string, version: string) => 'deployed' | 'failed' | 'pending' = () => 'deployed'
 
@@ -60,10 +60,6 @@ describe('rollouts of the platform', () => {
     own = await OwnPlatform.prepare({ environment })
     await installManifests(own.admin, FLUX.map(definition))
     await own.startOperator()
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) })
-    token = ((await answer.json()) as { access_token: string }).access_token
     const required = [
       { key: 'replicas', title: 'Replicas', type: 'Integer', isSecret: false, description: '', default: '1' },
     ]
@@ -126,15 +122,8 @@ describe('rollouts of the platform', () => {
     }
   }
 
-  async function call<Body = Record<string, unknown>>(method: string, path: string, body?: object) {
-    const answer = await fetch(`${own.platform.facadeUrl}/lifecycle${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    return { status: answer.status, body: JSON.parse(text) as Body & { code?: string } }
-  }
+  const call = <Body = Record<string, unknown>>(method: string, path: string, body?: object) =>
+    callOwn<Body & { code?: string }>(own, method, `/lifecycle${path}`, body)
   const planTo = async (version: string, ...names: string[]) => {
     const targetVersions = Object.fromEntries(names.map((name) => [name, version]))
     const { status, body } = await call<{ id: string; problems: object[] }>('POST', '/rollouts/plans', {

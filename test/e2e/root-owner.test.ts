@@ -7,20 +7,17 @@ import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { makePerson } from '../make/people.ts'
 import { until } from '../make/until.ts'
-import { tokenFor } from '../worlds/tenant.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
-type Answer = { status: number; body: { id: string; code: string; assignmentId: string } }
+type Body = { id: string; code: string; assignmentId: string }
 
 describe('the last Owner at the root', () => {
   let own: OwnPlatform
-  let token: string
   const taken: (RoleAssignment & KubeObject)[] = []
 
   before(async () => {
     own = await borrowPlatform('plain')
     await own.startOperator()
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    token = await tokenFor(clientId, clientSecret, tokenUrl)
   })
   after(async () => {
     // Other files need them.
@@ -36,15 +33,7 @@ describe('the last Owner at the root', () => {
     await giveBack(own)
   })
 
-  async function ask(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> {
-    const answer = await fetch(`${own.platform.facadeUrl}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    return { status: answer.status, body: text === '' ? {} : JSON.parse(text) }
-  }
+  const ask = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => callOwn<Body>(own, method, path, body)
   const ownersAtRoot = async () => {
     const { items } = await own.admin.list<RoleAssignment & KubeObject>(RoleAssignment.resource, {
       namespace: SYSTEM_NAMESPACE,

@@ -19,7 +19,7 @@ import { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { until } from '../make/until.ts'
 import { sourceContract } from '../suites/sourceContract.ts'
-import { tokenFor } from '../worlds/tenant.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 type Repository = { id: string; fullName: string; cloneUrl: string }
 type Token = { token: string; username: string; cloneUrl: string }
@@ -34,17 +34,9 @@ describe('a real Gitea as the Git host of the platform', () => {
   let boundaryId: string
   let sourceId: string
   let repository: Repository
-  let authorization: string
   let outgoing: ReturnType<typeof createOutgoing>
 
-  async function rest<Body>(method: string, path: string, body?: object): Promise<{ status: number; body: Body }> {
-    const answer = await fetch(`${own.platform.facadeUrl}${path}`, {
-      method,
-      headers: { authorization, 'content-type': 'application/json' },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    return { status: answer.status, body: (await answer.json()) as Body }
-  }
+  const rest = <Body>(method: string, path: string, body?: object) => callOwn<Body>(own, method, path, body)
   const sources = () => `/boundaries/${boundaryId}/sources`
   const heads = async () => {
     const ref = { namespace: boundaryNamespace(boundaryId), name: sourceId }
@@ -66,8 +58,6 @@ describe('a real Gitea as the Git host of the platform', () => {
     folder = await mkdtemp(join(tmpdir(), 'freehold-gitea-'))
     own = await OwnPlatform.prepare({ withGit: true })
     await own.startOperator()
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    authorization = `Bearer ${await tokenFor(clientId, clientSecret, tokenUrl)}`
     await writeFile(join(folder, 'ca.crt'), own.controlPlane.servingCaPem)
     outgoing = createOutgoing({
       allowedHosts: [`127.0.0.1:${own.ports.git}`],
@@ -132,11 +122,7 @@ describe('a real Gitea as the Git host of the platform', () => {
       `${sources()}/circuit/installations/${id}/token/${repository.id}`,
     )
     expect([stolen.status, stolen.body.code]).to.deep.equal([404, 'source-unknown'])
-    const answer = await fetch(`${own.platform.facadeUrl}${sources()}/circuit/${id}`, {
-      method: 'DELETE',
-      headers: { authorization },
-    })
-    expect(answer.status).to.equal(204)
+    expect((await rest('DELETE', `${sources()}/circuit/${id}`)).status).to.equal(204)
   })
 
   sourceContract('asked directly', {

@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { dump } from 'js-yaml'
 import { encodeProductKey, sqlHost, sqlNames } from '../../src/contracts/sql.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { DEFAULT_PLANS } from '../../src/crds/defaultPlans.ts'
@@ -19,10 +16,9 @@ import {
 import type { KubeClient } from '../../src/kube/client.ts'
 import { announceEdition } from '../make/engines.ts'
 import { until } from '../make/until.ts'
+import { kubectl as runKubectl } from '../worlds/kubectl.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, uniqueName } from '../worlds/platform.ts'
-import { administrator, testPlatform } from '../worlds/tenant.ts'
-
-const run = promisify(execFile)
+import { administrator } from '../worlds/tenant.ts'
 
 describe('a SQL instance with kubectl', () => {
   let client: KubeClient
@@ -38,14 +34,8 @@ describe('a SQL instance with kubectl', () => {
   })
   after(() => client.close())
 
-  const command = (...args: string[]) =>
-    run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, '-n', namespace, ...args])
-  const kubectl = async (...args: string[]) => (await command(...args)).stdout
-  async function apply(object: object): Promise<void> {
-    const applying = command('apply', '-f', '-')
-    applying.child.stdin?.end(dump(object))
-    await applying
-  }
+  const kubectl = (...words: string[]) => runKubectl(['-n', namespace, ...words])
+  const apply = (input: object) => runKubectl(['-n', namespace, 'apply', '-f', '-'], { input })
   const instance = (name: string, spec: object) => ({
     apiVersion: SqlInstance.apiVersion,
     kind: 'SqlInstance',

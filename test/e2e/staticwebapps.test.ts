@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { type DeploymentPhase, isEnd } from '../../src/contracts/deployments.ts'
 import { hostSuffixOf } from '../../src/contracts/workloads.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import { DeploymentRecord } from '../../src/crds/deployments.ts'
@@ -19,7 +20,7 @@ type Site = {
   commit: string | null
   deployments: { number: number; image: string | null; result: string | null }[]
 }
-type Entry = { id: string; phase: string; branch: string; commitSha: string | null; isServing: boolean }
+type Entry = { id: string; phase: DeploymentPhase; branch: string; commitSha: string | null; isServing: boolean }
 type CachedRecord = DeploymentRecord & { [key: string]: unknown }
 type Page<T> = { items: T[] }
 
@@ -99,8 +100,15 @@ describe('static web apps', () => {
   it('of a repository are deployed once for each commit that is asked for', async () => {
     const name = uniqueName('docs')
     await expectCall(201, 'POST', `${base}/${name}`, { repositoryUrl: REPOSITORY })
-    await until('the first deployment is there', async () =>
-      expect((await deployments(name)).map(({ branch }) => branch)).to.deep.equal(['main']),
+    await until('the first deployment is over', async () =>
+      expect((await deployments(name)).map(({ branch, phase }) => [branch, isEnd(phase)])).to.deep.equal([
+        ['main', true],
+      ]),
+    )
+    // One that is built elsewhere, so that the next one waits for its turn, however long the requests take.
+    await expectCall(201, 'POST', `${base}/${name}/deployments`, { phase: 'Building' })
+    await until('it is in its turn', async () =>
+      expect((await deployments(name)).map(({ phase }) => phase)).to.include('Building'),
     )
     const ask = { branch: 'next', commit: 'a'.repeat(40) }
     const [one, other] = await Promise.all([

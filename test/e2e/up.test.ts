@@ -139,8 +139,11 @@ describe('npm run up', () => {
     }
     const { stdout } = await kubectl('get', 'vectorclusters', '-A', '-o', 'json')
     expect((JSON.parse(stdout) as { items: unknown[] }).items).to.have.length(2)
-    const boundaries = (await rest<{ items: { id: string; displayName: string }[] }>('GET', '/boundaries')).body.items
-    expect(boundaries).to.have.length(2)
+    type Boundaries = { items: { id: string; displayName: string }[] }
+    const boundaries = await until('REST shows both', async () => {
+      const { items } = (await rest<Boundaries>('GET', '/boundaries')).body
+      return expect(items).to.have.length(2) && items
+    })
     const { stdout: names } = await kubectl('get', 'boundaries', '-o', 'jsonpath={.items[*].metadata.name}')
     expect(boundaries.map(({ id }) => id).sort()).to.deep.equal(names.split(' ').sort())
   })
@@ -172,7 +175,11 @@ describe('npm run up', () => {
       stream?.on('data', (chunk) => (output += String(chunk)))
     await until('it is ready', () => output.includes('Ready. Ctrl-C stops everything.'))
     const after = await dev()
-    expect(await asTenant(after, 'get', 'roleassignments', '-n', 'freehold-system', '-o', 'name')).to.match(/owner-/)
+    // The API server asks for the issuer's keys in its own time, and gives up on an authorizer that is still warming up.
+    const seen = await until('kubectl is let in', () =>
+      asTenant(after, 'get', 'roleassignments', '-n', 'freehold-system', '-o', 'name'),
+    )
+    expect(seen).to.match(/owner-/)
     expect([after.clientId, after.clientSecret]).to.deep.equal([before.clientId, before.clientSecret])
     const shown = await rest<{ items: { id: string }[] }>('GET', '/boundaries')
     expect(shown.body.items.map(({ id }) => id)).to.include(BOUNDARY)

@@ -16,6 +16,7 @@ import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { until } from '../make/until.ts'
+import { callOwn } from '../worlds/ownFacade.ts'
 
 const SECRETS = TEST_CONFIG.sized(20, 1_000)
 const VERSIONS = 10
@@ -25,11 +26,8 @@ const VAULT = 'safe'
 const SETTINGS = {
   PLATFORM_REQUESTS_PER_MINUTE: '1000000',
   PLATFORM_LOG_LEVEL: 'debug',
-  // The full size takes longer than a token lives.
-  PLATFORM_ACCESS_TOKEN_SECONDS: '36000',
 }
 
-type Answer = { status: number; text: string }
 /** What a Secret holds, past the encryption at rest of the API server and past each base64. */
 function contentsOf({ data = {} }: StoredSecret): string[] {
   return Object.values(data).flatMap((text) => {
@@ -42,7 +40,6 @@ type StoredSecret = KubeObject & { data?: Record<string, string>; type?: string 
 
 describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
   let own: OwnPlatform
-  let token: string
   let group: string
   let home: string
   const planted = new Map<string, string>()
@@ -51,24 +48,11 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
   const nameOf = (index: number) => `secret-${index}`
   const keysFile = () => join(own.controlPlane.folder, 'platform', 'vault-keys.json')
 
-  async function call(method: string, at: string, body?: object): Promise<Answer> {
-    const answer = await fetch(`${own.platform.facadeUrl}${at}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    return { status: answer.status, text: await answer.text() }
-  }
+  const call = (method: string, at: string, body?: object) => callOwn(own, method, at, body)
   async function expectCall(status: number, ...given: Parameters<typeof call>): Promise<string> {
     const answer = await call(...given)
     if (answer.status !== status) throw new Error(`${given[0]} ${given[1]}: ${answer.status} ${answer.text}`)
     return answer.text
-  }
-  async function newToken(): Promise<string> {
-    const { clientId, clientSecret, tokenUrl } = own.platform
-    const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const answer = await fetch(tokenUrl, { method: 'POST', body: new URLSearchParams(form) })
-    return ((await answer.json()) as { access_token: string }).access_token
   }
   async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
     const left = [...items]
@@ -106,7 +90,6 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
   before(async () => {
     own = await borrowPlatform('plain')
     await own.startOperator(SETTINGS)
-    token = await newToken()
     const { id } = JSON.parse(await expectCall(201, 'POST', '/boundaries', { displayName: 'Keys' })) as { id: string }
     group = `/boundaries/${id}/resourcegroups/keys`
     home = groupNamespace(id, 'keys')
@@ -214,7 +197,6 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
     })
     await own.endOperator('SIGKILL')
     await own.startOperator(SETTINGS)
-    token = await newToken()
     await untilWrappedBy('third')
     await expectReadable(nameOf(0))
     const { items } = await own.admin.list<StoredSecret>(secret, { namespace: home })
@@ -233,7 +215,6 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
     const { etcdData } = layout(own.controlPlane.folder)
     const backup = `${etcdData}-backup`
     await own.restart(SETTINGS, () => cp(etcdData, backup, { recursive: true }))
-    token = await newToken()
     const name = nameOf(0)
     await expectReadable(name)
     await expectCall(200, 'DELETE', path(name))
@@ -255,7 +236,6 @@ describe(`${SECRETS} secrets of ${VERSIONS} versions`, () => {
       await rm(etcdData, { recursive: true })
       await cp(backup, etcdData, { recursive: true })
     })
-    token = await newToken()
     await until('the purged secret is there again', async () => {
       const { text } = await call('GET', `${group}/resources/secretvaults/${VAULT}/secrets?search=${name}`)
       return text.includes(`"${name}"`)

@@ -1,19 +1,16 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { dump, load } from 'js-yaml'
 import type { KubeObject } from '../../src/core/object.ts'
 import { SecretVault, VaultEntry } from '../../src/crds/vaults.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
+import { type KubectlOptions, type Ran, ranKubectl } from '../worlds/kubectl.ts'
 import { call, type ErrorBody, expectCall, makeCaller, makeGroupPlace, uniqueName, until } from '../worlds/platform.ts'
-import { administrator, clientWithToken, testPlatform } from '../worlds/tenant.ts'
+import { administrator, clientWithToken, kubeconfigWithToken } from '../worlds/tenant.ts'
 import { canary, makeVault, type SecretBody, type VaultPlace } from '../worlds/vaultWorld.ts'
-
-type Ran = { code: number; stdout: string; stderr: string }
 
 describe('secret vaults with kubectl', () => {
   let folder: string
@@ -35,19 +32,11 @@ describe('secret vaults with kubectl', () => {
 
   /** kubectl as the cluster's administrator, or with nothing but a token. */
   async function kubectl(args: string, { input, token }: { input?: object; token?: string } = {}): Promise<Ran> {
-    const { kubeconfig, kubectlPath } = testPlatform()
-    let path = kubeconfig
-    if (token !== undefined) {
-      const own = load(await readFile(kubeconfig, 'utf8')) as { users: { user: object }[] }
-      path = join(folder, uniqueName('kubeconfig'))
-      await writeFile(path, dump({ ...own, users: own.users.map((user) => ({ ...user, user: { token } })) }))
-    }
-    return new Promise((done) => {
-      const child = execFile(kubectlPath, ['--kubeconfig', path, ...args.split(' ')], (error, stdout, stderr) => {
-        done({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-      })
-      if (input !== undefined) child.stdin?.end(dump(input))
-    })
+    const options: KubectlOptions = input === undefined ? {} : { input }
+    if (token === undefined) return ranKubectl(args.split(' '), options)
+    const kubeconfig = join(folder, uniqueName('kubeconfig'))
+    await writeFile(kubeconfig, kubeconfigWithToken(token))
+    return ranKubectl(args.split(' '), { ...options, kubeconfig })
   }
   const entry = (name: string, spec: object = {}) => ({
     apiVersion: VaultEntry.apiVersion,

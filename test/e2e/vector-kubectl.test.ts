@@ -1,8 +1,5 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { dump } from 'js-yaml'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
@@ -18,27 +15,19 @@ import {
   service,
   statefulSet,
 } from '../../src/kube/builtin.ts'
-import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
-import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { until } from '../make/until.ts'
-import { removeGroups, testPlatform } from '../worlds/tenant.ts'
-
-const run = promisify(execFile)
+import { kubectl as runKubectl } from '../worlds/kubectl.ts'
+import { administrator, removeGroups } from '../worlds/tenant.ts'
 
 describe('a vector database with kubectl', () => {
   const boundaryId = randomUUID()
   const namespace = groupNamespace(boundaryId, 'search')
   let client: KubeClient
 
-  const kubectl = async (...args: string[]) =>
-    (await run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, ...args])).stdout
-
-  async function apply(object: object): Promise<string> {
-    const command = run(testPlatform().kubectlPath, ['--kubeconfig', testPlatform().kubeconfig, 'apply', '-f', '-'])
-    command.child.stdin?.end(dump(object))
-    return (await command).stdout
-  }
+  const kubectl = (...words: string[]) => runKubectl(words)
+  const apply = (input: object) => runKubectl(['apply', '-f', '-'], { input })
   const cluster = (name: string, spec: object = {}) => ({
     apiVersion: VectorCluster.apiVersion,
     kind: 'VectorCluster',
@@ -74,7 +63,7 @@ describe('a vector database with kubectl', () => {
       .sort()
 
   before(async () => {
-    client = createKubeClient(loadKubeconfig(testPlatform().kubeconfig), { fieldManager: 'test', userAgent: 'test' })
+    client = await administrator()
     await apply({
       apiVersion: Boundary.apiVersion,
       kind: 'Boundary',
@@ -138,9 +127,11 @@ describe('a vector database with kubectl', () => {
 
   it('is public on demand: a claimed host and an address, both let go again', async () => {
     await patch('empty', { enableIngress: true, enableLoadBalancer: true, allowedCidrs: '203.0.113.0/24' })
-    const status = await says('empty', 'Available')
+    const status = await until('it has an address', async () => {
+      const said = await says('empty', 'Available')
+      return said.externalAddresses?.length === 1 && said
+    })
     expect(status.ingressHost).to.match(/^empty-[0-9a-f]{8}\./)
-    expect(status.externalAddresses).to.have.length(1)
     const held = async () =>
       (await client.list(NameClaim.resource)).items.filter(
         (claim) => (claim as unknown as NameClaim).spec.value === status.ingressHost,

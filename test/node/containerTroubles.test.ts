@@ -1,10 +1,7 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { dump, load } from 'js-yaml'
 import { REGISTRY } from '../../scripts/node/addresses.ts'
 import { IDENTITY_PATH } from '../../src/contracts/managedIdentities.ts'
 import { groupNamespace } from '../../src/core/names.ts'
@@ -12,8 +9,9 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { pod } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { promised } from '../make/until.ts'
+import { kubectl, ranKubectl } from '../worlds/kubectl.ts'
 import { call, expectCall, makeBoundary, makeCaller, makeGroup, until } from '../worlds/platform.ts'
-import { administrator, testPlatform, tokenFor } from '../worlds/tenant.ts'
+import { administrator, kubeconfigWithToken, tokenFor } from '../worlds/tenant.ts'
 import { PublicHosts } from './publicHosts.ts'
 import { pushShell, SHELL_IMAGE } from './shell.ts'
 
@@ -30,8 +28,6 @@ type Pod = KubeObject & {
     }[]
   }
 }
-
-const run = promisify(execFile)
 
 const good = {
   name: 'web',
@@ -152,15 +148,9 @@ describe('a container instance in trouble on a node', () => {
   }
 
   it('gives its code the credentials of its identity as files', async () => {
-    const { kubectlPath, kubeconfig } = testPlatform()
     const own = (await pods()).find(({ status }) => status?.containerStatuses?.every(({ ready }) => ready))
-    const read = async (file: string) =>
-      (
-        await run(kubectlPath, [
-          ...['--kubeconfig', kubeconfig, '-n', namespace, 'exec', own?.metadata.name ?? '', '--'],
-          ...['cat', `${IDENTITY_PATH}/${file}`],
-        ])
-      ).stdout
+    const read = (file: string) =>
+      kubectl(['-n', namespace, 'exec', own?.metadata.name ?? '', '--', 'cat', `${IDENTITY_PATH}/${file}`])
     expect(await tokenFor(await read('client-id'), await read('client-secret'))).to.be.a('string')
   })
 
@@ -168,15 +158,13 @@ describe('a container instance in trouble on a node', () => {
     const folder = await mkdtemp(join(tmpdir(), 'tenants-'))
     const kubectlOf = async (role: string) => {
       const { token, principalId } = await makeCaller({ [role]: scope })
-      const { kubeconfig, kubectlPath } = testPlatform()
-      const own = load(await readFile(kubeconfig, 'utf8')) as { users: object[] }
-      const file = join(folder, principalId)
-      await writeFile(file, dump({ ...own, users: own.users.map((user) => ({ ...user, user: { token } })) }))
-      return (...words: string[]) =>
-        run(kubectlPath, ['--kubeconfig', file, '-n', namespace, ...words]).then(
-          ({ stdout }) => stdout,
-          ({ stderr }: { stderr: string }) => (/forbidden/i.test(stderr) ? 'forbidden' : stderr),
-        )
+      const kubeconfig = join(folder, principalId)
+      await writeFile(kubeconfig, kubeconfigWithToken(token))
+      return async (...words: string[]) => {
+        const { code, stdout, stderr } = await ranKubectl(['-n', namespace, ...words], { kubeconfig })
+        if (code === 0) return stdout
+        return /forbidden/i.test(stderr) ? 'forbidden' : stderr
+      }
     }
     try {
       const [owner, contributor, reader] = await Promise.all(['Owner', 'Contributor', 'Reader'].map(kubectlOf))

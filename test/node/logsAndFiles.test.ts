@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { dump, load } from 'js-yaml'
 import { FACADE_ACCOUNT } from '../../scripts/generate/policies.ts'
 import { FILES_IMAGE } from '../../scripts/node/filesImage.ts'
 import { kubePodLogs } from '../../src/adapters/podlogs/client.ts'
@@ -24,10 +23,12 @@ import { configMap, job, persistentVolumeClaim, pod } from '../../src/kube/built
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { createExec } from '../../src/kube/exec.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
+import { PATIENCE } from '../make/until.ts'
 import { podLogsContract } from '../suites/podLogsContract.ts'
 import { startFacade } from '../worlds/facadeServer.ts'
+import { ranKubectl } from '../worlds/kubectl.ts'
 import { expectCall, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
-import { administrator, testPlatform } from '../worlds/tenant.ts'
+import { administrator, kubeconfigWithToken, testPlatform } from '../worlds/tenant.ts'
 import { pushShell, SHELL_IMAGE, shellPod } from './shell.ts'
 
 type Pod = KubeObject & {
@@ -233,9 +234,9 @@ describe('logs and files on a node', () => {
 
     before(async () => {
       logs = kubePodLogs(client, { isPlayed: false })
-      const volumes = [{ name: 'data', emptyDir: {} }]
       const lines = 'echo one; echo two; echo three'
-      const one = await start(`mkfifo /data/go; ${lines}; cat /data/go; echo four`, { volumes })
+      const volumes = [{ name: 'data', emptyDir: {} }]
+      const one = await start(`${lines}; until [ -e /data/go ]; do sleep 0.2; done; echo four`, { volumes })
       const two = await start('if [ -e /data/again ]; then echo after; sleep 600; fi; touch /data/again; echo before', {
         volumes,
         restartPolicy: 'Always',
@@ -252,10 +253,9 @@ describe('logs and files on a node', () => {
 
     const goOn = async () => {
       const exec = createExec(loadKubeconfig(testPlatform().kubeconfig), 'test')
-      const { signal } = new AbortController()
-      const session = await exec({ ...running, command: ['sh', '-c', ': > /data/go'], signal })
-      session.end()
-      await text(session.stdout)
+      const signal = AbortSignal.timeout(PATIENCE)
+      const { stdout } = await exec({ ...running, command: ['touch', '/data/go'], signal })
+      await text(stdout)
     }
     podLogsContract(() => ({ logs, running, restarted, goOn }))
   })
@@ -328,16 +328,13 @@ describe('logs and files on a node', () => {
     const folder = await mkdtemp(join(tmpdir(), 'tenants-'))
     const kubectlOf = async (role: string) => {
       const { token, principalId } = await makeCaller({ [role]: scope })
-      const { kubeconfig, kubectlPath } = testPlatform()
-      const own = load(await readFile(kubeconfig, 'utf8')) as { users: object[] }
-      const path = join(folder, principalId)
-      await writeFile(path, dump({ ...own, users: own.users.map((user) => ({ ...user, user: { token } })) }))
-      return (...words: string[]) =>
-        run(kubectlPath, ['--kubeconfig', path, '-n', namespace, ...words])
-          .then(({ stdout }) => stdout)
-          .catch((error: { stderr: string }) =>
-            error.stderr.includes('Forbidden') || error.stderr.includes('forbidden') ? 'forbidden' : error.stderr,
-          )
+      const kubeconfig = join(folder, principalId)
+      await writeFile(kubeconfig, kubeconfigWithToken(token))
+      return async (...words: string[]) => {
+        const { code, stdout, stderr } = await ranKubectl(['-n', namespace, ...words], { kubeconfig })
+        if (code === 0) return stdout
+        return /forbidden/i.test(stderr) ? 'forbidden' : stderr
+      }
     }
     try {
       const [contributor, reader] = await Promise.all([kubectlOf('Contributor'), kubectlOf('Reader')])

@@ -52,6 +52,10 @@ describe('pods on a node', () => {
     })
     // What goes to the two outputs comes by two pipes.
     expect(log.split('\n').sort()).to.deep.equal(['', 'one', 'two'])
+    await until('the log is kept', async () => {
+      const { status: kept } = (await client.get(PlatformJob.resource, { namespace, name })) as unknown as PlatformJob
+      return (kept?.logParts ?? 0) > 0
+    })
     const { items } = await client.list(pod, { namespace })
     const own = items.filter(({ metadata }) => metadata.name.includes(name))
     await Promise.all(own.map(({ metadata }) => client.remove(pod, { namespace, name: metadata.name })))

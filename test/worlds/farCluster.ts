@@ -12,7 +12,7 @@ import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { until } from '../make/until.ts'
-import { tokenFor } from './tenant.ts'
+import { callOwn, ownerTokenOf } from './ownFacade.ts'
 
 const DEPLOY = join(import.meta.dirname, '../../deploy/agent')
 
@@ -76,15 +76,13 @@ export class FarCluster {
   readonly vector = (): string => this.resource('vectorclusters/search')
 
   readonly call = async <Body>(status: number, method: string, path: string, body?: object): Promise<Body> => {
-    const answer = await this.request(method, path, body)
-    const text = await answer.text()
-    if (answer.status !== status) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`)
-    return (text === '' ? undefined : JSON.parse(text)) as Body
+    const answer = await callOwn<Body>(this.own, method, path, body)
+    if (answer.status !== status) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`)
+    return answer.body
   }
 
   readonly request = async (method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> => {
-    const { clientId, clientSecret, tokenUrl } = this.own.platform
-    const token = await tokenFor(clientId, clientSecret, tokenUrl)
+    const token = await ownerTokenOf(this.own)
     return fetch(`http://127.0.0.1:${this.own.ports.facade}${path}`, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Environment } from '../../src/cli/files.ts'
 import { run } from '../../src/cli/run.ts'
 import { commandLine } from '../make/commandLine.ts'
+import { patiently } from '../make/patience.ts'
 
 /** The program, for what is about processes: several at once, signals, standard input. */
 export const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
@@ -36,8 +37,21 @@ export function endOf(child: ChildProcess, onError: (text: string) => void = () 
   })
 }
 
-/** Runs a command in this process: what it does is the same, and the start of a process would cost more than all of it. */
-export async function freehold(
+/**
+ * Runs a command in this process: what it does is the same, and the start of a process would cost more than all of it. It runs
+ * again where the platform says that it was busy: people do that, as the command line sends nothing twice that writes.
+ */
+export function freehold(words: readonly string[], given: Parameters<typeof ran>[1]): Promise<Ended> {
+  return patiently(
+    () => ran(words, given),
+    ({ code, err }) => (code !== 0 && /SERVICE_UNAVAILABLE|InternalError/.test(err) ? BUSY_FOR : undefined),
+  )
+}
+
+/** Milliseconds. */
+const BUSY_FOR = 2_000
+
+async function ran(
   words: readonly string[],
   { home, environment = {}, input = '' }: { home: string; environment?: Environment; input?: string },
 ): Promise<Ended> {

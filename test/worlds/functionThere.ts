@@ -55,7 +55,10 @@ export async function seeFunctionThere(setting: Setting): Promise<void> {
   }
   await until('it is known', async () => (await called('/closed')).status === 401)
   expect(await copies(), 'a stranger wakes nobody').to.deep.equal([])
-  const answer = await called('/hello')
+  const answer = await until('a copy is in time', async () => {
+    const found = await called('/hello')
+    return found.status !== 504 && found
+  })
   expect([answer.status, JSON.parse(answer.text).code], 'pods are only played').to.deep.equal([503, 'SIMULATED'])
   const [entry = ''] = await copies()
   const copy = { ...ref, clusterId, pod: entry.split('/')[1] ?? '' }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { CODES_FILE } from '../../scripts/test/codes.ts'
 import type { BoundaryDto } from '../../src/api/boundaries/record.ts'
 import { Router } from '../../src/api/http/router.ts'
@@ -13,6 +12,7 @@ import { parseScope } from '../../src/core/scope.ts'
 import { RoleAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { actionNames, compilePermissions } from '../../src/iam/permissions.ts'
 import type { PagedListResponse } from '../make/page.ts'
+import { heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
 import { until } from '../make/until.ts'
 import { administrator, makeServiceAccount, testPlatform, tokenFor } from './tenant.ts'
 
@@ -32,7 +32,7 @@ export type CallOptions = {
   /** Null sends no token; the first Owner's where it says nothing. */
   token?: string | null
   headers?: Record<string, string>
-  /** False gives 429 back instead of waiting it out: it is what the test asks for. */
+  /** False gives 429 and 503 back instead of waiting them out: they are what the test asks for. */
   isPatient?: boolean
 }
 
@@ -51,7 +51,7 @@ export function ownerToken(): Promise<string> {
 
 /**
  * One request to the facade. A string body goes out as it is, everything else as JSON. A body that is not JSON leaves
- * `body` undefined. 429 is waited out: many tests share one principal.
+ * `body` undefined. What tells to come again is waited out: many tests share one principal, and one machine.
  */
 export async function call<Body = ErrorBody>(
   method: Method,
@@ -66,25 +66,18 @@ export async function call<Body = ErrorBody>(
     ...options.headers,
   }
   const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body)
-  for (let attempt = 1; ; attempt += 1) {
-    const answer = await fetch(`${testPlatform().facadeUrl}${path}`, {
-      method,
-      headers,
-      redirect: 'manual',
-      ...(text !== undefined && { body: text }),
-    })
-    const content = await answer.text()
-    const parsed = parse(content)
+  const url = `${testPlatform().facadeUrl}${path}`
+  const init: RequestInit = { method, headers, redirect: 'manual', ...(text !== undefined && { body: text }) }
+  const ask = async () => {
+    const answer = await heard(fetch(url, init))
+    const read = parse(answer.text)
     if (answer.status >= 400) {
       requireDocumented(method, path, answer.status)
-      noteCode(method, path, parsed)
+      noteCode(method, path, read)
     }
-    if (answer.status === 429 && options.isPatient !== false && attempt < 5) {
-      await delay(Number(answer.headers.get('retry-after') ?? 1) * 1000)
-      continue
-    }
-    return { status: answer.status, headers: answer.headers, text: content, body: parsed as Body }
+    return { ...answer, body: read as Body }
   }
+  return options.isPatient === false ? ask() : patiently(ask, pauseAfterAnswer)
 }
 
 const router = new Router(SERVED_ROUTES)
@@ -130,11 +123,19 @@ export async function expectCall<Body>(
   body?: unknown,
   options: CallOptions = {},
 ): Promise<Answer<Body>> {
-  const answer = await call<Body>(method, path, body, options)
+  const answer = await call<Body>(method, path, body, { isPatient: ![429, 503].includes(status), ...options })
   if (answer.status !== status) {
     throw new Error(`${method} ${path} answered ${answer.status} instead of ${status}: ${answer.text.slice(0, 500)}`)
   }
   return answer
+}
+
+/** Deletes what goes within moments. Where a busy machine takes longer, the answer is 202, and the end is waited for. */
+export async function expectRemoved(path: string): Promise<void> {
+  const { status, text } = await call('DELETE', path)
+  if (status === 204) return
+  if (status !== 202) throw new Error(`DELETE ${path} answered ${status}: ${text.slice(0, 500)}`)
+  await until(`${path} is gone`, async () => (await call('DELETE', path)).status === 404)
 }
 
 /** A name that no other test has. */

@@ -10,9 +10,10 @@ import { PlatformClient } from '../../src/crds/identity.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { clusterRole, clusterRoleBinding, roleBinding, secret } from '../../src/kube/builtin.ts'
-import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
+import { createKubeClient, type KubeClient, type RawAnswer } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
+import { heard, patiently, pauseAfterAnswer, pauseAfterStatus } from '../make/patience.ts'
 
 /** What `scripts/test/platform.ts` tells tests about the platform that they share. */
 export type TestPlatformFile = {
@@ -60,47 +61,55 @@ export function testPlatform(): TestPlatformFile {
 
 /** A client with the rights of the cluster's administrator. Close it. */
 export async function administrator(): Promise<KubeClient> {
-  return createKubeClient(loadKubeconfig(testPlatform().kubeconfig), {
-    fieldManager: 'test',
-    userAgent: 'freehold-test',
-  })
+  const options = { fieldManager: 'test', userAgent: 'freehold-test' }
+  return askingAgain(createKubeClient(loadKubeconfig(testPlatform().kubeconfig), options))
+}
+
+/** The text of a kubeconfig with nothing but a bearer token. */
+export function kubeconfigWithToken(token: string): string {
+  const kubeconfig = load(readFileSync(testPlatform().kubeconfig, 'utf8')) as { users: { user: object }[] }
+  return dump({ ...kubeconfig, users: kubeconfig.users.map((user) => ({ ...user, user: { token } })) })
 }
 
 /** A client with nothing but a bearer token, as a tenant's kubectl has. Close it. */
 export async function clientWithToken(token: string): Promise<KubeClient> {
-  const kubeconfig = load(readFileSync(testPlatform().kubeconfig, 'utf8')) as { users: { user: object }[] }
-  const users = kubeconfig.users.map((user) => ({ ...user, user: { token } }))
-  const access = parseKubeconfig(dump({ ...kubeconfig, users }), 'kubeconfig of a tenant')
+  const access = parseKubeconfig(kubeconfigWithToken(token), 'kubeconfig of a tenant')
   return askingAgain(createKubeClient(access, { fieldManager: 'tenant', userAgent: 'freehold-test-tenant' }))
 }
 
-/**
- * Where the authorizer takes longer than the API server waits for it, as on a machine with too much to do, a tenant gets a
- * 500 and nothing has happened: they ask again, and so does this client, five times.
- */
-function askingAgain<Client extends object>(client: Client): Client {
-  const answered = async (ask: () => unknown, first: Promise<unknown>): Promise<unknown> => {
-    let answer = first
-    for (let timesLeft = 5; ; timesLeft -= 1) {
-      try {
-        return await answer
-      } catch (error) {
-        if (!isKubeError(error) || error.status !== 500 || timesLeft === 0) throw error
-        answer = Promise.resolve(ask())
-      }
-    }
-  }
+/** Asks again where the API server was late. Its own answers to `request` say so by their status. */
+export function askingAgain<Client extends object>(client: Client): Client {
+  type Judged = { status: number; answer: unknown; error?: unknown }
+  const judged = (asking: Promise<unknown>): Promise<Judged> =>
+    asking.then(
+      (answer) => ({ status: isRawAnswer(answer) ? answer.status : 200, answer }),
+      (error: unknown) => ({ status: isKubeError(error) ? error.status : 0, answer: undefined, error }),
+    )
   return new Proxy(client, {
     get(target, key) {
       const method: unknown = Reflect.get(target, key)
       if (typeof method !== 'function') return method
       return (...args: unknown[]) => {
-        const ask = () => method.apply(target, args) as unknown
-        const answer = ask()
-        return answer instanceof Promise ? answered(ask, answer) : answer
+        const first: unknown = method.apply(target, args)
+        if (!(first instanceof Promise)) return first
+        let heard: Promise<Judged> | undefined
+        const ask = async () => {
+          const before = await heard
+          if (isRawAnswer(before?.answer)) before.answer.body.destroy()
+          heard = judged(before === undefined ? first : method.apply(target, args))
+          return heard
+        }
+        return patiently(ask, ({ status }) => pauseAfterStatus(status)).then(({ answer, ...failed }) => {
+          if ('error' in failed) throw failed.error
+          return answer
+        })
       }
     },
   })
+}
+
+function isRawAnswer(answer: unknown): answer is RawAnswer {
+  return typeof (answer as Partial<RawAnswer> | undefined)?.text === 'function'
 }
 
 export type ServiceAccount = { clientId: string; clientSecret: string; token: string }
@@ -144,9 +153,10 @@ export async function tokenFor(
     client_id: clientId,
     client_secret: clientSecret,
   })
-  const answer = await fetch(tokenUrl, { method: 'POST', body })
-  const { access_token: token } = (await answer.json()) as { access_token?: string }
-  if (token === undefined) throw new Error(`No token for ${clientId}: ${answer.status}`)
+  const ask = () => heard(fetch(tokenUrl, { method: 'POST', body }))
+  const { status, text } = await patiently(ask, pauseAfterAnswer)
+  const { access_token: token } = JSON.parse(text) as { access_token?: string }
+  if (token === undefined) throw new Error(`No token for ${clientId}: ${status}`)
   return token
 }
 

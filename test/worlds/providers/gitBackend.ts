@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { Authority } from '../../../scripts/controlplane/pki.ts'
 import { createOutgoing } from '../../../src/adapters/outgoing/client.ts'
 import { until } from '../../make/until.ts'
-import type { Place } from './standIn.ts'
+import { type Place, WHOLE_FILE } from './standIn.ts'
 
 type Login = { username: string; password: string }
 
@@ -93,9 +93,10 @@ export async function serveGit(root: string, login: Login) {
 export async function serveGitToPlatform(root: string, login: Login, { port, certificate, key }: Place) {
   const tls = { cert: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8') }
   const server = createServer(tls, await gitHandler(root, login, (path) => path.startsWith('/open/')))
-  await until('nobody else plays providers', async () => {
+  const listen = async () => {
     await once(server.listen(port, '127.0.0.1'), 'listening')
     return true
-  })
+  }
+  await until('nobody else plays providers', listen, WHOLE_FILE)
   return () => stop(server)
 }

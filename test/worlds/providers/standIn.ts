@@ -47,6 +47,9 @@ export function fetchOf(all: StandIns): OutgoingFetch {
   }
 }
 
+/** Milliseconds that another test file may take, on a machine that does more besides. */
+export const WHOLE_FILE = 1_200_000
+
 /** Serves them over TLS, once whoever else plays providers at this port has ended: test files run side by side. */
 async function serve(all: StandIns, port: number, tls: { cert: string; key: string }): Promise<Server> {
   const server = createServer(tls, (request, response) => {
@@ -62,10 +65,11 @@ async function serve(all: StandIns, port: number, tls: { cert: string; key: stri
       })
     })
   })
-  await until('nobody else plays providers', async () => {
+  const listen = async () => {
     await once(server.listen(port, '127.0.0.1'), 'listening')
     return true
-  })
+  }
+  await until('nobody else plays providers', listen, WHOLE_FILE)
   return server
 }
 

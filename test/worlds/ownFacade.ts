@@ -1,0 +1,40 @@
+import type { OwnPlatform } from '../cluster/platform.ts'
+import { type Heard, heard, patiently, pauseAfterAnswer } from '../make/patience.ts'
+import { tokenFor } from './tenant.ts'
+
+/** Renewed well before its end. */
+const TOKEN_MILLISECONDS = 600_000
+const owners = new WeakMap<OwnPlatform, { token: string; since: number }>()
+
+/** A token of the first Owner of a platform of the test's own. */
+export async function ownerTokenOf(own: OwnPlatform): Promise<string> {
+  const known = owners.get(own)
+  if (known !== undefined && performance.now() - known.since < TOKEN_MILLISECONDS) return known.token
+  const { clientId, clientSecret, tokenUrl } = own.platform
+  const since = performance.now()
+  const token = await tokenFor(clientId, clientSecret, tokenUrl)
+  owners.set(own, { token, since })
+  return token
+}
+
+export type OwnCallOptions = {
+  /** Of a replica; the operator's where it says nothing. */
+  facadeUrl?: string
+  /** False gives 429 and 503 back instead of waiting them out: they are what the test asks for. */
+  isPatient?: boolean
+}
+
+/** One request of the first Owner to the facade of a platform of the test's own, with its body read as JSON. */
+export async function callOwn<Body = ReturnType<typeof JSON.parse>>(
+  own: OwnPlatform,
+  method: string,
+  path: string,
+  body?: object,
+  { facadeUrl = own.platform.facadeUrl, isPatient = true }: OwnCallOptions = {},
+): Promise<Heard & { body: Body }> {
+  const headers = { authorization: `Bearer ${await ownerTokenOf(own)}`, 'content-type': 'application/json' }
+  const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
+  const ask = () => heard(fetch(`${facadeUrl}${path}`, init))
+  const answer = await (isPatient ? patiently(ask, pauseAfterAnswer) : ask())
+  return { ...answer, body: answer.text === '' ? undefined : JSON.parse(answer.text) }
+}
