@@ -75,13 +75,16 @@ type Passage = {
 }
 
 /**
+ * The turns in which all lists that are followed are read, not the key of any caller: one tenant may have many principals, and
+ * each follow many lists that change at once.
+ */
+const FOLLOWED = 'followed lists'
+
+/**
  * The stages of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
  * comes before the body is read and before anything in the path is looked up, so that a caller without permission learns
  * nothing of what exists.
  */
-/** Not the key of any caller. */
-const FOLLOWED = 'followed lists'
-
 export class Pipeline {
   readonly #options: PipelineOptions
   readonly #router: Router
@@ -136,8 +139,7 @@ export class Pipeline {
       // For how long somebody listens is not how long it takes to answer.
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
-        // One share for all of them: one tenant may have many principals, and each follow many lists that change at once.
-        turn: () => this.#share.take(FOLLOWED),
+        turn: () => this.#share.take(taker.key),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
         dropping: this.#dropping(taker),
       })
@@ -338,7 +340,6 @@ export class Pipeline {
         refuseTooOld(this.#options.staleness)
         await this.#askAgain(passage, match).catch(unlessUntold)
       },
-      // One share for all of them: one tenant may have many principals, and each follow many lists that change at once.
       turn: () => this.#share.take(FOLLOWED),
       spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
       refusalOf: (error) => JSON.stringify(refusalOf(passage, toPlatformError(error)).body),

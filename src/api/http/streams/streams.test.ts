@@ -5,6 +5,7 @@ import { sampleSpec } from '../../../../test/make/samples.ts'
 import { until } from '../../../../test/make/until.ts'
 import { bearer } from '../../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../../test/worlds/shop.ts'
+import { FairShare } from '../../../core/fairShare.ts'
 import { boundaryNamespace, groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { Boundary } from '../../../crds/boundaries.ts'
@@ -206,6 +207,31 @@ describe('a list as a stream of events', () => {
     await (await follow()).until('bookmark')
     expect(measured).to.deep.equal(['GET 200'])
     expect(following).to.equal(1)
+  })
+
+  it('is read in the turns of all lists that are followed, and a long answer is sent in those of its caller', async () => {
+    for (let count = 0; count < 120; count += 1) make(`one-${count}`)
+    const taken: string[] = []
+    const { take } = FairShare.prototype
+    FairShare.prototype.take = function (key) {
+      taken.push(key)
+      return take.call(this, key)
+    }
+    const turnsOf = async (work: () => Promise<unknown>) => {
+      taken.length = 0
+      await work()
+      return [...new Set(taken)]
+    }
+    try {
+      const { length } = (await server.ask('get', `${LIST}?pageSize=120`, OWNER)).text
+      expect(length).to.be.greaterThan(65_536)
+      expect(await turnsOf(() => server.ask('get', `${LIST}?pageSize=120`, OWNER))).to.deep.equal([OWNER])
+      expect(taken).to.have.length.greaterThan(1)
+      const followed = await turnsOf(async () => (await follow()).until('bookmark'))
+      expect(followed).to.deep.equal([READER, 'followed lists'])
+    } finally {
+      FairShare.prototype.take = take
+    }
   })
 
   it('may be open only so often for one caller', async () => {
