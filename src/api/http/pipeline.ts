@@ -72,6 +72,8 @@ type Passage = {
   unproved: Unproved | undefined
   /** Why the caller may no longer, where the right to send a body ended before the body did. */
   ended?: unknown
+  /** Why a list that is followed could not be read any more. */
+  unread?: Failure
 }
 
 /**
@@ -154,7 +156,7 @@ export class Pipeline {
     const { method = '' } = request
     const told = { trace, method, route: routeOf(passage), status: response.statusCode, beganAt }
     this.#options.traced?.({ ...told, milliseconds: measure(response.statusCode) })
-    logRequest(this.#options.log, passage, measure(response.statusCode), failure)
+    logRequest(this.#options.log, passage, measure(response.statusCode), failure ?? passage.unread)
     this.#tellWitness(passage, beganAt, failure)
   }
 
@@ -329,13 +331,18 @@ export class Pipeline {
     const { request, response } = passage
     const taker = takerOf(passage)
     const follower = { principal: taker.key, place: match.parameters.boundaryId ?? '' }
+    const read = async () => {
+      await this.#askAgain(passage, match)
+      const { entries } = await match.route.handler(this.#context(passage, match, parts))
+      if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
+      return entries()
+    }
     return this.#streams.open(follower, {
-      read: async () => {
-        await this.#askAgain(passage, match)
-        const { entries } = await match.route.handler(this.#context(passage, match, parts))
-        if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
-        return entries()
-      },
+      read: () =>
+        read().catch((thrown: unknown) => {
+          passage.unread = this.#failure(passage, thrown)
+          throw thrown
+        }),
       ask: async () => {
         refuseTooOld(this.#options.staleness)
         await this.#askAgain(passage, match).catch(unlessUntold)

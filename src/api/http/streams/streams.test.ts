@@ -6,6 +6,7 @@ import { until } from '../../../../test/make/until.ts'
 import { bearer } from '../../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../../test/worlds/shop.ts'
 import { FairShare } from '../../../core/fairShare.ts'
+import { type Log, silentLog } from '../../../core/log.ts'
 import { boundaryNamespace, groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { Boundary } from '../../../crds/boundaries.ts'
@@ -26,6 +27,7 @@ describe('a list as a stream of events', () => {
   let open: EventStream[]
   let measured: string[]
   let following: number
+  let logged: string[]
 
   beforeEach(async () => {
     open = []
@@ -38,7 +40,13 @@ describe('a list as a stream of events', () => {
         following += more
       },
     }
-    server = await startShop({ metrics })
+    logged = []
+    const log: Log = {
+      ...silentLog,
+      info: (fields) => void logged.push(`info ${(fields as { status: number }).status}`),
+      error: (fields) => void logged.push(`error ${(fields as { reason: string }).reason.split('\n')[0]}`),
+    }
+    server = await startShop({ metrics, log })
     server.grant(READER, 'Reader', `/boundaries/${BOUNDARY}`)
     const { port } = await server.facade.listen(0, '127.0.0.1')
     base = `http://127.0.0.1:${port}`
@@ -232,6 +240,25 @@ describe('a list as a stream of events', () => {
     } finally {
       FairShare.prototype.take = take
     }
+  })
+
+  it('is told of in the log as a request, and as one that failed where it could not be read any more', async () => {
+    const stream = await follow()
+    await stream.until('bookmark')
+    stream.close()
+    await until('it has ended', () => following === 0)
+    const failing = await follow()
+    await failing.until('bookmark')
+    const cache = server.caches.get(VectorCluster.resource)
+    cache.list = () => {
+      throw new Error('secret of the inside')
+    }
+    make('one')
+    const closed = (await failing.until('closed')).at(-1)?.data
+    expect(closed?.code).to.equal('INTERNAL_ERROR')
+    expect(JSON.stringify(closed)).to.not.include('secret')
+    await until('both are in the log', () => logged.length === 2)
+    expect(logged).to.deep.equal(['info 200', 'error Error: secret of the inside'])
   })
 
   it('may be open only so often for one caller', async () => {
