@@ -11,6 +11,7 @@ import { boundaryNamespace, groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { Boundary } from '../../../crds/boundaries.ts'
 import { PlatformCluster } from '../../../crds/clusters.ts'
+import { ContainerInstance } from '../../../crds/containerinstances.ts'
 import { DenyAssignment, RoleAssignment } from '../../../crds/rbac.ts'
 import { RegistryPin } from '../../../crds/registry.ts'
 import { VectorCluster } from '../../../crds/vector.ts'
@@ -282,16 +283,26 @@ describe('a list as a stream of events', () => {
     expect(await again.next()).to.equal(undefined)
   })
 
-  it('of pods on another cluster is refused, because nobody hears of them', async () => {
+  it('of pods or backups on another cluster is refused, because nobody hears of them', async () => {
     const far = '88888888-8888-4888-8888-888888888888'
     server.put(PlatformCluster, far, { displayName: 'Far', region: 'south', domain: 'far.example.test' })
-    const spec = sampleSpec(PlatformApp, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
-    server.put(PlatformApp, 'away', { ...spec, clusterId: far }, HOME)
-    const path = `${LIST.replace('vectorclusters', 'apps')}/away/pods`
-    expect((await server.ask('get', path)).status).to.equal(200)
-    const { status, body } = await server.ask('get', path).set('accept', 'text/event-stream')
-    expect([status, body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
-    expect(body.error).to.match(/^Pods of another cluster cannot be followed/)
+    for (const kind of [PlatformApp, ContainerInstance]) {
+      const spec = sampleSpec(kind, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
+      server.put(kind, 'away', { ...spec, clusterId: far }, HOME)
+    }
+    const lists = [
+      ['apps/away/pods', 'Pods'],
+      ['containerinstances/away/crates', 'Pods'],
+      ['containerinstances/away/backup-policy/backups', 'Backups'],
+    ]
+    for (const [list = '', what] of lists) {
+      const path = LIST.replace('vectorclusters', list)
+      expect((await server.ask('get', path)).status, path).to.equal(200)
+      expect((await follow(path, OWNER)).response.status, path).to.equal(406)
+      const { status, body } = await server.ask('get', path).set('accept', 'text/event-stream')
+      expect([status, body.code], path).to.deep.equal([406, 'NOT_ACCEPTABLE'])
+      expect(body.error).to.equal(`${what} of another cluster cannot be followed: nobody says here what changes there.`)
+    }
   })
 
   it('tells what happens to a list that is otherwise read past the caches', async () => {
