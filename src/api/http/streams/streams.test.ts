@@ -308,9 +308,17 @@ describe('a list as a stream of events', () => {
   it('tells what happens to a list that is otherwise read past the caches', async () => {
     const stream = await follow(`/v1/internal/registries/pins?boundary=${BOUNDARY}`, OWNER)
     await stream.until('bookmark')
-    const spec = sampleSpec(RegistryPin, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
-    server.put(RegistryPin, 'pin', spec, boundaryNamespace(BOUNDARY))
-    await stream.until('added')
+    const sample = sampleSpec(RegistryPin, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
+    const spec = RegistryPin.spec.parse(sample)
+    const { resource, apiVersion, kind } = RegistryPin
+    // The caches do not keep when something was written.
+    const managedFields = [{ time: '2100-05-01T00:00:00Z' }]
+    const metadata = { name: 'pin', namespace: boundaryNamespace(BOUNDARY), managedFields }
+    server.caches.get(resource).observeWrite(server.client.seed(resource, { apiVersion, kind, metadata, spec }))
+    const [added] = await stream.until('added')
+    const { body } = await server.ask('get', `/v1/internal/registries/pins?boundary=${BOUNDARY}`)
+    expect(added?.data).to.deep.equal(body.items[0])
+    expect(added?.data.updatedAt).to.equal('2100-05-01T00:00:00Z')
   })
 
   it('is served by each replica', async () => {
