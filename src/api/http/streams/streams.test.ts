@@ -7,11 +7,12 @@ import { bearer } from '../../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../../test/worlds/shop.ts'
 import { FairShare } from '../../../core/fairShare.ts'
 import { type Log, silentLog } from '../../../core/log.ts'
-import { boundaryNamespace, groupNamespace } from '../../../core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { Boundary } from '../../../crds/boundaries.ts'
 import { PlatformCluster } from '../../../crds/clusters.ts'
 import { ContainerInstance } from '../../../crds/containerinstances.ts'
+import { ComponentRelease, PlatformComponent } from '../../../crds/lifecycle.ts'
 import { DenyAssignment, RoleAssignment } from '../../../crds/rbac.ts'
 import { RegistryPin } from '../../../crds/registry.ts'
 import { VectorCluster } from '../../../crds/vector.ts'
@@ -319,6 +320,18 @@ describe('a list as a stream of events', () => {
     const { body } = await server.ask('get', `/v1/internal/registries/pins?boundary=${BOUNDARY}`)
     expect(added?.data).to.deep.equal(body.items[0])
     expect(added?.data.updatedAt).to.equal('2100-05-01T00:00:00Z')
+  })
+
+  it('tells two releases apart that are one chart under two versions', async () => {
+    const of = { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER }
+    server.put(PlatformComponent, 'dns', sampleSpec(PlatformComponent, of), SYSTEM_NAMESPACE)
+    for (const version of ['1.2.3', 'v1.2.3']) {
+      const spec = { ...sampleSpec(ComponentRelease, of), component: 'dns', version }
+      server.put(ComponentRelease, `dns-${version}`, spec, SYSTEM_NAMESPACE)
+    }
+    server.grant(OWNER, 'Platform Owner', '/')
+    const told = await (await follow('/lifecycle/releases?component=dns', OWNER)).until('bookmark')
+    expect(told.map(({ event }) => event)).to.deep.equal(['added', 'added', 'bookmark'])
   })
 
   it('is served by each replica', async () => {
