@@ -25,7 +25,7 @@ import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
 import { isRefusal, refusalOf, sendRefusal, unlessUntold } from './refusal.ts'
 import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
-import { type Failure, logRequest } from './requestLog.ts'
+import { type Failure, logRequest, routeOf } from './requestLog.ts'
 import { makesUnnamed, type Route } from './route.ts'
 import { readRouteBody } from './routeBody.ts'
 import { type Match, Router } from './router.ts'
@@ -76,10 +76,7 @@ type Passage = {
   unread?: Failure
 }
 
-/**
- * The turns in which all lists that are followed are read, not the key of any caller: one tenant may have many principals, and
- * each follow many lists that change at once.
- */
+/** Whose turns lists that are followed take, all of them: one tenant may have many principals that each follow many. */
 const FOLLOWED = 'followed lists'
 
 /**
@@ -394,10 +391,6 @@ export class Pipeline {
       throw error
     }
   }
-}
-
-function routeOf({ match }: Passage): string {
-  return match?.route.path ?? 'none'
 }
 
 /** Milliseconds. */

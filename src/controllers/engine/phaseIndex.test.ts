@@ -2,6 +2,15 @@ import { expect } from 'chai'
 import { quotaSentence } from '../../core/sizing/quota.ts'
 import { phaseIndexKeys } from './phaseIndex.ts'
 
+const FULL = {
+  kind: 'exceeded',
+  at: 'boundary',
+  quota: 'storage',
+  limit: '1Gi',
+  used: '1Gi',
+  requested: '1Gi',
+} as const
+
 describe('the index of phases', () => {
   const metadata = { name: 'x' }
   const cases = [
@@ -18,7 +27,7 @@ describe('the index of phases', () => {
       'data.freehold.dev/v1alpha1',
       {
         phase: 'Stopped',
-        statusMessage: quotaSentence({ at: 'boundary', quota: 'storage', limit: '1Gi', used: '1Gi', requested: '1Gi' }),
+        statusMessage: `It is stopped. ${quotaSentence(FULL)}`,
       },
       ['Stopped', 'QuotaExceeded'],
     ],
