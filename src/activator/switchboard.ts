@@ -34,7 +34,7 @@ export type Line = {
   lane: Lane
   callable: Callable
   incarnation: string
-  /** Whether neither it nor its namespace is switched off or going. */
+  /** Whether it is enabled and not being deleted, and its namespace runs. */
   isOn: boolean
 }
 export type Home = { object: CachedNamespace; lines: Map<string, Line>; bound: Bound }

@@ -9,7 +9,7 @@ import type { ServerlessFunction } from '../crds/functions.ts'
 import { testCalls } from './testCalls.ts'
 
 const KEY = 'group/shop.hello'
-const CALL = { method: 'GET', path: '/hello?a=%20b', headers: { host: 'shop.test' }, body: '' }
+const CALL = { boundaryId: 'one', method: 'GET', path: '/hello?a=%20b', headers: { host: 'shop.test' }, body: '' }
 const never = new AbortController().signal
 
 describe('test calls', () => {
@@ -129,12 +129,13 @@ describe('test calls', () => {
     expect(counted()).to.equal(undefined)
   })
 
-  it('of one group leave room for those of others', async () => {
+  it('of one boundary leave room for those of others, whatever groups it has', async () => {
     const caller = new AbortController()
     const { call } = await world(() => {})
     const waiting = Array.from({ length: MOST_AT_ONCE / 2 }, () => call(KEY, CALL, caller.signal))
     expect(await call(KEY, CALL, never)).to.deep.equal({ refused: 'Full' })
-    expect(await call('other/shop.hello', CALL, never)).to.deep.equal({ refused: 'Gone' })
+    expect(await call('other/shop.hello', CALL, never)).to.deep.equal({ refused: 'Full' })
+    expect(await call('other/shop.hello', { ...CALL, boundaryId: 'other' }, never)).to.deep.equal({ refused: 'Gone' })
     caller.abort()
     await Promise.all(waiting)
     const gone = new AbortController()

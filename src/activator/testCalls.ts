@@ -36,17 +36,17 @@ export function testCalls(options: TestCallsOptions): MakeTestCall {
   return bounded(unbounded(options))
 }
 
-/** Nobody's calls take all room: those of one group may be at most as many as are left for the others. */
+/** Nobody's calls take all room: those of one boundary may be at most as many as are left for the others. */
 function bounded(make: MakeTestCall): MakeTestCall {
   const places = new SharedPlaces(MOST_AT_ONCE)
   return async (key, call, gone) => {
-    const group = key.slice(0, key.indexOf('/'))
-    if (places.isFullFor(group)) return { refused: 'Full' }
-    places.take(group)
+    const { boundaryId } = call
+    if (places.isFullFor(boundaryId)) return { refused: 'Full' }
+    places.take(boundaryId)
     try {
       return await make(key, call, gone)
     } finally {
-      places.free(group)
+      places.free(boundaryId)
     }
   }
 }

@@ -1,10 +1,9 @@
 import { type Operation, pathOf } from '../client/index.ts'
+import type { DeploymentPhase } from '../contracts/deployments.ts'
 import { usage } from './failure.ts'
 import { type Prepared, type RouteBelow, routesBelow } from './requests.ts'
 
-export type Deployment = { id: string; phase: string; lastMessage: string; source: string | null }
-
-export const ENDS: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Cancelled', 'Superseded'])
+export type Deployment = { id: string; phase: DeploymentPhase; lastMessage: string; source: string | null }
 
 /** A route of the deployments of a thing, or of what it stands in: functions have those of their namespace. */
 export function deploymentRoute(

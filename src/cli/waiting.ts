@@ -21,7 +21,7 @@ export const WAITING: readonly Option[] = [WAIT, TIMEOUT]
 
 const DEFAULT_TIMEOUT = 600_000
 /** Milliseconds. One thing cannot be followed, only a list: who waits asks. */
-const ASK_EVERY = 1_000
+export const ASK_EVERY = 1_000
 
 /** @throws CommandFailure (usage) */
 export function timeoutOf(input: Input): number {

@@ -34,7 +34,7 @@ export const objectStoreSettings = {
     ),
   objectStoreFolder: z
     .string()
-    .startsWith('/')
+    .regex(/^\//, 'expected an absolute path')
     .optional()
     .describe(
       'Folder on this machine with the folders objects, versions and metadata of versitygw: buckets that go with what is in them are removed there',

@@ -4,6 +4,8 @@ import { EVENT_HEADER, KEY_HEADER } from './functions.ts'
 
 /** What a function is sent. Its headers are those that it gets, but for the length of the body. */
 export type TestCall = {
+  /** Whose function it is: nobody's calls take all places. */
+  readonly boundaryId: string
   readonly method: string
   /** With the query. */
   readonly path: string

@@ -18,7 +18,7 @@ import {
   type SeenUser,
   unseenUsers,
 } from '../core/sizing/ledger.ts'
-import { limitsAmounts, quotaSentence, quotaVerdict, saysQuota } from '../core/sizing/quota.ts'
+import { limitsAmounts, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
@@ -34,7 +34,6 @@ import { type Asked, askLedger, type LedgerView, releaseGrant } from './quotaLed
 type Cached<T> = T & { [key: string]: unknown }
 
 type User = KubeObject & Sizable
-type Said = KubeObject & { status?: { statusMessage?: string } }
 
 /** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
 type Known = LRUCache<string, { version: string; user: SeenUser | undefined }>
@@ -155,10 +154,9 @@ export async function releaseQuota(pass: QuotaPass): Promise<Outcome> {
 export function quotaObservers(kind: AnyKind): Observed[] {
   const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
     const homes = records.cache(namespaces)
-    const known = records.cache<Said>(kind.resource)
-    // What is stopped says in its sentence alone that it waits.
-    const stopped = known.byIndex(PHASE_INDEX, 'Stopped').filter(({ status }) => saysQuota(status?.statusMessage))
-    return [...known.byIndex(PHASE_INDEX, 'QuotaExceeded'), ...stopped]
+    return records
+      .cache<User>(kind.resource)
+      .byIndex(PHASE_INDEX, 'QuotaExceeded')
       .filter(({ metadata }) => {
         const labels = homes.get(undefined, metadata.namespace ?? '')?.metadata.labels
         return labels?.[BOUNDARY_LABEL] === boundaryId

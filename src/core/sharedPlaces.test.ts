@@ -22,6 +22,17 @@ describe('places that are shared', () => {
     expect([places.takenBy('first'), places.left]).to.deep.equal([0, 4])
   })
 
+  it('are taken and given back many at a time too', () => {
+    const places = new SharedPlaces(10)
+    places.take('first', 7)
+    places.take('first', -5)
+    places.take('second', 5)
+    expect([places.takenBy('first'), places.takenBy('second'), places.left]).to.deep.equal([2, 5, 3])
+    expect(['first', 'second'].map((key) => places.isFullFor(key))).to.deep.equal([false, true])
+    places.take('first', -2)
+    expect([places.takenBy('first'), places.left]).to.deep.equal([0, 5])
+  })
+
   it('are none where there are none', () => {
     expect(new SharedPlaces(0).isFullFor('first')).to.equal(true)
   })

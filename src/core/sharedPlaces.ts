@@ -24,16 +24,16 @@ export class SharedPlaces {
     return this.takenBy(key) >= this.left
   }
 
-  take(key: string): void {
-    this.#taken.set(key, this.takenBy(key) + 1)
-    this.#count += 1
+  /** One, or so many more; fewer if negative. */
+  take(key: string, more = 1): void {
+    const own = this.takenBy(key) + more
+    if (own === 0) this.#taken.delete(key)
+    else this.#taken.set(key, own)
+    this.#count += more
   }
 
   /** Gives back one that was taken. */
   free(key: string): void {
-    const own = this.takenBy(key) - 1
-    if (own === 0) this.#taken.delete(key)
-    else this.#taken.set(key, own)
-    this.#count -= 1
+    this.take(key, -1)
   }
 }

@@ -56,7 +56,7 @@ export function callsContract(open: () => CallsWorld) {
     await end()
     expect(await calls.of('space', 'home.hello')).to.equal(undefined)
   })
-  const asked = { method: 'POST', path: '/a?b=%20', headers: { host: 'shop' }, body: 'aGk=' }
+  const asked = { boundaryId: 'one', method: 'POST', path: '/a?b=%20', headers: { host: 'shop' }, body: 'aGk=' }
   const never = new AbortController().signal
 
   it('hands a test call on as it is, and its answer back', async () => {

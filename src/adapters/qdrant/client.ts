@@ -48,7 +48,8 @@ type Ask = { method?: EngineRequest['method']; path: string; body?: object; orde
 
 /** The engine's HTTP API over any reach. */
 export function createQdrantClient(reach: EngineReach, options: QdrantClientOptions = {}): QdrantPort {
-  const { send, answer, result } = engineCalls(reach, options)
+  const calls = engineCalls(reach, options)
+  const { send, answer, result } = calls
   return {
     async ready(peer, options = {}) {
       try {
@@ -93,6 +94,15 @@ export function createQdrantClient(reach: EngineReach, options: QdrantClientOpti
       await result(peer, { method: 'DELETE', path: `/cluster/peer/${peerId}`, order: true }, True, options)
     },
 
+    ...snapshotCalls(calls),
+  }
+}
+
+function snapshotCalls({
+  answer,
+  result,
+}: ReturnType<typeof engineCalls>): Pick<QdrantPort, 'snapshots' | 'takeSnapshot' | 'removeSnapshot'> {
+  return {
     async snapshots(peer, collection, options = {}) {
       const ask = { path: snapshotsOf(collection) }
       const reply = await answer(peer, ask, options)

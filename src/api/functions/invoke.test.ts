@@ -62,7 +62,10 @@ describe('a test call of a function', () => {
     expect([status, body]).to.deep.equal([200, { ...HEARD, body: 'Hello', encoding: 'Utf8', isTruncated: false }])
     expect(headers['cache-control']).to.equal('no-store')
     expect(made).to.deep.equal([
-      { method: 'GET', path: '/hello', headers: { host: 'function', 'x-function-event': 'invoke' }, body: '' },
+      {
+        ...{ boundaryId: B, method: 'GET', path: '/hello', body: '' },
+        headers: { host: 'function', 'x-function-event': 'invoke' },
+      },
     ])
   })
 
@@ -72,12 +75,13 @@ describe('a test call of a function', () => {
     const own = { host: 'function', 'x-function-event': 'invoke' }
     expect(made).to.deep.equal([
       {
+        boundaryId: B,
         method: 'POST',
         path: '/a?b=%2F',
         headers: { 'X-Own': '1', authorization: 'Bearer own', ...own },
         body: base64('é'),
       },
-      { method: 'PUT', path: '/', headers: own, body: base64('é') },
+      { boundaryId: B, method: 'PUT', path: '/', headers: own, body: base64('é') },
     ])
   })
 

@@ -103,7 +103,7 @@ export const invokeRoute: RouteDraft = route(
 )
 
 /** @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED */
-function callOf({ method, path, headers, body, encoding }: Asked, { object, owner }: FoundFunction): TestCall {
+function callOf({ method, path, headers, body, encoding }: Asked, { object, owner, at }: FoundFunction): TestCall {
   const given = Object.entries(headers ?? {})
   const errors: FieldError[] = given
     .filter(([name]) => isOwnHeader(name))
@@ -115,6 +115,7 @@ function callOf({ method, path, headers, body, encoding }: Asked, { object, owne
   if (errors.length > 0) throw refusedFields(errors)
   const host = owner.status?.publicHost ?? 'function'
   return {
+    boundaryId: at.boundaryId,
     method: chosen,
     path: path ?? httpPaths(object.spec)[0] ?? '/',
     headers: { ...Object.fromEntries(given), host, [EVENT_HEADER]: 'invoke' },

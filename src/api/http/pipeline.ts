@@ -25,7 +25,7 @@ import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
 import { isRefusal, refusalOf, sendRefusal, unlessUntold } from './refusal.ts'
 import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
-import { type Failure, logRequest } from './requestLog.ts'
+import { type Failure, logRequest, routeOf } from './requestLog.ts'
 import { makesUnnamed, type Route } from './route.ts'
 import { readRouteBody } from './routeBody.ts'
 import { type Match, Router } from './router.ts'
@@ -72,16 +72,18 @@ type Passage = {
   unproved: Unproved | undefined
   /** Why the caller may no longer, where the right to send a body ended before the body did. */
   ended?: unknown
+  /** Why a list that is followed could not be read any more. */
+  unread?: Failure
 }
+
+/** Whose turns lists that are followed take, all of them: one tenant may have many principals that each follow many. */
+const FOLLOWED = 'followed lists'
 
 /**
  * The stages of a request: route, authentication, rate, authorization, negotiation, query, body, handler. Authorization
  * comes before the body is read and before anything in the path is looked up, so that a caller without permission learns
  * nothing of what exists.
  */
-/** Not the key of any caller. */
-const FOLLOWED = 'followed lists'
-
 export class Pipeline {
   readonly #options: PipelineOptions
   readonly #router: Router
@@ -136,8 +138,7 @@ export class Pipeline {
       // For how long somebody listens is not how long it takes to answer.
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
-        // One share for all of them: one tenant may have many principals, and each follow many lists that change at once.
-        turn: () => this.#share.take(FOLLOWED),
+        turn: () => this.#share.take(taker.key),
         spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
         dropping: this.#dropping(taker),
       })
@@ -152,7 +153,7 @@ export class Pipeline {
     const { method = '' } = request
     const told = { trace, method, route: routeOf(passage), status: response.statusCode, beganAt }
     this.#options.traced?.({ ...told, milliseconds: measure(response.statusCode) })
-    logRequest(this.#options.log, passage, measure(response.statusCode), failure)
+    logRequest(this.#options.log, passage, measure(response.statusCode), failure ?? passage.unread)
     this.#tellWitness(passage, beganAt, failure)
   }
 
@@ -327,18 +328,22 @@ export class Pipeline {
     const { request, response } = passage
     const taker = takerOf(passage)
     const follower = { principal: taker.key, place: match.parameters.boundaryId ?? '' }
+    const read = async () => {
+      await this.#askAgain(passage, match)
+      const { entries } = await match.route.handler(this.#context(passage, match, parts))
+      if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
+      return entries()
+    }
     return this.#streams.open(follower, {
-      read: async () => {
-        await this.#askAgain(passage, match)
-        const { entries } = await match.route.handler(this.#context(passage, match, parts))
-        if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
-        return entries()
-      },
+      read: () =>
+        read().catch((thrown: unknown) => {
+          passage.unread = this.#failure(passage, thrown)
+          throw thrown
+        }),
       ask: async () => {
         refuseTooOld(this.#options.staleness)
         await this.#askAgain(passage, match).catch(unlessUntold)
       },
-      // One share for all of them: one tenant may have many principals, and each follow many lists that change at once.
       turn: () => this.#share.take(FOLLOWED),
       spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
       refusalOf: (error) => JSON.stringify(refusalOf(passage, toPlatformError(error)).body),
@@ -386,10 +391,6 @@ export class Pipeline {
       throw error
     }
   }
-}
-
-function routeOf({ match }: Passage): string {
-  return match?.route.path ?? 'none'
 }
 
 /** Milliseconds. */

@@ -17,12 +17,17 @@ type Logged = {
   readonly caller: Caller | undefined
 }
 
+/** The template, as logs and metrics name it. */
+export function routeOf({ match }: Pick<Logged, 'match'>): string {
+  return match?.route.path ?? 'none'
+}
+
 /** One line for each request. */
 export function logRequest(log: Log, logged: Logged, milliseconds: number, failure: Failure | undefined): void {
   const { response, request, trace, caller, match } = logged
   const fields = {
     method: request.method,
-    route: match?.route.path ?? 'none',
+    route: routeOf(logged),
     status: response.statusCode,
     milliseconds: Math.round(milliseconds * 100) / 100,
     principalId: caller?.principalId,

@@ -181,7 +181,7 @@ export const componentRoutes: readonly RouteDraft[] = [
     },
     sort: '-version',
     name: 'version',
-    id: 'digest',
+    id: 'version',
     rows: async (context) => {
       const stock = await stockOf(context)
       const component = componentOf(stock, context.query.component)

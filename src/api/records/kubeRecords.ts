@@ -100,8 +100,9 @@ class KubeRecords implements Records {
     filter: ListFilter = {},
     options: ReadOptions = {},
   ): Promise<readonly RecordOf<K>[]> {
-    // What is followed is read where its changes are heard of.
-    if (options.fresh !== true || Reading.now !== undefined) return this.peekAll(kind, filter)
+    if (options.fresh !== true) return this.peekAll(kind, filter)
+    // The caches tell whoever follows it when to read it again.
+    if (Reading.now !== undefined) this.peekAll(kind, filter)
     const lists = this.#namespaces(filter).map((namespace) => this.#client.list(kind.resource, { namespace }))
     return (await Promise.all(lists)).flatMap(({ items }) => items) as unknown as readonly RecordOf<K>[]
   }

@@ -19,7 +19,7 @@ import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refusePast } from '../rules/expiry.ts'
-import { actionPrefix } from './rights.ts'
+import { actionPrefix, mayKnow, scopeOf } from './rights.ts'
 import { builder, record, registryOf, requireBuilder } from './service.ts'
 
 type PinObject = RecordOf<typeof RegistryPin>
@@ -58,11 +58,14 @@ const PinsQuery = z.object({ boundary: Uuid, repository: RepositoryName.optional
 /** @throws PlatformError FORBIDDEN, put down as a refusal; BAD_REQUEST for a repository of another boundary */
 async function mayPin(context: Context, boundary: string, repository: string): Promise<void> {
   registryOf(context.services)
-  await requireBuilder(context, { boundary, repository: repository.slice(0, 200), detail: 'pin' })
+  const told = { boundary, repository: repository.slice(0, 200), detail: 'pin' }
+  await requireBuilder(context, told)
   const name = parseRepository(repository)
-  if (name?.boundaryId === boundary && actionPrefix(name.collection) !== undefined) return
-  const message = `must be <boundaryId>/<resourceGroup>/<collection>/<name> and begin with ${boundary}/`
-  throw refusedFields([{ field: 'repository', message }])
+  if (name?.boundaryId !== boundary || actionPrefix(name.collection) === undefined) {
+    const message = `must be <boundaryId>/<resourceGroup>/<collection>/<name> and begin with ${boundary}/`
+    throw refusedFields([{ field: 'repository', message }])
+  }
+  await requireBuilder(context, told, scopeOf(name))
 }
 
 /** Whoever made them, and under whatever name: kubectl and Git choose names of their own. */
@@ -152,12 +155,17 @@ function writtenAt({ managedFields = [], creationTimestamp }: PinObject['metadat
 
 /** To whoever may pin. Several of one repository, as kubectl may make them, are several entries. */
 async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
-  const { boundary, repository } = context.query
-  registryOf(context.services)
-  await requireBuilder(context, { boundary, repository, detail: 'list pins' })
+  const { services, caller, query } = context
+  const { boundary, repository } = query
+  registryOf(services)
+  await requireBuilder(context, { boundary, repository: repository?.slice(0, 200), detail: 'list pins' })
   await findBoundary(context, boundary)
   const all = await allPins(context, boundary)
-  const wanted = all.filter(({ spec }) => repository === undefined || spec.repository === repository)
+  const wanted = all.filter(({ spec }) => {
+    const name = parseRepository(spec.repository)
+    const isAsked = repository === undefined || spec.repository === repository
+    return isAsked && (name === undefined || mayKnow(services, caller.principalId, name))
+  })
   return wanted.map((pin) => pinDto(context, boundary, pin))
 }
 

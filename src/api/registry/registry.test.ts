@@ -331,6 +331,31 @@ describe('the token endpoint of the registry', () => {
     expect((await reader).status).to.equal(403)
   })
 
+  it('shows no pin of what a deny hides, and lets nobody change one where they may not build', async () => {
+    const path = '/v1/internal/registries/pins'
+    const body = { boundary: BOUNDARY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
+    const [unread, unbuilt] = [`${BOUNDARY}/shop/jobs/unread`, `${BOUNDARY}/shop/jobs/unbuilt`]
+    for (const repository of [REPOSITORY, unread, unbuilt])
+      expect((await asOwner('put', path).send({ ...body, repository })).status).to.equal(200)
+    const person = withRole('Owner', HERE)
+    const scopeOf = (name: string) => `${HERE}/resourcegroups/shop/resources/jobs/${name}`
+    for (const name of ['unread', 'unbuilt'])
+      facade.put(PlatformJob, name, { image: 'busybox' }, groupNamespace(BOUNDARY, 'shop'))
+    deny(person, ['jobs/read'], scopeOf('unread'))
+    deny(person, ['kernel/deployments/token'], scopeOf('unbuilt'))
+    const as = (method: 'get' | 'put' | 'delete', query = '') =>
+      supertest(facade.app)
+        [method](path + query)
+        .set('authorization', bearer(person))
+    const { items } = (await as('get', `?boundary=${BOUNDARY}`)).body
+    expect(items.map(({ repository }: { repository: string }) => repository)).to.deep.equal([REPOSITORY])
+    const put = await as('put').send({ ...body, repository: unbuilt, keepLast: 7 })
+    const removed = await as('delete', `?boundary=${BOUNDARY}&repository=${unbuilt}`)
+    expect([put.status, removed.status]).to.deep.equal([403, 403])
+    expect(put.body.scope).to.equal(scopeOf('unbuilt'))
+    expect((await as('put').send({ ...body, repository: REPOSITORY })).status).to.equal(200)
+  })
+
   it('makes a pin anew that somebody deletes at the moment of its change', async () => {
     const path = '/v1/internal/registries/pins'
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }

@@ -29,7 +29,7 @@ export async function knownRepository(
   return name
 }
 
-const scopeOf = ({ boundaryId, resourceGroup, collection, name }: RepositoryName) =>
+export const scopeOf = ({ boundaryId, resourceGroup, collection, name }: RepositoryName) =>
   resourceScope(boundaryId, resourceGroup, collection, name)
 
 /**
@@ -48,6 +48,13 @@ function rightsTo({ access }: Services, principalId: string, repository: Reposit
   const mayPush = !isClosed(push) && (isOpen(push) || access.isAllowed(principalId, BUILD, scope))
   const mayPull = !isClosed(pull) && (isOpen(pull) || mayPush)
   return new Set([...(mayPull ? ['pull' as const] : []), ...(mayPush ? ['push' as const] : [])])
+}
+
+/** Whether whoever may build for its boundary may know of a repository: a deny may lie at what it is of. */
+export function mayKnow({ access }: Services, principalId: string, repository: RepositoryName): boolean {
+  const scope = scopeOf(repository)
+  const read = access.explain(principalId, `${actionPrefix(repository.collection)}/read`, scope)
+  return access.isAllowed(principalId, BUILD, scope) && read.reason !== 'DeniedByAssignment'
 }
 
 /** As `rightsTo`; before something that is wanted is refused, the API server is asked. */

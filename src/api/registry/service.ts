@@ -80,13 +80,13 @@ export function recordRefusal(context: Context, told: Told): Promise<void> {
 /** The declaration of routes that call `requireBuilder`. */
 export const builder = asking(`the action \`${BUILD}\` at the boundary that the request names`)
 
-/** @throws PlatformError FORBIDDEN, put down as a refusal, for whoever may not build for the boundary */
+/** @throws PlatformError FORBIDDEN, put down as a refusal, for whoever may not build for the boundary, or at a place in it */
 export async function requireBuilder(
   context: Context,
   told: Told & { boundary: string; detail: string },
+  scope = boundaryScope(told.boundary),
 ): Promise<void> {
   const { services, caller } = context
-  const scope = boundaryScope(told.boundary)
   if (await isAllowedNow(services, caller.principalId, BUILD, scope)) return
   await recordRefusal(context, { ...told, detail: `${told.detail}: ${BUILD} is missing at ${scope}` })
   throw permissionMissing(BUILD, scope)

@@ -13,6 +13,7 @@ import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { veleroBackup, veleroLocation, volumeSnapshotClass } from '../../kube/velero.ts'
+import { refuseFollowed } from './refuseFollowed.ts'
 
 /**
  * The backups of volumes, in the platform's own cluster or the named one. Without Velero there are neither backups nor
@@ -76,6 +77,7 @@ export function createBackups(caches: Caches, velero: string, clientOf: (cluster
       snapshot: await all<SnapshotClass>(volumeSnapshotClass, clusterId),
     }),
     async of(incarnation, clusterId) {
+      if (clusterId !== undefined) refuseFollowed('Backups')
       const found =
         clusterId === undefined
           ? (caches.optional<Backup>(veleroBackup)?.byIndex(BY_INCARNATION, incarnation) ?? [])

@@ -1,13 +1,12 @@
 import { type Revision, revisionOf } from '../../contracts/revisions.ts'
 import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
-import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { amountOf, formatBytes, formatCores } from '../../core/quantity.ts'
-import { Reading } from '../../core/readers.ts'
 import { controllerRevision, event, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { refuseFollowed } from './refuseFollowed.ts'
 
 /** A resource, and the other cluster that its pods are on; the platform's own if undefined. */
 export type LivePlace = {
@@ -91,7 +90,7 @@ export function createLiveState({
     async pods(place) {
       const { kind, namespace, name, clusterId } = place
       if (clusterId !== undefined) {
-        refuseFollowed()
+        refuseFollowed('Pods')
         return (await clientAt(place).list(pod, ofResource(place))).items
       }
       const all = caches.has(pod) ? caches.get(pod).list({ namespace }) : []
@@ -120,13 +119,6 @@ export function createLiveState({
       return items.flatMap((one) => revisionOf<Content>(one) ?? []).sort((one, other) => other.number - one.number)
     },
   }
-}
-
-/** @throws PlatformError NOT_ACCEPTABLE if they are asked for to be followed */
-function refuseFollowed(): void {
-  if (Reading.now === undefined) return
-  const message = 'Pods of another cluster cannot be followed: nobody says here what changes there.'
-  throw new PlatformError('NOT_ACCEPTABLE', message, { supported: ['application/json'] })
 }
 
 function shownEvent({ metadata, type, reason = '', note = '', eventTime, series, ...old }: StoredEvent): PodEvent {

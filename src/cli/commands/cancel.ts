@@ -1,5 +1,6 @@
+import { isEnd } from '../../contracts/deployments.ts'
 import type { Command } from '../command.ts'
-import { deploymentRoute, deploymentsOf, ENDS } from '../deployments.ts'
+import { deploymentRoute, deploymentsOf } from '../deployments.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { ONE, PLACES, type Prepared, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
@@ -31,7 +32,7 @@ async function newestOpen(prepared: Prepared, title: string): Promise<string> {
   // The list of a namespace has those of all its functions.
   const isOfIt = ({ source }: { source: string | null }) =>
     prepared.collection.noun !== 'functions' || source === `functions/${prepared.target.values[nameParameter]}`
-  const found = (await deploymentsOf(prepared)).find((one) => !ENDS.has(one.phase) && isOfIt(one))
+  const found = (await deploymentsOf(prepared)).find((one) => !isEnd(one.phase) && isOfIt(one))
   if (found === undefined) throw new CommandFailure(EXIT.refused, `No deployment of ${title} waits or is being built.`)
   return found.id
 }

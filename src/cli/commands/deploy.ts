@@ -2,15 +2,16 @@ import { stat } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { PlatformApiError, pathOf } from '../../client/index.ts'
+import { isEnd } from '../../contracts/deployments.ts'
 import { counted } from '../../core/counted.ts'
 import { filesOneByOne, packed } from '../archive.ts'
 import type { Command, Context, Input } from '../command.ts'
-import { type Deployment, deploymentRoute, deploymentsOf, ENDS } from '../deployments.ts'
+import { type Deployment, deploymentRoute, deploymentsOf } from '../deployments.ts'
 import { CommandFailure, EXIT, localTrouble, usage } from '../failure.ts'
 import { statusLine } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
-import { TIMEOUTS, timeoutOf } from '../waiting.ts'
+import { ASK_EVERY, TIMEOUTS, timeoutOf } from '../waiting.ts'
 import { publicUrlOf } from './deployed.ts'
 
 /** Sends a folder, follows the build with its log, and ends as it ends. */
@@ -133,9 +134,6 @@ async function build(reading: Prepared): Promise<string> {
   return ((await sendBelow(reading, route, { body: {} })) as Deployment).id
 }
 
-/** Milliseconds. One thing cannot be followed, only a list: who waits asks. */
-const ASK_EVERY = 1_000
-
 /** @throws CommandFailure (failed) where it is not served in the end, (overdue) where the time is up */
 async function follow(reading: Prepared, id: string, name: string, input: Input, context: Context): Promise<void> {
   const until = performance.now() + timeoutOf(input)
@@ -150,7 +148,7 @@ async function follow(reading: Prepared, id: string, name: string, input: Input,
       if (line !== told) context.terminal.err(`${name}: ${printable(line)}\n`)
       told = line
       if (phase === 'Succeeded') return void (await Promise.race([log, delay(ASK_EVERY * 5)]))
-      if (ENDS.has(phase)) {
+      if (isEnd(phase)) {
         await Promise.race([log, delay(ASK_EVERY * 5)])
         throw new CommandFailure(
           EXIT.failed,

@@ -93,22 +93,40 @@ describe('a deployment of a blueprint', () => {
       expect(await world.secret(valueSecretName(entry), space)).to.equal(undefined)
     })
 
-  it('gives a function of it what its namespace has, as whoever started it is asked for that', async () => {
+  const begin = async () => {
     world = new World((all) => all.filter(({ name }) => name === 'blueprintexecution'))
     seedGroup(world.server)
     await world.lead()
-    const asked: string[] = []
-    world.server.isAccessAllowed = ({ resourceAttributes: { verb, resource } }) => asked.push(`${verb} ${resource}`) > 0
-    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', managedIdentity: true })
-    const code = { namespaceName: 'shop', functionName: 'pay', handler: 'index', namespaceSecrets: ['secretvaults'] }
+  }
+  const makeFunction = async (manifest: object) => {
     const step = { component: 'pay', collection: 'functions', resourceName: 'pay', objectName: 'shop.pay' }
-    const made = { body: '{"namespaceName":"shop"}', manifest: JSON.stringify(ServerlessFunction.spec.parse(code)) }
+    const made = { body: '{"namespaceName":"shop"}', manifest: JSON.stringify(manifest) }
     const head = { slug: 'one', blueprintName: 'One', version: '1.0.0', name: 'one', resourceGroup: SHOP }
     const spec = { ...head, clusterId: ID, startedBy: ID, parameters: {}, steps: [{ ...step, ...made }] }
     await world.make(BlueprintExecution, ID, spec, OUTER)
     await world.pass(10_000)
+  }
+
+  it('gives a function of it what its namespace has, as whoever started it is asked for that', async () => {
+    await begin()
+    const asked: string[] = []
+    world.server.isAccessAllowed = ({ resourceAttributes: { verb, resource } }) => asked.push(`${verb} ${resource}`) > 0
+    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs', managedIdentity: true })
+    const code = { namespaceName: 'shop', functionName: 'pay', handler: 'index', namespaceSecrets: ['secretvaults'] }
+    await makeFunction(ServerlessFunction.spec.parse(code))
     const [found] = [...world.server.stored(ServerlessFunction.resource)] as unknown as ServerlessFunction[]
     expect(found?.spec.namespaceSecrets).to.deep.equal(['secretvaults', 'managedidentities'])
     expect(asked).to.include.members(['readsecrets secretvaults', 'readsecrets managedidentities'])
   })
+
+  for (const namespaceSecrets of ['secretvaults', { secretvaults: true }]) {
+    it(`leaves it to the API server to refuse ${JSON.stringify(namespaceSecrets)}, of which none is made`, async () => {
+      await begin()
+      await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs' })
+      const code = { namespaceName: 'shop', functionName: 'pay', handler: 'index' }
+      await makeFunction({ ...code, namespaceSecrets })
+      const [found] = [...world.server.stored(ServerlessFunction.resource)] as unknown as ServerlessFunction[]
+      expect(found?.spec.namespaceSecrets).to.deep.equal(namespaceSecrets)
+    })
+  }
 })

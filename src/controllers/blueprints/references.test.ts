@@ -49,6 +49,8 @@ describe('what a component refers to is asked about', () => {
         'createkeys objectstorageaccounts media group',
       ],
     ],
+    ['nothing, where what it may be given is no such thing', { namespaceSecrets: ['nonsense', 'nonsense/x', 7] }, []],
+    ['nothing, where what it may be given is no list', { namespaceSecrets: 'secretvaults' }, []],
     [
       'the credentials of a source, in the boundary',
       { deploymentSourceId: 'id' },

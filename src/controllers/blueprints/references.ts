@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { vaultReference } from '../../contracts/jobs.ts'
+import { ACTIONS_OF_SECRETS } from '../../contracts/namespaceSecrets.ts'
 import { isSecretOutput, type ResourceOutput, verbOfOutput } from '../../contracts/references.ts'
 import { isRecord } from '../../core/isRecord.ts'
 import { OUTPUT_PLACES, placeOfSecrets } from '../../crds/referenceAdmission.ts'
@@ -46,7 +47,7 @@ export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): As
       ? [{ verb: 'readsecrets', group: 'iam.freehold.dev', resource: 'managedidentities', namespace: group }]
       : []),
     ...(Array.isArray(spec.namespaceSecrets)
-      ? spec.namespaceSecrets.map((each) => secretQuestion(String(each), group))
+      ? spec.namespaceSecrets.flatMap((each) => secretQuestion(String(each), group))
       : []),
     ...(typeof spec.deploymentSourceId === 'string' ? [useOf(spec.deploymentSourceId, boundary)] : []),
   ]
@@ -54,10 +55,11 @@ export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): As
 }
 
 /** Of what a function may be given: one of a collection, or all of it. */
-function secretQuestion(secret: string, namespace: string): Asked {
+function secretQuestion(secret: string, namespace: string): Asked[] {
   const [collection = '', name] = secret.split('/')
+  if (!ACTIONS_OF_SECRETS.has(collection)) return []
   const [group, resource, verb] = placeOfSecrets(collection)
-  return { verb, group, resource, namespace, ...(name !== undefined && { name }) }
+  return [{ verb, group, resource, namespace, ...(name !== undefined && { name }) }]
 }
 
 function useOf(name: string, namespace: string): Asked {

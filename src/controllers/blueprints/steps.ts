@@ -121,16 +121,15 @@ function surroundingsOf(pass: ExecutionPass, kind: AnyKind, { namespaceName }: F
 }
 
 /**
- * What a function may be given, as REST has it; whoever started the deployment is asked about each. Its namespace may have been made by a component
- * before it, and what is there already is given no more than before.
+ * What a function may be given, as REST has it; whoever started the deployment is asked about each. Its namespace may have
+ * been made by a component before it, and what is there already is given no more than before.
  */
 function withSecrets(given: Fields, stored: KubeObject | undefined, around: readonly Fields[]): Fields {
-  const { namespaceSecrets } = given as Partial<ServerlessFunction['spec']>
-  if (stored === undefined) {
-    const all = [...(namespaceSecrets ?? []), ...around.flatMap(secretsOf)]
-    return { ...given, namespaceSecrets: [...new Set(all)] }
-  }
-  if (namespaceSecrets === undefined) return given
+  const { namespaceSecrets = stored === undefined ? [] : undefined } = given
+  // What is no list the API server refuses.
+  if (!Array.isArray(namespaceSecrets)) return given
+  if (stored === undefined)
+    return { ...given, namespaceSecrets: [...new Set([...namespaceSecrets, ...around.flatMap(secretsOf)])] }
   const before = (stored.spec as ServerlessFunction['spec']).namespaceSecrets
   return { ...given, namespaceSecrets: secretsWithin(namespaceSecrets, before) }
 }

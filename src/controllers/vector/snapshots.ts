@@ -1,7 +1,7 @@
 import { isEngineError, type PeerAddress, type QdrantPort } from '../../adapters/qdrant/port.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
 import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
-import { isUnfinished, nextOfSnapshot, withoutPeers, withWanted } from '../../desired/vector/snapshots.ts'
+import { isUnfinished, nextOfSnapshot, withNoted, withoutPeers, withWanted } from '../../desired/vector/snapshots.ts'
 import { isRolledOut } from '../stateful/health.ts'
 import { peerAddress } from './drain.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
@@ -75,12 +75,8 @@ async function step(
     case 'keep':
       return { snapshot: action.snapshot, after: AT_ONCE }
     case 'note': {
-      const { peer, collection } = action.place
-      const known = (await engine.snapshots(at(peer), collection)).map(({ name }) => name)
-      return {
-        snapshot: { ...snapshot, startedAt: snapshot.startedAt ?? now, pending: { peer, collection, known } },
-        after: AT_ONCE,
-      }
+      const there = await engine.snapshots(at(action.place.peer), action.place.collection)
+      return { snapshot: withNoted(snapshot, action.place, there, now), after: AT_ONCE }
     }
     case 'ask':
       await engine.takeSnapshot(at(action.place.peer), action.place.collection)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
-import { isUnfinished, nextOfSnapshot, type SnapshotFacts, withoutPeers, withWanted } from './snapshots.ts'
+import { isUnfinished, nextOfSnapshot, type SnapshotFacts, withNoted, withoutPeers, withWanted } from './snapshots.ts'
 
 const NOW = '2026-01-01T12:00:00Z'
 const [HERE, THERE] = [
@@ -72,6 +72,25 @@ describe('the next step of a snapshot', () => {
     const places = Array.from({ length: 301 }, (_, index) => ({ ...HERE, collection: `c${index}` }))
     const action = nextOfSnapshot(taken(), { places, found: [], now: NOW })
     expect(action.kind === 'keep' && action.snapshot.failure).to.match(/301 files/)
+  })
+})
+
+describe('what is noted before a file is asked for', () => {
+  const there = (count: number) => Array.from({ length: count }, (_, index) => ({ name: `old-${index}`, sizeBytes: 1 }))
+
+  it('is when it began, and what is there already', () => {
+    const noted = taken({ startedAt: NOW, pending: { ...HERE, known: ['old-0', 'old-1'] } })
+    expect(withNoted(taken(), HERE, there(2), NOW)).to.deep.equal(noted)
+    expect(withNoted(noted, HERE, there(2), '2026-01-01T13:00:00Z')).to.deep.equal(noted)
+  })
+
+  it('is that it fails where there is more than the status can hold', () => {
+    expect(isUnfinished(withNoted(taken(), HERE, there(300), NOW))).to.equal(true)
+    const failed = withNoted(taken(), HERE, there(301), NOW)
+    expect(failed.failure).to.equal(
+      'Collection "docs" has 301 other snapshots at peer vc-a-0; at most 300 are possible.',
+    )
+    expect(isUnfinished(failed)).to.equal(false)
   })
 })
 

@@ -2,7 +2,7 @@ import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
 
 /** Milliseconds that the engine has for one file. */
 const FILE_TAKES_MOST = 3_600_000
-/** All of them stand in the status. */
+/** Of a snapshot, and of others beside one of its files: all of them stand in the status. */
 const FILES_MAX = 300
 
 export type Place = { readonly peer: string; readonly collection: string }
@@ -54,7 +54,7 @@ export type SnapshotFacts = {
 
 /**
  * One step of a snapshot. The engine chooses the names of files, so what is there already is noted before one is asked for:
- * whoever comes after a crash knows the new one by that, and asks for no second.
+ * whoever comes after a crash knows the new one by that, and asks for a second only if it is not complete yet.
  */
 export function nextOfSnapshot(snapshot: TakenSnapshot, { places, found, now }: SnapshotFacts): SnapshotAction {
   const { pending, files, isLeaving } = snapshot
@@ -74,6 +74,15 @@ export function nextOfSnapshot(snapshot: TakenSnapshot, { places, found, now }: 
       },
     }
   return { kind: 'note', place }
+}
+
+/** With what is at a place before a file is asked for there. */
+export function withNoted(snapshot: TakenSnapshot, place: Place, found: readonly Found[], now: string): TakenSnapshot {
+  const { peer, collection } = place
+  const started = { ...snapshot, startedAt: snapshot.startedAt ?? now }
+  if (found.length <= FILES_MAX) return { ...started, pending: { ...place, known: found.map(({ name }) => name) } }
+  const failure = `Collection "${collection}" has ${found.length} other snapshots at peer ${peer}; at most ${FILES_MAX} are possible.`
+  return { ...started, failure }
 }
 
 type Pending = NonNullable<TakenSnapshot['pending']>

@@ -51,7 +51,7 @@ describe('the lists that a process has open', () => {
   })
 
   it('remember so many records at most', async () => {
-    const streams = new OpenStreams(new ManualClock(), noMetrics, 6)
+    const streams = new OpenStreams(new ManualClock(), noMetrics, 7)
     const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
     const first = await streams.open(of('first'), three)
     await streams.open(of('second'), three)
@@ -60,6 +60,15 @@ describe('the lists that a process has open', () => {
     first.stream.destroy()
     await once(first.stream, 'close')
     expect((await codeOf(streams.open(of('third'), three))).code).to.equal('none')
+  })
+
+  it('remember so many records of one boundary that as many are left for others', async () => {
+    const streams = new OpenStreams(new ManualClock(), noMetrics, 12)
+    const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
+    const codeAt = async (place: string) => (await codeOf(streams.open(of('a caller', place), three))).code
+    for (const left of ['none', 'none', 'SERVICE_UNAVAILABLE']) expect(await codeAt('a boundary')).to.equal(left)
+    for (const left of ['none', 'SERVICE_UNAVAILABLE']) expect(await codeAt('another boundary')).to.equal(left)
+    expect(await codeAt('a third')).to.equal('none')
   })
 
   it('take no place where the first look fails', async () => {

@@ -30,11 +30,10 @@ export class OpenStreams {
   readonly #stopping = new AbortController()
   readonly #ofPrincipal = new Map<string, number>()
   readonly #places = new SharedPlaces(OF_PROCESS)
-  readonly #rememberedMax: number
-  #remembered = 0
+  readonly #records: SharedPlaces
 
   constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>, rememberedMax = REMEMBERED_MAX) {
-    this.#rememberedMax = rememberedMax
+    this.#records = new SharedPlaces(rememberedMax)
     this.#clock = clock
     this.#metrics = metrics
   }
@@ -45,9 +44,7 @@ export class OpenStreams {
     const list = new FollowedList(followed, {
       clock: this.#clock,
       stopping: this.#stopping.signal,
-      remember: (more) => {
-        this.#remembered += more
-      },
+      remember: (more) => this.#records.take(follower.place, more),
     })
     const leave = () => {
       list.end()
@@ -76,7 +73,7 @@ export class OpenStreams {
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
     }
     // A tenant has as many principals as it likes.
-    if (this.#places.isFullFor(place) || this.#remembered >= this.#rememberedMax) {
+    if (this.#places.isFullFor(place) || this.#records.isFullFor(place)) {
       const message = 'Too many lists are followed here: try again in a moment, or read the list without following it.'
       throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
     }

@@ -5,10 +5,14 @@ import { sampleSpec } from '../../../../test/make/samples.ts'
 import { until } from '../../../../test/make/until.ts'
 import { bearer } from '../../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../../test/worlds/shop.ts'
-import { boundaryNamespace, groupNamespace } from '../../../core/names.ts'
+import { FairShare } from '../../../core/fairShare.ts'
+import { type Log, silentLog } from '../../../core/log.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'
 import { Boundary } from '../../../crds/boundaries.ts'
 import { PlatformCluster } from '../../../crds/clusters.ts'
+import { ContainerInstance } from '../../../crds/containerinstances.ts'
+import { ComponentRelease, PlatformComponent } from '../../../crds/lifecycle.ts'
 import { DenyAssignment, RoleAssignment } from '../../../crds/rbac.ts'
 import { RegistryPin } from '../../../crds/registry.ts'
 import { VectorCluster } from '../../../crds/vector.ts'
@@ -25,6 +29,7 @@ describe('a list as a stream of events', () => {
   let open: EventStream[]
   let measured: string[]
   let following: number
+  let logged: string[]
 
   beforeEach(async () => {
     open = []
@@ -37,7 +42,13 @@ describe('a list as a stream of events', () => {
         following += more
       },
     }
-    server = await startShop({ metrics })
+    logged = []
+    const log: Log = {
+      ...silentLog,
+      info: (fields) => void logged.push(`info ${(fields as { status: number }).status}`),
+      error: (fields) => void logged.push(`error ${(fields as { reason: string }).reason.split('\n')[0]}`),
+    }
+    server = await startShop({ metrics, log })
     server.grant(READER, 'Reader', `/boundaries/${BOUNDARY}`)
     const { port } = await server.facade.listen(0, '127.0.0.1')
     base = `http://127.0.0.1:${port}`
@@ -208,6 +219,50 @@ describe('a list as a stream of events', () => {
     expect(following).to.equal(1)
   })
 
+  it('is read in the turns of all lists that are followed, and a long answer is sent in those of its caller', async () => {
+    for (let count = 0; count < 120; count += 1) make(`one-${count}`)
+    const taken: string[] = []
+    const { take } = FairShare.prototype
+    FairShare.prototype.take = function (key) {
+      taken.push(key)
+      return take.call(this, key)
+    }
+    const turnsOf = async (work: () => Promise<unknown>) => {
+      taken.length = 0
+      await work()
+      return [...new Set(taken)]
+    }
+    try {
+      const { length } = (await server.ask('get', `${LIST}?pageSize=120`, OWNER)).text
+      expect(length).to.be.greaterThan(65_536)
+      expect(await turnsOf(() => server.ask('get', `${LIST}?pageSize=120`, OWNER))).to.deep.equal([OWNER])
+      expect(taken).to.have.length.greaterThan(1)
+      const followed = await turnsOf(async () => (await follow()).until('bookmark'))
+      expect(followed).to.deep.equal([READER, 'followed lists'])
+    } finally {
+      FairShare.prototype.take = take
+    }
+  })
+
+  it('is told of in the log as a request, and as one that failed where it could not be read any more', async () => {
+    const stream = await follow()
+    await stream.until('bookmark')
+    stream.close()
+    await until('it has ended', () => following === 0)
+    const failing = await follow()
+    await failing.until('bookmark')
+    const cache = server.caches.get(VectorCluster.resource)
+    cache.list = () => {
+      throw new Error('secret of the inside')
+    }
+    make('one')
+    const closed = (await failing.until('closed')).at(-1)?.data
+    expect(closed?.code).to.equal('INTERNAL_ERROR')
+    expect(JSON.stringify(closed)).to.not.include('secret')
+    await until('both are in the log', () => logged.length === 2)
+    expect(logged).to.deep.equal(['info 200', 'error Error: secret of the inside'])
+  })
+
   it('may be open only so often for one caller', async () => {
     for (let count = 0; count < OF_PRINCIPAL; count += 1) await (await follow()).until('bookmark')
     const { status, body } = await server.ask('get', LIST, READER).set('accept', 'text/event-stream')
@@ -229,24 +284,54 @@ describe('a list as a stream of events', () => {
     expect(await again.next()).to.equal(undefined)
   })
 
-  it('of pods on another cluster is refused, because nobody hears of them', async () => {
+  it('of pods or backups on another cluster is refused, because nobody hears of them', async () => {
     const far = '88888888-8888-4888-8888-888888888888'
     server.put(PlatformCluster, far, { displayName: 'Far', region: 'south', domain: 'far.example.test' })
-    const spec = sampleSpec(PlatformApp, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
-    server.put(PlatformApp, 'away', { ...spec, clusterId: far }, HOME)
-    const path = `${LIST.replace('vectorclusters', 'apps')}/away/pods`
-    expect((await server.ask('get', path)).status).to.equal(200)
-    const { status, body } = await server.ask('get', path).set('accept', 'text/event-stream')
-    expect([status, body.code]).to.deep.equal([406, 'NOT_ACCEPTABLE'])
-    expect(body.error).to.match(/^Pods of another cluster cannot be followed/)
+    for (const kind of [PlatformApp, ContainerInstance]) {
+      const spec = sampleSpec(kind, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
+      server.put(kind, 'away', { ...spec, clusterId: far }, HOME)
+    }
+    const lists = [
+      ['apps/away/pods', 'Pods'],
+      ['containerinstances/away/crates', 'Pods'],
+      ['containerinstances/away/backup-policy/backups', 'Backups'],
+    ]
+    for (const [list = '', what] of lists) {
+      const path = LIST.replace('vectorclusters', list)
+      expect((await server.ask('get', path)).status, path).to.equal(200)
+      expect((await follow(path, OWNER)).response.status, path).to.equal(406)
+      const { status, body } = await server.ask('get', path).set('accept', 'text/event-stream')
+      expect([status, body.code], path).to.deep.equal([406, 'NOT_ACCEPTABLE'])
+      expect(body.error).to.equal(`${what} of another cluster cannot be followed: nobody says here what changes there.`)
+    }
   })
 
   it('tells what happens to a list that is otherwise read past the caches', async () => {
     const stream = await follow(`/v1/internal/registries/pins?boundary=${BOUNDARY}`, OWNER)
     await stream.until('bookmark')
-    const spec = sampleSpec(RegistryPin, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
-    server.put(RegistryPin, 'pin', spec, boundaryNamespace(BOUNDARY))
-    await stream.until('added')
+    const sample = sampleSpec(RegistryPin, { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER })
+    const spec = RegistryPin.spec.parse(sample)
+    const { resource, apiVersion, kind } = RegistryPin
+    // The caches do not keep when something was written.
+    const managedFields = [{ time: '2100-05-01T00:00:00Z' }]
+    const metadata = { name: 'pin', namespace: boundaryNamespace(BOUNDARY), managedFields }
+    server.caches.get(resource).observeWrite(server.client.seed(resource, { apiVersion, kind, metadata, spec }))
+    const [added] = await stream.until('added')
+    const { body } = await server.ask('get', `/v1/internal/registries/pins?boundary=${BOUNDARY}`)
+    expect(added?.data).to.deep.equal(body.items[0])
+    expect(added?.data.updatedAt).to.equal('2100-05-01T00:00:00Z')
+  })
+
+  it('tells two releases apart that are one chart under two versions', async () => {
+    const of = { boundaryId: BOUNDARY, ownerId: OWNER, memberId: READER }
+    server.put(PlatformComponent, 'dns', sampleSpec(PlatformComponent, of), SYSTEM_NAMESPACE)
+    for (const version of ['1.2.3', 'v1.2.3']) {
+      const spec = { ...sampleSpec(ComponentRelease, of), component: 'dns', version }
+      server.put(ComponentRelease, `dns-${version}`, spec, SYSTEM_NAMESPACE)
+    }
+    server.grant(OWNER, 'Platform Owner', '/')
+    const told = await (await follow('/lifecycle/releases?component=dns', OWNER)).until('bookmark')
+    expect(told.map(({ event }) => event)).to.deep.equal(['added', 'added', 'bookmark'])
   })
 
   it('is served by each replica', async () => {
