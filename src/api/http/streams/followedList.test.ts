@@ -156,6 +156,24 @@ describe('one list that is followed', () => {
     expect(sent.join('').match(/event: added/g)).to.have.length(3_000)
   })
 
+  it('counts what its client has not taken yet as remembered, until it takes it or goes', async () => {
+    const { list, events, set, told, gone } = world()
+    set(...Array.from({ length: 3_000 }, (_, index) => `${'x'.repeat(160)}${index}`))
+    await list.begin()
+    expect(told.remembered).to.equal(3_000)
+    await events.next()
+    await events.next()
+    const waiting = told.remembered - 3_000
+    // About 200 characters each, of which the first 64 KiB have been taken.
+    expect(waiting).to.be.within(2_500, 3_000)
+    await events.next()
+    expect(told.remembered - 3_000).to.be.within(waiting - 330, waiting - 320)
+    gone.abort()
+    await events.return(undefined)
+    list.end()
+    expect(told.remembered).to.equal(0)
+  })
+
   it('ends with the refusal that the request would get now, at a comment or at a change', async () => {
     const refusal = permissionMissing('vectorcluster/read', '/')
     const closed = 'event: closed\ndata: {"code":"FORBIDDEN"}\n\n'

@@ -29,7 +29,7 @@ export type Surroundings = {
   readonly clock: Clock
   /** Aborted when the platform stops. */
   readonly stopping: AbortSignal
-  /** Hears how many more records, or fewer, are remembered. */
+  /** Hears how many more records, or fewer, are remembered; what waits for its client counts as if it were some. */
   readonly remember: (more: number) => void
 }
 
@@ -47,6 +47,8 @@ const TAKEN_AT_THE_END = 1_000
 const RETRY_AFTER = 2_000
 /** Characters. */
 const PIECE = 65_536
+/** Characters that take as much memory as a record that is remembered. */
+const RECORD = 200
 /** Of one list. */
 export const ENTRIES_MAX = 10_000
 
@@ -67,6 +69,7 @@ export class FollowedList {
   #awake = new AbortController()
   #restsUntil = 0
   #toldAt = 0
+  #held = 0
 
   constructor(followed: Followed, around: Surroundings) {
     this.#followed = followed
@@ -106,6 +109,7 @@ export class FollowedList {
     for (const signal of [this.#followed.signal, this.#around.stopping])
       signal.removeEventListener('abort', this.#finish)
     this.#reading?.end()
+    this.#hold(0)
     this.#around.remember(-this.#state.size)
   }
 
@@ -117,10 +121,11 @@ export class FollowedList {
   async *#present(): AsyncGenerator<string> {
     const { name, size } = this.#state
     const unchanged = this.#followed.lastEventId === name
-    const items = unchanged ? [] : this.#first.map(({ type, text }) => `event: ${type}\ndata: ${text}\n\n`)
+    const events = unchanged ? [] : this.#first.map(({ type, text }) => `event: ${type}\ndata: ${text}\n\n`)
     this.#first = []
     const bookmark = JSON.stringify({ totalItems: size, unchanged })
-    yield* this.#told([...items, `event: bookmark\ndata: ${bookmark}\nid: ${name}\n\n`])
+    events.push(`event: bookmark\ndata: ${bookmark}\nid: ${name}\n\n`)
+    yield* this.#told(events)
   }
 
   /** Comments come in their time whatever changes: nobody learns from them of changes that they are not told. */
@@ -169,11 +174,15 @@ export class FollowedList {
   }
 
   /** Piece by piece: the next one is put together when the client has taken this one. */
-  async *#told(events: readonly string[]): AsyncGenerator<string> {
+  async *#told(events: string[]): AsyncGenerator<string> {
     const { clock, stopping } = this.#around
     const { cut, spend } = this.#followed
-    spend(events.reduce((sum, { length }) => sum + length, 0))
+    let left = events.reduce((sum, { length }) => sum + length, 0)
+    spend(left)
+    this.#hold(left)
     for (const piece of piecesOf(events)) {
+      left -= piece.length
+      this.#hold(left)
       const late = clock.setTimeout(cut, stopping.aborted ? TAKEN_AT_THE_END : TAKEN_WITHIN)
       stopping.addEventListener('abort', cut)
       try {
@@ -185,15 +194,24 @@ export class FollowedList {
       this.#toldAt = clock.monotonic()
     }
   }
+
+  /** So many characters wait for the client. */
+  #hold(characters: number): void {
+    const held = Math.ceil(characters / RECORD)
+    this.#around.remember(held - this.#held)
+    this.#held = held
+  }
 }
 
 function eventOf({ type, text, state }: ListChange): string {
   return `event: ${type}\ndata: ${text}\nid: ${state}\n\n`
 }
 
-function* piecesOf(events: readonly string[]): Generator<string> {
+/** Lets go of each event as soon as it is in a piece. */
+function* piecesOf(events: string[]): Generator<string> {
   let piece = ''
-  for (const event of events) {
+  for (const [at, event] of events.entries()) {
+    events[at] = ''
     if (piece !== '' && piece.length + event.length > PIECE) {
       yield piece
       piece = ''

@@ -51,7 +51,7 @@ describe('the lists that a process has open', () => {
   })
 
   it('remember so many records at most', async () => {
-    const streams = new OpenStreams(new ManualClock(), noMetrics, 7)
+    const streams = new OpenStreams(new ManualClock(), noMetrics, 13)
     const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
     const first = await streams.open(of('first'), three)
     await streams.open(of('second'), three)
@@ -63,12 +63,20 @@ describe('the lists that a process has open', () => {
   })
 
   it('remember so many records of one boundary that as many are left for others', async () => {
-    const streams = new OpenStreams(new ManualClock(), noMetrics, 12)
+    const streams = new OpenStreams(new ManualClock(), noMetrics, 16)
     const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
     const codeAt = async (place: string) => (await codeOf(streams.open(of('a caller', place), three))).code
     for (const left of ['none', 'none', 'SERVICE_UNAVAILABLE']) expect(await codeAt('a boundary')).to.equal(left)
     for (const left of ['none', 'SERVICE_UNAVAILABLE']) expect(await codeAt('another boundary')).to.equal(left)
     expect(await codeAt('a third')).to.equal('none')
+  })
+
+  it('remember no more though many begin at once', async () => {
+    const streams = new OpenStreams(new ManualClock(), noMetrics, 13)
+    const three = followed(['one', 'two', 'three'].map((name) => ({ id: name, name, text: '' })))
+    const codes = await Promise.all(Array.from({ length: 4 }, () => codeOf(streams.open(of('a caller'), three))))
+    expect(codes.map(({ code }) => code).filter((code) => code === 'none')).to.have.length(2)
+    expect((await codeOf(streams.open(of('a caller', 'another'), three))).code).to.equal('none')
   })
 
   it('take no place where the first look fails', async () => {

@@ -13,7 +13,7 @@ export type Follower = { readonly principal: string; readonly place: string }
 /** A person's tabs, or the replicas of a service. */
 export const OF_PRINCIPAL = 32
 export const OF_PROCESS = 1_000
-/** Records that all streams of the process remember; each takes about 200 bytes. */
+/** Records that all streams of the process remember, and as much as they are while a client has not taken it. */
 const REMEMBERED_MAX = 500_000
 
 const HEADERS = {
@@ -52,6 +52,8 @@ export class OpenStreams {
     }
     try {
       await list.begin()
+      // Others may have begun meanwhile.
+      if (this.#records.isFullFor(follower.place)) throw tooMany()
     } catch (error) {
       leave()
       throw error
@@ -73,10 +75,7 @@ export class OpenStreams {
       throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
     }
     // A tenant has as many principals as it likes.
-    if (this.#places.isFullFor(place) || this.#records.isFullFor(place)) {
-      const message = 'Too many lists are followed here: try again in a moment, or read the list without following it.'
-      throw new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
-    }
+    if (this.#places.isFullFor(place) || this.#records.isFullFor(place)) throw tooMany()
     this.#ofPrincipal.set(principal, own + 1)
     this.#places.take(place)
     this.#metrics.following(1)
@@ -89,4 +88,9 @@ export class OpenStreams {
     this.#places.free(place)
     this.#metrics.following(-1)
   }
+}
+
+function tooMany(): PlatformError {
+  const message = 'Too many lists are followed here: try again in a moment, or read the list without following it.'
+  return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
 }
