@@ -35,6 +35,13 @@ describe('calls of a function in another cluster', () => {
     return { activator, asked }
   }
 
+  it('are of the boundary of their function, or of its group while nobody says which that is', async () => {
+    const { activator } = await world()
+    expect(activator.switchboard.tenantOf('group/shop.echo')).to.equal('group')
+    activator.put('echo', { spec: { triggers } })
+    expect(activator.switchboard.tenantOf('group/shop.echo')).to.equal(BOUNDARY)
+  })
+
   it('wake a copy, and go over a connection of their own to the pod that it is', async () => {
     const { activator, asked } = await world()
     activator.put('echo', { spec: { triggers } })
@@ -135,13 +142,6 @@ describe('connections to copies in other clusters', () => {
     const counts = []
     for (const group of groups) counts.push(await opened(group))
     expect(counts).to.deep.equal([5, 0, 0, 3, 1])
-  })
-
-  it('are of the boundary of their function, or of its group while nobody says which that is', async () => {
-    const { activator } = await world()
-    expect(activator.switchboard.tenantOf('group/shop.echo')).to.equal('group')
-    activator.put('echo', { spec: { triggers } })
-    expect(activator.switchboard.tenantOf('group/shop.echo')).to.equal(BOUNDARY)
   })
 
   it('that could not be opened take no room', async () => {

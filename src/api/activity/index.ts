@@ -15,10 +15,9 @@ import { isThere, kindOfSegment } from '../records/activity/subjects.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { mayReadNamed } from '../resources/holders.ts'
+import { mayReadNamed, readDeniedAt } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
-import { actionOf } from '../resources/types.ts'
 import { ActivityEntry, entryDto } from './record.ts'
 
 declare module '../http/context.ts' {
@@ -53,14 +52,13 @@ const ActivityRequest = z
   .meta({ id: 'ActivityRequest' })
 
 /** What was done to a resource tells how it is. @throws PlatformError FORBIDDEN where reading it is denied */
-function refuseDenied({ services, caller }: Context, resource: ResourcePath): void {
+function refuseDenied(context: Context, resource: ResourcePath): void {
   const { boundaryId, resourceGroup, resourceType, resourceName } = resource
   const kind = kindOfSegment(resourceType)
   if (kind === undefined) return
-  const action = actionOf(kind.actions ?? kind.segment, 'read')
   const scope = resourceScope(boundaryId, resourceGroup, resourceType, resourceName)
-  if (services.access.explain(caller.principalId, action, scope).reason === 'DeniedByAssignment')
-    throw permissionMissing(action, scope)
+  const read = readDeniedAt(context, kind, scope)
+  if (read !== undefined) throw permissionMissing(read, scope)
 }
 
 /** @throws PlatformError FORBIDDEN, NOT_FOUND for what is not there and was never told of */
