@@ -1,12 +1,12 @@
 import { once } from 'node:events'
-import { appendFile, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { accessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
-import { olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
+import { fileAudit, logOf, olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
 import { toldEntry } from '../../test/make/accessLog.ts'
 import { until } from '../../test/make/until.ts'
 import { BODY_BYTES, createReceiver } from './accessReceiver.ts'
@@ -14,25 +14,32 @@ import { BODY_BYTES, createReceiver } from './accessReceiver.ts'
 const SECRET = 'Basic c3RvcmU6eA=='
 
 describe('the receiver of what the store tells', () => {
+  let home: string
   let folder: string
+  let objects: string
   let path: string
   let server: Server
   let lost: string[]
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'receiver-'))
-    path = join(folder, 'access.jsonl')
+    home = await mkdtemp(join(tmpdir(), 'receiver-'))
+    folder = join(home, 'access')
+    objects = join(home, 'objects')
+    path = logOf(folder, 'one', 'done')
+    for (const each of [folder, ...['one', 'two', 'constructor'].map((bucket) => join(objects, bucket))])
+      await mkdir(each, { recursive: true })
     lost = []
     await start()
   })
   afterEach(async () => {
     await stop()
-    await rm(folder, { recursive: true, force: true })
+    await rm(home, { recursive: true, force: true })
   })
 
   async function start(fileBytes?: number) {
     const onLost = (why: string) => lost.push(why)
     server = createReceiver({
-      path,
+      folder,
+      objects,
       authorization: SECRET,
       platform: 'platform',
       onLost,
@@ -87,7 +94,8 @@ describe('the receiver of what the store tells', () => {
   it('keeps nothing of the platform, but what was refused in its name', async () => {
     for (const HttpStatus of [200, 404, 500]) expect(await tell({ Requester: 'platform', HttpStatus })).to.equal(204)
     await tell({ Requester: 'platform', HttpStatus: 403, RequestID: 'R1' })
-    expect(await ids()).to.deep.equal(['R1'])
+    expect(await readdir(folder)).to.deep.equal(['one_refused.jsonl'])
+    expect(await ids(logOf(folder, 'one', 'refused'))).to.deep.equal(['R1'])
     expect(lost).to.deep.equal([])
   })
 
@@ -143,7 +151,7 @@ describe('the receiver of what the store tells', () => {
   ] as const)
     it(`writes one line of a request whose key holds ${what}`, async () => {
       expect(await tell({ Key, Bucket: 'constructor' })).to.equal(204)
-      const [line = '', ...others] = await lines()
+      const [line = '', ...others] = await lines(logOf(folder, 'constructor', 'done'))
       expect(others).to.deep.equal([])
       expect(accessEntry(line)).to.deep.include({ Key, Bucket: 'constructor' })
     })
@@ -176,6 +184,42 @@ describe('the receiver of what the store tells', () => {
     await appendFile(path, '{"Key":"a')
     await tell({ RequestID: 'R1' })
     expect(await ids()).to.deep.equal([undefined, 'R1'])
+  })
+
+  it('lets requests to other buckets, and of nobody in particular, push nothing out', async () => {
+    await stop()
+    await start(2_000)
+    await tell({ RequestID: 'R1', Operation: 's3_DeleteObject' })
+    const flood = { Key: '\ufffd'.repeat(500), Requester: '', HttpStatus: 403 }
+    for (let at = 0; at < 20; at += 1) {
+      await tell({ ...flood })
+      await tell({ ...flood, Bucket: 'two', Requester: 'AKIA2', HttpStatus: 200 })
+      await tell({ ...flood, Requester: 'AKIA1', HttpStatus: 400 })
+    }
+    const found = await fileAudit(folder, 'platform')(new Set(['one']), 10_000)
+    expect(found.map(({ requestId }) => requestId)).to.include('R1')
+  })
+
+  it('writes nothing of what is no bucket of the store, and makes no file of it', async () => {
+    for (const Bucket of ['', '.', '..', '../one', 'one/..', 'One', '__proto__', 'none', 'one_done', '/etc'])
+      expect(await tell({ Bucket }), Bucket).to.equal(204)
+    expect(await readdir(folder)).to.deep.equal([])
+    expect(lost).to.deep.equal([])
+  })
+
+  it('still writes of a bucket that has just gone, and forgets it when it has long been gone', async () => {
+    await tell({ RequestID: 'R1' })
+    await tell({ Bucket: 'two' })
+    await rm(join(objects, 'one'), { recursive: true })
+    await tell({ RequestID: 'R2' })
+    expect(await ids()).to.deep.equal(['R1', 'R2'])
+    const longAgo = new Date(Date.now() - 91 * 86_400_000)
+    await utimes(path, longAgo, longAgo)
+    await utimes(logOf(folder, 'two', 'done'), longAgo, longAgo)
+    await stop()
+    await start()
+    await until('it is forgotten', async () => !(await readdir(folder)).includes('one_done.jsonl'))
+    expect(await readdir(folder)).to.deep.equal(['two_done.jsonl'])
   })
 
   it('says that it could not write, and goes on when it can', async () => {

@@ -1,15 +1,18 @@
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { accessEntry, isOfPlatform } from '../../src/adapters/objectstorage/accessEntry.ts'
-import { AccessFile } from './accessFile.ts'
+import { AccessFiles } from './accessFiles.ts'
 
 export type ReceiverOptions = {
-  path: string
+  /** With the logs. */
+  folder: string
+  /** In which the store has a folder for each bucket. */
+  objects: string
   /** The value of the header Authorization that the store sends. */
   authorization: string
   /** The access key of the platform, whose requests are not kept: they would push those of others out. */
   platform: string
-  /** Of the file; there is one older file of that size at most; 64 MiB. */
+  /** Of each log; there is one older file of that size at most; 4 MiB, of which a look-up reads as much. */
   fileBytes?: number
   /** Called with what was not kept, for whatever reason. */
   onLost?: (why: string) => void
@@ -29,7 +32,9 @@ export const BACKLOG = 4_096
  * read it, and keep a connection open for each.
  */
 export function createReceiver({ onLost = () => undefined, ...options }: ReceiverOptions): Server {
-  const file = new AccessFile(options.path, options.fileBytes ?? 64 * 1024 * 1024)
+  const { folder, objects, fileBytes = 4 * 1024 * 1024 } = options
+  const files = new AccessFiles({ folder, objects, fileBytes })
+  files.sweep(Date.now()).catch((error: Error) => onLost(`not swept, ${error.message}`))
   const server = createServer(async (request, response) => {
     const status = await statusFor(request)
     response.writeHead(status, { 'content-length': 0, ...(status === 204 ? {} : { connection: 'close' }) }).end()
@@ -50,7 +55,7 @@ export function createReceiver({ onLost = () => undefined, ...options }: Receive
     const entry = accessEntry(body.toString('utf8'))
     if (entry === undefined) return lost('not about a request', 400)
     if (isOfPlatform(entry, options.platform)) return 204
-    return file.append(JSON.stringify(entry)).then(
+    return files.append(entry).then(
       () => 204,
       (error: Error) => lost(`not written, ${error.message}`, 500),
     )

@@ -1,11 +1,13 @@
 import { BACKLOG, createReceiver } from './accessReceiver.ts'
 
 /** The program that the store tells of its requests; started by `start.ts` with these variables. */
-const { RECEIVER_PORT, RECEIVER_FILE = '', RECEIVER_AUTHORIZATION = '', RECEIVER_PLATFORM = '' } = process.env
+const { RECEIVER_PORT, RECEIVER_FOLDER = '', RECEIVER_OBJECTS = '' } = process.env
+const { RECEIVER_AUTHORIZATION = '', RECEIVER_PLATFORM = '' } = process.env
 
 const lost = new Map<string, number>()
 const server = createReceiver({
-  path: RECEIVER_FILE,
+  folder: RECEIVER_FOLDER,
+  objects: RECEIVER_OBJECTS,
   authorization: RECEIVER_AUTHORIZATION,
   platform: RECEIVER_PLATFORM,
   onLost: (why) => lost.set(why, (lost.get(why) ?? 0) + 1),

@@ -12,7 +12,7 @@ export type RunningStore = {
   usersEndpoint: string
   accessKeyId: string
   secretAccessKey: string
-  /** What audit look-ups read: a line of JSON for each request, from the receiver. */
+  /** The folder that audit look-ups read: a line of JSON for each request, from the receiver. */
   accessLog: string
   /** In which buckets are removed that go with what is in them. */
   folder: string
@@ -40,7 +40,8 @@ export async function startObjectStore(
 ): Promise<RunningStore> {
   const home = join(folder, 'objectstore')
   const place = (name: string) => join(home, name)
-  for (const name of ['users', 'objects', 'versions']) await mkdir(place(name), { recursive: true, mode: 0o700 })
+  for (const name of ['users', 'objects', 'versions', 'access'])
+    await mkdir(place(name), { recursive: true, mode: 0o700 })
   const metadata = await metadataFlags(place('objects'), place('metadata'))
   const secretAccessKey = await readOrCreate(place('secret'), () => randomBytes(32).toString('base64url'))
   const hash = createHash('sha256').update(folder).digest('hex').slice(0, 12)
@@ -67,8 +68,9 @@ export async function startObjectStore(
     socket,
   ])
   await untilAnswers(controlPlane, `http://${at(ports.storeUsers)}/`)
-  const accessLog = place('access.jsonl')
-  const audit = await startReceiver(controlPlane, { port: ports.storeAudit, accessLog })
+  const accessLog = place('access')
+  const receiver = { port: ports.storeAudit, accessLog, objects: place('objects') }
+  const audit = await startReceiver(controlPlane, receiver)
   const most = ['--max-connections', MOST_CONNECTIONS, '--max-requests', MOST_CONNECTIONS]
   const flags = ['--port', at(ports.store), '--quiet', '--iam-cache-disable', ...most]
   const backend = ['posix', '--versioning-dir', place('versions'), ...metadata, place('objects')]
@@ -93,7 +95,7 @@ export async function startObjectStore(
  */
 async function startReceiver(
   controlPlane: ControlPlane,
-  { port, accessLog }: { port: number; accessLog: string },
+  { port, accessLog, objects }: { port: number; accessLog: string; objects: string },
 ): Promise<string> {
   const secret = randomBytes(32).toString('base64url')
   controlPlane.startProcess({
@@ -103,7 +105,8 @@ async function startReceiver(
     environment: {
       ...process.env,
       RECEIVER_PORT: String(port),
-      RECEIVER_FILE: accessLog,
+      RECEIVER_FOLDER: accessLog,
+      RECEIVER_OBJECTS: objects,
       RECEIVER_AUTHORIZATION: `Basic ${Buffer.from(`store:${secret}`).toString('base64')}`,
       RECEIVER_PLATFORM: ACCESS_KEY_ID,
     },

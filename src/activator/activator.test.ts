@@ -2,7 +2,7 @@ import { type RequestListener, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
-import { callsCounted, HOST, startActivator } from '../../test/worlds/activatorWorld.ts'
+import { callsCounted, HOST, SCOPE, startActivator } from '../../test/worlds/activatorWorld.ts'
 import { keyDigest } from '../contracts/functions.ts'
 import { type FunctionTrigger, HTTP_METHODS } from '../crds/functionFields.ts'
 
@@ -121,7 +121,7 @@ describe('the activator', () => {
     expect(activator.asked).to.deep.equal([])
     expect(await statusOf('/locked', { 'x-function-key': 'sesame' })).to.equal(200)
     expect(await statusOf('/mine', { authorization: 'Bearer good' })).to.equal(200)
-    expect(asked).to.deep.equal(['/scope/functions/mine', '/scope/functions/mine'])
+    expect(asked).to.deep.equal([`${SCOPE}/functions/mine`, `${SCOPE}/functions/mine`])
   })
 
   it('wakes nobody for a caller who has gone while it was asked about', async () => {

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
-import { connectTo, startActivator } from '../../test/worlds/activatorWorld.ts'
+import { BOUNDARY, connectTo, startActivator } from '../../test/worlds/activatorWorld.ts'
 import type { FarCopy } from '../contracts/farCopies.ts'
 import { messageOf } from '../core/errors.ts'
 import { bounded, wayTo } from './way.ts'
@@ -34,6 +34,13 @@ describe('calls of a function in another cluster', () => {
     ends.push(() => activator.stop())
     return { activator, asked }
   }
+
+  it('are of the boundary of their function, or of its group while nobody says which that is', async () => {
+    const { activator } = await world()
+    expect(activator.switchboard.tenantOf('group/shop.echo')).to.equal('group')
+    activator.put('echo', { spec: { triggers } })
+    expect(activator.switchboard.tenantOf('group/shop.echo')).to.equal(BOUNDARY)
+  })
 
   it('wake a copy, and go over a connection of their own to the pod that it is', async () => {
     const { activator, asked } = await world()
@@ -109,10 +116,11 @@ describe('calls of a function in another cluster', () => {
 
 describe('connections to copies in other clusters', () => {
   const copy = { namespace: 'group', name: 'shop.echo', clusterId: CLUSTER, pod: 'pod-1' }
+  const ownTenant = ({ namespace }: FarCopy) => namespace
   const said = (opening: Promise<unknown>) => opening.then(() => 'opened', messageOf)
 
   it('are at most so many to one cluster at once, and one that ends makes room', async () => {
-    const reach = bounded(async () => new PassThrough(), 2)
+    const reach = bounded(async () => new PassThrough(), ownTenant, 2)
     const other = { ...copy, namespace: 'other' }
     const [first] = await Promise.all([reach(copy), reach(other)])
     expect(await said(reach({ ...copy, namespace: 'third' }))).to.contain('2 calls to cluster')
@@ -123,17 +131,21 @@ describe('connections to copies in other clusters', () => {
     expect(await said(reach(copy))).to.equal('opened')
   })
 
-  it('leave room for other groups, however many calls one group has there', async () => {
-    const reach = bounded(async () => new PassThrough(), 10)
+  it('leave room for other tenants, however many calls and groups one of them has there', async () => {
+    const tenantOf = ({ namespace }: FarCopy) => namespace.replace(/-.*/, '')
+    const reach = bounded(async () => new PassThrough(), tenantOf, 10)
     const opened = async (namespace: string) => {
       const all = await Promise.all(Array.from({ length: 20 }, () => said(reach({ ...copy, namespace }))))
       return all.filter((each) => each === 'opened').length
     }
-    expect([await opened('greedy'), await opened('second'), await opened('third')]).to.deep.equal([5, 3, 1])
+    const groups = ['greedy', 'greedy-second', 'greedy-third', 'second', 'third']
+    const counts = []
+    for (const group of groups) counts.push(await opened(group))
+    expect(counts).to.deep.equal([5, 0, 0, 3, 1])
   })
 
   it('that could not be opened take no room', async () => {
-    const reach = bounded(() => Promise.reject(new Error('away')), 1)
+    const reach = bounded(() => Promise.reject(new Error('away')), ownTenant, 1)
     expect([await said(reach(copy)), await said(reach(copy))]).to.deep.equal(['away', 'away'])
   })
 })

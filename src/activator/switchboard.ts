@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { hostInUrl } from '../core/hostInUrl.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { KubeObject } from '../core/object.ts'
+import { parseScope } from '../core/scope.ts'
 import { type FunctionNamespace, type ServerlessFunction, triggersOf } from '../crds/functions.ts'
 import type { CacheHandler } from '../kube/cache.ts'
 import type { Limits } from './decisions.ts'
@@ -73,6 +74,13 @@ export class Switchboard {
   /** The function with this key: its namespace of Kubernetes, and its name. */
   line(key: string): Line | undefined {
     return this.lines().find(({ callable }) => callable.key === key)
+  }
+
+  /** Whose function it is: a boundary, as that has as many groups as it likes. Of a function that is not known its group. */
+  tenantOf(key: string): string {
+    const home = [...this.#homes.values()].find(({ lines }) => lines.has(key))
+    const scope = parseScope(home?.object.status?.scope ?? '')
+    return scope !== undefined && 'boundaryId' in scope ? scope.boundaryId : key.slice(0, key.indexOf('/'))
   }
 
   stop(): void {

@@ -51,31 +51,34 @@ const MOST_OF_A_CLUSTER = 200
 
 /**
  * Opens no more connections to one cluster at once than leave room for others. Nobody's functions take all of that: those of
- * one group may have at most as many as are left over for the others, so that slow calls keep out no other tenant.
+ * one tenant may have at most as many as are left over for the others, so that slow calls keep out nobody else.
+ *
+ * @param tenantOf whose a copy is
  */
-export function bounded(reach: ReachCopy, most = MOST_OF_A_CLUSTER): ReachCopy {
+export function bounded(reach: ReachCopy, tenantOf: (copy: FarCopy) => string, most = MOST_OF_A_CLUSTER): ReachCopy {
   const clusters = new Map<string, SharedPlaces>()
   return async (copy) => {
-    const { clusterId, namespace } = copy
+    const { clusterId } = copy
+    const tenant = tenantOf(copy)
     const places = clusters.get(clusterId) ?? new SharedPlaces(most)
     clusters.set(clusterId, places)
-    const own = places.takenBy(namespace)
+    const own = places.takenBy(tenant)
     if (places.left <= 0)
       throw new Error(
         `${counted(most, 'call')} to cluster "${clusterId}" ${agreed(most, 'is', 'are')} already in progress.`,
       )
-    if (places.isFullFor(namespace))
+    if (places.isFullFor(tenant))
       throw new Error(
-        `${counted(own, 'call')} of the group to cluster "${clusterId}" ${agreed(own, 'is', 'are')} already in progress.`,
+        `${counted(own, 'call')} of the boundary to cluster "${clusterId}" ${agreed(own, 'is', 'are')} already in progress.`,
       )
-    places.take(namespace)
+    places.take(tenant)
     try {
       const connection = await reach(copy)
-      if (connection.destroyed) places.free(namespace)
-      else connection.once('close', () => places.free(namespace))
+      if (connection.destroyed) places.free(tenant)
+      else connection.once('close', () => places.free(tenant))
       return connection
     } catch (error) {
-      places.free(namespace)
+      places.free(tenant)
       throw error
     }
   }

@@ -112,7 +112,10 @@ async function start(
   const gate = new Gate({ digestKey: () => digestKey(client), mayRead: (token, path) => mayRead(base, token, path) })
   const hasHub = configuration.role !== 'activator'
   const portForwardOf = (clusterId: string) => agents.portForwardOf(clusterId)
-  const reach = bounded(hasHub ? reachHere({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl))
+  const reach = bounded(
+    hasHub ? reachHere({ portForwardOf }) : reachThroughGate(client, configuration.tunnelUrl),
+    ({ namespace, name }) => switchboard.tenantOf(`${namespace}/${name}`),
+  )
   const server = createActivatorServer({ switchboard, gate, figures, reach, clock: systemClock, log, isPlayed })
   const runs = timerRuns({ switchboard, client, figures, reach, clock: systemClock, log, isPlayed })
   const call = testCalls({ switchboard, figures, reach, clock: systemClock, log, isPlayed })

@@ -30,7 +30,7 @@ export const objectStoreSettings = {
     .string()
     .optional()
     .describe(
-      'Path of the access log, a line of JSON for each request to the store, which audit look-ups read; no audit when absent',
+      'Path of the access log, a line of JSON for each request to the store, or a folder with those of each bucket, which audit look-ups read; no audit when absent',
     ),
   objectStoreFolder: z
     .string()

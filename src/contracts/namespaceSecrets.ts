@@ -9,11 +9,12 @@ import {
 } from './references.ts'
 
 /**
- * What a function namespace has that is secret, and what a function may be given of that: docs/adr/20261128-functions-say-which-secrets.md.
+ * What functions and their namespaces have that is secret, and what the code of the other may be given of that:
+ * docs/adr/20261128-functions-say-which-secrets.md.
  * `<collection>/<name>` is one resource, `<collection>` every resource of the group.
  */
 
-const IDENTITIES = 'managedidentities'
+export const IDENTITIES = 'managedidentities'
 const VAULTS = 'secretvaults'
 
 const hasSecrets = (collection: OutputCollection) => OUTPUTS[collection].secret.length > 0

@@ -15,7 +15,12 @@ import { CancelledDeployment, deployedStatus } from './deployments.ts'
 import { DateTime, listBy, ResourceName, setOf, Tags } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
-import { NamespaceSecrets, namespaceSecretsAdmission } from './namespaceSecrets.ts'
+import {
+  FunctionSecrets,
+  functionSecretsAdmission,
+  NamespaceSecrets,
+  namespaceSecretsAdmission,
+} from './namespaceSecrets.ts'
 import { environmentAdmission, identityAdmission, listAdmission, unchanged, variablesOf } from './referenceAdmission.ts'
 import { withDefaults } from './sparse.ts'
 import { tagKeyRule } from './tags.ts'
@@ -60,6 +65,7 @@ export const FunctionNamespace = defineKind({
       'Name of a ComputePlan of family Function, for functions that name none; the default one if absent',
     ),
     env: Environment.describe('Environment variables of all its functions'),
+    functionSecrets: FunctionSecrets.default([]),
     maxConcurrency: z
       .int()
       .min(1)
@@ -105,6 +111,7 @@ export const FunctionNamespace = defineKind({
   admission: [
     identityAdmission(`variables.isExempt || ${unchanged('env', 'managedIdentity')}`, 'its functions'),
     ...environmentAdmission(`variables.isExempt || ${unchanged('env')}`, variablesOf()),
+    ...functionSecretsAdmission,
     {
       on: 'WRITE',
       cel: `variables.isExempt || !has(object.spec.runtimeVersion) || ${unchanged('runtimeVersion')} || object.spec.runtimeVersion in ${versionMap('Supported', 'Deprecated')}`,

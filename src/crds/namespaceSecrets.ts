@@ -1,43 +1,77 @@
 import { z } from 'zod'
-import { ACTIONS_OF_SECRETS } from '../contracts/namespaceSecrets.ts'
+import { ACTIONS_OF_SECRETS, IDENTITIES } from '../contracts/namespaceSecrets.ts'
 import type { AdmissionRule } from './define.ts'
 import { setOf } from './fields.ts'
 import { mayReadAll, unchanged } from './referenceAdmission.ts'
 
 const COLLECTIONS = [...ACTIONS_OF_SECRETS.keys()]
-const NAMED = COLLECTIONS.filter((collection) => collection !== 'managedidentities')
+const NAMED = COLLECTIONS.filter((collection) => collection !== IDENTITIES)
 
-export const NamespaceSecrets = setOf(
-  z
-    .string()
-    .max(100)
-    .regex(
-      new RegExp(`^(${COLLECTIONS.join('|')}|(${NAMED.join('|')})/[a-z0-9]([a-z0-9-]*[a-z0-9])?)$`),
-      `must be one of ${COLLECTIONS.join(', ')}; all but the first may have a slash and the name of a resource behind them`,
-    ),
-  50,
-).describe(
+const secretsOfGroup = (collections: readonly string[], but: string) =>
+  setOf(
+    z
+      .string()
+      .max(100)
+      .regex(
+        new RegExp(`^(${collections.join('|')}|(${NAMED.join('|')})/[a-z0-9]([a-z0-9-]*[a-z0-9])?)$`),
+        `must be one of ${collections.join(', ')}; all${but} may have a slash and the name of a resource behind them`,
+      ),
+    50,
+  )
+
+export const NamespaceSecrets = secretsOfGroup(COLLECTIONS, ' but the first').describe(
   'Secrets of its namespace that it may be given: managedidentities (its identity), secretvaults, and so on, or secretvaults/<name>; whoever writes it or the code may read them. Only shortened later',
 )
 
-const TAKEN = 'object.spec.?namespaceSecrets.orValue([])'
-const BEFORE = 'oldObject.spec.?namespaceSecrets.orValue([])'
+export const FunctionSecrets = secretsOfGroup(NAMED, '').describe(
+  'Secrets of its functions that env may come beside, as it leads a runtime to other code: secretvaults, and so on, or secretvaults/<name>; whoever writes it or env may read them. Only shortened as long as there is an env',
+)
+
+type Listing = {
+  readonly field: string
+  readonly collections: readonly string[]
+  /** Fields that are code, or lead to it. */
+  readonly code: readonly string[]
+  /** CEL: when the list may get longer, as all code is of whoever writes. */
+  readonly grows: string
+  readonly what: string
+  readonly again: string
+}
 
 /**
- * Whoever decides what code a function runs may read what that may be given. The object alone is asked about, in the write that
+ * Whoever decides what code runs may read what that may be given. The object alone is asked about, in the write that
  * stores it: no other object that is written in the same moment, or that the API server has not heard of yet, decides.
  */
-export const namespaceSecretsAdmission: readonly AdmissionRule[] = [
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || ${unchanged('env', 'handler', 'namespaceSecrets')} || ${mayReadAll(TAKEN, COLLECTIONS)}`,
-    message:
-      'namespaceSecrets has what you may not read, or more than two single resources: leave out what you may not read',
-  },
-  {
-    on: 'WRITE',
-    cel: `variables.isExempt || request.operation == 'CREATE' || ${TAKEN}.all(t, t in ${BEFORE} || t.split('/')[0] in ${BEFORE})`,
-    message:
-      'namespaceSecrets of a function that is there already gets no longer, as others may have written its code: delete the function and create it again',
-  },
-]
+function secretsAdmission({ field, collections, code, grows, what, again }: Listing): AdmissionRule[] {
+  const [taken, before] = [`object.spec.?${field}.orValue([])`, `oldObject.spec.?${field}.orValue([])`]
+  return [
+    {
+      on: 'WRITE',
+      cel: `variables.isExempt || ${unchanged(...code, field)} || ${mayReadAll(taken, collections)}`,
+      message: `${field} has what you may not read, or more than two single resources: leave out what you may not read`,
+    },
+    {
+      on: 'WRITE',
+      cel: `variables.isExempt || ${grows} || ${taken}.all(t, t in ${before} || t.split('/')[0] in ${before})`,
+      message: `${field} of ${what} gets no longer, as others may have written ${again}`,
+    },
+  ]
+}
+
+export const namespaceSecretsAdmission: readonly AdmissionRule[] = secretsAdmission({
+  field: 'namespaceSecrets',
+  collections: COLLECTIONS,
+  code: ['env', 'handler'],
+  grows: "request.operation == 'CREATE'",
+  what: 'a function that is there already',
+  again: 'its code: delete the function and create it again',
+})
+
+export const functionSecretsAdmission: readonly AdmissionRule[] = secretsAdmission({
+  field: 'functionSecrets',
+  collections: NAMED,
+  code: ['env'],
+  grows: "request.operation == 'CREATE' || size(oldObject.spec.?env.orValue([])) == 0",
+  what: 'a namespace that has env already',
+  again: 'that: take env away and write it again',
+})

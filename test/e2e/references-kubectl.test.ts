@@ -138,6 +138,28 @@ describe('references to secrets, by kubectl', () => {
     )
   })
 
+  it('let nobody lead functions to other code beside secrets that its writer may not read', async () => {
+    const ref = { namespace, name: uniqueName('led') }
+    const env = [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,' }]
+    const made = object(FunctionNamespace, { runtime: 'nodejs' })
+    await owner.create(FunctionNamespace.resource, { ...made, metadata: ref })
+    const change = (client: KubeClient, spec: object, dryRun = true) =>
+      client.mergePatch(FunctionNamespace.resource, ref, { spec }, { dryRun })
+    const unread = /^functionSecrets has what you may not read/
+    await change(contributor, { env })
+    for (const list of [['secretvaults'], [`secretvaults/${at.vault}`]])
+      expect(await refusal(change(contributor, { env, functionSecrets: list }))).to.match(unread)
+    await change(holder, { env, functionSecrets: [`secretvaults/${at.vault}`] })
+    await change(owner, { env, functionSecrets: [`secretvaults/${at.vault}`] }, false)
+    const more = [...env, { name: 'STAGE', value: 'test' }]
+    expect(await refusal(change(contributor, { env: more }))).to.match(unread)
+    await change(contributor, { env: more, functionSecrets: [] })
+    await change(contributor, { maxConcurrency: 7 })
+    await change(owner, { env: more })
+    const grown = change(owner, { env: more, functionSecrets: ['secretvaults'] })
+    expect(await refusal(grown)).to.contain('functionSecrets of a namespace that has env already gets no longer')
+  })
+
   const referring = (count: number) => {
     const env = Array.from({ length: count }, (_, index) => ({
       name: `SECRET_${index}`,

@@ -224,7 +224,7 @@ describe('secrets', () => {
     const texts: [string, string][] = [
       ...(await objectsOf(admin, groupNamespace(boundary.id, group.name))),
       ...logsOf(),
-      ['the access log', readFileSync(testPlatform().store?.accessLog ?? '', 'utf8')],
+      ...textsIn(testPlatform().store?.accessLog ?? ''),
       ...answers.map((text): [string, string] => ['an answer', text]),
     ]
     const found = texts.flatMap(([where, text]) =>
@@ -371,7 +371,8 @@ async function objectsOf(admin: KubeClient, home: string): Promise<[string, stri
   return texts
 }
 
-function logsOf(): [string, string][] {
-  const folder = join(testPlatform().folder, 'logs')
-  return readdirSync(folder).map((name) => [`logs/${name}`, readFileSync(join(folder, name), 'utf8')])
+const logsOf = () => textsIn(join(testPlatform().folder, 'logs'))
+
+function textsIn(folder: string): [string, string][] {
+  return readdirSync(folder).map((name) => [join(folder, name), readFileSync(join(folder, name), 'utf8')])
 }

@@ -38,6 +38,8 @@ class PlayedView<T extends KubeObject> implements View<T> {
 }
 
 export const HOST = 'shop.test'
+export const BOUNDARY = '7f1c5a51-3c1d-4f3e-9a55-1a2b3c4d5e6f'
+export const SCOPE = `/boundaries/${BOUNDARY}/resourcegroups/group/resources/functionnamespaces/shop`
 type Given = { spec?: Partial<ServerlessFunction['spec']>; status?: Partial<ServerlessFunction['status']> }
 
 type Status = NonNullable<ServerlessFunction['status']>
@@ -103,7 +105,7 @@ export async function startActivator(
       kind: FunctionNamespace.kind,
       metadata: { namespace: 'group', name: 'shop' },
       spec: FunctionNamespace.spec.parse({ runtime: 'nodejs', maxConcurrency, ...spec }),
-      status: { hosts: [HOST], scope: '/scope', functionCount: 1, readyFunctionCount: 1 },
+      status: { hosts: [HOST], scope: SCOPE, functionCount: 1, readyFunctionCount: 1 },
     })
   putNamespace()
   const report = (object: CachedFunction, status: object) =>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { logged, toldEntry } from '../../../test/make/accessLog.ts'
-import { fileAudit, olderLog } from './accessLog.ts'
+import { fileAudit, logOf, olderLog } from './accessLog.ts'
 
 describe('the audit that an access log tells', () => {
   let folder: string
@@ -114,6 +114,19 @@ describe('the audit that an access log tells', () => {
     const others = logged({ Bucket: 'other' })
     const flood = others.repeat(Math.ceil((9 * 1024 * 1024) / others.length))
     expect(await idsIn(one('R1') + flood + one('R2'))).to.deep.equal(['R2'])
+  })
+
+  it('is read from the logs of each bucket, where they are in a folder', async () => {
+    const flood = Array.from({ length: 1_100 }, () => logged({ Key: 'x'.repeat(8_000), HttpStatus: 403 })).join('')
+    await writeFile(logOf(folder, 'one', 'done'), logged({ RequestID: 'R1', Time: '2026-11-28T18:44:34Z' }))
+    await writeFile(logOf(folder, 'one', 'refused'), flood + logged({ RequestID: 'R2', HttpStatus: 403 }))
+    await writeFile(logOf(folder, 'two', 'done'), flood + logged({ RequestID: 'R3', Bucket: 'two' }))
+    const audit = fileAudit(folder, 'platform')
+    const found = await audit(new Set(['one', '../one', 'none']), 100_000)
+    expect(found[0]?.requestId).to.equal('R2')
+    expect(found.at(-1)?.requestId).to.equal('R1')
+    expect(found.length, 'are bounded').to.be.within(100, 600)
+    expect(await audit(new Set(['one', 'two']), 2)).to.have.length(2)
   })
 
   it('is empty if there is none', async () => {

@@ -1,36 +1,61 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { sha256 } from '../../core/names.ts'
 import { linesBackwards } from '../audit/lines.ts'
 import { newestOf } from '../audit/port.ts'
 import { type AccessEntry, accessEntry, isOfPlatform } from './accessEntry.ts'
+import { isFolderName } from './folders.ts'
 import type { AuditRecord, ObjectStore } from './port.ts'
 
-/** How much of the end of the log a look-up reads. */
+/** How much of the ends of all logs a look-up reads, and of each at least. */
 const READ_BYTES = 8 * 1024 * 1024
+const READ_BYTES_MIN = 64 * 1024
 
 /** The file that a log was, until the present one was begun. */
 export const olderLog = (path: string) => `${path}.1`
 
 /**
- * Reads requests from a log with a line of JSON for each, newest first. A line that is none is skipped. Without a log there
+ * The log of a bucket, of two in a folder: what the holders of keys did stands apart from what anybody may cause in any
+ * number. No name of a bucket has the character in between.
+ */
+export const logOf = (folder: string, bucket: string, what: 'done' | 'refused') =>
+  join(folder, `${bucket}_${what}.jsonl`)
+
+/**
+ * Reads requests from logs with a line of JSON for each, newest first. A line that is none is skipped. Without a log there
  * is none to tell of.
  *
+ * @param path a log of all buckets, or a folder with those of each
  * @param platform the access key of the platform itself, whose requests are not told of
  */
 export function fileAudit(path: string | undefined, platform: string): ObjectStore['audit'] {
   return async (buckets, limit) => {
     const isWanted = (entry: AccessEntry) => buckets.has(entry.Bucket) && !isOfPlatform(entry, platform)
-    const found = await newestOf(recordsBackwards(path, isWanted), limit, () => true)
+    const logs = path === undefined ? [] : await logsAt(path, buckets)
+    const most = Math.max(READ_BYTES_MIN, READ_BYTES / logs.length)
+    const found: AuditRecord[] = []
+    for (const log of logs) found.push(...(await newestOf(recordsBackwards(log, most, isWanted), limit, () => true)))
     // Of two requests at almost the same time, the later one may have arrived first.
-    return found.sort((one, other) => Date.parse(other.timestamp) - Date.parse(one.timestamp))
+    return found.sort((one, other) => Date.parse(other.timestamp) - Date.parse(one.timestamp)).slice(0, limit)
   }
 }
 
+async function logsAt(path: string, buckets: ReadonlySet<string>): Promise<string[]> {
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (!isFolder) return [path]
+  return [...buckets].filter(isFolderName).flatMap((each) => [logOf(path, each, 'done'), logOf(path, each, 'refused')])
+}
+
 async function* recordsBackwards(
-  path: string | undefined,
+  path: string,
+  most: number,
   isWanted: (entry: AccessEntry) => boolean,
 ): AsyncGenerator<AuditRecord> {
-  let left = READ_BYTES
-  for (const file of path === undefined ? [] : [path, olderLog(path)])
+  let left = most
+  for (const file of [path, olderLog(path)])
     for await (const line of linesBackwards(file, left)) {
       left -= Buffer.byteLength(line) + 1
       const entry = accessEntry(line)

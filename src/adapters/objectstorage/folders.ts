@@ -8,6 +8,7 @@ const REMOVED = 'removed'
 
 /** A component of a path of ours, and never another folder. */
 const NAME = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]*$/
+export const isFolderName = (name: string) => NAME.test(name)
 
 /** The folders of a store on this machine, in which buckets are removed whatever their objects are called. */
 export type StoreFolders = {
@@ -48,7 +49,7 @@ async function moveAway(home: string, bucket: string, place: string): Promise<bo
 
 /** @throws Error for what is no name of a bucket or owner */
 function checked(name: string): string {
-  if (!NAME.test(name)) throw new Error(`"${name}" is no name of a folder.`)
+  if (!isFolderName(name)) throw new Error(`"${name}" is no name of a folder.`)
   return name
 }
 

@@ -290,11 +290,17 @@ describe('the activity of a boundary', () => {
         boundaryNamespace(BOUNDARY),
       )
     }
+    const single = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/gone/activity`
+    const ofOne = (by: string) => request(here.facade.app).get(single).set('authorization', bearer(by))
     expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone', 'shop/search'])
+    expect((await ofOne(SHOP_READER)).status).to.equal(200)
     deny('kernel/activity/read', '/resources/vectorclusters/search')
     expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone'])
     deny('vectorcluster/read')
     expect(await told('', SHOP_READER)).to.deep.equal([])
+    const { status, body } = await ofOne(SHOP_READER)
+    expect([status, body.action]).to.deep.equal([403, 'vectorcluster/read'])
+    expect((await ofOne(PERSON)).status).to.equal(200)
     expect(await told()).to.have.length(3)
   })
 

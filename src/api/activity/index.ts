@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { ActivityStore, Entry, ResourcePath, ToldOf } from '../../adapters/activity/port.ts'
 import { AHEAD_MAX, CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
-import { notFound, PlatformError } from '../../core/errors.ts'
+import { notFound, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { redacted } from '../../core/redaction.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
@@ -11,11 +11,11 @@ import { findVisibleBoundary, requireBelow, resourceScope } from '../callers/vis
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
-import { isThere } from '../records/activity/subjects.ts'
+import { isThere, kindOfSegment } from '../records/activity/subjects.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { mayReadNamed } from '../resources/holders.ts'
+import { mayReadNamed, readDeniedAt } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
 import { ActivityEntry, entryDto } from './record.ts'
@@ -51,10 +51,21 @@ const ActivityRequest = z
   })
   .meta({ id: 'ActivityRequest' })
 
-/** @throws PlatformError NOT_FOUND for what is not there and was never told of */
+/** What was done to a resource tells how it is. @throws PlatformError FORBIDDEN where reading it is denied */
+function refuseDenied(context: Context, resource: ResourcePath): void {
+  const { boundaryId, resourceGroup, resourceType, resourceName } = resource
+  const kind = kindOfSegment(resourceType)
+  if (kind === undefined) return
+  const scope = resourceScope(boundaryId, resourceGroup, resourceType, resourceName)
+  const read = readDeniedAt(context, kind, scope)
+  if (read !== undefined) throw permissionMissing(read, scope)
+}
+
+/** @throws PlatformError FORBIDDEN, NOT_FOUND for what is not there and was never told of */
 async function entriesOf(context: Context) {
   const { services } = context
   const resource = context.parameters as ResourcePath
+  refuseDenied(context, resource)
   const group = await findGroup(context, resource.boundaryId, resource.resourceGroup)
   const entries = ((await services.activity.read(resource)) ?? []).filter(inLifeOf(group))
   if (entries.length === 0 && !isThere(services.records, resource)) throw missing(resource)

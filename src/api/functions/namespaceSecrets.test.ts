@@ -124,3 +124,91 @@ describe('what a function may be given of its namespace', () => {
     expect(await records()).to.deep.equal([CONTRIBUTED])
   })
 })
+
+describe('what the variables of a function namespace may come beside', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) } })
+    server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
+    for (const one of [CONTRIBUTOR, READER, HOLDER]) server.grant(one, 'Contributor', GROUP)
+    server.grant(READER, 'Secrets Reader', GROUP)
+    server.put(SecretVault, 'keys', {}, NAMESPACE)
+    server.grant(HOLDER, 'Secrets Reader', `${GROUP}/resources/secretvaults/keys`)
+  })
+  afterEach(() => server.stop())
+
+  const env = [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,' }]
+  const more = [...env, { name: 'STAGE', value: 'test' }]
+  const put = (spec: object = {}) => server.put(FunctionNamespace, 'home', { runtime: 'nodejs', ...spec }, NAMESPACE)
+  /** Has a secret that a vault holds, whatever may be read of its namespace. */
+  const secretive = (namespaceName = 'home') =>
+    server.put(
+      ServerlessFunction,
+      functionObjectName(namespaceName, 'hello'),
+      {
+        ...{ namespaceName, functionName: 'hello', handler: 'index' },
+        env: [{ name: 'KEY', secret: { vaultName: 'keys', secretName: 'Key' } }],
+      },
+      NAMESPACE,
+    )
+  const stored = async () => {
+    const ref = { namespace: NAMESPACE, name: 'home' }
+    const { spec } = (await server.client.get(FunctionNamespace.resource, ref)) as unknown as FunctionNamespace
+    return spec.functionSecrets
+  }
+  const NAMED = ALL.filter((each) => each !== 'managedidentities')
+
+  const makers: [who: string, as: string | undefined, expected: string[]][] = [
+    ['an Owner', undefined, NAMED],
+    ['a Contributor', CONTRIBUTOR, CONTRIBUTED],
+    ['who reads every vault', READER, ['secretvaults', ...CONTRIBUTED]],
+  ]
+  for (const [who, as, expected] of makers)
+    it(`is what their writer may read, and is not shown: ${who}`, async () => {
+      const { status, body } = await server.ask('post', HOME, as).send({ runtime: 'nodejs', env })
+      expect(status, JSON.stringify(body)).to.equal(201)
+      expect(body).to.not.have.property('functionSecrets')
+      expect(await stored()).to.have.members(expected)
+    })
+
+  it('is the one vault that their writer may read, where a function refers to it', async () => {
+    put()
+    secretive()
+    expect((await server.ask('patch', HOME, HOLDER).send({ env })).status).to.equal(200)
+    expect(await stored()).to.have.members([...CONTRIBUTED, 'secretvaults/keys'])
+  })
+
+  const changes: [sentence: string, as: string | undefined, body: object, status: number][] = [
+    ['who may not read it', CONTRIBUTOR, { env: more }, 403],
+    ['who may not read it takes one of them away', CONTRIBUTOR, { env: env.slice(1) }, 200],
+    ['who may not read it changes something else', CONTRIBUTOR, { maxConcurrency: 7 }, 200],
+    ['who may read it', READER, { env: more }, 200],
+  ]
+  for (const [sentence, as, body, status] of changes)
+    it(`is refused at once beside what a function has, or not: of somebody ${sentence}`, async () => {
+      put({ env, functionSecrets: NAMED })
+      secretive()
+      for (const method of ['patch', 'put'] as const)
+        if (method === 'patch' || 'env' in body)
+          expect((await server.ask(method, HOME, as).send(body)).status, method).to.equal(status)
+    })
+
+  it('is not refused beside functions of others', async () => {
+    put()
+    secretive('elsewhere')
+    expect((await server.ask('patch', HOME, CONTRIBUTOR).send({ env })).status).to.equal(200)
+  })
+
+  it('gets longer only where all variables are of their writer', async () => {
+    put({ env, functionSecrets: [] })
+    await server.ask('patch', HOME).send({ env: more })
+    expect(await stored()).to.deep.equal([])
+    await server.ask('patch', HOME).send({ env: [] })
+    await server.ask('patch', HOME).send({ env: more })
+    expect(await stored()).to.have.members(NAMED)
+    await server.ask('patch', HOME, CONTRIBUTOR).send({ env })
+    expect(await stored()).to.have.members(CONTRIBUTED)
+    await server.ask('patch', HOME).send({ env: more })
+    expect(await stored()).to.have.members(CONTRIBUTED)
+  })
+})

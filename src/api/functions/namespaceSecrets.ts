@@ -1,6 +1,6 @@
-import { ACTIONS_OF_SECRETS, collectionOf, secretsOf } from '../../contracts/namespaceSecrets.ts'
+import { ACTIONS_OF_SECRETS, collectionOf, IDENTITIES, secretsOf } from '../../contracts/namespaceSecrets.ts'
 import { groupNamespace } from '../../core/names.ts'
-import { FunctionNamespace } from '../../crds/functions.ts'
+import { FunctionNamespace, type ServerlessFunction } from '../../crds/functions.ts'
 import type { Context, Services } from '../http/context.ts'
 
 type Asking = {
@@ -33,8 +33,17 @@ export function readableOf(
 export function readableHere(asking: Asking): string[] {
   const { services, boundaryId, resourceGroup, namespaceName } = asking
   const ref = { namespace: groupNamespace(boundaryId, resourceGroup), name: namespaceName }
+  return readableAmong(secretsOf(services.records.peek(FunctionNamespace, ref)?.spec ?? {}), asking)
+}
+
+/** What new variables of a namespace may come beside: the same, and of the others what its functions have. */
+export function readableBeside(functions: readonly ServerlessFunction['spec'][], asking: Asking): string[] {
+  const single = new Set(functions.flatMap(({ env }) => secretsOf({ env })))
+  return readableAmong([...single], asking).filter((secret) => secret !== IDENTITIES)
+}
+
+function readableAmong(single: readonly string[], asking: Asking): string[] {
   const all = readableOf([...ACTIONS_OF_SECRETS.keys()], asking)
-  const single = secretsOf(services.records.peek(FunctionNamespace, ref)?.spec ?? {})
   const others = single.filter((secret) => !all.includes(collectionOf(secret)))
   return [...all, ...readableOf(others, asking)]
 }

@@ -2,21 +2,24 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { FUNCTION_RUNTIME_NAMES, newestVersion, versionsOf } from '../../contracts/functions.ts'
 import { refusedFields } from '../../core/errors.ts'
-import { FunctionNamespace } from '../../crds/functions.ts'
+import { groupNamespace } from '../../core/names.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { hostFields, refuseOwnDomain } from '../resources/hosts.ts'
 import { enumeration, flag, number } from '../resources/paging.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseMissingReferences } from '../resources/references.ts'
 import { planInView, unprocessable } from '../resources/sizing.ts'
 import type { WriteView } from '../resources/types.ts'
+import { readableBeside, readableOf } from './namespaceSecrets.ts'
 
 type Draft = Partial<FunctionNamespace['spec']>
+type Environment = FunctionNamespace['spec']['env']
 type Write = WriteView<typeof FunctionNamespace>
 
 /** FunctionNamespaceDto (records: functions). */
 export const namespaceRecord = recordOf(FunctionNamespace, {
   id: 'FunctionNamespaceDto',
-  hidden: ['running', 'restartedAt'],
+  hidden: ['running', 'restartedAt', 'functionSecrets'],
   computed: {
     functionCount: [z.int(), ({ object }) => object.status?.functionCount ?? 0],
     readyFunctionCount: [z.int(), ({ object }) => object.status?.readyFunctionCount ?? 0],
@@ -34,12 +37,30 @@ export const namespaceRecord = recordOf(FunctionNamespace, {
     if (!isDeepStrictEqual(given, before)) refuseForeignReferences({ components: [{ env }], managedIdentity }, view)
     refuseMissingReferences({ env }, before.env, view)
     refuseOwnDomain(draft, view)
-    return { runtimeVersion }
+    return { runtimeVersion, functionSecrets: secretsBeside(env, view) }
   },
 })
 
 /** What decides what functions are given: a variable can lead a runtime to other code. */
 const contentOf = ({ env = [], managedIdentity = false }: Draft) => ({ env, managedIdentity })
+
+/**
+ * What the variables may come beside as the caller writes them: never more than before, unless there were none.
+ *
+ * @throws PlatformError FORBIDDEN where they are changed beside what the caller may not read
+ */
+function secretsBeside(env: Environment, view: Write): string[] {
+  const { env: former = [], functionSecrets = [] } = view.previous?.spec ?? {}
+  if (isDeepStrictEqual(env, former)) return functionSecrets
+  if (env.length === 0) return []
+  const { services, boundaryId, resourceGroup, name } = view
+  const functions = services.records
+    .peekAll(ServerlessFunction, { namespace: groupNamespace(boundaryId, resourceGroup) })
+    .flatMap(({ spec }) => (spec.namespaceName === name ? [spec] : []))
+  refuseForeignReferences({ components: functions }, view)
+  const asking = { ...view, namespaceName: name }
+  return former.length === 0 ? readableBeside(functions, asking) : readableOf(functionSecrets, asking)
+}
 
 /** The newest one is stored as absent. @throws PlatformError RUNTIME_ENDED, BAD_REQUEST */
 function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write): string | undefined {

@@ -1,19 +1,26 @@
+import type { AnyKind } from '../../crds/define.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { groupScope, resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
 import type { GroupResource } from '../resources/contents.ts'
+import { readDeniedAt } from '../resources/holders.ts'
 
 const READ = 'boundaries/network/read'
 
-/** What of the boundary the caller may see: the routes ask at the boundary, and a deny may lie on a group or a resource of it. */
-export function sightOf(
-  { services: { access }, caller: { principalId } }: Pick<Context, 'services' | 'caller'>,
-  boundaryId: string,
-) {
+/**
+ * What of the boundary the caller may see: the routes ask at the boundary, and a deny may lie on a group or a resource of it,
+ * of the view or of reading it at all.
+ */
+export function sightOf(context: Pick<Context, 'services' | 'caller'>, boundaryId: string) {
+  const { services, caller } = context
+  const { access } = services
+  const { principalId } = caller
   const isWhole = access.scopesWith(principalId, READ).denied.length === 0
-  const isSeenAt = (scope: string) => isWhole || access.isAllowed(principalId, READ, scope)
+  const isSeenAt = (kind: AnyKind, scope: string) =>
+    (isWhole || access.isAllowed(principalId, READ, scope)) && readDeniedAt(context, kind, scope) === undefined
   return {
-    group: ({ name }: { readonly name: string }) => isSeenAt(groupScope(boundaryId, name)),
+    group: ({ name }: { readonly name: string }) => isSeenAt(ResourceGroup, groupScope(boundaryId, name)),
     resource: ({ kind, object, resourceGroup }: GroupResource) =>
-      isSeenAt(resourceScope(boundaryId, resourceGroup, kind.segment, object.metadata.name)),
+      isSeenAt(kind, resourceScope(boundaryId, resourceGroup, kind.segment, object.metadata.name)),
   }
 }

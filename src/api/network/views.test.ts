@@ -108,11 +108,11 @@ describe('the network of a boundary', () => {
       const reader = randomUUID()
       const shownTo = async (path: string) =>
         (await server.ask('get', `/boundaries/${BOUNDARY}/network/${path}`, reader)).body
-      const deny = (scope: string) =>
+      const deny = (scope: string, action = 'boundaries/network/*') =>
         server.put(
           DenyAssignment,
           randomUUID(),
-          { principalId: reader, actions: ['boundaries/network/*'], scope, scopeIncarnation: 'life' },
+          { principalId: reader, actions: [action], scope, scopeIncarnation: 'life' },
           boundaryNamespace(BOUNDARY),
         )
       const checked = async (end: object) => {
@@ -129,26 +129,28 @@ describe('the network of a boundary', () => {
         server.grant(reader, 'Reader', `/boundaries/${BOUNDARY}`)
       })
 
-      it('of a group, shows nothing of it, and answers as if there were none', async () => {
-        deny(GROUP)
-        expect((await shownTo('graph')).nodes).to.deep.equal([])
-        expect(await shownTo('status')).to.include({ policyCount: 0 })
-        for (const path of ['graph', 'denies', 'series'])
-          expect(await shownTo(`${path}?resourceGroup=shop`), path).to.include({ code: 'NOT_FOUND' })
-        expect((await shownTo('denies?resource=search')).code).to.equal('NOT_FOUND')
-        expect(await checked({ kind: 'Resource', name: 'search' })).to.deep.equal([422, 'to.resourceGroup'])
-        expect(await checked({ kind: 'Pods', labels: {} })).to.deep.equal([422, 'to.resourceGroup'])
-      })
+      for (const action of [undefined, 'resourcegroups/read'])
+        it(`of a group, shows nothing of it, and answers as if there were none: ${action ?? 'of the network'}`, async () => {
+          deny(GROUP, action)
+          expect((await shownTo('graph')).nodes).to.deep.equal([])
+          expect(await shownTo('status')).to.include({ policyCount: 0 })
+          for (const path of ['graph', 'denies', 'series'])
+            expect(await shownTo(`${path}?resourceGroup=shop`), path).to.include({ code: 'NOT_FOUND' })
+          expect((await shownTo('denies?resource=search')).code).to.equal('NOT_FOUND')
+          expect(await checked({ kind: 'Resource', name: 'search' })).to.deep.equal([422, 'to.resourceGroup'])
+          expect(await checked({ kind: 'Pods', labels: {} })).to.deep.equal([422, 'to.resourceGroup'])
+        })
 
-      it('of a resource, shows the others of its group', async () => {
-        deny(`${GROUP}/resources/vectorclusters/search`)
-        const { nodes, edges } = await shownTo('graph')
-        expect(nodes.map(({ id }: { id: string }) => id)).to.deep.equal(['group:shop', WEB])
-        expect(edges).to.deep.equal([])
-        expect((await shownTo('denies?resource=search')).code).to.equal('NOT_FOUND')
-        expect(await checked({ kind: 'Resource', name: 'search' })).to.deep.equal([422, 'to.name'])
-        expect(await checked({ kind: 'Pods', labels: {} })).to.deep.equal([200, []])
-      })
+      for (const action of [undefined, 'vectorcluster/read'])
+        it(`of a resource, shows the others of its group: ${action ?? 'of the network'}`, async () => {
+          deny(`${GROUP}/resources/vectorclusters/search`, action)
+          const { nodes, edges } = await shownTo('graph')
+          expect(nodes.map(({ id }: { id: string }) => id)).to.deep.equal(['group:shop', WEB])
+          expect(edges).to.deep.equal([])
+          expect((await shownTo('denies?resource=search')).code).to.equal('NOT_FOUND')
+          expect(await checked({ kind: 'Resource', name: 'search' })).to.deep.equal([422, 'to.name'])
+          expect(await checked({ kind: 'Pods', labels: {} })).to.deep.equal([200, []])
+        })
     })
 
     it('tells of a cluster that cannot be asked', async () => {

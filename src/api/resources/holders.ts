@@ -32,7 +32,22 @@ export function mayReadNamed(
 }
 
 function mayReadAt({ services, caller }: Pick<Context, 'services' | 'caller'>, kind: AnyKind, scope: string): boolean {
-  return services.access.isAllowed(caller.principalId, actionOf(kind.actions ?? kind.segment, 'read'), scope)
+  return services.access.isAllowed(caller.principalId, readOf(kind), scope)
+}
+
+const readOf = (kind: AnyKind) => actionOf(kind.actions ?? kind.segment, 'read')
+
+/**
+ * The action of reading, if a deny keeps the caller from it there: what shows resources by a right of its own, such as their
+ * activity or their network, shows nothing of these.
+ */
+export function readDeniedAt(
+  { services: { access }, caller: { principalId } }: Pick<Context, 'services' | 'caller'>,
+  kind: AnyKind,
+  scope: string,
+): string | undefined {
+  const read = readOf(kind)
+  return access.explain(principalId, read, scope).reason === 'DeniedByAssignment' ? read : undefined
 }
 
 /** Those that the caller may read: that a thing is used does not tell by what. */

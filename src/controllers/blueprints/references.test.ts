@@ -40,6 +40,11 @@ describe('what a component refers to is asked about', () => {
     ],
     ['an identity', { managedIdentity: true }, ['readsecrets managedidentities * group']],
     [
+      'what variables of functions may come beside',
+      { functionSecrets: ['secretvaults/keys'] },
+      ['readsecrets secretvaults keys group'],
+    ],
+    [
       'what a function may be given, one or all of a collection',
       { namespaceSecrets: ['managedidentities', 'secretvaults', 'sqlclusters/books', 'objectstorageaccounts/media'] },
       [

@@ -46,9 +46,9 @@ export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): As
     ...(spec.managedIdentity === true
       ? [{ verb: 'readsecrets', group: 'iam.freehold.dev', resource: 'managedidentities', namespace: group }]
       : []),
-    ...(Array.isArray(spec.namespaceSecrets)
-      ? spec.namespaceSecrets.flatMap((each) => secretQuestion(String(each), group))
-      : []),
+    ...[spec.namespaceSecrets, spec.functionSecrets]
+      .flatMap((list) => (Array.isArray(list) ? list : []))
+      .flatMap((each) => secretQuestion(String(each), group)),
     ...(typeof spec.deploymentSourceId === 'string' ? [useOf(spec.deploymentSourceId, boundary)] : []),
   ]
   return [...new Map(found.map((question) => [JSON.stringify(question), question])).values()]

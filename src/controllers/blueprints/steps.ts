@@ -84,7 +84,7 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
   const spec = specOf(pass, step, stored, where.namespace)
   if ('refusal' in spec) return spec
   const around = surroundingsOf(pass, kind, { ...(stored?.spec as Fields), ...spec.given }, where.namespace)
-  const given = kind.kind === ServerlessFunction.kind ? withSecrets(spec.given, stored, around) : spec.given
+  const given = withSecrets(spec.given, { kind, stored, around })
   const whole = { ...(stored?.spec as object | undefined), ...given }
   const isGiven = stored === undefined || !isHarmless(changedOf(stored.spec as Fields, given))
   const references = isGiven ? [whole, ...around] : []
@@ -120,18 +120,27 @@ function surroundingsOf(pass: ExecutionPass, kind: AnyKind, { namespaceName }: F
   return found === undefined ? [] : [found.spec as Fields]
 }
 
+/** Where it stands what code may be given. */
+const LISTS = new Map([
+  [ServerlessFunction.kind, 'namespaceSecrets'],
+  [FunctionNamespace.kind, 'functionSecrets'],
+])
+
+type Surroundings = { kind: AnyKind; stored: KubeObject | undefined; around: readonly Fields[] }
+
 /**
- * What a function may be given, as REST has it; whoever started the deployment is asked about each. Its namespace may have
- * been made by a component before it, and what is there already is given no more than before.
+ * What a function, or the variables of its namespace, may be given, as REST has it; whoever started the deployment is asked
+ * about each. The namespace may have been made by a component before it, and what is there already is given no more than before.
  */
-function withSecrets(given: Fields, stored: KubeObject | undefined, around: readonly Fields[]): Fields {
-  const { namespaceSecrets = stored === undefined ? [] : undefined } = given
+function withSecrets(given: Fields, { kind, stored, around }: Surroundings): Fields {
+  const list = LISTS.get(kind.kind)
+  if (list === undefined) return given
+  const { [list]: asked = stored === undefined ? [] : undefined } = given
   // What is no list the API server refuses.
-  if (!Array.isArray(namespaceSecrets)) return given
-  if (stored === undefined)
-    return { ...given, namespaceSecrets: [...new Set([...namespaceSecrets, ...around.flatMap(secretsOf)])] }
-  const before = (stored.spec as ServerlessFunction['spec']).namespaceSecrets
-  return { ...given, namespaceSecrets: secretsWithin(namespaceSecrets, before) }
+  if (!Array.isArray(asked)) return given
+  if (stored === undefined) return { ...given, [list]: [...new Set([...asked, ...around.flatMap(secretsOf)])] }
+  const { [list]: before = [] } = stored.spec as Fields
+  return { ...given, [list]: secretsWithin(asked, before as readonly string[]) }
 }
 
 type Writing = {

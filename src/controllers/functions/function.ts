@@ -35,7 +35,7 @@ import {
 } from './types.ts'
 import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, requireKeys, type Variables } from './values.ts'
 import { clusterOfFunction, elsewhereObservers } from './whereabouts.ts'
-import { withheld } from './withheld.ts'
+import { withheld, withheldFromVariables } from './withheld.ts'
 
 const functionsIn = (records: Workspace, home?: string) =>
   records.cache<CachedFunction>(ServerlessFunction.resource).list({ namespace: home })
@@ -102,6 +102,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       keepKeys(options),
       releaseFormerPaths,
       findNamespace,
+      withheldFromVariables,
       findHome,
       resolvePlanOfBoth,
       checkTimers,

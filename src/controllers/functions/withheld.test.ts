@@ -96,3 +96,62 @@ describe('the identity of a namespace of functions, to a function that', () => {
       else expect(phase).to.equal('ConfigurationInvalid')
     })
 })
+
+const KEY = [{ name: 'KEY', secret: { vaultName: 'keys', secretName: 'Key' } }]
+const LED = [{ name: 'NODE_OPTIONS', value: '--import=data:text/javascript,console.log(process.env.KEY)' }]
+const SECRETIVE = { ...code, env: KEY }
+const set =
+  (spec: object): Step =>
+  (world) =>
+    world.change(FunctionNamespace, 'shop', spec)
+
+/** Of variables that lead a runtime to other code, nobody knows what they do with what a function is given. */
+const BESIDE: [sentence: string, isGiven: boolean, ...steps: Step[]][] = [
+  ['has none', true, around(PLAIN), make(SECRETIVE)],
+  ['somebody wrote who was not asked', false, around({ ...PLAIN, env: LED }), make(SECRETIVE)],
+  ['somebody wrote later who was not asked', false, around(PLAIN), make(SECRETIVE), settled, set({ env: LED })],
+  ['somebody wrote in the same moment who was not asked', false, around(PLAIN), make(SECRETIVE), set({ env: LED })],
+  [
+    'somebody wrote who may read another vault',
+    false,
+    around({ ...PLAIN, env: LED, functionSecrets: ['secretvaults/others'] }),
+    make(SECRETIVE),
+  ],
+  [
+    'somebody wrote who may read it',
+    true,
+    around({ ...PLAIN, env: LED, functionSecrets: ['secretvaults/keys'] }),
+    make(SECRETIVE),
+  ],
+  [
+    'somebody wrote who may read all vaults',
+    true,
+    around({ ...PLAIN, env: LED, functionSecrets: ['secretvaults'] }),
+    make(SECRETIVE),
+  ],
+  [
+    'somebody took away who was not asked',
+    true,
+    ...[around({ ...PLAIN, env: LED }), make(SECRETIVE), settled],
+    set({ env: [] }),
+  ],
+]
+
+describe('the secrets of a function, beside the variables of a namespace that', () => {
+  let world: World
+  beforeEach(async () => {
+    world = new World((all) => all.filter(({ name }) => ['functionnamespace', 'serverlessfunction'].includes(name)))
+    seedGroup(world.server)
+    await world.lead()
+  })
+  afterEach(() => world.stop())
+
+  for (const [sentence, isGiven, ...steps] of BESIDE)
+    it(`${sentence}: ${isGiven ? 'are given' : 'are not given'}`, async () => {
+      for (const step of steps) await step(world)
+      await world.rest()
+      const { phase } = ((await world.find(ServerlessFunction.resource, NAME))?.status ?? {}) as { phase?: string }
+      // There is no such vault: whoever looks for it would take the secret from there.
+      expect(phase).to.equal(isGiven ? 'ReferenceMissing' : 'ConfigurationInvalid')
+    })
+})

@@ -2,6 +2,11 @@ import { secretsOf, secretsWithin } from '../../contracts/namespaceSecrets.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import type { FunctionPass } from './types.ts'
 
+const lackingOf = (given: readonly string[], allowed: readonly string[]) => {
+  const within = secretsWithin(given, allowed)
+  return given.find((secret) => !within.includes(secret))
+}
+
 /**
  * Code that may not be given what its namespace has that is secret is not run beside it. What it may be given stands in the object
  * that brings the code, where its writer was asked: nothing follows from which of the two objects came first.
@@ -9,12 +14,21 @@ import type { FunctionPass } from './types.ts'
  * @param what brings the code, in words
  */
 export function withheld({ state }: FunctionPass, what: string, allowed: readonly string[] = []): Outcome {
-  const given = secretsOf(state.around?.spec ?? {})
-  const within = secretsWithin(given, allowed)
-  const [lacking] = given.filter((secret) => !within.includes(secret))
+  const lacking = lackingOf(secretsOf(state.around?.spec ?? {}), allowed)
   if (lacking === undefined) return done()
   return stalled(
     'ConfigurationInvalid',
     `${what} may not be given ${lacking}, which its namespace has, as nobody who may read that wrote it: somebody who may creates it again.`,
+  )
+}
+
+/** The same of what a function has itself: variables of its namespace lead a runtime to other code. */
+export function withheldFromVariables({ object, state }: FunctionPass): Outcome {
+  const { env = [], functionSecrets = [] } = state.around?.spec ?? {}
+  const lacking = env.length === 0 ? undefined : lackingOf(secretsOf({ env: object.spec.env }), functionSecrets)
+  if (lacking === undefined) return done()
+  return stalled(
+    'ConfigurationInvalid',
+    `The variables of its namespace may not come beside ${lacking}, as nobody who may read that wrote them: somebody who may takes them away and writes them again.`,
   )
 }

@@ -1,0 +1,65 @@
+import { lstat, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AccessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
+import { logOf } from '../../src/adapters/objectstorage/accessLog.ts'
+import { isFolderName } from '../../src/adapters/objectstorage/folders.ts'
+import { AccessFile } from './accessFile.ts'
+
+/** After which nothing is kept of a bucket that is gone. */
+const KEPT_FOR = 90 * 86_400_000
+
+export type AccessFilesOptions = {
+  folder: string
+  /** In which the store has a folder for each bucket. */
+  objects: string
+  /** Of each file. */
+  fileBytes: number
+}
+
+/** Logs of their own for each bucket, so that requests to others push nothing out. */
+export class AccessFiles {
+  readonly #files = new Map<string, AccessFile>()
+  readonly #options: AccessFilesOptions
+
+  constructor(options: AccessFilesOptions) {
+    this.#options = options
+  }
+
+  /** Writes nothing of what is no bucket: nobody would be shown it, and names can be made up without end. */
+  async append(entry: AccessEntry): Promise<void> {
+    const file = await this.#fileFor(entry)
+    await file?.append(JSON.stringify(entry))
+  }
+
+  /** Removes the logs of buckets that have long been gone. */
+  async sweep(now: number): Promise<void> {
+    const { folder, objects } = this.#options
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name)
+      const isOld = now - (await stat(path)).mtimeMs > KEPT_FOR
+      if (isOld && !(await isThere(join(objects, name.split('_')[0] ?? '')))) await rm(path)
+    }
+  }
+
+  async #fileFor(entry: AccessEntry): Promise<AccessFile | undefined> {
+    const { folder, objects, fileBytes } = this.#options
+    if (!isFolderName(entry.Bucket)) return undefined
+    const path = logOf(folder, entry.Bucket, isOfKey(entry) ? 'done' : 'refused')
+    // What was asked of a bucket before it went may be told of a moment later.
+    const isBucket = this.#files.has(path) || (await isThere(path)) || (await isThere(join(objects, entry.Bucket)))
+    if (!isBucket) return undefined
+    const file = this.#files.get(path) ?? new AccessFile(path, fileBytes)
+    this.#files.set(path, file)
+    return file
+  }
+}
+
+/** What only the holder of a key can cause. Whoever is refused may have named a key that is not theirs. */
+const isOfKey = ({ Requester, HttpStatus }: AccessEntry) => !['', '-'].includes(Requester) && HttpStatus < 400
+
+async function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
+}
