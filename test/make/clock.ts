@@ -3,6 +3,12 @@ import { type Clock, systemClock } from '../../src/core/clock.ts'
 /** The system's, but no time passes by it: a limit that recovers with time does not, however long a machine takes to ask. */
 export const stillClock: Clock = { ...systemClock, monotonic: () => 0 }
 
+/**
+ * Of watches of an API server in memory, which tells what happens but has no bookmarks for the time that a test lets pass:
+ * every minute of it would begin all watches anew.
+ */
+export const NEVER_SILENT = { stall: Number.POSITIVE_INFINITY }
+
 /** A clock that stands still until a test moves it. Wall time and monotonic time move apart with `jump`. */
 export class ManualClock implements Clock {
   #monotonic = 0
