@@ -2,6 +2,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join, normalize } from 'node:path'
 import { createProgress } from './controlplane/index.ts'
+import { ROOM_FOR_GARBAGE } from './controlplane/start.ts'
 import { isNodeBuilt } from './node/programs.ts'
 import { machineFacts, nodeIsImpossible } from './node/requirements.ts'
 import { runChecks } from './test/checks.ts'
@@ -35,8 +36,8 @@ const WEIGHTS = { unit: 0.8, crashes: 0.8, shared: 1.2, alone: 0.4 }
 /** Slowest files that a run names at its end. */
 const SLOWEST = 10
 
-/** Read by test/config.ts. */
-const BUNDLED = { FREEHOLD_TEST_BUNDLED: 'true' }
+/** Read by test/config.ts; and programs in Go, kubectl before all, end before it pays to collect their garbage. */
+const BUNDLED = { FREEHOLD_TEST_BUNDLED: 'true', ...ROOM_FOR_GARBAGE }
 
 const PARTS = ['--unit', '--e2e', '--node', '--hours']
 

@@ -159,7 +159,7 @@ type RunOptions = {
  * up to a twelfth of the machine's, as three of them run at once. With less than the least, what lives would hardly fit.
  */
 const LEAST = 768 * 1024 ** 2
-const ROOM_FOR_GARBAGE = { GOGC: '500', GOMEMLIMIT: String(Math.max(LEAST, Math.round(totalmem() / 12))) }
+export const ROOM_FOR_GARBAGE = { GOGC: '500', GOMEMLIMIT: String(Math.max(LEAST, Math.round(totalmem() / 12))) }
 
 async function run({ group, programs, files, progress, version, node, nodes }: RunOptions): Promise<AdminClient> {
   const { flagOptions } = files

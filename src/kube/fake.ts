@@ -42,8 +42,9 @@ export type FakeKubeClientOptions = {
   now?: () => number
 }
 
-type Stream = { wake: () => void; failure: KubeError | 'end' | undefined }
-type Watched = { id: string; resource: Resource; options: WatchStreamOptions; stream: Stream }
+/** `id` is that of the type that it tells of. */
+type Stream = { id: string; wake: () => void; failure: KubeError | 'end' | undefined }
+type Watched = { resource: Resource; options: WatchStreamOptions; stream: Stream }
 type Preconditions = Pick<PatchOptions, 'uid' | 'resourceVersion'>
 
 /** One table for a type, however much of its objects is asked for. */
@@ -249,20 +250,20 @@ export class FakeKubeClient implements KubeClient {
     options: WatchStreamOptions,
   ): AsyncGenerator<WatchEvent<T>, void, undefined> {
     this.#called('watch', resource, { namespace: options.namespace, name: '' })
-    const stream: Stream = { wake: () => {}, failure: undefined }
+    const stream: Stream = { id: typeId(resource), wake: () => {}, failure: undefined }
     this.#streams.add(stream)
     const abort = () => stream.wake()
     options.signal?.addEventListener('abort', abort)
     try {
       options.onOpen?.()
-      yield* this.#watched<T>({ id: typeId(resource), resource, options, stream })
+      yield* this.#watched<T>({ resource, options, stream })
     } finally {
       this.#streams.delete(stream)
       options.signal?.removeEventListener('abort', abort)
     }
   }
 
-  async *#watched<T extends KubeObject>({ id, resource, options, stream }: Watched): AsyncGenerator<WatchEvent<T>> {
+  async *#watched<T extends KubeObject>({ resource, options, stream }: Watched): AsyncGenerator<WatchEvent<T>> {
     let version = Number(options.resourceVersion ?? 0)
     if (options.sendInitialEvents === true) {
       version = this.#version
@@ -287,8 +288,9 @@ export class FakeKubeClient implements KubeClient {
         continue
       }
       version = next.version
+      if (next.id !== stream.id) continue
       options.onActivity?.()
-      const type = next.id === id ? visible(next, options) : undefined
+      const type = visible(next, options)
       if (type !== undefined) yield { type, object: copyOf(next.object) as T }
     }
   }
@@ -300,7 +302,7 @@ export class FakeKubeClient implements KubeClient {
   #table(resource: Resource): Map<string, KubeObject> {
     const id = typeId(resource)
     const table = this.#objects.get(id) ?? new Map<string, KubeObject>()
-    this.#objects.set(id, table)
+    if (table.size === 0) this.#objects.set(id, table)
     return table
   }
 
@@ -384,7 +386,7 @@ export class FakeKubeClient implements KubeClient {
 
   #tell(change: Change): void {
     this.#log.push({ ...change, object: copyOf(change.object) })
-    for (const stream of this.#streams) stream.wake()
+    for (const stream of this.#streams) if (stream.id === change.id) stream.wake()
   }
 
   #written<T extends KubeObject>(resource: Resource, object: T): T {

@@ -11,10 +11,13 @@ type Template =
   | 0
   | { readonly items: readonly Template[] }
   | { readonly fields: readonly (readonly [string, Template])[] }
-/** `first` holds the leaves of the first value of this shape; `uses` is how many packed values have it. */
+/**
+ * `template` is the skeleton, parsed when a value is first unpacked: most are read as texts. `first` holds the leaves of the
+ * first value of this shape; `uses` is how many packed values have it.
+ */
 export type Shape = {
   readonly skeleton: string
-  readonly template: Template
+  template?: Template
   readonly first: readonly unknown[]
   uses: number
 }
@@ -52,7 +55,7 @@ export class Packer {
 
   unpack({ text, shape }: Packed): unknown {
     const parsed: unknown = JSON.parse(text.replaceAll(BETWEEN_STRINGS, '","'))
-    return shape === undefined ? parsed : rebuild(shape.template, completed(parsed as Differing, shape.first))
+    return shape === undefined ? parsed : rebuild(templateOf(shape), completed(parsed as Differing, shape.first))
   }
 
   /** The packed value is not kept any more. */
@@ -71,7 +74,7 @@ export class Packer {
     const text = this.#sharesLeaves ? JSON.stringify(leaves) : ''
     // Read from text: a piece of a larger text would keep all of it.
     const first = text === '' || text.length > MOST_FIRST ? [] : (JSON.parse(text) as unknown[])
-    const shape: Shape = { skeleton, template: templateOf(JSON.parse(skeleton)), first, uses: 0 }
+    const shape: Shape = { skeleton, first, uses: 0 }
     this.#shapes.set(skeleton, shape)
     this.#structure += skeleton.length
     return shape
@@ -122,10 +125,15 @@ function describe(value: unknown, leaves: unknown[]): string {
   return `{${fields}}`
 }
 
-function templateOf(skeleton: unknown): Template {
+function templateOf(shape: Shape): Template {
+  shape.template ??= parsedTemplate(JSON.parse(shape.skeleton))
+  return shape.template
+}
+
+function parsedTemplate(skeleton: unknown): Template {
   if (skeleton === 0) return 0
-  if (Array.isArray(skeleton)) return { items: skeleton.map(templateOf) }
-  return { fields: Object.entries(skeleton as object).map(([key, part]) => [key, templateOf(part)] as const) }
+  if (Array.isArray(skeleton)) return { items: skeleton.map(parsedTemplate) }
+  return { fields: Object.entries(skeleton as object).map(([key, part]) => [key, parsedTemplate(part)] as const) }
 }
 
 function rebuild(template: Template, leaves: Iterator<unknown>): unknown {

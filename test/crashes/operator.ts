@@ -10,6 +10,7 @@ import { silentLog } from '../../src/core/log.ts'
 import { keyOf, type ObjectRef, type Resource, refOf, resourceId } from '../../src/core/object.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import type { KubeClient, WriteObserver } from '../../src/kube/client.ts'
+import { NEVER_SILENT } from '../make/clock.ts'
 import type { PlayedApiServer } from './apiServer.ts'
 import { type Life, type Mutations, mortal } from './life.ts'
 
@@ -48,13 +49,13 @@ export class OperatorProcess {
   constructor({ server, far, clock, life, newId, controllers }: OperatorOptions) {
     this.life = life
     this.#clock = new MortalClock(clock)
-    const caches = new CacheSet({ client: server, clock: this.#clock, random: () => 0 })
+    const caches = new CacheSet({ client: server, clock: this.#clock, timings: NEVER_SILENT, random: () => 0 })
     this.#caches = caches
     const resources = [...cachedResources(controllers, 'records'), ...cachedResources(controllers, 'workloads')]
     const workspace = openWorkspace({ client: server, caches }, resources)
     // Few flows are about another cluster; all others need no second set of caches.
     const isFar = controllers.some(({ name }) => name === 'boundaryprojection')
-    const farCaches = new CacheSet({ client: far, clock: this.#clock, random: () => 0 })
+    const farCaches = new CacheSet({ client: far, clock: this.#clock, timings: NEVER_SILENT, random: () => 0 })
     const farResources = cachedResources(controllers.filter(observesOthers), 'workloads')
     const farWorkspace = isFar ? openWorkspace({ client: far, caches: farCaches }, farResources) : undefined
     this.#farCaches = isFar ? farCaches : undefined

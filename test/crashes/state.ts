@@ -68,9 +68,18 @@ function teller(names: ReadonlyMap<string, string>): (text: string) => string {
   const pattern = ids.sort((a, b) => b.length - a.length).map((id) => id.replace(/[^\w-]/g, '\\$&'))
   const anyId = new RegExp(pattern.join('|') || '(?!)', 'g')
   const once = (text: string) => text.replace(anyId, (id) => `<${names.get(id)}>`)
-  return (text) => {
+  const tell = (text: string) => {
     const whole = names.get(text)
     const named = whole === undefined ? once(text) : `<${whole}>`
     return RANDOM_TEXTS.reduce((rest, [random, name]) => rest.replace(random, name), once(named))
+  }
+  // Most texts of a state are those of other objects as well: names of fields, images, namespaces.
+  const told = new Map<string, string>()
+  return (text) => {
+    const known = told.get(text)
+    if (known !== undefined) return known
+    const answer = tell(text)
+    told.set(text, answer)
+    return answer
   }
 }

@@ -12,10 +12,13 @@ type Prepared = { world: GrantingWorld; token: string; tenant: KubeClient }
 
 describe('granting with kubectl and with REST', () => {
   let admin: KubeClient
+  /** A boundary that cases only name: nothing is given in it. */
+  let foreignId: string
   const cleanUp: (() => Promise<unknown>)[] = []
 
   before(async () => {
     admin = await administrator()
+    foreignId = (await makeBoundary()).id
     const client = await clientWithToken((await makeCaller()).token)
     await until('the API server takes tokens', async () => (await client.request({ path: '/api' })).status === 200)
     await client.close()
@@ -40,7 +43,6 @@ describe('granting with kubectl and with REST', () => {
 
   async function prepare(one: GrantingCase): Promise<Prepared> {
     const boundaryId = (await makeBoundary()).id
-    const foreignId = (await makeBoundary()).id
     const [mine, other] = [await makeCaller(), await makeCaller()]
     const roleName = `role-${randomBytes(4).toString('hex')}`
     const { principalId: me, token } = mine

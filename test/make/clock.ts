@@ -3,11 +3,19 @@ import { type Clock, systemClock } from '../../src/core/clock.ts'
 /** The system's, but no time passes by it: a limit that recovers with time does not, however long a machine takes to ask. */
 export const stillClock: Clock = { ...systemClock, monotonic: () => 0 }
 
+/**
+ * Of watches of an API server in memory, which tells what happens but has no bookmarks for the time that a test lets pass:
+ * every minute of it would begin all watches anew.
+ */
+export const NEVER_SILENT = { stall: Number.POSITIVE_INFINITY }
+
+type Timer = { due: number; task: () => void }
+
 /** A clock that stands still until a test moves it. Wall time and monotonic time move apart with `jump`. */
 export class ManualClock implements Clock {
   #monotonic = 0
   #offset: number
-  readonly #timers = new Set<{ due: number; task: () => void }>()
+  readonly #timers = new Set<Timer>()
 
   constructor(epoch = Date.UTC(2026, 0, 1)) {
     this.#offset = epoch
@@ -37,7 +45,8 @@ export class ManualClock implements Clock {
     const end = this.#monotonic + milliseconds
     await settle()
     for (;;) {
-      const next = [...this.#timers].filter(({ due }) => due <= end).sort((a, b) => a.due - b.due)[0]
+      let next: Timer | undefined
+      for (const timer of this.#timers) if (timer.due <= end && timer.due < (next?.due ?? Infinity)) next = timer
       if (next === undefined) break
       this.#timers.delete(next)
       this.#monotonic = Math.max(this.#monotonic, next.due)

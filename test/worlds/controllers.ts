@@ -16,7 +16,7 @@ import { namespace } from '../../src/kube/builtin.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import type { WatchStreamOptions } from '../../src/kube/client.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
-import { ManualClock, settle } from '../make/clock.ts'
+import { ManualClock, NEVER_SILENT, settle } from '../make/clock.ts'
 
 export const BOUNDARY_ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 
@@ -55,7 +55,7 @@ export class ControllerBench {
         removed: (resource, ref, uid) => telling && this.#caches.observer().removed(resource, ref, uid),
       },
     })
-    this.#caches = new CacheSet({ client: this.client, clock: this.clock, random: () => 0 })
+    this.#caches = new CacheSet({ client: this.client, clock: this.clock, timings: NEVER_SILENT, random: () => 0 })
     const resources = [...cachedResources(controllers, 'records'), ...cachedResources(controllers, 'workloads')]
     const workspace = openWorkspace({ client: this.client, caches: this.#caches }, resources)
     let ids = 0

@@ -63,6 +63,8 @@ import { makeSso } from '../make/sso.ts'
 import { makeVaults } from '../make/vaults.ts'
 
 export const CLUSTER = '77777777-7777-4777-8777-777777777777'
+/** Found by a walk through all routes. */
+const RESERVED_NAMES = new Set(reservedNames())
 /** Of everything that is put here; grants name it. */
 const LIFE = { [INCARNATION_ANNOTATION]: 'life' }
 const SIZES = { cpuRequest: '500m', cpuLimit: '1', memoryRequest: '2Gi', memoryLimit: '2Gi', storageSize: '20Gi' }
@@ -191,7 +193,7 @@ async function serve(
       access,
       clock: systemClock,
       log: silentLog,
-      reservedNames: new Set(reservedNames()),
+      reservedNames: RESERVED_NAMES,
       namespaces: kubeNamespaces(client),
       documentation: new Documentation('0', {}),
       wholeDocument: wholeDocument(async () => '{"openapi":"3.1.0"}'),

@@ -1,7 +1,6 @@
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { persistentVolumeClaim, pod, secret, statefulSet } from '../../src/kube/builtin.ts'
 import type { FakeKubeClient } from '../../src/kube/fake.ts'
-import { copyOf } from '../../src/kube/fakeMerge.ts'
 import { settle } from '../make/clock.ts'
 
 export type Workload = KubeObject & {
@@ -135,16 +134,9 @@ export class KubernetesPlay {
     })
   }
 
-  #has(resource: Resource, ref: { namespace: string; name: string }): KubeObject | undefined {
-    let found: KubeObject | undefined
-    try {
-      this.#client.edit(resource, ref, (object) => {
-        found = copyOf(object)
-      })
-    } catch {
-      return undefined
-    }
-    return found
+  #has(resource: Resource, { namespace, name }: { namespace: string; name: string }): Readonly<KubeObject> | undefined {
+    const all = [...this.#client.stored(resource)]
+    return all.find(({ metadata }) => metadata.name === name && (metadata.namespace ?? '') === namespace)
   }
 
   #revision(template: string): string {

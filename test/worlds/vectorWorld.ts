@@ -19,7 +19,7 @@ import { VectorCluster } from '../../src/crds/vector.ts'
 import { namespace, secret, statefulSet, storageClass } from '../../src/kube/builtin.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
-import { ManualClock, settle } from '../make/clock.ts'
+import { ManualClock, NEVER_SILENT, settle } from '../make/clock.ts'
 import { computePlans, type VectorSpec, vectorCluster } from '../make/vector.ts'
 import { KubernetesPlay, type Workload } from './kubernetesPlay.ts'
 
@@ -64,7 +64,7 @@ export class VectorWorld {
       observer,
       now: () => this.clock.now(),
     })
-    this.caches = new CacheSet({ client: this.client, clock: this.clock })
+    this.caches = new CacheSet({ client: this.client, clock: this.clock, timings: NEVER_SILENT })
     this.#kubernetes = new KubernetesPlay(this.client)
     this.#options = {
       engine: this.engine,

@@ -23,8 +23,17 @@ export function expandPath(path: string): string {
 
 export type TemplateSegment = { readonly kind: 'literal' | 'parameter' | 'rest'; readonly text: string }
 
+/** Templates stand in the code: there are only so many, and each is asked for several times. */
+const known = new Map<string, readonly TemplateSegment[]>()
+
 /** The segments of an expanded template. Throws TypeError for a template that mixes text and parameter in one segment. */
-export function templateSegments(path: string): TemplateSegment[] {
+export function templateSegments(path: string): readonly TemplateSegment[] {
+  const segments = known.get(path) ?? parsedSegments(path)
+  known.set(path, segments)
+  return segments
+}
+
+function parsedSegments(path: string): TemplateSegment[] {
   if (!path.startsWith('/')) throw new TypeError(`The path ${path} does not begin with a slash.`)
   const parts = path.slice(1).split('/')
   return parts.map((part, index) => {
