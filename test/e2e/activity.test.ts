@@ -211,13 +211,20 @@ describe('the record of activity', () => {
       { metadata: { labels: { long: long('x', 2_000_000) } } },
       { metadata: { annotations: { 'freehold.dev/actor': long('a') } } },
     ]
+    // Judging so long a text takes a busy API server longer than its client waits; what it said then may be told as well.
+    let unanswered = 0
     for (const patch of patches) {
-      const write = clients.kubectl.mergePatch(ContainerInstance.resource, { namespace, name }, patch)
-      const outcome = await write.then(
-        () => 'taken',
-        (error: unknown) => (isKubeError(error) ? 'refused' : String(error)),
-      )
-      expect(outcome, Object.keys(patch).join()).to.equal('refused')
+      const what = Object.keys(patch).join()
+      await until(`the API server answers about ${what}`, async () => {
+        const write = clients.kubectl.mergePatch(ContainerInstance.resource, { namespace, name }, patch)
+        const status = await write.then(
+          () => 200,
+          (error: unknown) => (isKubeError(error) ? error.status : String(error)),
+        )
+        if (status === 0) unanswered += 1
+        else expect(status, what).to.be.within(400, 499)
+        return status !== 0
+      })
     }
     await change('kubectl', name, 1)
     const entries = await until('the last one is told', async () => {
@@ -225,7 +232,8 @@ describe('the record of activity', () => {
       return stepsIn(found).length === 1 && found
     })
     const refused = entries.filter(({ outcome }) => outcome === 'Refused')
-    expect(refused.map(({ statusCode }) => statusCode)).to.have.length(patches.length)
+    const told = refused.map(({ statusCode }) => statusCode)
+    expect(told).to.have.length.within(patches.length, patches.length + unanswered)
     for (const { channel, actor, operation } of refused)
       expect([channel, actor.principalId, operation]).to.deep.equal([
         'Kubernetes',

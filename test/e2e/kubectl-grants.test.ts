@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { objectId } from '../../src/core/ids.ts'
 import { boundaryNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
@@ -80,7 +81,7 @@ describe('granting with kubectl and with REST', () => {
   async function untilKnown({ boundaryId }: GrantingWorld, written: readonly GivenObject[]): Promise<void> {
     const boundary = `/boundaries/${boundaryId}`
     const { items } = await admin.list(RoleAssignment.resource, { namespace: boundaryNamespace(boundaryId) })
-    const stored = items.map(({ metadata }) => metadata.name).sort()
+    const stored = items.map(({ metadata }) => objectId(RoleAssignment.resource, metadata)).sort()
     await until('REST knows the members', async () => {
       const rows = await itemsOf<{ assignmentId: string; origin: string }>(`${boundary}/members`)
       const direct = rows.filter(({ origin }) => origin === 'Direct')
@@ -90,11 +91,11 @@ describe('granting with kubectl and with REST', () => {
       [PrincipalGroup, 'groups'],
       [DenyAssignment, 'denyAssignments'],
     ] as const) {
-      const names = written.filter((one) => one.kind === kind).map(({ name }) => name)
-      if (names.length === 0) continue
+      const ids = written.filter((one) => one.kind === kind).map((one) => objectId(kind.resource, one))
+      if (ids.length === 0) continue
       await until(`REST knows the ${list}`, async () => {
         const rows = await itemsOf<{ id: string }>(`${boundary}/providers/authorization/${list}`)
-        return expect(rows.map(({ id }) => id)).to.include.members(names)
+        return expect(rows.map(({ id }) => id)).to.include.members(ids)
       })
     }
   }
