@@ -17,7 +17,7 @@ export const NamespaceSecrets = setOf(
     ),
   50,
 ).describe(
-  'Secrets of its namespace that it may be given: managedidentities (its identity), secretvaults, and so on, or secretvaults/<name>; whoever writes it or the code may read them. Only shortened later',
+  'Secrets of its namespace that it may be given: managedidentities (its identity), secretvaults, and so on, or `secretvaults/<name>`; whoever writes it or the code may read them. Only shortened later',
 )
 
 const TAKEN = 'object.spec.?namespaceSecrets.orValue([])'
