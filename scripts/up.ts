@@ -16,6 +16,8 @@ try {
   endWith(error)
 }
 if (process.connected) process.disconnect()
+// What a start has begun that was interrupted or failed would keep the process for minutes.
+process.stderr.write('', () => process.stdout.write('', () => process.exit()))
 
 async function main(options: UpArguments): Promise<number> {
   if (options.kubeconfig !== undefined) await readableFile('--kubeconfig', options.kubeconfig)
