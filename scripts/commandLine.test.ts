@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { HelpAsked, parsed, UsageError } from './commandLine.ts'
@@ -29,6 +29,22 @@ describe('the scripts of package.json', () => {
       expect(status).to.equal(0)
     })
   }
+
+  for (const name of ['up', 'down']) {
+    it(`refuse a data folder of ${name} that is a file`, () => {
+      const { status, stderr } = run(name, `--data=${import.meta.filename}`)
+      expect(stderr).to.equal(`--data names ${import.meta.filename}, which is no folder.\n`)
+      expect(status).to.equal(2)
+    })
+  }
+
+  it('make no data folder to stop what runs on it', () => {
+    const folder = join(import.meta.dirname, 'nothing')
+    const { status, stdout } = run('down', `--data=${folder}`)
+    expect(stdout).to.equal(`Nothing runs on ${folder}.\n`)
+    expect(status).to.equal(0)
+    expect(existsSync(folder)).to.equal(false)
+  })
 
   it('refuse a folder that the client could replace', () => {
     const { status, stderr } = run('client', join(import.meta.dirname, 'nothing'))

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 
 /** Wrong words on the command line: the message is for the user, with the usage behind it. */
@@ -83,6 +83,13 @@ export async function readableFile(flag: string, path: string): Promise<void> {
     const { code = '' } = error as NodeJS.ErrnoException
     throw new UsageError(`${flag} names ${path}, which ${TROUBLE[code] ?? `cannot be read (${code})`}.`)
   }
+}
+
+/** @returns whether the folder is there. @throws UsageError naming the flag, where something else has its name */
+export async function isFolder(flag: string, path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  if (found !== undefined && !found.isDirectory()) throw new UsageError(`${flag} names ${path}, which is no folder.`)
+  return found !== undefined
 }
 
 /** Says what went wrong, and ends the process with status 2 for wrong words, or else 1; 0 for the usage that was asked for. */
