@@ -2,6 +2,7 @@ import { readFile, rename, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
+import { ownWords } from './commandLine.ts'
 import { lastStageOf } from './node/containerfile.ts'
 
 const PROJECT = fileURLToPath(new URL('..', import.meta.url))
@@ -105,4 +106,7 @@ const withoutMaps: Plugin = {
     })),
 }
 
-if (import.meta.main) await bundle()
+if (import.meta.main) {
+  ownWords('Usage: npm run build\nMakes the program that the image runs, in dist.', {})
+  await bundle()
+}

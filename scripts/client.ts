@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
 import { cp, mkdir, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { ownWords } from './commandLine.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..')
@@ -24,4 +25,10 @@ export async function packClient(folder: string): Promise<string> {
   return join(folder, filename)
 }
 
-if (import.meta.main) console.log(await packClient(resolve(process.argv[2] ?? join(ROOT, '.freehold/client'))))
+if (import.meta.main) {
+  ownWords(
+    'Usage: npm run --silent client\nPacks the client of packages/client, and prints the path of the tarball.',
+    {},
+  )
+  console.log(await packClient(join(ROOT, '.freehold/client')))
+}

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 
 /** Wrong words on the command line: the message is for the user, with the usage behind it. */
@@ -12,20 +12,51 @@ type Words<Options extends Flags> = ReturnType<
   typeof parseArgs<{ options: Options; strict: true; allowPositionals: true }>
 >
 
-/** @throws UsageError for an unknown flag, or a stray word where none is taken; HelpAsked for --help */
+/** @throws UsageError for an unknown flag, one that npm took, or a stray word where none is taken; HelpAsked for --help */
 export function parsed<const Options extends Flags>(
   words: readonly string[],
   usage: string,
   options: Options,
   allowPositionals = false,
+  environment: NodeJS.ProcessEnv = process.env,
 ): Words<Options> {
   const end = words.indexOf('--')
   const own = end < 0 ? words : words.slice(0, end)
   if (own.includes('--help') || own.includes('-h')) throw new HelpAsked(usage)
+  const taken = Object.keys(options).find((flag) => isTakenByNpm(flag, options[flag]?.type, environment))
+  if (taken !== undefined) throw new UsageError(`npm took --${taken} for itself: write it after "--".\n${usage}`)
   try {
     return parseArgs({ args: [...words], options, strict: true, allowPositionals }) as Words<Options>
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\n${usage}`)
+  }
+}
+
+/** `npm run up --fresh` keeps the flag, tells the script of it as of a setting of npm, and hands on nothing. */
+function isTakenByNpm(flag: string, type: string | undefined, environment: NodeJS.ProcessEnv): boolean {
+  const value = environment[`npm_config_${flag.replaceAll('-', '_')}`]
+  // npm has settings of its own, such as git, whose values people may have chosen.
+  return type === 'boolean' ? value === 'true' || value === '' : value !== undefined && value !== ''
+}
+
+/**
+ * The words of this process. It ends here if they are wrong, or ask for the usage.
+ *
+ * @param names the words that are no flags; none is taken if absent
+ */
+export function ownWords<const Options extends Flags>(
+  usage: string,
+  options: Options,
+  names: readonly string[] = [],
+): Words<Options> {
+  try {
+    const words = parsed(process.argv.slice(2), usage, options, true)
+    const unknown = words.positionals.find((word) => !names.includes(word))
+    if (unknown !== undefined) throw new UsageError(`Unexpected argument '${unknown}'\n${usage}`)
+    return words
+  } catch (error) {
+    endWith(error)
+    process.exit()
   }
 }
 
@@ -52,6 +83,13 @@ export async function readableFile(flag: string, path: string): Promise<void> {
     const { code = '' } = error as NodeJS.ErrnoException
     throw new UsageError(`${flag} names ${path}, which ${TROUBLE[code] ?? `cannot be read (${code})`}.`)
   }
+}
+
+/** @returns whether the folder is there. @throws UsageError naming the flag, where something else has its name */
+export async function isFolder(flag: string, path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  if (found !== undefined && !found.isDirectory()) throw new UsageError(`${flag} names ${path}, which is no folder.`)
+  return found !== undefined
 }
 
 /** Says what went wrong, and ends the process with status 2 for wrong words, or else 1; 0 for the usage that was asked for. */

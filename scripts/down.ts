@@ -1,4 +1,4 @@
-import { endWith } from './commandLine.ts'
+import { endWith, isFolder } from './commandLine.ts'
 import { stopLeftovers, stopRecord } from './controlplane/processes.ts'
 import { removeCgroups, stateOf } from './node/namespaces.ts'
 import { parseDownArguments } from './up/arguments.ts'
@@ -8,6 +8,15 @@ const STOP_DEADLINE_MS = 40_000
 
 try {
   const { folder } = parseDownArguments(process.argv.slice(2))
+  // A lock would make the folder.
+  const stopped = (await isFolder('--data', folder)) ? await stopAll(folder) : []
+  process.stdout.write(stopped.length === 0 ? `Nothing runs on ${folder}.\n` : `Stopped ${stopped.join(', ')}.\n`)
+} catch (error) {
+  endWith(error)
+}
+
+/** @returns the names of what ran */
+async function stopAll(folder: string): Promise<string[]> {
   const supervisor = await runningSupervisor(folder)
   if (supervisor !== undefined) await stopRecord(supervisor, STOP_DEADLINE_MS)
   // What a killed `up` left behind, if its end did not end them.
@@ -15,8 +24,5 @@ try {
   await removeCgroups(stateOf(folder))
   const release = await becomeSupervisor(folder)
   await release?.()
-  const stopped = [...(supervisor === undefined ? [] : ['the platform']), ...leftovers]
-  process.stdout.write(stopped.length === 0 ? `Nothing runs on ${folder}.\n` : `Stopped ${stopped.join(', ')}.\n`)
-} catch (error) {
-  endWith(error)
+  return [...(supervisor === undefined ? [] : ['the platform']), ...leftovers]
 }

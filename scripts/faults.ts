@@ -3,6 +3,7 @@ import { lineOf, type Oracle } from '../test/faults/oracle.ts'
 import { COUNTED, MANY, type Runs, WIRED } from '../test/faults/runs.ts'
 import { Scene } from '../test/faults/scene.ts'
 import { sequencesInMemory } from '../test/faults/teardown.ts'
+import { ownWords } from './commandLine.ts'
 import { playFullSeries } from './test/fullSeries.ts'
 
 const IN_MEMORY = 'sequences in memory'
@@ -10,12 +11,10 @@ const IN_MEMORY = 'sequences in memory'
 const SERIES = 'series'
 const NAMES = [...Object.keys(MANY), ...Object.keys(WIRED), ...Object.keys(COUNTED), IN_MEMORY, SERIES]
 
-const chosen = process.argv.slice(2)
-const unknown = chosen.filter((name) => !NAMES.includes(name))
-if (unknown.length > 0) {
-  console.error(`Usage: npm run faults [-- NAME...]. The names: ${NAMES.map((name) => `"${name}"`).join(', ')}.`)
-  process.exit(2)
-}
+const USAGE = `Usage: npm run faults [-- NAME...]
+Plays each fault, one line for each thing that must hold. All of them take about an hour. The names:
+${NAMES.map((name) => `  "${name}"`).join('\n')}`
+const chosen = ownWords(USAGE, {}, NAMES).positionals
 let failed = 0
 
 /** A run that breaks off fails, and the next one is played all the same. */
@@ -41,7 +40,6 @@ async function on(runs: Runs, set: () => Promise<Scene>): Promise<void> {
   }
 }
 
-/** `npm run faults [-- NAME...]`: plays each fault, one line for each thing that must hold. Takes about an hour. */
 process.env.FREEHOLD_TEST_FULL = 'true'
 await on(MANY, () => Scene.set({ PLATFORM_LEADER_ELECTION: 'true' }, {}))
 await on(WIRED, () => Scene.set())

@@ -1,17 +1,18 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { ownWords } from './commandLine.ts'
 import { generatedFiles } from './generate/files.ts'
 
 /** Folders that hold nothing but generated files: what is not generated any more is removed from them. */
 const GENERATED_FOLDERS = ['deploy/crds', 'deploy/helm/freehold/templates', 'docs/reference/kinds']
 const root = join(import.meta.dirname, '..')
 
-/**
- * `npm run generate` writes what is derived from the declarations; `--check` writes nothing, names each file that
- * differs and ends with status 1.
- */
+const USAGE = `Usage: npm run generate -- [options]
+Writes what is derived from the declarations.
+  --check  write nothing, name each file that differs, and end with status 1 if any does`
+
 function main(): void {
-  const checkOnly = process.argv.includes('--check')
+  const { check: checkOnly } = ownWords(USAGE, { check: { type: 'boolean', default: false } }).values
   const files = generatedFiles()
   const stale = GENERATED_FOLDERS.filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`))

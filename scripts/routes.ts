@@ -1,6 +1,7 @@
 import { ADDITIONS, AREAS } from '../src/api/index.ts'
+import { ownWords } from './commandLine.ts'
 
-/** `npm run routes`: how many routes of the interface are built, area by area. */
+ownWords('Usage: npm run routes\nShows how many routes of the interface are built, area by area.', {})
 const rows = AREAS.map(({ name, routes }) => ({
   name,
   all: routes.length,

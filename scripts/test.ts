@@ -41,6 +41,13 @@ const BUNDLED = { FREEHOLD_TEST_BUNDLED: 'true', ...ROOM_FOR_GARBAGE }
 
 const PARTS = ['--unit', '--e2e', '--node', '--hours']
 
+const USAGE = `Usage: npm test [-- [PART] [FILE...] [options of mocha]]
+Runs the checks, the unit tests and the end-to-end tests, or a part of them:
+  --unit   the unit tests
+  --e2e    the end-to-end tests, on a control plane of their own
+  --node   all that needs a real node (Linux, as root)
+  --hours  the first hours of people`
+
 const NOT_BUILT = 'its programs are not built yet, which `npm run test:node` does in a quarter of an hour.'
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
 const isMarked = (file: string, mark: string) => textOf(file).includes(mark)
@@ -52,8 +59,8 @@ type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; 
 
 /**
  * `npm test`: checks, unit tests, and end-to-end tests on a real control plane that is started once for all of them, and the
- * files marked `@everyRun` on a real node where one can start within seconds. `--unit` and `--e2e` run one part, `--node` all
- * that needs a node (Linux, as root), `--hours` the first hours of people, which are in no run of everything. `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
+ * files marked `@everyRun` on a real node where one can start within seconds. The first hours of people are in no run of
+ * everything. `-- --grep=...` and file names go to mocha. Closes with `N passed, N failed`.
  */
 class TestRun {
   readonly #selection: Selection
@@ -285,4 +292,6 @@ function failure(file: string, title: string): Failure {
   return { file, title, reason: 'See FAIL above.' }
 }
 
-await new TestRun(process.argv.slice(2)).run()
+const words = process.argv.slice(2)
+if (words.includes('--help')) console.log(USAGE)
+else await new TestRun(words).run()

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { endWith, readableFile } from './commandLine.ts'
+import { endWith, isFolder, readableFile } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
 import { parseUpArguments, type UpArguments } from './up/arguments.ts'
 import { type DetachMessage, startDetached } from './up/detach.ts'
@@ -16,9 +16,12 @@ try {
   endWith(error)
 }
 if (process.connected) process.disconnect()
+// What a start has begun that was interrupted or failed would keep the process for minutes.
+process.stderr.write('', () => process.stdout.write('', () => process.exit()))
 
 async function main(options: UpArguments): Promise<number> {
   if (options.kubeconfig !== undefined) await readableFile('--kubeconfig', options.kubeconfig)
+  await isFolder('--data', options.folder)
   if (!options.supervise && (await runningSupervisor(options.folder)) !== undefined) return alreadyRunning(options)
   if (options.detach && !options.supervise) {
     const { ready, isPersonNew } = await startDetached(fileURLToPath(import.meta.url), words, options.folder, print)

@@ -94,7 +94,7 @@ export const Configuration = z.strictObject({
     .max(255)
     .optional()
     .describe(
-      'Public client at an identity provider that is not local, with PKCE and the redirect address <publicUrl>/invitations/accept/signed-in; with it people accept invitations in a browser',
+      'Public client at an identity provider that is not local, with PKCE and the redirect address `<publicUrl>/invitations/accept/signed-in`; with it people accept invitations in a browser',
     ),
   keycloakUrl: Url.optional().describe(
     'Where Keycloak is administered, without the path of a realm; from the issuer when absent',

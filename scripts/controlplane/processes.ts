@@ -41,7 +41,9 @@ export class ProcessGroup {
     this.failed.catch(() => undefined)
   }
 
+  /** @throws Error once all are being stopped: nobody would stop this one */
   start({ name, program, args, environment }: ProcessCommand): RunningProcess {
+    if (this.#stopping) throw new Error(`${name} is not started: everything is being stopped.`)
     const logFile = logFileOf(this.#folder, name)
     mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 })
     const log = openSync(logFile, 'w', 0o600)

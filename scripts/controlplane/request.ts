@@ -55,8 +55,9 @@ export async function waitUntil(
   failed: Promise<never>,
 ): Promise<void> {
   let last = 'not yet true'
+  const over = new AbortController()
   const poll = async () => {
-    for (const end = Date.now() + deadlineMs; Date.now() < end; await delay(POLL_MS)) {
+    for (const end = Date.now() + deadlineMs; Date.now() < end; await delay(POLL_MS, undefined, over)) {
       try {
         if (await check()) return
       } catch (error) {
@@ -66,5 +67,6 @@ export async function waitUntil(
     const advice = 'Logs are in the folder "logs" of the data folder; where the machine was busy, start again.'
     throw new Error(`${what} did not come within ${deadlineMs / 1000} s (${last}). ${advice}`)
   }
-  await Promise.race([poll(), failed])
+  // Questions that nobody waits for would keep the process until the deadline.
+  await Promise.race([poll(), failed]).finally(() => over.abort())
 }

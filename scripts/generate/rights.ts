@@ -11,7 +11,7 @@ import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { SsoConnection } from '../../src/crds/sso.ts'
-import { BOUNDARY_SECRETS_ROLE } from '../../src/desired/boundaries.ts'
+import { BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE } from '../../src/desired/boundaries.ts'
 import { projectedRoles } from '../../src/iam/projection.ts'
 import { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policies.ts'
 
@@ -291,6 +291,7 @@ export function accessObjects(
     ...secretRoles(),
     // Bound in the namespace of each boundary, for the credentials of its sources.
     clusterRole(BOUNDARY_SECRETS_ROLE, [{ resource: secrets, verbs: ['get', 'create', 'patch'] }], 'rbac'),
+    clusterRole(BOUNDARY_SECRETS_WATCH_ROLE, [{ resource: secrets, verbs: ['list', 'watch'] }], 'rbac'),
     ...aggregatedRoles(kinds),
     // What assignments become in the namespaces of boundaries and groups; the controllers may bind these and no others.
     ...projectedRoles(kinds).map((role) => clusterRole(role.clusterRole, role.rights, 'rbac')),

@@ -32,7 +32,11 @@ export async function startDetached(
     detached: true,
   })
   closeSync(log)
-  const interrupt = () => child.kill('SIGTERM')
+  let isInterrupted = false
+  const interrupt = () => {
+    isInterrupted = true
+    child.kill('SIGTERM')
+  }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupt)
   try {
     return await new Promise<Readiness>((done, failed) => {
@@ -42,11 +46,8 @@ export async function startDetached(
         else done(message)
       })
       child.on('exit', (code, signal) => {
-        failed(
-          new Error(
-            `The platform did not start (${signal ?? `code ${code}`}). The end of ${logFile}:\n${tailOf(logFile)}`,
-          ),
-        )
+        const how = `The platform did not start (${signal ?? `code ${code}`}). The end of ${logFile}:`
+        failed(new Error(isInterrupted ? 'Interrupted: nothing runs.' : `${how}\n${tailOf(logFile)}`))
       })
     })
   } finally {

@@ -60,4 +60,31 @@ describe('a start that fails', () => {
       for (const pid of builds()) if (identityOf(pid) !== undefined) process.kill(pid, 'SIGKILL')
     }
   })
+
+  it('stops at once if it is interrupted, whatever does not answer', async () => {
+    const stop = new AbortController()
+    const over = Promise.withResolvers<void>()
+    let isGivenUp = false
+    const server = createServer(async ({ url }, response) => {
+      if (url === '/version') return void response.end(JSON.stringify({ gitVersion: 'v1.36.0' }))
+      response.on('close', () => {
+        isGivenUp = true
+      })
+      stop.abort()
+      await over.promise
+      response.writeHead(500).end()
+    }).listen(0, '127.0.0.1')
+    await until('the server listens', () => server.listening)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const kubeconfig = join(folder, 'kubeconfig')
+    await writeFile(kubeconfig, dump(kubeconfigOf(url, '', [{ name: 'x', user: { token: 'x' } }])))
+    const options = parseUpArguments(['--kubeconfig', kubeconfig, '--data', join(folder, 'data')])
+    try {
+      await supervise(options, { progress: silentProgress, signal: stop.signal, onReady: () => undefined })
+      expect(isGivenUp).to.equal(false)
+    } finally {
+      over.resolve()
+      server.close()
+    }
+  })
 })

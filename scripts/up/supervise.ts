@@ -69,14 +69,7 @@ export async function supervise(options: UpArguments, { progress, signal, onRead
       store: _store,
       registry: served,
       ...platform
-    } = await installPlatform(controlPlane, {
-      folder,
-      ports,
-      progress,
-      signal,
-      ...programs,
-    })
-    signal.throwIfAborted()
+    } = await unlessAborted(signal, installPlatform(controlPlane, { folder, ports, progress, signal, ...programs }))
     const host = served === undefined ? {} : { registry: served.host, registryAddress: served.address }
     const dev = { ...platform, ...host, ...(await describe(folder, controlPlane, platform.settings)) }
     await writeDevFile(folder, dev)
@@ -159,6 +152,11 @@ async function describe(folder: string, controlPlane: ControlPlane, settings: De
   // What /version says: the control plane plays a part of it, and what was started beside it the rest.
   const simulated = (settings.PLATFORM_SIMULATED ?? '').split(',').filter((part) => part !== '')
   return { gateway, kubeconfig, kubernetes: { source, version, simulated }, certificateAuthority }
+}
+
+/** What was begun ends with what it calls, which is stopped next; nobody waits for that. */
+function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  return Promise.race([work, aborted(signal).then(() => Promise.reject(signal.reason))])
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -42,7 +42,10 @@ export function settingsAt(before: Settings | undefined, facadeUrl: string | und
 /** @throws CommandFailure (local) where `setup` was not run, or the file is not what setup writes */
 export async function readSettings(path: string): Promise<Settings> {
   const settings = await findSettings(path)
-  if (settings === undefined) throw localTrouble('This client is not set up: run `freehold setup` first.')
+  if (settings === undefined)
+    throw localTrouble(
+      'This client is not set up: run `freehold setup` first, or `freehold setup --dev` in the folder of a running `npm run up`.',
+    )
   return settings
 }
 

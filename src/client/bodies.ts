@@ -220,7 +220,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"lastMessage","type":"string, at most 1024 characters","about":"Last message of the external builder"},
     {"name":"provider","type":"GitHub | GitLab | Gitea | Bitbucket | Git | Registry | Upload","about":"Where the code or the image comes from"},
     {"name":"repositoryName","type":"string, 1 to 255 characters","about":"Full name of the repository of the code"},
-    {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, functions/<name>; absent of a repository without a source"},
+    {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, `functions/<name>`; absent of a repository without a source"},
     {"name":"timestamp","type":"date-time","about":"When it was asked for, as read; ignored"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{name}": [
@@ -313,7 +313,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"lastMessage","type":"string, at most 1024 characters","about":"Last message of the external builder"},
     {"name":"provider","type":"GitHub | GitLab | Gitea | Bitbucket | Git | Registry | Upload","about":"Where the code or the image comes from"},
     {"name":"repositoryName","type":"string, 1 to 255 characters","about":"Full name of the repository of the code"},
-    {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, functions/<name>; absent of a repository without a source"},
+    {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, `functions/<name>`; absent of a repository without a source"},
     {"name":"timestamp","type":"date-time","about":"When it was asked for, as read; ignored"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/secretvaults/{name}": [
@@ -336,7 +336,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"image","type":"string, 1 to 512 characters","isRequired":true,"about":"Image without its tag, such as docker.io/library/python; a digest may follow after @; immutable"},
     {"name":"tag","type":"string, at most 128 characters","default":"\"latest\"","about":"Tag of the image, latest if absent; ignored if the image names a digest; immutable"},
     {"name":"computePlan","type":"string, at most 52 characters","about":"Name of a ComputePlan of family Job; the default one if absent; immutable"},
-    {"name":"env","type":"map of (string, at most 32768 characters), at most 200 names","default":"{}","about":"Environment variables; @vault(<vault>/<secret>) stands for the current value of that secret at the start; immutable"},
+    {"name":"env","type":"map of (string, at most 32768 characters), at most 200 names","default":"{}","about":"Environment variables; `@vault(<vault>/<secret>)` stands for the current value of that secret at the start; immutable"},
     {"name":"activeDeadlineSeconds","type":"integer, 1 to 604800","default":"3600","about":"Seconds that the job may take with all retries, 3600 if absent; then it is stopped as TimedOut; immutable"},
     {"name":"ttlSecondsAfterFinished","type":"integer, 0 to 2592000","default":"86400","about":"Seconds that the pod stays after the end, 86400 if absent; the job with result and log stays 7 days longer; immutable"},
   ],
@@ -376,7 +376,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"lastMessage","type":"string, at most 1024 characters","about":"Last message of the external builder"},
     {"name":"provider","type":"GitHub | GitLab | Gitea | Bitbucket | Git | Registry | Upload","about":"Where the code or the image comes from"},
     {"name":"repositoryName","type":"string, 1 to 255 characters","about":"Full name of the repository of the code"},
-    {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, functions/<name>; absent of a repository without a source"},
+    {"name":"source","type":"string, at most 253 characters","about":"Name of the deployment source, or upload, image, `functions/<name>`; absent of a repository without a source"},
     {"name":"timestamp","type":"date-time","about":"When it was asked for, as read; ignored"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/functions/{functionName}": [

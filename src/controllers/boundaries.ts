@@ -7,7 +7,7 @@ import { Boundary } from '../crds/boundaries.ts'
 import { HELD_SHOWN } from '../crds/held.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { nameInGroup } from '../crds/retention.ts'
-import { BOUNDARY_SECRETS_ROLE, boundarySecretBinding } from '../desired/boundaries.ts'
+import { BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE, boundarySecretBindings } from '../desired/boundaries.ts'
 import { closedNetworkPolicy } from '../desired/isolation.ts'
 import { clusterRole, namespace, networkPolicy, roleBinding } from '../kube/builtin.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
@@ -27,7 +27,7 @@ export const boundaryController = controller(Boundary, {
     { resource: namespace, verbs: ['get', 'create', 'patch', 'delete'] },
     { resource: networkPolicy, verbs: ['get', 'create', 'patch'] },
     { resource: roleBinding, verbs: ['get', 'create', 'patch'] },
-    { resource: clusterRole, verbs: ['bind'], resourceNames: [BOUNDARY_SECRETS_ROLE] },
+    { resource: clusterRole, verbs: ['bind'], resourceNames: [BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE] },
     ...INITIAL_OWNER_RIGHTS,
   ],
   reconcile: steps(ensureNamespace, closeTraffic, openSecrets, assignInitialOwner, tellWhatHolds),
@@ -55,8 +55,8 @@ export async function closeTraffic(pass: BoundaryPass): Promise<Outcome> {
 }
 
 export async function openSecrets(pass: BoundaryPass): Promise<Outcome> {
-  const binding = boundarySecretBinding(boundaryNamespace(pass.object.metadata.name))
-  await pass.children.ensure(binding, { resource: roleBinding })
+  for (const binding of boundarySecretBindings(boundaryNamespace(pass.object.metadata.name)))
+    await pass.children.ensure(binding, { resource: roleBinding })
   return done()
 }
 

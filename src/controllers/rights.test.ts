@@ -34,7 +34,7 @@ describe('the rights of the operator', () => {
     ])
   })
 
-  it('bind the three roles for Secrets, those that assignments become, and no other', () => {
+  it('bind the four roles for Secrets, those that assignments become, and no other', () => {
     const binding = rights.filter(({ verbs }) =>
       verbs.some((verb) => ['bind', 'escalate', 'impersonate', '*'].includes(verb)),
     )
@@ -44,6 +44,7 @@ describe('the rights of the operator', () => {
       'freehold-facade-secrets',
       'freehold-secrets',
       'freehold-source-secrets',
+      'freehold-source-secrets-watch',
     ])
     expect(names).to.include('freehold-project-owner')
   })

@@ -48,7 +48,7 @@ export const Boundary = defineKind({
   status: resourceStatus.extend({
     namespace: z.string().optional().describe('Namespace of the resource groups and access control of the boundary'),
     heldBy: HeldBy.describe(
-      'Its resource groups, as resourcegroups/<name>, at most 50: the boundary cannot be deleted while there are any',
+      'Its resource groups, as `resourcegroups/<name>`, at most 50: the boundary cannot be deleted while there are any',
     ),
   }),
   admission: [notWhileHeld('still has resource groups', 'delete them first')],

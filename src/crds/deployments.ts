@@ -40,7 +40,7 @@ const spec = z.strictObject({
   source: PlainText.max(253)
     .optional()
     .describe(
-      'Name of the deployment source, or upload, image, functions/<name>; absent of a repository without a source',
+      'Name of the deployment source, or upload, image, `functions/<name>`; absent of a repository without a source',
     ),
   archive: z
     .string()

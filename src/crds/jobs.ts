@@ -67,7 +67,7 @@ const spec = z.strictObject({
   env: mapOf(EnvironmentValue, 200)
     .prefault({})
     .describe(
-      'Environment variables; @vault(<vault>/<secret>) stands for the current value of that secret at the start; immutable',
+      'Environment variables; `@vault(<vault>/<secret>)` stands for the current value of that secret at the start; immutable',
     ),
   retries: z.int().min(0).max(10).default(0).describe('How often a failed run is started again, 0 to 10; immutable'),
   noRetryExitCodes: z

@@ -54,7 +54,7 @@ const Chart = z.strictObject({
       /^oci:\/\/[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)+$/,
       'must be oci://, a host and a repository, without a tag',
     )
-    .describe('Repository of a registry that holds the chart, a tag for each version: oci://<host>/<repository>'),
+    .describe('Repository of a registry that holds the chart, a tag for each version: `oci://<host>/<repository>`'),
 })
 
 const RequiredValue = z.strictObject({

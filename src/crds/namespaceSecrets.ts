@@ -20,11 +20,11 @@ const secretsOfGroup = (collections: readonly string[], but: string) =>
   )
 
 export const NamespaceSecrets = secretsOfGroup(COLLECTIONS, ' but the first').describe(
-  'Secrets of its namespace that it may be given: managedidentities (its identity), secretvaults, and so on, or secretvaults/<name>; whoever writes it or the code may read them. Only shortened later',
+  'Secrets of its namespace that it may be given: managedidentities (its identity), secretvaults, and so on, or `secretvaults/<name>`; whoever writes it or the code may read them. Only shortened later',
 )
 
 export const FunctionSecrets = secretsOfGroup(NAMED, '').describe(
-  'Secrets of its functions that env may come beside, as it leads a runtime to other code: secretvaults, and so on, or secretvaults/<name>; whoever writes it or env may read them. Only shortened as long as there is an env',
+  'Secrets of its functions that env may come beside, as it leads a runtime to other code: secretvaults, and so on, or `secretvaults/<name>`; whoever writes it or env may read them. Only shortened as long as there is an env',
 )
 
 type Listing = {

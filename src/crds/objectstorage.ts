@@ -83,7 +83,7 @@ export const ObjectStorageAccount = defineKind({
       .optional()
       .describe('Whether S3 clients must name the bucket in the path, not in the host'),
     bucketCount: z.int().optional().describe('Buckets that the account has'),
-    heldBy: HeldBy.describe('Buckets that hold its deletion, as accountbuckets/<name>; at most 50'),
+    heldBy: HeldBy.describe('Buckets that hold its deletion, as `accountbuckets/<name>`; at most 50'),
     bucketNames: z
       .array(
         z.object({

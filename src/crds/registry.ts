@@ -32,7 +32,7 @@ export const RegistryPin = defineKind({
   description: 'Keeps images of a repository until a time, whatever the rules of retention say.',
   forms: { 'kernel/deployments/read': READ, 'kernel/deployments/token': WRITE },
   spec: z.strictObject({
-    repository: Repository.describe(`Whose images are kept: ${PARTS}; immutable`),
+    repository: Repository.describe(`Whose images are kept: \`${PARTS}\`; immutable`),
     digests: setOf(Digest, 500)
       .default([])
       .describe('Manifests that are kept. Without any, and without keepLast and keepForDays, everything is'),
@@ -100,7 +100,7 @@ export const RegistryRepository = defineKind({
     'A repository of the registry: written by the platform from what the registry tells, and read by people.',
   forms: { 'kernel/deployments/read': READ },
   spec: z.strictObject({
-    repository: Repository.describe(`${PARTS}; immutable`),
+    repository: Repository.describe(`\`${PARTS}\`; immutable`),
     announcedAt: DateTime.describe('When it was last pushed to or deleted from: what it holds is then read again'),
     digests: mapOf(Announced, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
   }),
@@ -162,7 +162,7 @@ export const RetentionRun = defineKind({
     removing: z
       .array(
         z.object({
-          repository: z.string().max(200).describe(`Whose manifest it is: ${PARTS}`),
+          repository: z.string().max(200).describe(`Whose manifest it is: \`${PARTS}\``),
           digest: z.string().max(71).describe('The manifest'),
           sizeBytes: z.int().describe('Of the manifest and all that it names, in bytes'),
         }),

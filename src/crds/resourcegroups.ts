@@ -44,7 +44,7 @@ export const ResourceGroup = defineKind({
   status: resourceStatus.extend({
     namespace: z.string().optional().describe('Namespace where the resources stand'),
     heldBy: HeldBy.describe(
-      'Protected resources in it, as <collection>/<name>, at most 50: the group cannot be deleted while there are any',
+      'Protected resources in it, as `<collection>/<name>`, at most 50: the group cannot be deleted while there are any',
     ),
     retainedStorage: RetainedStorage.optional().describe(
       'Volumes that were kept when resources were deleted, by resource: they count as storage in usage and quotas',

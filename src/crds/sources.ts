@@ -191,7 +191,7 @@ export const DeploymentSource = defineKind({
         'Over ssh: the key that the host showed first, as in known_hosts. Another one is refused, unless known-hosts in the Secret names it',
       ),
     heldBy: HeldBy.describe(
-      `Resources that use it, as <group>/<collection>/<name>, at most ${HELD_SHOWN}: it cannot be deleted while there are any`,
+      `Resources that use it, as \`<group>/<collection>/<name>\`, at most ${HELD_SHOWN}: it cannot be deleted while there are any`,
     ),
     hasWebhookSecret: z.boolean().optional().describe('Whether deliveries can be verified'),
     lastCheckedAt: DateTime.optional().describe('When the provider was last asked'),

@@ -7,15 +7,23 @@ import { RoleAssignment } from '../crds/rbac.ts'
 
 /** The Secrets of a boundary's own namespace, where sources keep credentials: opened to both accounts of ours. */
 export const BOUNDARY_SECRETS_ROLE = 'freehold-source-secrets'
-const SECRET_READERS = ['freehold-controllers', 'freehold-facade'] as const
+/** Lets the controllers hear of another value of one; the facade asks for it when somebody asks. */
+export const BOUNDARY_SECRETS_WATCH_ROLE = 'freehold-source-secrets-watch'
 
-export function boundarySecretBinding(namespace: string): KubeObject {
+export function boundarySecretBindings(namespace: string): KubeObject[] {
+  return [
+    binding(namespace, BOUNDARY_SECRETS_ROLE, ['freehold-controllers', 'freehold-facade']),
+    binding(namespace, BOUNDARY_SECRETS_WATCH_ROLE, ['freehold-controllers']),
+  ]
+}
+
+function binding(namespace: string, role: string, accounts: readonly string[]): KubeObject {
   return {
     apiVersion: 'rbac.authorization.k8s.io/v1',
     kind: 'RoleBinding',
-    metadata: { name: BOUNDARY_SECRETS_ROLE, namespace },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: BOUNDARY_SECRETS_ROLE },
-    subjects: SECRET_READERS.map((name) => ({ kind: 'ServiceAccount', name, namespace: SYSTEM_NAMESPACE })),
+    metadata: { name: role, namespace },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+    subjects: accounts.map((name) => ({ kind: 'ServiceAccount', name, namespace: SYSTEM_NAMESPACE })),
   } as KubeObject
 }
 

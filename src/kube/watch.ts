@@ -155,10 +155,7 @@ export class WatchLoop<T extends KubeObject> {
     const newest = known === undefined ? undefined : await history.newest(resource, namespace, since)
     this.#doubtedSince = undefined
     if (newest === undefined || !isNewer(known ?? '0', newest)) return false
-    log.error(
-      { resource: resourceId(resource), known, newest },
-      'The history of the API server went back; listing again.',
-    )
+    log.error({ known, newest }, 'The history of the API server went back; listing again.')
     sink.rewind()
     return true
   }
@@ -262,7 +259,7 @@ export class WatchLoop<T extends KubeObject> {
   }
 
   #judge(error: KubeError | undefined, lasted: number): void {
-    const { resource, log } = this.#options
+    const { log } = this.#options
     // A server that ends each stream at once is in trouble as well.
     const healthy = lasted > 5_000 || (error === undefined && lasted > 1_000)
     // Trouble of another kind is news: the first answer after a minute of refused connections is not the hundredth failure.
@@ -279,7 +276,7 @@ export class WatchLoop<T extends KubeObject> {
     // A stream that ends after its time is not worth a log line; nor is every attempt of a long outage.
     const isRepeated = error.status === 0 && (lasted > 1_000 || this.#failures > 1)
     log[isRepeated ? 'debug' : this.#keepsFromStart(error) ? 'warn' : 'info'](
-      { resource: resourceId(resource), reason: error.reason, failures: this.#failures },
+      { reason: error.reason, failures: this.#failures },
       error.message,
     )
   }

@@ -1,6 +1,9 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { blocksOf, unseenLine } from '../pages/blocks.ts'
-import { pagesWithCommands } from '../pages/pages.ts'
+import { hiddenTags } from '../pages/markdown.ts'
+import { pagesWithCommands, ROOT } from '../pages/pages.ts'
 
 describe('commands on pages', () => {
   it('are found with what is seen, and with the reason why they are not run', () => {
@@ -60,5 +63,27 @@ describe('commands on pages', () => {
       blocks.filter(({ commands }) => /(^|\s)# /m.test(commands)).map(({ line }) => `${path}:${line}`),
     )
     expect(commented).to.deep.equal([])
+  })
+})
+
+describe('placeholders on pages', () => {
+  for (const [text, hidden] of [
+    ['as <collection>/<name> here', ['<collection>', '<name>']],
+    ['as `<collection>/<name>` here, at < 5 and > 3', []],
+    ['`kubectl -n <namespace>\nwait`', []],
+    ['```sh\nkubectl get <kind>\n```\n<!-- not run: why -->', []],
+    ['```text\nopen\n```\n<id>\n```text\n```', ['<id>']],
+  ] as const) {
+    it(`are lost as tags outside of code: ${JSON.stringify(text)}`, () =>
+      expect(hiddenTags(text)).to.deep.equal(hidden))
+  }
+
+  it('are shown, on each page', () => {
+    const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md', 'packages/*/*.md'], { cwd: ROOT })
+    const lost = pages.flatMap((path) =>
+      hiddenTags(readFileSync(join(ROOT, path), 'utf8')).map((tag) => `${path}: ${tag}`),
+    )
+    expect(pages.length).to.be.greaterThan(50)
+    expect(lost).to.deep.equal([])
   })
 })

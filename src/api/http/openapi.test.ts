@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { z } from 'zod'
+import { hiddenTags } from '../../../test/pages/markdown.ts'
 import { ERROR_STATUS, type ErrorCode } from '../../core/errors.ts'
 import { openApiDocument, SERVED_ROUTES, wholeOpenApiDocument } from '../index.ts'
 import { DOCUMENTED_MODULES } from '../platform/documentation.ts'
@@ -81,6 +82,11 @@ describe('the OpenAPI documents', () => {
   })
 
   const operations = Object.values(whole.paths).flatMap((methods) => Object.values(methods))
+
+  it('have descriptions that a reader of Markdown shows whole', () => {
+    const texts = ['description', 'summary'].flatMap((key) => valuesOf(whole, key))
+    expect(texts.filter((text) => hiddenTags(text).length > 0)).to.deep.equal([])
+  })
 
   it('describe every route once', () => {
     expect(whole.openapi).to.equal('3.1.0')

@@ -172,7 +172,10 @@ async function readForm(context: Context): Promise<URLSearchParams> {
 
 const TokenQuery = z.object({
   service: z.string().max(255).optional(),
-  scope: z.array(z.string().max(1024)).default([]).describe('repository:<name>:pull,push; may be given several times'),
+  scope: z
+    .array(z.string().max(1024))
+    .default([])
+    .describe('`repository:<name>:pull,push`; may be given several times'),
   account: z.string().max(255).optional(),
   client_id: z.string().max(255).optional(),
   offline_token: z.string().max(16).optional(),

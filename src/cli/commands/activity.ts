@@ -16,7 +16,7 @@ export const events: Command = {
   summary: 'Show what was done to a resource, or to those of a group or boundary: by whom, how, and how it ended',
   positionals: ONE,
   options: [...WHERE, LIMIT, OUTPUT],
-  details: `${PLACES}\nFor groups and boundaries, it shows what was done to their resources; for all else, the Kubernetes events of the last hour.\nWhat the platform did for it, and what went wrong, is in \`freehold describe\`.`,
+  details: `${PLACES}\nOf a group or boundary, it shows what was done to the resources in it. Of anything else that is no resource, such as\na cluster, it shows the events of Kubernetes of the last hour. What the platform did for it, and what went wrong, is in \`freehold describe\`.`,
   async run(input, context) {
     const limit = Number(input.text('limit') ?? SHOWN)
     if (!Number.isInteger(limit) || limit < 1 || limit > 500) throw usage('--limit must be a number from 1 to 500.')

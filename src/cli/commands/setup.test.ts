@@ -42,6 +42,16 @@ describe('platforms and places that are set up', () => {
     expect((await settings()).others.map(({ facadeUrl }: { facadeUrl: string }) => facadeUrl)).to.deep.equal([SECOND])
   })
 
+  for (const [words, status] of [
+    [['setup'], 2],
+    [['whoami'], 5],
+  ] as const) {
+    it(`are found by \`--dev\`, which \`${words}\` names to who has set up nothing`, async () => {
+      expect(await freehold(...words)).to.equal(status)
+      expect(said).to.contain('--dev').and.contain('npm run up')
+    })
+  }
+
   it('give kubectl no token for the platform that was left', async () => {
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER)
     const plugin = ['token', '--exec-credential', '--platform', FIRST]

@@ -61,7 +61,7 @@ export const setup: Command = {
 async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Settings> {
   const facadeUrl = input.text('facade-url') ?? known.facadeUrl
   const issuer = issuerFrom(input) ?? known.issuer
-  if (facadeUrl === undefined) throw usage('--facade-url is missing.')
+  if (facadeUrl === undefined) throw usage('--facade-url is missing, or --dev in the folder of a running `npm run up`.')
   if (issuer === undefined) throw usage('--issuer is missing, or --identity-url and --realm.')
   const authority = input.text('certificate-authority')
   const optional = {

@@ -58,7 +58,7 @@ export const DeploymentLogEntryDto = z
       .string()
       .nullable()
       .describe(
-        'Name of the deployment source, or upload, image, functions/<name>; null of a repository without a source',
+        'Name of the deployment source, or upload, image, `functions/<name>`; null of a repository without a source',
       ),
     timestamp: DateTime.describe('When it was asked for'),
     canServe: z.boolean().describe('Whether it has an image that can be served'),

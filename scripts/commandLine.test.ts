@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { HelpAsked, parsed, UsageError } from './commandLine.ts'
+
+const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+}
+const PROGRAMS = new Set(Object.values(scripts).flatMap((line) => /bootstrap\.mjs (\w+)/.exec(line)?.[1] ?? []))
+
+describe('the scripts of package.json', () => {
+  const run = (name: string, word: string) =>
+    spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`), word], { encoding: 'utf8' })
+
+  // What `test` does not know goes to mocha, which refuses it.
+  for (const name of [...PROGRAMS].filter((program) => program !== 'test')) {
+    it(`refuse an unknown option of ${name}, and do nothing`, () => {
+      const { status, stderr } = run(name, '--no-such-option')
+      expect(stderr).to.match(/--no-such-option[\s\S]*Usage: npm run/)
+      expect(status).to.equal(2)
+    })
+  }
+
+  for (const name of ['test', 'client']) {
+    it(`show the usage of ${name}, and do nothing`, () => {
+      const { status, stdout } = run(name, '--help')
+      expect(stdout).to.match(/^Usage: npm (run|test)/)
+      expect(status).to.equal(0)
+    })
+  }
+
+  for (const name of ['up', 'down']) {
+    it(`refuse a data folder of ${name} that is a file`, () => {
+      const { status, stderr } = run(name, `--data=${import.meta.filename}`)
+      expect(stderr).to.equal(`--data names ${import.meta.filename}, which is no folder.\n`)
+      expect(status).to.equal(2)
+    })
+  }
+
+  it('make no data folder to stop what runs on it', () => {
+    const folder = join(import.meta.dirname, 'nothing')
+    const { status, stdout } = run('down', `--data=${folder}`)
+    expect(stdout).to.equal(`Nothing runs on ${folder}.\n`)
+    expect(status).to.equal(0)
+    expect(existsSync(folder)).to.equal(false)
+  })
+
+  it('refuse a folder that the client could replace', () => {
+    const { status, stderr } = run('client', join(import.meta.dirname, 'nothing'))
+    expect(stderr).to.include('Usage: npm run --silent client')
+    expect(status).to.equal(2)
+  })
+})
+
+describe('options without the two hyphens that keep them from npm', () => {
+  const options = {
+    fresh: { type: 'boolean', default: false },
+    git: { type: 'boolean' },
+    data: { type: 'string' },
+  } as const
+  const given = (environment: Record<string, string>, words: string[] = []) =>
+    parsed(words, 'Usage: npm run up -- [options]', options, false, environment)
+
+  const taken: Record<string, string>[] = [
+    { npm_config_fresh: 'true' },
+    { npm_config_git: '' },
+    { npm_config_data: 'elsewhere' },
+    { npm_config_data: 'true' },
+  ]
+  for (const environment of taken) {
+    it(`are refused: ${JSON.stringify(environment)}`, () => {
+      expect(() => given(environment)).to.throw(UsageError, /npm took --\w+ for itself.*"--"[\s\S]*Usage/)
+    })
+  }
+
+  it('are named by the whole of their names', () => {
+    const port = { 'facade-port': { type: 'string' } } as const
+    expect(() => parsed([], 'Usage', port, false, { npm_config_facade_port: '80' })).to.throw(
+      UsageError,
+      '--facade-port',
+    )
+  })
+
+  it('are none if npm has a setting of that name', () => {
+    expect(
+      given({ npm_config_git: '/usr/bin/git', npm_config_data: '', npm_config_loglevel: 'error' }).values.fresh,
+    ).to.equal(false)
+  })
+
+  it('do not hide the usage', () => {
+    expect(() => given({ npm_config_fresh: 'true' }, ['--help'])).to.throw(HelpAsked)
+  })
+})

@@ -1,0 +1,26 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect } from 'chai'
+import { waitUntil } from './request.ts'
+
+describe('waiting for a condition', () => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+
+  it('ends when it has become pointless, and leaves nothing that keeps the process', async () => {
+    const pointless = Promise.withResolvers<never>()
+    // Mocha sets a timer of its own once a test has given its promise.
+    await turn()
+    const before = timers()
+    const waiting = waitUntil('the answer', 60_000, async () => false, pointless.promise)
+    await turn()
+    expect(timers()).to.equal(before + 1)
+    pointless.reject(new Error('The start was interrupted.'))
+    expect(await waiting.catch(({ message }: Error) => message)).to.equal('The start was interrupted.')
+    expect(timers()).to.equal(before)
+  })
+
+  it('says what was seen last, at its deadline', async () => {
+    const check = () => Promise.reject(new Error('connect ECONNREFUSED'))
+    const seen = await waitUntil('the answer', 1, check, new Promise<never>(() => undefined)).catch(String)
+    expect(seen).to.include('the answer did not come').and.include('connect ECONNREFUSED')
+  })
+})

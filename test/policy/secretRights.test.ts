@@ -1,0 +1,37 @@
+import { expect } from 'chai'
+import { readManifests } from '../../scripts/platform/manifests.ts'
+import { boundarySecretBindings } from '../../src/desired/boundaries.ts'
+import { secretBindings } from '../../src/desired/resourcegroups.ts'
+
+type Role = { kind: string; metadata: { name: string }; rules: { resources: string[]; verbs: string[] }[] }
+type Binding = { roleRef: { name: string }; subjects: { name: string }[] }
+
+/** What the controllers wait for, wherever they do: that one of the Secrets has changed. */
+const WATCHED = ['list', 'watch']
+
+describe('Secrets of tenants', () => {
+  const roles = readManifests(new URL('../../deploy/manifests/rbac.yaml', import.meta.url).pathname) as never as Role[]
+
+  /** What an account may do with Secrets of a namespace with these bindings. */
+  function verbsOf(account: string, bindings: readonly object[]): Set<string> {
+    const bound = (bindings as Binding[]).filter(({ subjects }) => subjects.some(({ name }) => name === account))
+    const rules = bound.flatMap(({ roleRef }) => {
+      const role = roles.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === roleRef.name)
+      expect(role, `the ClusterRole ${roleRef.name}`).to.not.equal(undefined)
+      return role?.rules ?? []
+    })
+    return new Set(rules.flatMap(({ resources, verbs }) => (resources.includes('secrets') ? verbs : [])))
+  }
+
+  for (const [place, bindings] of [
+    ['boundary', boundarySecretBindings('n')],
+    ['group', secretBindings('n')],
+  ] as const) {
+    it(`of a ${place} are watched by the controllers, and looked up by the facade one by one`, () => {
+      expect(verbsOf('freehold-controllers', bindings)).to.include.all.keys('get', 'create', 'patch', ...WATCHED)
+      expect([...verbsOf('freehold-facade', bindings)])
+        .to.include('get')
+        .and.not.include.members(WATCHED)
+    })
+  }
+})
