@@ -1,3 +1,4 @@
+import { isTold } from '../../src/api/records/activity/subjects.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 
@@ -142,11 +143,11 @@ export function admissionConfiguration(webhookKubeconfig: string): object {
 }
 
 /**
- * Who wrote a resource of a group or a part of one, and how it is then: what activity tells. Status is not in it, and of a
- * vault not even the ciphertext.
+ * Who wrote a boundary, a group, a resource or a part of one, and how it is then: what activity tells. Status is not in it,
+ * and of a vault not even the ciphertext.
  */
 export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
-  const told = kinds.filter(({ placement }) => placement === 'group')
+  const told = kinds.filter(isTold)
   const namesItself = ({ partOf }: AnyKind) => partOf !== undefined && 'nameOf' in partOf
   const rule = (level: string, among: readonly AnyKind[]) => ({
     level,

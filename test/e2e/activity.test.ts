@@ -1,7 +1,8 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { SYSTEM_NAMESPACE, sha256 } from '../../src/core/names.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE, sha256 } from '../../src/core/names.ts'
 import { ContainerInstance } from '../../src/crds/containerinstances.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
@@ -313,5 +314,28 @@ describe('the record of activity', () => {
     await expectCall(404, 'GET', path, undefined, await makeCaller())
     const { body } = await expectCall<{ defaultSort: string }>(200, 'GET', `${path}/config`, undefined, reader)
     expect(body.defaultSort).to.equal('-occurredAt')
+  })
+  it('tells the Owner of a boundary who gave a group its quota and who deleted it, once it is gone', async () => {
+    const owner = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
+    const [ended, path] = [uniqueName('ended'), `/boundaries/${boundaryId}`]
+    await expectCall(201, 'POST', `${path}/resourcegroups/${ended}`, {}, callers.rest)
+    const ref = { namespace: boundaryNamespace(boundaryId), name: ended }
+    await admin.mergePatch(ResourceGroup.resource, ref, { spec: { quota: { cpu: '4' } } })
+    const { status } = await call('DELETE', `${path}/resourcegroups/${ended}`, undefined, owner)
+    expect(status).to.be.oneOf([202, 204])
+    const gone = async () => (await call('GET', `${path}/resourcegroups/${ended}`)).status === 404
+    await until('the group is gone', gone)
+    const of = `${path}/activity?sort=occurredAt&filter=resourceGroup:eq:${ended}`
+    const told = async () => (await expectCall<PagedListResponse<Entry>>(200, 'GET', of, undefined, owner)).body.items
+    const of3 = await until('three entries are told', async () => {
+      const all = (await told()).filter(({ channel }) => channel !== 'Platform')
+      return all.length >= 3 && all
+    })
+    expect(of3.map(({ action, actor }) => [action, actor.principalId])).to.deep.equal([
+      ['resourcegroups/write', callers.rest.principalId],
+      ['resourcegroups/write', null],
+      ['resourcegroups/delete', owner.principalId],
+    ])
+    expect(of3[1]?.changes).to.deep.equal([{ path: '/quota/cpu', from: null, to: '4' }])
   })
 })

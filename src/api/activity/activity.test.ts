@@ -1,7 +1,18 @@
 import { expect } from 'chai'
 import request from 'supertest'
 import { ManualClock } from '../../../test/make/clock.ts'
-import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import {
+  AS_BOUNDARY,
+  activityWorld,
+  asGroup,
+  BASE,
+  BOUNDARY,
+  NAME,
+  OF_BOUNDARY,
+  PERSON,
+  sighting,
+} from '../../../test/worlds/activityWorld.ts'
+import { bearer } from '../../../test/worlds/facadeServer.ts'
 import type { ResourcePath, Sighting } from '../../adapters/activity/port.ts'
 import { SecretActivity } from '../../adapters/activity/secrets.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -11,46 +22,20 @@ import { DenyAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { secret } from '../../kube/builtin.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
-import type { FinishedRequest } from '../http/witness.ts'
 import { ActivityRecorder } from '../records/activity/recorder.ts'
 import { toldByRequest } from './requests.ts'
 
-const BOUNDARY = '11111111-1111-4111-8111-111111111111'
-const PERSON = '22222222-2222-4222-8222-222222222222'
-const NAME: ResourcePath = {
-  boundaryId: BOUNDARY,
-  resourceGroup: 'shop',
+const REPORT = {
+  action: 'deploy.started',
   resourceType: 'vectorclusters',
   resourceName: 'search',
+  resourceGroup: 'shop',
 }
-const BASE = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters`
-
-async function world() {
-  const told: FinishedRequest[] = []
-  const store = new SecretActivity(new FakeKubeClient())
-  const facade = await startFacade({ witness: (one) => void told.push(one) }, { activity: store })
-  facade.boundary(BOUNDARY)
-  facade.group(BOUNDARY, 'shop')
-  facade.put(VectorCluster, 'search', {}, groupNamespace(BOUNDARY, 'shop'))
-  facade.grant(PERSON, 'Owner', `/boundaries/${BOUNDARY}`)
-  return { facade, told, store }
-}
-
-const sighting = (more: Partial<Sighting> = {}): Sighting => ({
-  id: crypto.randomUUID(),
-  occurredAt: new Date().toISOString(),
-  action: 'vectorcluster/write',
-  actor: { principalId: PERSON },
-  channel: 'Rest',
-  outcome: 'Succeeded',
-  metadata: {},
-  ...more,
-})
 
 describe('requests as activity', () => {
-  let here: Awaited<ReturnType<typeof world>>
+  let here: Awaited<ReturnType<typeof activityWorld>>
   before(async () => {
-    here = await world()
+    here = await activityWorld()
   })
   after(() => here.facade.stop())
 
@@ -76,18 +61,50 @@ describe('requests as activity', () => {
     expect(told?.sighting.after).to.have.property('generation', 2)
   })
 
+  const whole: [string, Parameters<typeof send>, ResourcePath, string][] = [
+    ['the boundary', ['patch', OF_BOUNDARY, { displayName: 'Office' }], AS_BOUNDARY, 'boundaries/manage'],
+    ['its quota', ['put', `${OF_BOUNDARY}/quota`, { cpu: '9' }], AS_BOUNDARY, 'boundaries/create'],
+    ['a new group', ['post', `${OF_BOUNDARY}/resourcegroups/desk`], asGroup('desk'), 'resourcegroups/write'],
+    [
+      'the quota of a group',
+      ['patch', `${OF_BOUNDARY}/resourcegroups/desk`, { quota: { cpu: '4' } }],
+      asGroup('desk'),
+      'resourcegroups/write',
+    ],
+    ['the end of a group', ['delete', `${OF_BOUNDARY}/resourcegroups/desk`], asGroup('desk'), 'resourcegroups/delete'],
+  ]
+  for (const [title, call, resource, action] of whole) {
+    it(`tell of ${title}`, async () => {
+      here.facade.grant(PERSON, 'Platform Owner', '/')
+      const told = await send(...call)
+      expect(told?.resource).to.deep.equal(resource)
+      expect(told?.sighting).to.deep.include({ action, outcome: 'Succeeded', channel: 'Rest' })
+      expect(told?.sighting.operation).to.not.match(/^[A-Z]+ ?$/)
+      expect(told?.sighting.after === undefined).to.equal(call[0] === 'delete')
+    })
+  }
+
+  it('tell of a boundary that they make', async () => {
+    here.facade.grant(PERSON, 'Platform Owner', '/')
+    const told = await send('post', '/boundaries', { displayName: 'New' })
+    const { boundaryId = '' } = told?.resource ?? {}
+    expect(told?.resource).to.deep.equal({ ...AS_BOUNDARY, boundaryId, resourceName: boundaryId })
+    expect(told?.sighting).to.deep.include({ action: 'boundaries/create', operation: 'POST boundaries' })
+  })
+
   const cases: [string, Parameters<typeof send>, string | undefined][] = [
     ['a refusal at what is there', ['patch', `${BASE}/search`, { computePlan: 'none' }], 'Refused 422'],
     ['no refusal at what is not there', ['put', `${BASE}/other`, { computePlan: 'none' }], undefined],
     ['no body that could not be read', ['patch', `${BASE}/search`, { nothing: 1 }], undefined],
     ['no reading', ['get', `${BASE}/search`], undefined],
     ['what is made', ['post', `${BASE}/fresh`, {}], 'Succeeded 201'],
-    ['nothing of what is no resource', ['patch', `/boundaries/${BOUNDARY}`, { displayName: 'x' }], undefined],
+    ['nothing of a report, which is an entry itself', ['post', `${OF_BOUNDARY}/activity`, REPORT], undefined],
     ['a deletion', ['delete', `${BASE}/search`], 'Succeeded 202'],
   ]
   for (const [title, call, expected] of cases) {
     it(`tell of ${title}`, async () => {
       const told = await send(...call)
+      expect(here.told).to.have.length(call[0] === 'get' ? 0 : 1)
       const { outcome, statusCode } = told?.sighting ?? {}
       expect(told && `${outcome} ${statusCode}`?.replace('204', '202')).to.equal(expected)
     })
@@ -163,23 +180,17 @@ describe('the recorder of activity', () => {
 })
 
 describe('reports of activity', () => {
-  let here: Awaited<ReturnType<typeof world>>
+  let here: Awaited<ReturnType<typeof activityWorld>>
   before(async () => {
-    here = await world()
+    here = await activityWorld()
   })
   after(() => here.facade.stop())
 
-  const body = {
-    action: 'deploy.started',
-    resourceType: 'vectorclusters',
-    resourceName: 'search',
-    resourceGroup: 'shop',
-  }
   const post = (more: object) =>
     request(here.facade.app)
       .post(`/boundaries/${BOUNDARY}/activity`)
       .set('authorization', bearer(PERSON))
-      .send({ ...body, ...more })
+      .send({ ...REPORT, ...more })
 
   it('are answered with the id of the entry, which says that it was reported', async () => {
     const { status, body: id } = await post({ message: 'token=abc', metadata: { commit: 'f00' } })
@@ -238,73 +249,5 @@ describe('reports of activity', () => {
     const answer = await post({ occurredAt: '2999-01-01T00:00:00Z' })
     expect(answer.headers['content-type']).to.match(/problem\+json/)
     expect(new PlatformError('invalid-activity', 'x').status).to.equal(400)
-  })
-})
-
-describe('the activity of a boundary', () => {
-  let here: Awaited<ReturnType<typeof world>>
-  const [SHOP_READER, STRANGER] = ['33333333-3333-4333-8333-333333333333', '44444444-4444-4444-8444-444444444444']
-  before(async () => {
-    here = await world()
-    here.facade.group(BOUNDARY, 'other')
-    here.facade.grant(SHOP_READER, 'Reader', `/boundaries/${BOUNDARY}/resourcegroups/shop`)
-    const before = new Date(Date.now() - 3_600_000).toISOString()
-    const of = (resourceName: string, resourceGroup = 'shop') => ({ ...NAME, resourceName, resourceGroup })
-    const now = Date.now()
-    const nth = (order: number) => ({ occurredAt: new Date(now + order).toISOString() })
-    await here.store.append(of('search'), [sighting({ action: 'vectorcluster/write', ...nth(1) })])
-    await here.store.append(of('gone'), [sighting({ action: 'vectorcluster/delete', ...nth(2) })])
-    await here.store.append(of('search', 'other'), [sighting(nth(3)), sighting({ occurredAt: before })])
-    await here.store.append(of('search', 'no-group'), [sighting()])
-  })
-  after(() => here.facade.stop())
-
-  const ask = (query = '', by = PERSON) =>
-    request(here.facade.app).get(`/boundaries/${BOUNDARY}/activity${query}`).set('authorization', bearer(by))
-  const told = async (query = '', by = PERSON) =>
-    (await ask(query, by)).body.items.map(
-      ({ resourceGroup, resourceName }: ResourcePath) => `${resourceGroup}/${resourceName}`,
-    )
-
-  it('is that of all resources of its groups, those that are gone included, newest first', async () => {
-    expect(await told()).to.deep.equal(['other/search', 'shop/gone', 'shop/search'])
-  })
-
-  it('is filtered and paged as that of a resource, and by resource', async () => {
-    expect(await told('?filter=action:eq:vectorcluster/delete')).to.deep.equal(['shop/gone'])
-    expect(await told('?filter=resourceGroup:eq:shop&pageSize=1&page=2')).to.deep.equal(['shop/search'])
-    expect(await told('?sort=occurredAt&pageSize=1')).to.deep.equal(['shop/search'])
-    expect((await ask('?filter=message:eq:x')).status).to.equal(400)
-    const config = await ask('/config')
-    expect([config.status, config.body.defaultSort]).to.deep.equal([200, '-occurredAt'])
-  })
-
-  it('shows to each what they may read of a resource, and hides what a deny is on', async () => {
-    const life = { principalId: SHOP_READER, principalType: 'User', scopeIncarnation: 'life' }
-    const deny = (action: string, below = '') => {
-      const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop${below}`
-      here.facade.put(
-        DenyAssignment,
-        crypto.randomUUID(),
-        { ...life, actions: [action], scope },
-        boundaryNamespace(BOUNDARY),
-      )
-    }
-    const single = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/gone/activity`
-    const ofOne = (by: string) => request(here.facade.app).get(single).set('authorization', bearer(by))
-    expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone', 'shop/search'])
-    expect((await ofOne(SHOP_READER)).status).to.equal(200)
-    deny('kernel/activity/read', '/resources/vectorclusters/search')
-    expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone'])
-    deny('vectorcluster/read')
-    expect(await told('', SHOP_READER)).to.deep.equal([])
-    const { status, body } = await ofOne(SHOP_READER)
-    expect([status, body.action]).to.deep.equal([403, 'vectorcluster/read'])
-    expect((await ofOne(PERSON)).status).to.equal(200)
-    expect(await told()).to.have.length(3)
-  })
-
-  it('is not there for strangers', async () => {
-    for (const path of ['', '/config']) expect((await ask(path, STRANGER)).status).to.equal(404)
   })
 })

@@ -4,20 +4,22 @@ import type { ActivityStore, Entry, ResourcePath, ToldOf } from '../../adapters/
 import { AHEAD_MAX, CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
 import { notFound, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { redacted } from '../../core/redaction.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { findVisibleBoundary, requireBelow, resourceScope } from '../callers/visibility.ts'
+import { boundaryScope, findVisibleBoundary, requireBelow } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
-import { isThere, kindOfSegment } from '../records/activity/subjects.ts'
-import type { RecordOf } from '../records/records.ts'
+import { isThere, kindOfSegment, scopeOf } from '../records/activity/subjects.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { mayReadNamed, readDeniedAt } from '../resources/holders.ts'
+import { readDeniedAt } from '../resources/holders.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { findGroup } from '../resources/places.ts'
+import { actionOf } from '../resources/types.ts'
 import { ActivityEntry, entryDto } from './record.ts'
 
 declare module '../http/context.ts' {
@@ -53,10 +55,9 @@ const ActivityRequest = z
 
 /** What was done to a resource tells how it is. @throws PlatformError FORBIDDEN where reading it is denied */
 function refuseDenied(context: Context, resource: ResourcePath): void {
-  const { boundaryId, resourceGroup, resourceType, resourceName } = resource
-  const kind = kindOfSegment(resourceType)
+  const kind = kindOfSegment(resource.resourceType)
   if (kind === undefined) return
-  const scope = resourceScope(boundaryId, resourceGroup, resourceType, resourceName)
+  const scope = scopeOf(resource)
   const read = readDeniedAt(context, kind, scope)
   if (read !== undefined) throw permissionMissing(read, scope)
 }
@@ -67,7 +68,9 @@ async function entriesOf(context: Context) {
   const resource = context.parameters as ResourcePath
   refuseDenied(context, resource)
   const group = await findGroup(context, resource.boundaryId, resource.resourceGroup)
-  const entries = ((await services.activity.read(resource)) ?? []).filter(inLifeOf(group))
+  const entries = ((await services.activity.read(resource)) ?? []).filter(
+    inLifeOf(group, resource.resourceType === ResourceGroup.segment),
+  )
   if (entries.length === 0 && !isThere(services.records, resource)) throw missing(resource)
   return shown(
     context,
@@ -76,27 +79,46 @@ async function entriesOf(context: Context) {
   )
 }
 
-/** What was done in an earlier group of the name is of no concern to those who may read in this one. */
-function inLifeOf({ metadata }: RecordOf<typeof ResourceGroup>): (entry: Entry) => boolean {
+/** Milliseconds that a request may take until what it makes is there. */
+const MAKING_MAX = 60_000
+
+/**
+ * What was done in an earlier group of the name is of no concern to those who may read in this one.
+ *
+ * @param isOwn whether the entries are about this very object
+ */
+function inLifeOf({ metadata }: KubeObject, isOwn: boolean): (entry: Entry) => boolean {
   const since = Date.parse(metadata.creationTimestamp ?? '')
-  return ({ occurredAt, reportedAt }) => !(Date.parse(reportedAt ?? occurredAt) < since)
+  return ({ occurredAt, reportedAt, statusCode }) => {
+    const makes = isOwn && statusCode === 201
+    return !(Date.parse(reportedAt ?? occurredAt) < since - (makes ? MAKING_MAX : 0))
+  }
 }
 
-/** Of resources that the caller may read, those that are gone too: the list would name what a deny hides. */
+/**
+ * Of what the caller may read, that which is gone too: the list would name what a deny hides. What is told of groups that
+ * are gone is for those who may read in the whole boundary, as no right at a group outlives it.
+ */
 async function entriesOfBoundary(context: Context<'boundaryId'>) {
   const { services, caller, parameters, fresh } = context
   const { boundaryId } = parameters
-  await findVisibleBoundary(context, boundaryId)
+  const boundary = await findVisibleBoundary(context, boundaryId)
   const all = await services.records.list(ResourceGroup, { namespace: boundaryNamespace(boundaryId) }, { fresh })
-  const groups = new Map(all.map((group) => [group.metadata.name, inLifeOf(group)]))
-  const told = await services.activity.newest(boundaryId, ({ resourceGroup, resourceType, resourceName }) => {
-    const scope = resourceScope(boundaryId, resourceGroup, resourceType, resourceName)
-    const isSeen = services.access.isAllowed(caller.principalId, READ, scope)
-    return isSeen && mayReadNamed(context, { boundaryId, resourceGroup }, `${resourceType}/${resourceName}`)
-      ? groups.get(resourceGroup)
-      : undefined
+  const groups = new Map(all.map((group) => [group.metadata.name, group]))
+  const isWide = services.access.isAllowed(caller.principalId, READ, boundaryScope(boundaryId))
+  const told = await services.activity.newest(boundaryId, (resource) => {
+    if (!mayReadRecord(context, resource)) return undefined
+    const group = groups.get(resource.resourceGroup)
+    if (isWide) return inLifeOf(boundary, resource.resourceType === Boundary.segment)
+    return group && inLifeOf(group, resource.resourceType === ResourceGroup.segment)
   })
   return shown(context, boundaryId, told)
+}
+
+function mayReadRecord({ services, caller }: Context, resource: ResourcePath): boolean {
+  const kind = kindOfSegment(resource.resourceType)
+  const needed = [READ, ...(kind === undefined ? [] : [actionOf(kind.actions ?? kind.segment, 'read')])] as const
+  return needed.every((one) => services.access.isAllowed(caller.principalId, one, scopeOf(resource)))
 }
 
 async function shown({ services }: Context, boundaryId: string, told: readonly ToldOf[]): Promise<ActivityEntry[]> {
@@ -113,8 +135,7 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   const { services, parameters, body, caller, correlationId, address } = context
   const { resourceGroup, resourceType, resourceName } = body
   const resource = { boundaryId: parameters.boundaryId, resourceGroup, resourceType, resourceName }
-  const scope = resourceScope(resource.boundaryId, resourceGroup, resourceType, resourceName)
-  await requireBelow(context, WRITE, scope)
+  await requireBelow(context, WRITE, scopeOf(resource))
   await findGroup(context, resource.boundaryId, resourceGroup)
   if (!isThere(services.records, resource)) throw missing(resource)
   const now = services.clock.now()

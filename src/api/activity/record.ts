@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Entry, ResourcePath } from '../../adapters/activity/port.ts'
 import { CHANNELS, OUTCOMES } from '../../contracts/activity.ts'
 import type { Principal } from '../callers/principals.ts'
-import { resourceScope } from '../callers/visibility.ts'
+import { scopeOf } from '../records/activity/subjects.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 
 const ACTOR_TYPES = ['User', 'ServicePrincipal', 'Platform', 'Kubernetes'] as const
@@ -29,7 +29,7 @@ export const ActivityEntry = z
     operation: z.string().nullable(),
     resourceType: z.string(),
     resourceName: z.string(),
-    resourceGroup: z.string(),
+    resourceGroup: z.string().describe('Empty in what is told of the boundary itself'),
     boundaryId: Uuid,
     scope: z.string(),
     actor: ActivityActor,
@@ -47,11 +47,10 @@ export const ActivityEntry = z
 export type ActivityEntry = z.output<typeof ActivityEntry>
 
 export function entryDto(entry: Entry, resource: ResourcePath, known: ReadonlyMap<string, Principal>): ActivityEntry {
-  const { boundaryId, resourceGroup, resourceType, resourceName } = resource
   return wholeRecord(ActivityEntry, {
     ...entry,
     ...resource,
-    scope: resourceScope(boundaryId, resourceGroup, resourceType, resourceName),
+    scope: scopeOf(resource),
     actor: actorDto(entry, known),
     changes: [...entry.changes],
   })

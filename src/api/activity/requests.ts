@@ -1,9 +1,11 @@
 import type { ResourcePath } from '../../adapters/activity/port.ts'
 import { redacted } from '../../core/redaction.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { placesOf } from '../callers/scopes.ts'
 import type { FinishedRequest } from '../http/witness.ts'
 import type { Told } from '../records/activity/recorder.ts'
-import { afterOf, kindOfSegment, outcomeOf } from '../records/activity/subjects.ts'
+import { afterOf, kindOfSegment, outcomeOf, recordOf } from '../records/activity/subjects.ts'
 
 const MESSAGE_MAX = 512
 
@@ -29,13 +31,14 @@ export function toldByRequest(
   const newest = mine.at(-1)?.object
   // A part that may hold any text, such as the key of a row, is nobody's business here.
   const part = route.opaque.length > 0 ? '' : segments.slice(7).join('/')
+  const { depth } = placesOf(route)
   return {
     resource,
     sighting: {
       id: request.id,
       occurredAt: new Date(request.beganAt).toISOString(),
       action,
-      operation: route.operation ?? `${route.method} ${route.path.split('/').slice(6).join('/')}`,
+      operation: route.operation ?? `${route.method} ${route.path.split('/').slice(OWN_PATH_AT[depth]).join('/')}`,
       actor: { principalId: request.caller.principalId },
       channel: 'Rest',
       outcome,
@@ -54,9 +57,17 @@ export function toldByRequest(
   }
 }
 
-function resourceOf({ match: { route, segments } }: FinishedRequest): ResourcePath | undefined {
-  if (placesOf({ path: route.path, scope: 'resource' }).depth !== 3) return undefined
+/** By the depth of a path, where it names what it is about: what comes before is where that stands. */
+const OWN_PATH_AT = [1, 1, 3, 6] as const
+
+function resourceOf({ match: { route, segments }, written }: FinishedRequest): ResourcePath | undefined {
   const [, boundaryId = '', , resourceGroup = '', , resourceType = '', resourceName = ''] = segments
-  if (kindOfSegment(resourceType) === undefined) return undefined
-  return { boundaryId, resourceGroup, resourceType, resourceName }
+  const { depth } = placesOf(route)
+  if (depth === 3)
+    return kindOfSegment(resourceType) && recordOf(resourceType, { boundaryId, resourceGroup }, resourceName)
+  if (depth === 2 && segments.length === 4) return recordOf(ResourceGroup.segment, { boundaryId }, resourceGroup)
+  if (depth === 1 && segments.length === 2) return recordOf(Boundary.segment, undefined, boundaryId)
+  // What made it, or changed a part of it: its quota.
+  const own = written.find(({ resource }) => resource.plural === Boundary.plural)
+  return own && recordOf(Boundary.segment, undefined, own.object.metadata.name)
 }

@@ -6,6 +6,7 @@ import { ACTOR_ANNOTATION } from '../../core/labels.ts'
 import { silentLog } from '../../core/log.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -47,10 +48,10 @@ async function world(replicas = 1) {
     }),
   )
   /** Once the caches have seen it, a moment passes. */
-  const told = async (count: number) =>
+  const told = async (count: number, of = path) =>
     until(`${count} entries are told`, async () => {
       clock.advance(4_000)
-      const entries = (await store.read(path)) ?? []
+      const entries = (await store.read(of)) ?? []
       return entries.length === count && entries
     })
   return { client, store, told, clock, stop: () => Promise.all(sets.map((caches) => caches.stopAll())) }
@@ -76,6 +77,28 @@ describe('what is watched where no audit log comes', () => {
     await client.remove(VectorCluster.resource, ref)
     const [, , gone] = await told(3)
     expect(gone).to.deep.include({ operation: 'delete', actor: { kubernetes: 'unknown' } })
+    await stop()
+  })
+
+  it('is told of groups and their boundary too', async () => {
+    const { client, told, stop } = await world()
+    const boundary = { name: BOUNDARY }
+    await client.create(Boundary.resource, {
+      apiVersion: Boundary.apiVersion,
+      kind: Boundary.kind,
+      metadata: boundary,
+      spec: { displayName: 'Shop' },
+    } as KubeObject)
+    const group = { namespace: boundaryNamespace(BOUNDARY), name: 'shop' }
+    const ofGroup = { ...path, resourceType: 'resourcegroups', resourceName: 'shop' }
+    const ofBoundary = { ...path, resourceGroup: '', resourceType: 'boundaries', resourceName: BOUNDARY }
+    await client.mergePatch(Boundary.resource, boundary, { spec: { quota: { cpu: '4' } } })
+    await told(2, ofBoundary)
+    await client.mergePatch(ResourceGroup.resource, group, { spec: { quota: { cpu: '4' } } })
+    await told(1, ofGroup)
+    await client.remove(ResourceGroup.resource, group)
+    const [changed, gone] = await told(2, ofGroup)
+    expect([changed?.operation, gone?.operation]).to.deep.equal(['update', 'delete'])
     await stop()
   })
 

@@ -9,7 +9,7 @@ import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Services } from '../http/context.ts'
 import type { ActivityRecorder, RecorderOptions, ResourcePath, Sighting } from '../records/activity/recorder.ts'
-import { afterOf, kindOfSegment } from '../records/activity/subjects.ts'
+import { afterOf, kindOfSegment, recordOf } from '../records/activity/subjects.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 
 /** Milliseconds until a request of REST that did the same has been written. */
@@ -92,9 +92,7 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
 }
 
 function placeOf({ records }: FollowOptions, { segment }: AnyKind, { metadata }: KubeObject): ResourcePath | undefined {
-  const { boundaryId, resourceGroup = null } = ownerOfNamespace({ records }, metadata.namespace ?? '') ?? {}
-  if (boundaryId === undefined || resourceGroup === null) return undefined
-  return { boundaryId, resourceGroup, resourceType: segment, resourceName: metadata.name }
+  return recordOf(segment, ownerOfNamespace({ records }, metadata.namespace ?? ''), metadata.name)
 }
 
 function isToldByRest(entries: readonly Entry[], now: number): boolean {

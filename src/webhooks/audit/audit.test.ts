@@ -7,6 +7,10 @@ const BOUNDARY = '11111111-1111-4111-8111-111111111111'
 const PERSON = '22222222-2222-4222-8222-222222222222'
 const ENTRY = '33333333-3333-4333-8333-333333333333'
 const NAMESPACE = 'shop-0123456789'
+const PLACES: Record<string, { boundaryId: string; resourceGroup?: string }> = {
+  [NAMESPACE]: { boundaryId: BOUNDARY, resourceGroup: 'shop' },
+  [`boundary-${BOUNDARY}`]: { boundaryId: BOUNDARY },
+}
 const FACADE = 'system:serviceaccount:freehold-system:freehold-facade'
 const CONTROLLERS = 'system:serviceaccount:freehold-system:freehold-controllers'
 
@@ -41,7 +45,7 @@ function event(more: Record<string, unknown> = {}) {
 async function toldBy(events: object[], more: { isThere?: boolean; owner?: string } = {}) {
   const told: Told[] = []
   const audit = createAuditor({
-    placeOf: (namespace) => (namespace === NAMESPACE ? { boundaryId: BOUNDARY, resourceGroup: 'shop' } : undefined),
+    placeOf: (namespace) => PLACES[namespace],
     ownerOfPart: () => more.owner,
     isThere: () => more.isThere ?? true,
     isReady: () => true,
@@ -156,6 +160,43 @@ describe('the audit log of the API server', () => {
       expect(await toldBy([refused(code)], { isThere: false })).to.deep.equal([])
     })
   }
+
+  const GROUP = {
+    resource: 'resourcegroups',
+    apiGroup: 'freehold.dev',
+    namespace: `boundary-${BOUNDARY}`,
+    name: 'shop',
+  }
+  const WHOLE = { resource: 'boundaries', apiGroup: 'freehold.dev', name: BOUNDARY }
+  const wholes: [string, object, object][] = [
+    ['a group', GROUP, { resourceGroup: 'shop', resourceType: 'resourcegroups', resourceName: 'shop' }],
+    ['a boundary', WHOLE, { resourceGroup: '', resourceType: 'boundaries', resourceName: BOUNDARY }],
+  ]
+  for (const [what, objectRef, resource] of wholes) {
+    const changed = { metadata: { name: 'x', uid: 'u', generation: 2 }, spec: { quota: { cpu: '4' } } }
+
+    it(`tells who changed and who deleted ${what}`, async () => {
+      const told = await toldBy([
+        event({ objectRef, responseObject: changed }),
+        event({ objectRef, verb: 'delete', responseObject: { kind: 'Status' } }),
+      ])
+      expect(told.map((one) => one.resource)).to.deep.equal(told.map(() => ({ boundaryId: BOUNDARY, ...resource })))
+      expect(told.map(({ sighting }) => [sighting.operation, sighting.actor])).to.deep.equal([
+        ['patch', { principalId: PERSON }],
+        ['delete', { principalId: PERSON }],
+      ])
+      expect(told[0]?.sighting.after).to.deep.include({ spec: changed.spec })
+    })
+
+    it(`tells of a request for something else that wrote in ${what} only if it changed it`, async () => {
+      const own = { user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` }
+      const [told] = await toldBy([event({ ...own, objectRef, responseObject: changed })])
+      expect(told?.sighting).to.include({ id: ENTRY, isSecondHand: true, onlyIfChanged: true })
+    })
+  }
+
+  it("tells nothing of a group in a namespace that is nobody's", async () =>
+    expect(await toldBy([event({ objectRef: { ...GROUP, namespace: 'default' } })])).to.deep.equal([]))
 
   it('tells of every object of a collection that was deleted', async () => {
     const responseObject = { items: [account(), account({ name: 'films' })] }

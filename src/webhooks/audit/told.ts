@@ -1,5 +1,5 @@
 import type { ResourcePath, Sighting, Told } from '../../api/records/activity/recorder.ts'
-import { afterOf, outcomeOf } from '../../api/records/activity/subjects.ts'
+import { afterOf, isTold, outcomeOf, recordOf } from '../../api/records/activity/subjects.ts'
 import { type Actor, readAuditId } from '../../contracts/activity.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -12,10 +12,7 @@ import { type AuditEvent, isWrite, managerOf, objectsOf } from './events.ts'
 
 const FORMS = gatherKubernetesForms(actionsOfKinds(KINDS))
 const KIND_BY_RESOURCE: ReadonlyMap<string, AnyKind> = new Map(
-  KINDS.filter(({ placement }) => placement === 'group').map((kind) => [
-    `${kind.resource.group}/${kind.resource.plural}`,
-    kind,
-  ]),
+  KINDS.filter(isTold).map((kind) => [`${kind.resource.group}/${kind.resource.plural}`, kind]),
 )
 const ACCOUNT = `system:serviceaccount:${SYSTEM_NAMESPACE}:`
 const FACADE = `${ACCOUNT}freehold-facade`
@@ -35,12 +32,10 @@ export function toldByEvent(event: AuditEvent, surroundings: Surroundings): Told
   // What was refused to us, the facade answers for, and controllers try again.
   if (outcome !== 'Succeeded' && event.user.username.startsWith(ACCOUNT)) return []
   const place = surroundings.placeOf(objectRef.namespace)
-  if (place?.resourceGroup === undefined) return []
-  const { boundaryId, resourceGroup } = place
   return objectsOf(event).flatMap(({ name, object }) => {
     const resourceName = ownerName(kind, { namespace: objectRef.namespace, name, object }, surroundings)
-    if (resourceName === undefined) return []
-    const resource = { boundaryId, resourceGroup, resourceType: kind.partOf?.collection ?? kind.segment, resourceName }
+    const resource = resourceName && recordOf(kind.partOf?.collection ?? kind.segment, place, resourceName)
+    if (!resource) return []
     if (outcome !== 'Succeeded' && !surroundings.isThere(resource)) return []
     const sighting = sightingOf(event, kind, { name, object, outcome })
     return sighting === undefined ? [] : [{ resource, sighting }]
@@ -72,6 +67,8 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     isOwnPart || isDelete || outcome !== 'Succeeded'
       ? undefined
       : afterWrite(kind, subresource, object, responseStatus?.code === 201)
+  // Requests for other things write in what holds them, too.
+  const isOfRequest = who.entryId !== undefined && kind.placement === 'group'
   // Finalizers and annotations: what controllers write of themselves is no news.
   if (who.channel === 'Platform' && (isOwnPart || (tells === undefined && !isDelete))) return undefined
   return {
@@ -92,7 +89,7 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     after: tells,
     ...(who.entryId !== undefined && { isSecondHand: true }),
     ...(who.channel === 'Platform' && { onlyIfKnown: true }),
-    ...(tells !== undefined && verb !== 'create' && who.entryId === undefined && { onlyIfChanged: true }),
+    ...(tells !== undefined && verb !== 'create' && !isOfRequest && { onlyIfChanged: true }),
   }
 }
 

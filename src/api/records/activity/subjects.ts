@@ -1,26 +1,70 @@
 import type { After, ResourcePath } from '../../../adapters/activity/port.ts'
 import { PREFIX } from '../../../core/labels.ts'
-import { groupNamespace, sha256 } from '../../../core/names.ts'
+import { boundaryNamespace, groupNamespace, sha256 } from '../../../core/names.ts'
 import type { KubeObject } from '../../../core/object.ts'
+import { Boundary } from '../../../crds/boundaries.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { KINDS } from '../../../crds/index.ts'
+import { ResourceGroup } from '../../../crds/resourcegroups.ts'
+import { boundaryScope, groupScope, resourceScope } from '../../callers/visibility.ts'
 import type { Records } from '../records.ts'
+
+/** What resources are in has a record too, which is that of a resource of its own name. */
+const PLACES: readonly AnyKind[] = [Boundary, ResourceGroup]
 
 /** Kinds whose objects have a record of their own; what belongs to one of them stands in its record. */
 const BY_SEGMENT: ReadonlyMap<string, AnyKind> = new Map(
-  KINDS.filter(({ placement, partOf, isPart }) => placement === 'group' && partOf === undefined && isPart !== true).map(
-    (kind) => [kind.segment, kind],
-  ),
+  KINDS.filter(
+    (kind) =>
+      PLACES.includes(kind) || (kind.placement === 'group' && kind.partOf === undefined && kind.isPart !== true),
+  ).map((kind) => [kind.segment, kind]),
 )
 
 export function kindOfSegment(segment: string): AnyKind | undefined {
   return BY_SEGMENT.get(segment)
 }
 
+/** Whether writes of such objects are told of: in a record of their own, or in that of what they belong to. */
+export function isTold(kind: AnyKind): boolean {
+  return kind.placement === 'group' || PLACES.includes(kind)
+}
+
+/** Where something stands, as far as its namespace tells. */
+type Place = { readonly boundaryId: string; readonly resourceGroup?: string | null }
+
+/**
+ * The record of what is named so in a collection.
+ *
+ * @param place undefined for what stands in no namespace
+ */
+export function recordOf(collection: string, place: Place | undefined, name: string): ResourcePath | undefined {
+  const own = { resourceType: collection, resourceName: name }
+  if (collection === Boundary.segment) return { ...own, boundaryId: name, resourceGroup: '' }
+  if (place === undefined) return undefined
+  const { boundaryId, resourceGroup } = place
+  if (collection === ResourceGroup.segment) return { ...own, boundaryId, resourceGroup: name }
+  return resourceGroup ? { ...own, boundaryId, resourceGroup } : undefined
+}
+
+export function scopeOf({ boundaryId, resourceGroup, resourceType, resourceName }: ResourcePath): string {
+  if (resourceType === Boundary.segment) return boundaryScope(boundaryId)
+  if (resourceType === ResourceGroup.segment) return groupScope(boundaryId, resourceGroup)
+  return resourceScope(boundaryId, resourceGroup, resourceType, resourceName)
+}
+
 export function isThere(records: Pick<Records, 'peek'>, resource: ResourcePath): boolean {
-  const kind = kindOfSegment(resource.resourceType)
-  const namespace = groupNamespace(resource.boundaryId, resource.resourceGroup)
-  return kind !== undefined && records.peek(kind, { namespace, name: resource.resourceName }) !== undefined
+  const { boundaryId, resourceGroup, resourceType, resourceName: name } = resource
+  const kind = kindOfSegment(resourceType)
+  const record = recordOf(resourceType, resource, name)
+  if (kind === undefined || record?.boundaryId !== boundaryId || record.resourceGroup !== resourceGroup) return false
+  return records.peek(kind, { ...namespaceOf(kind, resource), name }) !== undefined
+}
+
+function namespaceOf({ placement }: AnyKind, { boundaryId, resourceGroup }: ResourcePath): { namespace?: string } {
+  if (placement === 'cluster') return {}
+  return {
+    namespace: placement === 'boundary' ? boundaryNamespace(boundaryId) : groupNamespace(boundaryId, resourceGroup),
+  }
 }
 
 /** How a resource is after a write; undefined if the object does not tell. */

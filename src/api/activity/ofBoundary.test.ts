@@ -1,0 +1,150 @@
+import { expect } from 'chai'
+import request from 'supertest'
+import {
+  AS_BOUNDARY,
+  activityWorld,
+  asGroup,
+  BOUNDARY,
+  NAME,
+  OF_BOUNDARY,
+  PERSON,
+  sighting,
+} from '../../../test/worlds/activityWorld.ts'
+import { bearer } from '../../../test/worlds/facadeServer.ts'
+import type { ResourcePath } from '../../adapters/activity/port.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { Boundary } from '../../crds/boundaries.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
+
+describe('the activity of a boundary', () => {
+  let here: Awaited<ReturnType<typeof activityWorld>>
+  const [SHOP_READER, STRANGER] = ['33333333-3333-4333-8333-333333333333', '44444444-4444-4444-8444-444444444444']
+  before(async () => {
+    here = await activityWorld()
+    here.facade.group(BOUNDARY, 'other')
+    here.facade.grant(SHOP_READER, 'Reader', `/boundaries/${BOUNDARY}/resourcegroups/shop`)
+    const before = new Date(Date.now() - 3_600_000).toISOString()
+    const of = (resourceName: string, resourceGroup = 'shop') => ({ ...NAME, resourceName, resourceGroup })
+    const now = Date.now()
+    const nth = (order: number) => ({ occurredAt: new Date(now + order).toISOString() })
+    await here.store.append(of('search'), [sighting({ action: 'vectorcluster/write', ...nth(1) })])
+    await here.store.append(of('gone'), [sighting({ action: 'vectorcluster/delete', ...nth(2) })])
+    await here.store.append(of('search', 'other'), [sighting(nth(3)), sighting({ occurredAt: before })])
+    await here.store.append(of('search', 'no-group'), [sighting(nth(0))])
+  })
+  after(() => here.facade.stop())
+
+  const OLD = '55555555-5555-4555-8555-555555555555'
+  const whole = ({ apiVersion, kind }: AnyKind) => ({ apiVersion, kind, spec: {} })
+  const made = (minutes: number) => ({
+    uid: crypto.randomUUID(),
+    annotations: { [INCARNATION_ANNOTATION]: crypto.randomUUID() },
+    creationTimestamp: new Date(Date.now() - minutes * 60_000).toISOString(),
+  })
+
+  const ask = (query = '', by = PERSON) =>
+    request(here.facade.app).get(`/boundaries/${BOUNDARY}/activity${query}`).set('authorization', bearer(by))
+  const told = async (query = '', by = PERSON) =>
+    (await ask(query, by)).body.items.map(
+      ({ resourceGroup, resourceName }: ResourcePath) => `${resourceGroup}/${resourceName}`,
+    )
+
+  it('is that of all resources of its groups, those that are gone included, newest first', async () => {
+    expect(await told()).to.deep.equal(['other/search', 'shop/gone', 'shop/search', 'no-group/search'])
+  })
+
+  it('is filtered and paged as that of a resource, and by resource', async () => {
+    expect(await told('?filter=action:eq:vectorcluster/delete')).to.deep.equal(['shop/gone'])
+    expect(await told('?filter=resourceGroup:eq:shop&pageSize=1&page=2')).to.deep.equal(['shop/search'])
+    expect(await told('?sort=occurredAt&pageSize=1&page=2')).to.deep.equal(['shop/search'])
+    expect((await ask('?filter=message:eq:x')).status).to.equal(400)
+    const config = await ask('/config')
+    expect([config.status, config.body.defaultSort]).to.deep.equal([200, '-occurredAt'])
+  })
+
+  it('shows to each what they may read of a resource, and hides what a deny is on', async () => {
+    const life = { principalId: SHOP_READER, principalType: 'User', scopeIncarnation: 'life' }
+    const deny = (action: string, below = '') => {
+      const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop${below}`
+      here.facade.put(
+        DenyAssignment,
+        crypto.randomUUID(),
+        { ...life, actions: [action], scope },
+        boundaryNamespace(BOUNDARY),
+      )
+    }
+    const single = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/vectorclusters/gone/activity`
+    const ofOne = (by: string) => request(here.facade.app).get(single).set('authorization', bearer(by))
+    expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone', 'shop/search'])
+    expect((await ofOne(SHOP_READER)).status).to.equal(200)
+    deny('kernel/activity/read', '/resources/vectorclusters/search')
+    expect(await told('', SHOP_READER)).to.deep.equal(['shop/gone'])
+    deny('vectorcluster/read')
+    expect(await told('', SHOP_READER)).to.deep.equal([])
+    const { status, body } = await ofOne(SHOP_READER)
+    expect([status, body.action]).to.deep.equal([403, 'vectorcluster/read'])
+    expect((await ofOne(PERSON)).status).to.equal(200)
+    expect(await told()).to.include.members(['other/search', 'shop/gone', 'shop/search'])
+  })
+
+  it('tells of what was done to groups and to itself, as far as each may read them', async () => {
+    const later = { occurredAt: new Date(Date.now() + 9).toISOString() }
+    await here.store.append(asGroup('shop'), [sighting({ action: 'resourcegroups/write', ...later })])
+    await here.store.append(AS_BOUNDARY, [sighting({ action: 'boundaries/manage', ...later })])
+    const scopes = async (by: string) => {
+      const { items } = (await ask('?filter=action:in:resourcegroups/write,boundaries/manage', by)).body
+      return items.map(({ scope }: { scope: string }) => scope).sort()
+    }
+    expect(await scopes(PERSON)).to.deep.equal([OF_BOUNDARY, `${OF_BOUNDARY}/resourcegroups/shop`])
+    expect(await scopes(SHOP_READER)).to.deep.equal([`${OF_BOUNDARY}/resourcegroups/shop`])
+    const of = (group: string) =>
+      request(here.facade.app)
+        .get(`${OF_BOUNDARY}/resourcegroups/shop/resources/resourcegroups/${group}/activity`)
+        .set('authorization', bearer(PERSON))
+    expect((await of('shop')).body.items).to.have.length(1)
+    expect((await of('other')).status).to.equal(404)
+  })
+
+  it('tells of the end of a group, and of an earlier one of its name, whoever may read in all of it', async () => {
+    const { facade, store } = here
+    const ago = (minutes: number) => ({ occurredAt: new Date(Date.now() - minutes * 60_000).toISOString() })
+    facade.client.seed(Boundary.resource, { ...whole(Boundary), metadata: { name: OLD, ...made(60) } })
+    facade.caches.get(Boundary.resource).observeWrite(await facade.client.get(Boundary.resource, { name: OLD }))
+    const shop = { name: 'shop', namespace: boundaryNamespace(OLD) }
+    facade.client.seed(ResourceGroup.resource, { ...whole(ResourceGroup), metadata: { ...shop, ...made(10) } })
+    facade.caches.get(ResourceGroup.resource).observeWrite(await facade.client.get(ResourceGroup.resource, shop))
+    facade.grant(PERSON, 'Reader', `/boundaries/${OLD}`)
+    facade.grant(SHOP_READER, 'Reader', `/boundaries/${OLD}/resourcegroups/shop`)
+    const entry = (action: string, minutes: number, statusCode = 202) =>
+      sighting({ action, statusCode, ...ago(minutes) })
+    await store.append({ ...AS_BOUNDARY, boundaryId: OLD, resourceName: OLD }, [
+      entry('boundaries/earlier', 90),
+      entry('boundaries/made', 60.1, 201),
+    ])
+    await store.append({ ...asGroup('shop'), boundaryId: OLD }, [
+      entry('resourcegroups/ended', 20),
+      entry('resourcegroups/made', 10.1, 201),
+      entry('resourcegroups/write', 5),
+    ])
+    await store.append({ ...NAME, boundaryId: OLD }, [
+      entry('vectorcluster/earlier', 30),
+      entry('vectorcluster/now', 4),
+    ])
+    await store.append({ ...asGroup('desk'), boundaryId: OLD }, [entry('resourcegroups/delete', 3)])
+    const actions = async (by: string) => {
+      const answer = request(facade.app).get(`/boundaries/${OLD}/activity`).set('authorization', bearer(by))
+      return (await answer).body.items.map(({ action }: { action: string }) => action)
+    }
+    const present = ['vectorcluster/now', 'resourcegroups/write', 'resourcegroups/made']
+    expect(await actions(SHOP_READER)).to.deep.equal(present)
+    const gone = ['resourcegroups/ended', 'vectorcluster/earlier', 'boundaries/made']
+    expect(await actions(PERSON)).to.deep.equal(['resourcegroups/delete', ...present, ...gone])
+  })
+
+  it('is not there for strangers', async () => {
+    for (const path of ['', '/config']) expect((await ask(path, STRANGER)).status).to.equal(404)
+  })
+})
