@@ -5,6 +5,7 @@ import { SeededRandom } from '../../test/make/random.ts'
 import { groupNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
+import { ContainerInstance } from '../crds/containerinstances.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -22,7 +23,7 @@ const KINDS: readonly [AnyKind, object][] = [
 describe('quotas of resources that come by kubectl', () => {
   let world: World
   const begin = async (limit: () => void) => {
-    const names = ['vectorcluster', 'sqlinstance', 'secretvault', 'resourcegroup']
+    const names = ['vectorcluster', 'containerinstance', 'sqlinstance', 'secretvault', 'resourcegroup']
     world = new World((all) => all.filter(({ name }) => names.includes(name)))
     seedGroup(world.server)
     limit()
@@ -41,6 +42,11 @@ describe('quotas of resources that come by kubectl', () => {
   const admitted = () =>
     KINDS.flatMap(([kind]) => objects(kind)).filter(
       ({ status }) => status?.phase !== undefined && status.phase !== 'QuotaExceeded',
+    )
+  const spec = { computePlan: 'vector-dev', replicas: 1, cpuRequest: '1500m', cpuLimit: '2', storageSize: '10Gi' }
+  const says = (name: string, phase: string, kind: AnyKind = VectorCluster) =>
+    world.until(`${name} is ${phase}`, () =>
+      objects(kind).some(({ metadata, status }) => metadata.name === name && status?.phase === phase),
     )
   afterEach(() => world.stop())
 
@@ -115,11 +121,6 @@ describe('quotas of resources that come by kubectl', () => {
 
   it('leave a resource what it runs with while it is refused more storage, and take that with a stop', async () => {
     await begin(() => limitGroup({ cpu: '2', storage: '40Gi' }))
-    const spec = { computePlan: 'vector-dev', replicas: 1, cpuRequest: '1500m', cpuLimit: '2', storageSize: '10Gi' }
-    const says = (name: string, phase: string) =>
-      world.until(`${name} is ${phase}`, () =>
-        objects(VectorCluster).some(({ metadata, status }) => metadata.name === name && status?.phase === phase),
-      )
     await world.make(VectorCluster, 'aa', spec)
     await says('aa', 'Available')
     await world.change(VectorCluster, 'aa', { cpuRequest: '100m', storageSize: '900Gi' })
@@ -132,6 +133,56 @@ describe('quotas of resources that come by kubectl', () => {
     await says('zz', 'Available')
     await world.change(VectorCluster, 'aa', { ...spec, running: true })
     await says('aa', 'QuotaExceeded')
+  })
+
+  for (const [at, limit] of [
+    ['group', limitGroup],
+    ['boundary', limitBoundary],
+  ] as const)
+    it(`of a ${at} leave what ran before there was one what it runs with, while it is refused more storage`, async () => {
+      await begin(() => {})
+      await world.make(VectorCluster, 'aa', spec)
+      await says('aa', 'Available')
+      limit({ cpu: '2', storage: '40Gi' })
+      await world.pass(60_000)
+      await world.change(VectorCluster, 'aa', { cpuRequest: '100m', storageSize: '900Gi' })
+      await says('aa', 'QuotaExceeded')
+      const { cpuRequest, cpuLimit } = spec
+      const web = { name: 'web', image: 'docker.io/library/nginx:1.29', cpuRequest, cpuLimit }
+      await world.make(ContainerInstance, 'zz', { components: [web] })
+      await says('zz', 'QuotaExceeded', ContainerInstance)
+      await world.make(VectorCluster, 'yy', { ...spec, cpuRequest: '100m' })
+      await says('yy', 'Available')
+      await world.change(VectorCluster, 'aa', { storageSize: '10Gi' })
+      await says('zz', 'Available', ContainerInstance)
+    })
+
+  it('that fall below what is used refuse nothing of that', async () => {
+    await begin(() => {})
+    await world.make(VectorCluster, 'aa', spec)
+    await says('aa', 'Available')
+    limitGroup({ cpu: '1' })
+    await world.pass(60_000)
+    await world.change(VectorCluster, 'aa', { tags: { team: 'search' } })
+    await world.pass(60_000)
+    await says('aa', 'Available')
+    await world.change(VectorCluster, 'aa', { cpuRequest: '1600m' })
+    await says('aa', 'QuotaExceeded')
+  })
+
+  it('that went and come again count what was changed meanwhile', async () => {
+    await begin(() => limitGroup({ cpu: '2' }))
+    await world.make(VectorCluster, 'aa', spec)
+    await says('aa', 'Available')
+    await world.pass(60_000)
+    limitGroup({})
+    await world.change(VectorCluster, 'aa', { cpuRequest: '1900m' })
+    await world.pass(60_000)
+    limitGroup({ cpu: '2' })
+    await world.pass(60_000)
+    await world.make(VectorCluster, 'zz', { ...spec, cpuRequest: '300m' })
+    await says('zz', 'QuotaExceeded')
+    await says('aa', 'Available')
   })
 
   it('forget what was granted to something that never came', async () => {

@@ -1,6 +1,7 @@
 import type { LRUCache } from 'lru-cache'
+import type { ReconcileStatus } from '../core/conditions.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
-import { boundaryNamespace, boundaryOfNamespace } from '../core/names.ts'
+import { boundaryNamespace, boundaryOfNamespace, groupNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { recentlyUsed } from '../core/recentlyUsed.ts'
@@ -18,7 +19,7 @@ import {
   type SeenUser,
   unseenUsers,
 } from '../core/sizing/ledger.ts'
-import { limitsAmounts, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
+import { limitsAmounts, type QuotaLimits, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
@@ -29,7 +30,7 @@ import { retainedUsers } from '../crds/retainedStorage.ts'
 import { namespace as namespaces } from '../kube/builtin.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
-import { type Asked, askLedger, type LedgerView, releaseGrant } from './quotaLedger.ts'
+import { type Asked, askLedger, forgetGrant, isGranted, type LedgerView, releaseGrant } from './quotaLedger.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
 
@@ -85,7 +86,30 @@ function quotaUser(
 }
 
 /** What of a pass quotas need, whatever its kind and state. */
-type QuotaPass = Pick<Pass, 'place' | 'records' | 'kind' | 'clock'> & { object: { metadata: { name: string } } }
+type QuotaPass = Pick<Pass, 'place' | 'records' | 'kind' | 'clock'> & {
+  object: { metadata: { name: string; generation?: number }; status?: unknown }
+}
+
+type Limits = {
+  boundary: QuotaLimits
+  groups: readonly { name: string; quota: QuotaLimits; retained: Parameters<typeof retainedUsers>[1] }[]
+}
+
+/** Undefined for a boundary that is not there. */
+function limitsIn(records: Workspace, boundaryId: string | undefined): Limits | undefined {
+  const boundary = records.cache<Cached<Boundary>>(Boundary.resource).get(undefined, boundaryId ?? '')
+  if (boundaryId === undefined || boundary === undefined) return undefined
+  const groups = records
+    .cache<Cached<ResourceGroup>>(ResourceGroup.resource)
+    .list({ namespace: boundaryNamespace(boundaryId) })
+    .map(({ metadata: { name }, spec: { quota }, status }) => ({ name, quota, retained: status?.retainedStorage }))
+  return { boundary: boundary.spec.quota, groups }
+}
+
+function isLimited({ boundary, groups }: Limits, resourceGroup: string): boolean {
+  const own = groups.find(({ name }) => name === resourceGroup)
+  return limitsAmounts(boundary) || limitsAmounts(own?.quota ?? {})
+}
 
 /**
  * Whether a resource fits into what the boundary and the group may use. Most have no limit above them, and then no other
@@ -96,43 +120,51 @@ type QuotaPass = Pick<Pass, 'place' | 'records' | 'kind' | 'clock'> & { object: 
  * A stop is judged too, because volumes stay: they may not grow by it. What is refused is stopped by `halt`.
  */
 export async function checkQuota(pass: QuotaPass): Promise<Outcome> {
-  const { boundaryId, resourceGroup = '' } = pass.place
-  const boundary = pass.records.cache<Cached<Boundary>>(Boundary.resource).get(undefined, boundaryId ?? '')
-  if (boundaryId === undefined || boundary === undefined) return done()
-  const groups = pass.records
-    .cache<Cached<ResourceGroup>>(ResourceGroup.resource)
-    .list({ namespace: boundaryNamespace(boundaryId) })
-    .map(({ metadata: { name }, spec: { quota }, status }) => ({ name, quota, retained: status?.retainedStorage }))
-  const own = groups.find(({ name }) => name === resourceGroup)
-  if (!limitsAmounts(boundary.spec.quota) && !limitsAmounts(own?.quota ?? {})) return done()
-  const users = quotaUsers(pass.records, boundaryId)
+  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const limits = limitsIn(pass.records, boundaryId)
+  if (limits === undefined) return done()
   const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
+  if (!isLimited(limits, resourceGroup)) return forgetGrant(pass, boundaryId, key)
+  const users = quotaUsers(pass.records, boundaryId)
   const subject = users.find((user) => user.key === key)
   if (subject === undefined) return done()
-  const retained = groups.flatMap((group) => retainedUsers(group.name, group.retained))
-  const now = pass.clock.now()
-  const ask = ({ grants }: LedgerView): Asked => {
-    const grant = grants[key]
-    if (grant !== undefined && covers(demandOfGrant(grant), subject.demand)) {
-      if (covers(subject.demand, demandOfGrant(grant))) return { kind: 'held' }
-      // What was granted a moment ago may be for a change that is not seen yet.
-      return isInFlight(grant, now) ? { kind: 'held', after: IN_FLIGHT } : { kind: 'granted', demand: subject.demand }
-    }
-    const seen = new Set(users.map((user) => user.key))
-    const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
-    const growing = { ...subject, held: grant && demandOfGrant(grant) }
-    const others = [...users.map((user) => besideOthers(user, growing, grants[user.key], now)), ...unseen, ...retained]
-    const limits = new Map(groups.map(({ name, quota }) => [name, quota]))
-    const verdict = quotaVerdict({ boundary: boundary.spec.quota, groups: limits, subject: growing, others })
-    if (verdict.kind === 'fits') return { kind: 'granted', demand: subject.demand }
-    return {
-      kind: 'refused',
-      message: quotaSentence(verdict),
-      isUnsettled: unseen.length > 0,
-      ...(grant !== undefined && givenBack(subject.demand, grant, now)),
-    }
+  return askLedger(pass, boundaryId, key, (ledger) => asked(pass, { limits, users, subject }, ledger))
+}
+
+type Case = { limits: Limits; users: readonly SeenUser[]; subject: SeenUser }
+
+function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, { grants }: LedgerView): Asked {
+  const now = clock.now()
+  const grant = grants[subject.key]
+  if (grant !== undefined && covers(demandOfGrant(grant), subject.demand)) {
+    if (covers(subject.demand, demandOfGrant(grant))) return { kind: 'held' }
+    // What was granted a moment ago may be for a change that is not seen yet.
+    return isInFlight(grant, now) ? { kind: 'held', after: IN_FLIGHT } : { kind: 'granted', demand: subject.demand }
   }
-  return askLedger(pass, boundaryId, key, ask)
+  if (grant === undefined && runsAsAsked(object)) return { kind: 'granted', demand: subject.demand }
+  const seen = new Set(users.map((user) => user.key))
+  const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
+  const growing = { ...subject, held: grant && demandOfGrant(grant) }
+  const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
+  const others = [...users.map((user) => besideOthers(user, growing, grants[user.key], now)), ...unseen, ...retained]
+  const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
+  const verdict = quotaVerdict({ boundary: limits.boundary, groups, subject: growing, others })
+  if (verdict.kind === 'fits') return { kind: 'granted', demand: subject.demand }
+  return {
+    kind: 'refused',
+    message: quotaSentence(verdict),
+    isUnsettled: unseen.length > 0,
+    ...(grant !== undefined && givenBack(subject.demand, grant, now)),
+  }
+}
+
+/**
+ * Whether it has all that it asks for, though nothing was granted to it: it ran before there was a limit, and goes on. Later
+ * it could exchange what is not written down for something else, and run with both.
+ */
+function runsAsAsked({ metadata, status }: QuotaPass['object']): boolean {
+  const ready = (status as ReconcileStatus | undefined)?.conditions?.find(({ type }) => type === 'Ready')
+  return ready?.reason === 'Available' && ready.observedGeneration === metadata.generation
 }
 
 /** Of one that is refused and stopped: what it does not run any more is free, and its volumes stay as they are. */
@@ -163,15 +195,29 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       })
       .map(keyOf)
   }
+  /** Those under a limit to whom nothing was granted: what runs is written down as soon as there is one. */
+  const unwritten = (records: Workspace, boundaryId = ''): string[] => {
+    const limits = kind.sized === undefined ? undefined : limitsIn(records, boundaryId)
+    return (limits?.groups ?? []).flatMap(({ name }) => {
+      if (limits === undefined || !isLimited(limits, name)) return []
+      const here = records.cache<User>(kind.resource).list({ namespace: groupNamespace(boundaryId, name) })
+      const hasNone = ({ metadata }: KubeObject) =>
+        !isGranted(records, boundaryId, grantKey(kind.plural, name, metadata.name))
+      return here.filter((one) => runsAsAsked(one) && hasNone(one)).map(keyOf)
+    })
+  }
+  const touched = (records: Workspace, boundaryId: string | undefined) => [
+    ...new Set([...waiting(records, boundaryId), ...unwritten(records, boundaryId)]),
+  ]
   return [
-    { resource: Boundary.resource, keysOf: ({ metadata }, records) => waiting(records, metadata.name) },
+    { resource: Boundary.resource, keysOf: ({ metadata }, records) => touched(records, metadata.name) },
     {
       resource: QuotaLedger.resource,
       keysOf: ({ metadata }, records) => waiting(records, boundaryOfNamespace(metadata.namespace ?? '')),
     },
     {
       resource: ResourceGroup.resource,
-      keysOf: ({ metadata }, records) => waiting(records, boundaryOfNamespace(metadata.namespace ?? '')),
+      keysOf: ({ metadata }, records) => touched(records, boundaryOfNamespace(metadata.namespace ?? '')),
     },
     ...RESOURCE_KINDS.map((user) => ({
       resource: user.resource,

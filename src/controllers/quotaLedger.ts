@@ -3,10 +3,10 @@ import { boundaryNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { Demand } from '../core/sizing/demand.ts'
-import { type Grant, type Grants, grantOf, IN_FLIGHT, LEDGER_NAME } from '../core/sizing/ledger.ts'
+import { type Grant, type Grants, grantOf, IN_FLIGHT, isInFlight, LEDGER_NAME } from '../core/sizing/ledger.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
-import type { Pass, Rights } from './engine/controller.ts'
+import type { Pass, Rights, Workspace } from './engine/controller.ts'
 
 type LedgerObject = QuotaLedger & { [key: string]: unknown }
 /** What of a pass the ledger needs, whatever its kind. */
@@ -31,7 +31,7 @@ function refIn(boundaryId: string) {
   return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
 }
 
-function cached(pass: LedgerPass, boundaryId: string): LedgerObject | undefined {
+function cached(pass: Pick<LedgerPass, 'records'>, boundaryId: string): LedgerObject | undefined {
   const { namespace, name } = refIn(boundaryId)
   return pass.records.cache<LedgerObject>(QuotaLedger.resource).get(namespace, name)
 }
@@ -101,4 +101,18 @@ export async function releaseGrant(pass: LedgerPass, boundaryId: string, key: st
     // The ledger goes with the boundary.
     if (!isKubeError(error, 'NotFound', 'Forbidden')) throw error
   }
+}
+
+/** Of a resource that nothing limits: when there is a limit again, what was granted may be far from what it runs with. */
+export async function forgetGrant(pass: LedgerPass, boundaryId: string, key: string): Promise<Outcome> {
+  const known = cached(pass, boundaryId)?.spec.grants[key]
+  if (known === undefined) return done()
+  // Whoever granted it a moment ago has seen a limit that is not seen here yet.
+  if (isInFlight(known, pass.clock.now())) return done({ after: IN_FLIGHT })
+  await releaseGrant(pass, boundaryId, key)
+  return done()
+}
+
+export function isGranted(records: Workspace, boundaryId: string, key: string): boolean {
+  return cached({ records }, boundaryId)?.spec.grants[key] !== undefined
 }
