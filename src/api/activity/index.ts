@@ -9,10 +9,10 @@ import { redacted } from '../../core/redaction.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { boundaryScope, findVisibleBoundary, requireBelow } from '../callers/visibility.ts'
+import { boundaryScope, findVisibleBoundary, requireBelow, seeing } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
 import { isThere, kindOfSegment, scopeOf } from '../records/activity/subjects.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -219,7 +219,7 @@ export const activityRoutes: readonly RouteDraft[] = [
     before: entriesOf,
   }),
   ...listWithConfig('{B}/activity', {
-    auth: authenticated,
+    auth: seeing('what was done to that at which the caller has `kernel/activity/read` and which they may read'),
     ...list,
     columns: {
       ...columns,

@@ -11,7 +11,7 @@ import { type BoundaryRecord, boundariesWith, boundaryScope, groupScope } from '
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { action, asking, type RouteDraft, route } from '../http/route.ts'
 import { tenantsOfCreator } from '../people/tenants.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
@@ -110,7 +110,7 @@ export const boundaryRoutes: readonly RouteDraft[] = [
     'GET',
     '/boundaries',
     {
-      auth: authenticated,
+      auth: asking('a sign-in; shows boundaries at which the caller has `boundaries/read`'),
       summary: 'The boundaries that the caller may read',
       list: boundaryShape,
       reply: pagedListOf(BoundaryDto),

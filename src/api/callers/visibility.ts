@@ -3,6 +3,7 @@ import { notFound, permissionMissing } from '../../core/errors.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { Context, Services } from '../http/context.ts'
+import { type Authorization, asking } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { findBoundary } from '../resources/places.ts'
 import { holdsNow } from './holdsNow.ts'
@@ -73,6 +74,9 @@ function isVisible({ access }: Services, principalId: string, boundaryId: string
   if (reach.everywhere || reach.boundaryIds.includes(boundaryId)) return true
   return access.permissionsAt(principalId, boundaryScope(boundaryId)).length > 0
 }
+
+/** The declaration of routes that call `findVisibleBoundary`, and of what they show then. */
+export const seeing = (shown = ''): Authorization => asking(`a role in the boundary${shown && `; shows ${shown}`}`)
 
 /**
  * The boundary of a route that asks for nothing but a sign-in.

@@ -2,6 +2,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
+import { asking } from '../http/route.ts'
 import { recordedTenants } from '../people/tenants.ts'
 import type { Principal } from './principals.ts'
 import type { Caller } from './tokens.ts'
@@ -12,6 +13,11 @@ declare module '../http/context.ts' {
     readonly sight?: Pick<Access, 'isAllowed' | 'boundariesOf'>
   }
 }
+
+/** The declaration of routes that show whom `sightOf` lets the caller see. */
+export const seeingPeople = asking(
+  'a sign-in; shows the caller, people of their tenants and of those at a boundary of which they have `rbac/members/read`, and everybody with `rbac/members/admin` at the root',
+)
 
 type Person = { readonly id: string; readonly tenantIds: readonly string[] }
 type Viewer = Pick<Caller, 'principalId'>

@@ -75,6 +75,23 @@ describe('the OpenAPI documents', () => {
     expect(told('POST', `${internal}/mint-build-token`)).to.match(/^Needs the action that writes the resource/)
   })
 
+  it('say of a sign-in that it is enough only where it is', () => {
+    const isEnough = (path: string) => /^\/(docs|bug-reports|identity\/change-password|invitations\/accept)/.test(path)
+    const routes = SERVED_ROUTES.filter(
+      ({ authorization, isBuilt }) => isBuilt && authorization.kind === 'authenticated',
+    )
+    const told = routes.map((route) => [route, operationOf(route)?.description ?? ''] as const)
+    const enough = told.filter(([, text]) => text.startsWith('Needs a sign-in.')).map(([{ path }]) => path)
+    expect(enough).to.have.length(5)
+    expect(enough.filter((path) => !isEnough(path))).to.deep.equal([])
+    for (const [{ method, path }, text] of told) expect(text, `${method} ${path}`).to.match(/^Needs .+\./)
+    const of = (path: string) => told.find(([route]) => route.path.endsWith(path))?.[1]
+    expect(of('/vaults/{vaultName}/secrets/{name}')).to.include('`secretvault/readSecrets` at the vault')
+    expect(of('/materialize')).to.include('`resourcegroups/write`')
+    expect(of('/jitRequests')).to.include('`rbac/members/read`')
+    expect(of('/admin/users')).to.include('`rbac/members/admin`')
+  })
+
   it('say of no write that it shows only what the caller may see', () => {
     for (const route of SERVED_ROUTES.filter(({ method }) => method !== 'GET')) {
       expect(operationOf(route)?.description, `${route.method} ${route.path}`).not.to.include('shows only')

@@ -218,13 +218,12 @@ function describeFollowing(route: Route): string[] {
   return route.unfollowed === undefined ? [] : [`It cannot be followed as events: ${notFollowed(route)}.`]
 }
 
-function describeAuthorization({ authorization, scope, method }: Route): string {
+function describeAuthorization({ authorization, scope }: Route): string {
   switch (authorization.kind) {
     case 'anonymous':
       return 'Needs no sign-in.'
     case 'authenticated':
-      if (authorization.needs !== undefined) return `Needs ${authorization.needs}.`
-      return method === 'GET' ? 'Needs a sign-in; shows only what the caller may see.' : 'Needs a sign-in.'
+      return `Needs ${authorization.needs ?? 'a sign-in'}.`
     case 'iam':
       return `Needs ${authorization.isData ? 'the data action' : 'the action'} \`${authorization.action}\` at the ${scope}.`
   }

@@ -8,7 +8,7 @@ import { boundaryScope, findVisibleBoundary, isAllowedNow } from '../callers/vis
 import { findNameable } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
-import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
 const CHECKS_MAX = 100
@@ -178,7 +178,7 @@ export const checkAccessRoutes: readonly RouteDraft[] = [
     'POST',
     '{B}/providers/authorization/checkAccess',
     {
-      auth: authenticated,
+      auth: asking('a role in the boundary, and to ask about others the action `rbac/members/read` at it'),
       summary: 'Whether a principal may do something, and which record decides it',
       body: CheckAccessRequestDto,
       reply: CheckAccessResultDto,

@@ -15,7 +15,7 @@ import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope, isAllowedNow, requireBelow } from '../callers/visibility.ts'
 import { type Answer, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { action, asking, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inVisibleBoundary } from '../resources/collection/homes.ts'
@@ -224,7 +224,10 @@ const jitRequests = collection(JitRequest, {
   // Others than holders of rbac/members/read see their own.
   holds: ({ spec }, { boundaryId }, context) =>
     spec.principalId === context.caller.principalId || mayReadAll(context, boundaryId),
-  may: { read: authenticated, write: authenticated },
+  may: {
+    read: asking('the action `rbac/members/read` at the boundary for requests of others than the caller'),
+    write: asking('the action `boundaries/read` at the boundary'),
+  },
   dto: JitRequestDto,
   around: (requests, { services }, { boundaryId }) =>
     services.principals.find(
@@ -293,7 +296,11 @@ export const jitRoutes: readonly RouteDraft[] = [
   route(
     'DELETE',
     jitRequests.itemPath,
-    { auth: authenticated, summary: 'Withdraw a request, or end the role at once', answers: [204] },
+    {
+      auth: asking('the action `rbac/members/write` at the boundary for requests of others than the caller'),
+      summary: 'Withdraw a request, or end the role at once',
+      answers: [204],
+    },
     endRequest,
   ),
 ]

@@ -6,7 +6,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { RegistryPin } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { knownRepository, rightsNow } from './rights.ts'
 import { registryOf } from './service.ts'
@@ -80,7 +80,7 @@ export const manifestRoutes: readonly RouteDraft[] = [
     'GET',
     '/v1/internal/registries/manifests',
     {
-      auth: authenticated,
+      auth: asking('the right to pull from the repository that the request names'),
       summary: 'The manifest that a tag of a repository points to',
       query: ManifestQuery,
       reply: ManifestDto,

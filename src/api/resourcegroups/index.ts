@@ -6,11 +6,11 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { boundaryScope, findVisibleBoundary, groupScope } from '../callers/visibility.ts'
+import { boundaryScope, findVisibleBoundary, groupScope, seeing } from '../callers/visibility.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { action, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { action, type RouteDraft, route } from '../http/route.ts'
 import { readResources } from '../resources/contents.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
@@ -91,7 +91,7 @@ const groupRoutes: readonly RouteDraft[] = [
     'GET',
     '{B}/resourcegroups',
     {
-      auth: authenticated,
+      auth: seeing('groups at which the caller has `resourcegroups/read`'),
       summary: 'The resource groups that the caller may read',
       list: groupShape,
       reply: pagedListOf(ResourceGroupDto),
@@ -101,7 +101,7 @@ const groupRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '{B}/resourcegroups/config',
-    { auth: authenticated, summary: 'How the list of groups can be sorted and filtered', reply: ListConfigDto },
+    { auth: seeing(), summary: 'How the list of groups can be sorted and filtered', reply: ListConfigDto },
     (context) => boundaryConfig(context, groupShape, 'resourcegroups', ['resourcegroups/']),
   ),
   route(
@@ -207,7 +207,7 @@ const resourceRoutes: readonly RouteDraft[] = [
     'GET',
     '{B}/resources',
     {
-      auth: authenticated,
+      auth: seeing('resources that the caller may read'),
       summary: 'Resources of every kind in a boundary, as far as the caller may read them',
       list: boundaryResourcesShape,
       reply: pagedListOf(ResourceSummaryDto),
@@ -217,7 +217,7 @@ const resourceRoutes: readonly RouteDraft[] = [
   route(
     'GET',
     '{B}/resources/config',
-    { auth: authenticated, summary: 'How the list of resources can be sorted and filtered', reply: ListConfigDto },
+    { auth: seeing(), summary: 'How the list of resources can be sorted and filtered', reply: ListConfigDto },
     (context) => {
       const prefixes = RESOURCE_KINDS.map(({ actions, plural }) => `${actions ?? plural}/`)
       return boundaryConfig(context, boundaryResourcesShape, 'resources', prefixes)

@@ -5,11 +5,11 @@ import { parseQuantity } from '../../core/quantity.ts'
 import type { PlanFamily } from '../../core/sizing/plans.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ComputePlan } from '../../crds/plans.ts'
-import { findVisibleBoundary } from '../callers/visibility.ts'
+import { findVisibleBoundary, seeing } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { type Authorization, authenticated, type RouteDraft, route } from '../http/route.ts'
+import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { pagedListOf } from './dto.ts'
 import { pagedParts } from './pages.ts'
@@ -164,7 +164,7 @@ export function planRoutes({
   family,
   dto,
   productionReplicas,
-  auth = authenticated,
+  auth = seeing(),
   more,
 }: PlanRoutes): RouteDraft[] {
   const path = `{B}/resources/${segment}` as string

@@ -5,7 +5,7 @@ import { DeploymentSource } from '../../crds/sources.ts'
 import { noContent } from '../http/answer.ts'
 import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
-import { action, anonymous, authenticated, ofKind, type RouteDraft, route, signed } from '../http/route.ts'
+import { action, anonymous, ofKind, type RouteDraft, route, signed } from '../http/route.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { HealthReportDto } from '../resources/dto.ts'
@@ -46,6 +46,7 @@ import {
   MaterializedRegistryDto,
   MaterializeRegistryRequest,
   materializeRegistry,
+  materializing,
   RegistryVerificationDto,
   VerifyRegistryRequest,
   verifyRegistry,
@@ -226,7 +227,7 @@ const routes: readonly RouteDraft[] = [
     'POST',
     `${ONE}/materialize`,
     {
-      auth: authenticated,
+      auth: materializing,
       summary: 'Write the pull secret of a registry into a group',
       body: MaterializeRegistryRequest,
       reply: MaterializedRegistryDto,

@@ -8,10 +8,11 @@ import { ResourceName } from '../../crds/fields.ts'
 import { groupScope, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { asking } from '../http/route.ts'
 import { inVisibleBoundary } from '../resources/collection/homes.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
-import { reporterNow } from '../resources/deployments/reporters.ts'
+import { BUILD, reporterNow } from '../resources/deployments/reporters.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findGroup } from '../resources/places.ts'
 import { actionOf } from '../resources/types.ts'
@@ -73,6 +74,10 @@ function registryIn(baseUrl: string): string {
   const { host } = new URL(baseUrl)
   return ['registry-1.docker.io', 'index.docker.io'].includes(host) ? 'docker.io' : host
 }
+
+export const materializing = asking(
+  `the action that writes the resource that the request names, or \`resourcegroups/write\` at the group if it names none; \`${BUILD}\` there is enough`,
+)
 
 /**
  * POST .../materialize: the pull secret in the namespace of a group. Whoever may write the resource, or build for it, may

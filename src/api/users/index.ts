@@ -3,11 +3,11 @@ import type { UserRecord } from '../../adapters/identity/port.ts'
 import { timestamp } from '../../core/clock.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid } from '../../core/names.ts'
-import { sightOf } from '../callers/visiblePeople.ts'
+import { seeingPeople, sightOf } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { contentTag } from '../http/etag.ts'
-import { authenticated, type RouteDraft, route } from '../http/route.ts'
+import { type RouteDraft, route } from '../http/route.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -61,7 +61,7 @@ async function readUser(context: Context<'userId'>) {
 
 export const userRoutes: readonly RouteDraft[] = [
   listRoute('/admin/users', {
-    auth: authenticated,
+    auth: seeingPeople,
     summary: "The users of the caller's tenants",
     query: z.object({ search: z.string().optional() }),
     dto: UserDto,
@@ -84,5 +84,5 @@ export const userRoutes: readonly RouteDraft[] = [
       return all.filter(isSeen).map(userDto)
     },
   }),
-  route('GET', '/admin/users/{userId}', { auth: authenticated, summary: 'Read a user', reply: UserDto }, readUser),
+  route('GET', '/admin/users/{userId}', { auth: seeingPeople, summary: 'Read a user', reply: UserDto }, readUser),
 ]

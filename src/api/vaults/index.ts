@@ -3,7 +3,7 @@ import { SECRET_NAMING } from '../../contracts/vaults/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { Whole } from '../http/query.ts'
-import { authenticated, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
+import { asking, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
 import { flag, number } from '../resources/paging.ts'
 import { resource } from '../resources/resource.ts'
 import { keepsSecrets } from '../rules/protection.ts'
@@ -103,7 +103,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
     'GET',
     '/vaults/{vaultName}/secrets/{name}',
     {
-      auth: authenticated,
+      auth: asking('the data action `secretvault/readSecrets` at the vault'),
       summary: 'A secret with its value, by the name of its vault alone',
       query: z.strictObject({ version: Whole(1).optional() }),
       reply: SecretDto,
