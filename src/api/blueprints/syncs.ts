@@ -126,13 +126,19 @@ export const syncRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     `${CATALOG}/refresh`,
-    { auth: write, summary: 'Read all repositories now', reply: CatalogSourceDto, answers: [200, 202] },
+    { auth: write, isHeld: true, summary: 'Read all repositories now', reply: CatalogSourceDto, answers: [200, 202] },
     refreshCatalog,
   ),
   route(
     'POST',
     `${SOURCES}/{sourceId}/sync`,
-    { auth: write, summary: 'Read one repository now', reply: CatalogSourceDto, answers: [200, 202, 404, 409] },
+    {
+      auth: write,
+      isHeld: true,
+      summary: 'Read one repository now',
+      reply: CatalogSourceDto,
+      answers: [200, 202, 404, 409],
+    },
     syncOne,
   ),
 ]

@@ -27,6 +27,7 @@ export const tenantRoutes: readonly RouteDraft[] = [
     '{B}/tenant',
     {
       auth: action('boundaries/tenant/admin'),
+      isHeld: true,
       summary: 'Give the boundary to a tenant, or to none',
       body: MoveBoundaryTenantRequest,
       reply: BoundaryDto,

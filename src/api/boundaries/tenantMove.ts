@@ -230,6 +230,7 @@ export const tenantMoveRoutes: readonly RouteDraft[] = [
     {
       auth: action('boundaries/tenant/admin'),
       scope: 'root',
+      isHeld: true,
       summary: 'Move the boundary to another tenant and remove the rights of people outside it',
       body: BoundaryTenantMoveRequest,
       reply: BoundaryTenantMoveResult,

@@ -288,6 +288,7 @@ export const clusterRoutes: readonly RouteDraft[] = [
     `${ONE}/agent/revoke`,
     {
       auth: write,
+      isHeld: true,
       summary: 'Revoke the agent at once; what runs there keeps running',
       reply: ClusterViewModel,
       errors,

@@ -98,6 +98,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     `${BASE}/components/{component}/actions/redeploy`,
     {
       auth: action('containerinstance/write'),
+      isHeld: true,
       summary: 'Replaces the copies of a component',
       reply: ResourceActionResultDto,
     },

@@ -73,6 +73,7 @@ export const sourceRoutes: readonly RouteDraft[] = [
     SOURCE,
     {
       auth: action('functions/write'),
+      isHeld: true,
       summary: 'Stores the files of a function and builds them',
       body: UploadSourceRequest,
       bodyLimit: MOST_REQUEST_BYTES,

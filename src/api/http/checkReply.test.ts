@@ -3,7 +3,7 @@ import request from 'supertest'
 import { z } from 'zod'
 import { startFacade } from '../../../test/worlds/facadeServer.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
-import { checkRefusal, checkReply } from './checkReply.ts'
+import { checkCondition, checkRefusal, checkReply } from './checkReply.ts'
 import type { ErrorForm } from './problem.ts'
 import { type Authorization, anonymous, area, authenticated, type Route, route } from './route.ts'
 
@@ -42,6 +42,15 @@ describe('an answer in a test', () => {
     checkReply(declared(), { status: 200, body: WHOLE })
     checkReply(declared(), { status: 200, parts: [JSON.stringify(WHOLE)] })
     checkReply(declared(), { status: 200 })
+  })
+})
+
+describe('a comparison of versions in a test', () => {
+  const post = (isHeld: boolean) => ({ ...declared(), method: 'POST' as const, isHeld })
+  it('is named by the document of its route', () => {
+    expect(() => checkCondition(post(false), { hasComparedVersions: true })).to.throw(TypeError, /does not name/)
+    checkCondition(post(false), { hasComparedVersions: false })
+    checkCondition(post(true), { hasComparedVersions: true })
   })
 })
 

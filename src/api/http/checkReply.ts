@@ -1,7 +1,7 @@
 import type { PlatformError } from '../../core/errors.ts'
 import type { Answer } from './answer.ts'
 import { shownAs } from './problem.ts'
-import type { Route } from './route.ts'
+import { heedsIfMatch, makesUnnamed, type Route } from './route.ts'
 import { refusesItself, statusesOf } from './statuses.ts'
 
 /** @throws TypeError if an answer does not match its route's declaration, which is a bug */
@@ -16,6 +16,12 @@ export function checkReply(route: Route, answer: Answer): void {
   const extra = undeclared(body, result.data)
   if (extra !== undefined)
     throw new TypeError(`${route.method} ${route.path} answers ${extra}, which its record lacks.`)
+}
+
+/** @throws TypeError for a route that heeds If-Match where its document does not name it */
+export function checkCondition(route: Route, { hasComparedVersions }: { hasComparedVersions: boolean }): void {
+  if (!hasComparedVersions || heedsIfMatch(route) || makesUnnamed(route)) return
+  throw new TypeError(`${route.method} ${route.path} compares If-Match, which its document does not name.`)
 }
 
 /** @throws TypeError for a refusal that the document of the route does not name */

@@ -199,6 +199,11 @@ describe('the OpenAPI documents', () => {
     const item = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}'
     expect(headersOf('PUT', item.replace('appName', 'name'))).to.deep.equal(['If-Match'])
     expect(headersOf('GET', `${item}/files/download`)).to.deep.equal(['Range'])
+    const group = '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}'
+    const vector = `${group}/resources/vectorclusters/{name}`
+    for (const path of [group, vector, `${vector}/scale`, '/clusters/{clusterId}/agent/revoke'])
+      expect(headersOf('POST', path), path).to.deep.equal(['If-Match'])
+    expect(headersOf('POST', '/boundaries')).to.deep.equal([])
     // What has no version.
     expect(headersOf('DELETE', `${item}/files`)).to.deep.equal([])
     expect(headersOf('PUT', `${item}/source`)).to.deep.equal([])

@@ -19,7 +19,7 @@ import {
 } from '../resources/paging.ts'
 import { EVENT_STREAM, isFollowable, notFollowed } from './negotiation.ts'
 import { type ErrorForm, shownAs } from './problem.ts'
-import type { Route } from './route.ts'
+import { heedsIfMatch, type Route } from './route.ts'
 import { refusesItself, statusesOf } from './statuses.ts'
 import { templateSegments } from './template.ts'
 
@@ -238,18 +238,15 @@ function pathParameters({ opaque }: Route, path: string): z.ZodObject {
   return z.object(Object.fromEntries(names.map(({ text: name }) => [name, schemaOf(name)])))
 }
 
-/** Rows of a table carry their version in the body; files, uploads and backups have none. */
-const WITHOUT_VERSION = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
-
 const CONDITION = {
   'If-Match': z.string().optional().describe('The ETag that was read; 409 if it has changed since'),
 }
 const RANGE = { Range: z.string().optional().describe('One range of bytes, such as bytes=0-1023') }
 
 /** What a write to one object may be held to, and which part of an answer is asked for. */
-function headers({ method, path, isBuilt, answers }: Route): z.ZodObject {
-  const isHeld = isBuilt && ['PUT', 'PATCH', 'DELETE'].includes(method) && !WITHOUT_VERSION.test(path)
-  return z.object({ ...(isHeld && CONDITION), ...(answers.includes(206) && RANGE) })
+function headers(route: Route): z.ZodObject {
+  const isHeld = route.isBuilt && heedsIfMatch(route)
+  return z.object({ ...(isHeld && CONDITION), ...(route.answers.includes(206) && RANGE) })
 }
 
 function queryParameters(route: Route): z.ZodObject {

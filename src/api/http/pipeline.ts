@@ -13,8 +13,8 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { ANY_TYPE, checkMediaType, JSON_LIMIT_BYTES } from './body.ts'
 import { CallerLimits, type CallerLimitsOptions, type Taker, takerOf, type Unproved } from './callerLimits.ts'
-import { checkRefusal, checkReply } from './checkReply.ts'
-import type { Caller, Context, Services, TokenVerifier } from './context.ts'
+import { checkCondition, checkRefusal, checkReply } from './checkReply.ts'
+import type { Caller, Services, TokenVerifier } from './context.ts'
 import { nothingToMatch } from './etag.ts'
 import { addressKey } from './limits.ts'
 import { checkLocation, located } from './location.ts'
@@ -231,7 +231,10 @@ export class Pipeline {
     const answer = await handled.catch((error: unknown) => {
       throw passage.ended ?? error
     })
-    if (this.#options.checkReplies === true) checkReply(route, answer)
+    if (this.#options.checkReplies === true) {
+      checkReply(route, answer)
+      checkCondition(route, context)
+    }
     const told = unstored(route, withDatesInUtc(answer, route.reply))
     if (told.status !== 201) return told
     const placed = located(this.#router, route, mark < 0 ? url : url.slice(0, mark), told)
@@ -353,7 +356,7 @@ export class Pipeline {
     })
   }
 
-  #context(passage: Passage, match: Match, parts: Parts): Context {
+  #context(passage: Passage, match: Match, parts: Parts): RequestContext {
     const isPermitted = () => this.#isPermitted(passage, match)
     return new RequestContext(passage, isPermitted, match, parts, this.#options)
   }

@@ -38,7 +38,8 @@ export class RequestContext implements Context {
   readonly parameters: Context['parameters']
   readonly address: string | undefined
   readonly correlationId: string
-  readonly ifMatch: Context['ifMatch']
+  /** Whether the handler has asked for If-Match. */
+  hasComparedVersions = false
   readonly fresh: boolean
   readonly isAnonymous: boolean
   readonly #request: IncomingMessage
@@ -67,7 +68,6 @@ export class RequestContext implements Context {
     this.correlationId = trace.correlationId
     this.#request = request
     this.#rawBody = parts.rawBody
-    this.ifMatch = parseIfMatch(single(request, 'if-match'))
     this.fresh = parts.fresh
     this.isAnonymous = caller === undefined
     this.#response = response
@@ -90,7 +90,12 @@ export class RequestContext implements Context {
     this.#unproved?.prove(principal)
   }
 
+  get ifMatch(): Context['ifMatch'] {
+    return parseIfMatch(this.header('if-match'))
+  }
+
   header(name: string): string | undefined {
+    this.hasComparedVersions ||= name === 'if-match'
     return single(this.#request, name)
   }
 

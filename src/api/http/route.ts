@@ -69,6 +69,8 @@ export type Route = {
   readonly answersUnknownCallers: boolean
   /** The body names what is made, or replaces it if it is there. */
   readonly isNamedByBody: boolean
+  /** Of what is no PUT, PATCH, DELETE or creation: the handler compares If-Match with what it changes. */
+  readonly isHeld: boolean
   /** What the name in the path must be of what is made there, as `must have ...`; undefined where that is not said. */
   readonly naming: string | undefined
   /** The operation name of the interface; undefined if it shows none. */
@@ -113,6 +115,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   mayPass?: Route['mayPass']
   answersUnknownCallers?: true
   isNamedByBody?: true
+  isHeld?: true
   naming?: string
   query?: Query
   ignoresUnknownQuery?: boolean
@@ -174,6 +177,7 @@ export function route<
     mayPass: declaration.mayPass,
     answersUnknownCallers: declaration.answersUnknownCallers ?? false,
     isNamedByBody: declaration.isNamedByBody ?? false,
+    isHeld: declaration.isHeld ?? false,
     naming: declaration.naming,
     operation: row?.operation,
     summary: declaration.summary,
@@ -197,6 +201,16 @@ export function route<
     // The router hands over what the declaration's own schemas read.
     handler: handler as unknown as Route['handler'],
   }
+}
+
+/** Rows of a table carry their version in the body; files, uploads and backups have none. */
+const WITHOUT_VERSION = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
+
+/** Whether what it writes may be held to the version that the caller has read. */
+export function heedsIfMatch(route: Pick<Route, 'method' | 'path' | 'answers' | 'isNamedByBody' | 'isHeld'>): boolean {
+  if (['PUT', 'PATCH', 'DELETE'].includes(route.method)) return !WITHOUT_VERSION.test(route.path)
+  const makes = route.method === 'POST' && route.answers.includes(201)
+  return route.isHeld || (makes && !makesUnnamed(route) && (route.path.endsWith('}') || route.isNamedByBody))
 }
 
 /** Marks routes as those of one kind, so that clients find them by the names of the kind. */

@@ -155,6 +155,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
     `${INVITATIONS}/{invitationId}/resend`,
     {
       auth: action('boundaries/invitations/create'),
+      isHeld: true,
       summary: 'Send an invitation again, with a new link',
       reply: InvitationDto,
     },

@@ -43,6 +43,7 @@ export const additionalJobRoutes: readonly RouteDraft[] = ofKind(PlatformJob, [
     `${BASE}/cancel`,
     {
       auth: action('jobs/write'),
+      isHeld: true,
       summary: 'Cancels a job that has not ended',
       reply: jobRecord.dto,
       answers: [200, 202],

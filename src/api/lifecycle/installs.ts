@@ -225,7 +225,7 @@ export const installRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     '/lifecycle/installs/{installId}/resume',
-    { auth: install, summary: 'Resume an installation', reply: InstallDto, answers: [202, 404, 409] },
+    { auth: install, isHeld: true, summary: 'Resume an installation', reply: InstallDto, answers: [202, 404, 409] },
     resume as never,
   ),
 ]

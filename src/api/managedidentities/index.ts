@@ -137,6 +137,7 @@ export function managedIdentityRoutes(kinds: readonly AnyKind[] = KINDS): readon
       `${identities.itemPath}/token` as string,
       {
         auth: dataAction('managedidentities/readSecrets'),
+        isHeld: true,
         summary: 'What the resource signs in with; rotate=true makes a new secret first',
         query: z.strictObject({ rotate: z.enum(['true', 'false']).optional() }),
         reply: ManagedIdentityCredentialsDto,

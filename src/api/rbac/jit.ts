@@ -280,6 +280,7 @@ const decision = (word: 'approve' | 'deny', summary: string, handle: (context: D
     `${jitRequests.itemPath}/${word}` as string,
     {
       auth: action('rbac/members/write'),
+      isHeld: true,
       summary,
       body: JitDecisionRequest,
       isBodyOptional: true,

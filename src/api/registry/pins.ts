@@ -11,7 +11,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { etagOf, isAmong, nothingToMatch, type SeenVersion, stale } from '../http/etag.ts'
+import { etagOf, isAmong, nothingToMatch, type SeenVersion, stale, tagOf } from '../http/etag.ts'
 import { type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -153,7 +153,10 @@ function writtenAt({ managedFields = [], creationTimestamp }: PinObject['metadat
   return [...times, creationTimestamp ?? timestamp(0)].sort().at(-1) as string
 }
 
-/** To whoever may pin. Several of one repository, as kubectl may make them, are several entries. */
+/**
+ * To whoever may pin. Several of one repository, as kubectl may make them, are several entries; its tag is that of the
+ * oldest, which If-Match of a change is compared with.
+ */
 async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
   const { services, caller, query } = context
   const { boundary, repository } = query
@@ -161,12 +164,15 @@ async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
   await requireBuilder(context, { boundary, repository: repository?.slice(0, 200), detail: 'list pins' })
   await findBoundary(context, boundary)
   const all = await allPins(context, boundary)
-  const wanted = all.filter(({ spec }) => {
-    const name = parseRepository(spec.repository)
-    const isAsked = repository === undefined || spec.repository === repository
-    return isAsked && (name === undefined || mayKnow(services, caller.principalId, name))
-  })
-  return wanted.map((pin) => pinDto(context, boundary, pin))
+  const wanted = all
+    .filter(({ spec }) => {
+      const name = parseRepository(spec.repository)
+      const isAsked = repository === undefined || spec.repository === repository
+      return isAsked && (name === undefined || mayKnow(services, caller.principalId, name))
+    })
+    .sort(byAge)
+  const { etag } = tagOf(repository === undefined ? undefined : wanted[0])
+  return { rows: wanted.map((pin) => pinDto(context, boundary, pin)), etag }
 }
 
 async function deletePin(context: Context<string, z.output<typeof PinQuery>>) {

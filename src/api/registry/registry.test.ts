@@ -356,6 +356,24 @@ describe('the token endpoint of the registry', () => {
     expect((await as('put').send({ ...body, repository: REPOSITORY })).status).to.equal(200)
   })
 
+  it('shows the tag with which the pin of a repository can be changed', async () => {
+    const path = '/v1/internal/registries/pins'
+    const query = `?boundary=${BOUNDARY}&repository=${REPOSITORY}`
+    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
+    const written = await asOwner('put', path).send(body)
+    const { etag = '' } = (await asOwner('get', path + query)).headers
+    expect(etag).to.equal(written.headers.etag)
+    expect((await asOwner('get', `${path}?boundary=${BOUNDARY}`)).headers).to.not.have.property('etag')
+    const changed = await asOwner('put', path)
+      .set('if-match', etag)
+      .send({ ...body, keepLast: 2 })
+    expect(changed.status).to.equal(200)
+    expect((await asOwner('delete', path + query).set('if-match', etag)).status).to.equal(409)
+    const next = (await asOwner('get', path + query)).headers.etag ?? ''
+    expect((await asOwner('delete', path + query).set('if-match', next)).status).to.equal(204)
+    expect((await asOwner('get', path + query)).headers).to.not.have.property('etag')
+  })
+
   it('makes a pin anew that somebody deletes at the moment of its change', async () => {
     const path = '/v1/internal/registries/pins'
     const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }

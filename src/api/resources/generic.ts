@@ -35,5 +35,10 @@ export function genericRoute<Body extends z.ZodType = z.ZodUndefined, Reply exte
 ): RouteDraft {
   const [method, template, verb, summary] = ROUTES[name]
   const path: string = template.replace(':segment', segment).replace(':parameter', parameter)
-  return route(method, path, { auth: action(actionOf(actionPrefix, verb)), summary, ...schemas }, handler)
+  return route(
+    method,
+    path,
+    { auth: action(actionOf(actionPrefix, verb)), summary, ...schemas, ...(name === 'scale' && { isHeld: true }) },
+    handler,
+  )
 }

@@ -174,7 +174,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
   return route(
     'POST',
     `${path}/{number}/rollback` as string,
-    { auth: write, summary, query: RollbackQuery, reply: dto },
+    { auth: write, isHeld: true, summary, query: RollbackQuery, reply: dto },
     async (context): Promise<Answer<never>> => {
       const { ref, place, known, current } = await revisionsOf<K, Content>(kind, context, parameter)
       const { content, number: wanted } = numbered(known, context.parameters.number)

@@ -86,6 +86,7 @@ export const sqlRoutes: readonly RouteDraft[] = [
     `${BASE}/license`,
     {
       auth: action('sqlcluster/manageLicense'),
+      isHeld: true,
       summary: 'Set or replace the product key of a paid edition',
       body: SetLicenseRequest,
       reply: LicenseDto,

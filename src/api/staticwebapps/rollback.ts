@@ -27,6 +27,7 @@ export const rollbackRoute: RouteDraft = route(
   '{RG}/staticwebapps/{name}/rollback',
   {
     auth: dataAction('staticwebapp/deploy'),
+    isHeld: true,
     summary: 'Serves an earlier image again, without a build',
     body: RollbackRequest,
     reply: siteRecord.dto,

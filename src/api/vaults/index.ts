@@ -84,13 +84,18 @@ export const vaultRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     `${SECRET}/purge`,
-    { auth: dataAction('secretvault/writeSecrets'), summary: 'Remove a deleted secret for good' },
+    { auth: dataAction('secretvault/writeSecrets'), isHeld: true, summary: 'Remove a deleted secret for good' },
     purgeSecret,
   ),
   route(
     'POST',
     `${SECRET}/recover`,
-    { auth: dataAction('secretvault/writeSecrets'), summary: 'Make a deleted secret active again', reply: SecretDto },
+    {
+      auth: dataAction('secretvault/writeSecrets'),
+      isHeld: true,
+      summary: 'Make a deleted secret active again',
+      reply: SecretDto,
+    },
     recoverSecret,
   ),
   route(

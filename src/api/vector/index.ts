@@ -114,7 +114,7 @@ export const vectorRoutes: readonly RouteDraft[] = [
   route(
     'POST',
     `${BASE}/apikey/rotate`,
-    { auth: dataAction('vectorcluster/writeSecrets'), summary: 'Replace the API keys', reply: ApiKeyDto },
+    { auth: dataAction('vectorcluster/writeSecrets'), isHeld: true, summary: 'Replace the API keys', reply: ApiKeyDto },
     (context) => rotateApiKey(context),
   ),
   route(

@@ -169,7 +169,7 @@ async function rollback(context: Context<'executionId'>) {
 }
 
 const path = '/lifecycle/rollouts/executions/{executionId}' as const
-const execute = { auth: action('lifecycle/execute'), reply: RolloutExecutionDto }
+const execute = { auth: action('lifecycle/execute'), isHeld: true, reply: RolloutExecutionDto } as const
 
 export const requestRoutes: readonly RouteDraft[] = [
   route('POST', `${path}/cancel`, { ...execute, summary: 'Cancel a rollout', answers: [202, 404, 409] }, cancel),
@@ -201,6 +201,7 @@ export const requestRoutes: readonly RouteDraft[] = [
     `${path}/rollback`,
     {
       auth: action('lifecycle/rollback'),
+      isHeld: true,
       reply: RolloutExecutionDto,
       summary: 'Roll a rollout back with another one',
       answers: [202, 404, 409],

@@ -62,8 +62,11 @@ type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Colum
   /** Where the records come from, if that is nothing that is watched. */
   unfollowed?: string
   /** Every record that the caller may see; filtered, searched, sorted and cut here. */
-  rows: (context: Context<string, z.output<Query>>) => readonly z.output<Dto>[] | Promise<readonly z.output<Dto>[]>
+  rows: (context: Context<string, z.output<Query>>) => Rows<z.output<Dto>> | Promise<Rows<z.output<Dto>>>
 }
+
+/** With the tag of what they are one record of, if If-Match takes it. */
+type Rows<Dto> = readonly Dto[] | { readonly rows: readonly Dto[]; readonly etag: string | undefined }
 
 /** A route that lists records, wherever they come from. */
 export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z.ZodObject>(
@@ -86,7 +89,12 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
       unfollowed,
       ...(query !== undefined && { query: query as z.ZodObject }),
     },
-    async (context) => pagedParts(await rows(context as never), context.list, list, (row) => told(row) as object),
+    async (context) => {
+      const found = await rows(context as never)
+      const { rows: all, etag } = 'rows' in found ? found : { rows: found, etag: undefined }
+      const answer = pagedParts(all, context.list, list, (row) => told(row) as object)
+      return etag === undefined ? answer : { ...answer, headers: { ...answer.headers, etag } }
+    },
   )
 }
 
