@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { containerNames } from '../../contracts/containerinstances.ts'
-import { PlatformError } from '../../core/errors.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context } from '../http/context.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
@@ -10,6 +9,7 @@ import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { sourceRoute } from '../resources/deployments/source.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes, filesOf } from '../resources/files.ts'
 import { certificateField } from '../resources/hosts.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { metricsRoute } from '../resources/metrics.ts'
 import { enumeration, flag, number, text } from '../resources/paging.ts'
@@ -73,10 +73,7 @@ export const appRoutes: readonly RouteDraft[] = [
     refuse: (object, body, context, place) => {
       const { spec } = object as { spec: PlatformApp['spec'] }
       if (spec.sourceKind === 'Image')
-        throw new PlatformError(
-          'INVALID_STATE',
-          'This app runs the image in its field image: change that field to deploy another.',
-        )
+        throw invalidState(object, 'This app runs the image in its field image: change that field to deploy another.')
       if (body.containerImage) refuseCode(spec, place, context)
     },
   }),
@@ -105,7 +102,7 @@ export const additionalAppRoutes: readonly RouteDraft[] = [
       const { spec } = object as { spec: PlatformApp['spec'] }
       if (spec.sourceKind !== 'Upload') {
         const message = `Only an app with sourceKind Upload takes a source; this one has ${spec.sourceKind}.`
-        throw new PlatformError('INVALID_STATE', message)
+        throw invalidState(object, message)
       }
       refuseCode(spec, place, context)
     },

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { summarize, summaryOf } from '../../core/conditions.ts'
+import { type summarize, summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
+import { invalidState } from '../resources/invalidState.ts'
 
 /** How clients reach a database: what the kinds answer alike. */
 
@@ -36,11 +37,7 @@ type Reachable = {
 
 /** What is made of a resource in moments, and was asked for before. */
 export function notYet(object: Pick<Reachable, 'metadata' | 'status'>, what: string): PlatformError {
-  const { status, phase } = summarize(object.status, object.metadata.deletionTimestamp !== undefined)
-  return new PlatformError('INVALID_STATE', `${what} of "${object.metadata.name}" does not exist yet.`, {
-    status,
-    phase,
-  })
+  return invalidState(object, `${what} of "${object.metadata.name}" does not exist yet.`)
 }
 
 /** @throws PlatformError LOAD_BALANCER_DISABLED; INVALID_STATE until there is an address */

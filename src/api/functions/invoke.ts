@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { decodedPath, NOT_PLAIN, pathOf } from '../../contracts/functionPaths.ts'
 import { EVENT_HEADER } from '../../contracts/functions.ts'
 import { isOwnHeader, type NoAnswer, type TestCall } from '../../contracts/testCalls.ts'
-import { summaryOf } from '../../core/conditions.ts'
 import { counted } from '../../core/counted.ts'
 import { type FieldError, PlatformError, refusedFields } from '../../core/errors.ts'
 import { HTTP_METHODS } from '../../crds/functionFields.ts'
@@ -10,6 +9,7 @@ import { httpPaths } from '../../crds/functions.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { otherClusterOf } from '../resources/places.ts'
 import { refuseAway } from '../resources/refuseAway.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -127,8 +127,8 @@ function callOf({ method, path, headers, body, encoding }: Asked, { object, owne
 function refuseUncallable({ object, owner, at }: FoundFunction): void {
   refuseWhileDeleting(object)
   if (owner.spec.running === false)
-    throw notNow(object, `Function namespace "${at.namespaceName}" is stopped: start it first.`)
-  if (!object.spec.enabled) throw notNow(object, `Function "${at.name}" is disabled: enable it first.`)
+    throw invalidState(object, `Function namespace "${at.namespaceName}" is stopped: start it first.`)
+  if (!object.spec.enabled) throw invalidState(object, `Function "${at.name}" is disabled: enable it first.`)
   if (object.status?.image !== undefined) return
   const { buildStatus = 'NoSource' } = object.status ?? {}
   const why = {
@@ -138,12 +138,7 @@ function refuseUncallable({ object, owner, at }: FoundFunction): void {
     Succeeded: 'is not built yet: try again when its build has succeeded',
     Failed: 'could not be built: see the log of its deployment',
   }[buildStatus]
-  throw notNow(object, `Function "${at.name}" ${why}.`)
-}
-
-function notNow(object: FoundFunction['object'], message: string): PlatformError {
-  const { status, phase } = summaryOf(object)
-  return new PlatformError('INVALID_STATE', message, { status, phase })
+  throw invalidState(object, `Function "${at.name}" ${why}.`)
 }
 
 const away = (why: string, retryAfterSeconds = 5) =>
@@ -157,7 +152,7 @@ function refusal(why: NoAnswer, { object, at }: FoundFunction): PlatformError {
     case 'Gone':
       return away(`${it} cannot be called yet`, 1)
     case 'Disabled':
-      return notNow(object, `${it} or its namespace was switched off.`)
+      return invalidState(object, `${it} or its namespace was switched off.`)
     case 'Full':
       return new PlatformError('TOO_MANY_REQUESTS', `Too many calls of function "${at.name}" wait.`, {
         retryAfterSeconds: 1,

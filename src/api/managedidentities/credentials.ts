@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { CLIENT_SECRET_KEY, managedIdentitySecretName } from '../../contracts/managedIdentities.ts'
-import { summarize } from '../../core/conditions.ts'
-import { PlatformError } from '../../core/errors.ts'
+import type { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { secretText } from '../../core/secretData.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
@@ -9,6 +8,7 @@ import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime } from '../resources/dto.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { type IdentityRecord, isReady, principalOf } from './record.ts'
@@ -56,11 +56,10 @@ export async function readCredentials(
 }
 
 function notReady(object: IdentityRecord): PlatformError {
-  const { status, phase } = summarize(object.status, false)
   const why = isReady(object)
     ? 'The secret of this identity is missing: ask for a new one with rotate=true.'
     : 'The credentials of this identity are not ready yet: try again.'
-  return new PlatformError('INVALID_STATE', why, { status, phase })
+  return invalidState(object, why)
 }
 
 /** Asks for a new secret and waits a moment for it. The old one stops working when the new one is in force. */

@@ -3,6 +3,7 @@ import { summarize } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import { type AccountObject, bucketsOf, type KeyObject } from './record.ts'
@@ -84,7 +85,7 @@ function notIssued(object: KeyObject): PlatformError {
   const { status, phase, statusMessage } = summarize(object.status, false)
   const why = statusMessage ?? 'The store gave no reason.'
   if (phase === 'QuotaExceeded') return new PlatformError('QUOTA_EXCEEDED', why, { quota: 'accessKeys' })
-  if (phase === 'ReferenceMissing') return new PlatformError('INVALID_STATE', why, { phase })
+  if (phase === 'ReferenceMissing') return invalidState(object, why)
   // What a person must change first does not come about by asking again.
   if (status === 'Failed') return new PlatformError('UPSTREAM_FAILED', `The key could not be made: ${why}`, { phase })
   const message = `The key was not made within ${WAIT_MILLISECONDS / 1000} s and was withdrawn: ${why} Try again later.`

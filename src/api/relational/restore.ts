@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { outsideRecoveryWindow } from '../../contracts/relational.ts'
 import { timestamp } from '../../core/clock.ts'
-import { summarize } from '../../core/conditions.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { RESTORE_ANNOTATION } from '../../core/labels.ts'
 import { groupNamespace, RESOURCE_NAME_PATTERN } from '../../core/names.ts'
@@ -14,6 +13,7 @@ import { type Answer, accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { findGroup, placeOf, viewMaker } from '../resources/places.ts'
 import { underQuota } from '../resources/quota.ts'
 import { offeredPlan, type Plan, planNotFound, planOf, unprocessable } from '../resources/sizing.ts'
@@ -59,10 +59,8 @@ export async function restoreSnapshot(context: Context): Promise<Answer<z.input<
     if (isElsewhere) throw badTakeOver()
     await requireWrite(context, from.boundaryId, from.resourceGroup, from.name)
   }
-  if (snapshotState(snapshot) !== 'Completed') {
-    const { status, phase } = summarize(snapshot.status, snapshot.metadata.deletionTimestamp !== undefined)
-    throw new PlatformError('INVALID_STATE', `Snapshot "${snapshot.spec.name}" is not completed.`, { status, phase })
-  }
+  if (snapshotState(snapshot) !== 'Completed')
+    throw invalidState(snapshot, `Snapshot "${snapshot.spec.name}" is not completed.`)
   const home = groupNamespace(from.boundaryId, from.resourceGroup)
   const source = services.records.peek(RelationalCluster, { namespace: home, name: from.name })
   if (request.takeOverName === true && source === undefined && request.newName !== from.name) throw noneToTakeOver(from)

@@ -18,6 +18,7 @@ import type { Home } from '../resources/collection/homes.ts'
 import type { Made } from '../resources/collection/types.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { namedHolders, shownHolders } from '../resources/holders.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { findResource, locate } from '../resources/places.ts'
@@ -80,11 +81,6 @@ export function snapshotState({ status, metadata }: SnapshotObject): SnapshotSta
   const summary = summarize(status, false)
   if (summary.status === 'Failed' || summary.status === 'Degraded') return 'Failed'
   return summary.phase === 'BackingUp' ? 'Running' : 'Pending'
-}
-
-function invalidState(object: Pick<RelationalObject, 'metadata' | 'status'>, message: string): PlatformError {
-  const { status, phase } = summarize(object.status, object.metadata.deletionTimestamp !== undefined)
-  return new PlatformError('INVALID_STATE', message, { status, phase })
 }
 
 const isUnderWay = (snapshot: SnapshotObject) => ['Pending', 'Running'].includes(snapshotState(snapshot))

@@ -11,6 +11,7 @@ import type { RouteDraft } from '../http/route.ts'
 import { changeResource } from './change.ts'
 import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
 import { genericRoute } from './generic.ts'
+import { invalidState } from './invalidState.ts'
 import { findResource, locate, type Place } from './places.ts'
 import { ownOrPlans } from './sizing.ts'
 import type { AnyDeclaration } from './types.ts'
@@ -97,7 +98,7 @@ async function runAction<K extends AnyKind>(kind: K, context: Context, parameter
   const now = timestamp(context.services.clock.now())
   const { object, isChanged } = await changeResource(kind, located, context, async (stored, reserve) => {
     const spec = stored.spec as PowerSpec
-    if (word === 'restart') return restarted(place.name, stored, now)
+    if (word === 'restart') return restarted(stored, now)
     const next = word === 'stop' ? { ...spec, running: false } : { ...withCopies(kind, spec, context), running: true }
     await reserve(next)
     return next
@@ -133,10 +134,13 @@ export function actionResult<Word extends string>(
 }
 
 /** @throws PlatformError INVALID_STATE */
-function restarted(name: string, { spec, status }: { spec: object; status?: object | undefined }, now: string): object {
+function restarted(
+  stored: Parameters<typeof invalidState>[0] & { metadata: { name: string }; spec: object },
+  now: string,
+): object {
+  const { spec } = stored
   if ((spec as PowerSpec).running !== false && !hasNoCopies(spec)) return { ...spec, restartedAt: now }
-  const { status: shown, phase } = summarize(status, false)
-  throw new PlatformError('INVALID_STATE', `"${name}" is stopped; start it instead.`, { status: shown, phase })
+  throw invalidState(stored, `"${stored.metadata.name}" is stopped; start it instead.`)
 }
 
 /** Whether it is scaled to zero. What follows its load has as many copies as that asks for. */

@@ -1,4 +1,3 @@
-import { summarize } from '../../core/conditions.ts'
 import {
   badRequest,
   type FieldError,
@@ -15,6 +14,7 @@ import { isAmong, nothingToMatch, stale } from '../http/etag.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import { readChanged } from '../records/readChanged.ts'
 import type { RecordOf } from '../records/records.ts'
+import { invalidState } from './invalidState.ts'
 import type { Place } from './places.ts'
 import { type Unseen, withUnseenReferences } from './references.ts'
 import type { AnyDeclaration, WriteView } from './types.ts'
@@ -160,6 +160,5 @@ export function refuseWhileDeleting(object: {
   status?: object | undefined
 }): void {
   if (object.metadata.deletionTimestamp === undefined) return
-  const { status, phase } = summarize(object.status, true)
-  throw new PlatformError('INVALID_STATE', `"${object.metadata.name}" is being deleted.`, { status, phase })
+  throw invalidState(object, `"${object.metadata.name}" is being deleted.`)
 }

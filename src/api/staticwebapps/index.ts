@@ -1,4 +1,3 @@
-import { PlatformError } from '../../core/errors.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import type { Context } from '../http/context.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
@@ -6,6 +5,7 @@ import { deployRoute } from '../resources/deployments/deploy.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
 import { codeChoices } from '../resources/deployments/runtimes.ts'
 import { certificateField } from '../resources/hosts.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { text } from '../resources/paging.ts'
 import { findResource, livePlaceOf } from '../resources/places.ts'
@@ -51,10 +51,10 @@ export const siteRoutes: readonly RouteDraft[] = [
     readLogs,
     write: 'staticwebapp/write',
     cancel: deploy,
-    refuse: ({ spec }) => {
-      if ((spec as StaticWebApp['spec']).image === undefined) return
+    refuse: (object) => {
+      if ((object.spec as StaticWebApp['spec']).image === undefined) return
       const message = 'This site serves the image in its field image: change that field to deploy another.'
-      throw new PlatformError('INVALID_STATE', message)
+      throw invalidState(object, message)
     },
   }),
   podRoute(BASE, readLogs, async (context) => context.services.live.pods(await findLive(context))),

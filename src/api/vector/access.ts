@@ -6,7 +6,7 @@ import {
   vectorEndpoints,
   vectorNames,
 } from '../../contracts/vector.ts'
-import { summarize, summaryOf } from '../../core/conditions.ts'
+import { summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { VectorCluster } from '../../crds/vector.ts'
@@ -15,6 +15,7 @@ import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -42,11 +43,7 @@ function refuseWithoutKeys(object: VectorObject): void {
 }
 
 function notYet(object: VectorObject): PlatformError {
-  const { status, phase } = summarize(object.status, false)
-  return new PlatformError('INVALID_STATE', `The keys of "${object.metadata.name}" have not been created yet.`, {
-    status,
-    phase,
-  })
+  return invalidState(object, `The keys of "${object.metadata.name}" have not been created yet.`)
 }
 
 function keyDto(keys: VectorKeys, wantedVersion: number): ApiKeyDto | undefined {
@@ -94,13 +91,8 @@ export async function rotateApiKey(context: Context): Promise<Answer<ApiKeyDto>>
       refuseWithoutKeys(stored)
       const { apiKeyVersion } = stored.spec
       const known = Math.max(before.current?.version ?? 0, before.pending?.version ?? 0)
-      if (before.pending !== undefined || known < apiKeyVersion) {
-        const { status, phase } = summarize(stored.status, false)
-        throw new PlatformError('INVALID_STATE', `New keys of "${ref.name}" are already being applied.`, {
-          status,
-          phase,
-        })
-      }
+      if (before.pending !== undefined || known < apiKeyVersion)
+        throw invalidState(stored, `New keys of "${ref.name}" are already being applied.`)
       return { ...stored.spec, apiKeyVersion: apiKeyVersion + 1 }
     },
   })

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { summarize } from '../../core/conditions.ts'
 import { counted } from '../../core/counted.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { Description, ResourceName } from '../../crds/fields.ts'
@@ -12,6 +11,7 @@ import { action, type RouteDraft, route } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime } from '../resources/dto.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { findResource, locate } from '../resources/places.ts'
 import { snapshotName } from '../resources/snapshotName.ts'
@@ -108,12 +108,9 @@ async function takeSnapshot(context: Context<string, unknown, z.output<typeof Cr
   const located = await locate(context as Context, 'name')
   let name = ''
   const { object } = await changeResource(VectorCluster, located, context, (stored) => {
-    const { spec, status, metadata } = stored
-    if (!spec.running || spec.replicas === 0) {
-      const message = `"${metadata.name}" is stopped: start it first.`
-      const { status: shown, phase } = summarize(status, false)
-      throw new PlatformError('INVALID_STATE', message, { status: shown, phase })
-    }
+    const { spec, metadata } = stored
+    if (!spec.running || spec.replicas === 0)
+      throw invalidState(stored, `"${metadata.name}" is stopped: start it first.`)
     refuseOneMore(stored, body.name ?? undefined)
     const taken = snapshotsOf(stored).map((one) => one.name)
     name = body.name ?? snapshotName(now, taken)
@@ -166,6 +163,7 @@ export function snapshotRoutes(base: string): RouteDraft[] {
       path,
       {
         auth: write,
+        isHeld: true,
         summary: 'Take a snapshot of all collections',
         body: CreateVectorSnapshotRequest,
         reply: VectorSnapshotDto,
