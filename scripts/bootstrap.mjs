@@ -1,14 +1,13 @@
 // The entry of every npm script. Plain JavaScript for any Node from 18 on, without a dependency: it installs the
 // locked packages (Node 24 is one of them) and goes on under that Node.
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const NODE_MAJOR = 24
-/** Milliseconds for which a lock that names nobody counts. */
-const EMPTY_FOR = 10_000
 const [script, ...args] = process.argv.slice(2)
 
 if (script === undefined || !/^[a-z]+$/.test(script) || !existsSync(join(root, 'scripts', `${script}.ts`))) {
@@ -55,24 +54,54 @@ function installAlone() {
   }
 }
 
-/** Whether the lock is this process's now. One of a process that is gone does not count. */
+/**
+ * Whether the lock is this process's now. One of a process that is gone does not count. It appears whole (a link), so that
+ * nobody reads half a name; as scripts/controlplane/lockfile.ts does.
+ */
 function taken(lock) {
+  const own = `${lock}.${process.pid}`
+  writeFileSync(own, `${process.pid} ${startOf(process.pid)}`)
   try {
-    writeFileSync(lock, `${process.pid} ${startOf(process.pid)}`, { flag: 'wx' })
+    if (linked(own, lock)) return true
+    const holder = readIfThere(lock)
+    if (holder !== undefined && isHeldBy(holder)) return false
+    if (holder !== undefined) removeStale(lock, holder)
+    return linked(own, lock)
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+function isHeldBy(holder) {
+  const [pid, start = ''] = holder.split(' ')
+  return Number(pid) > 0 && lives(Number(pid), start)
+}
+
+/** In turn: of two that found it, the slower one would remove the lock of who was quicker. */
+function removeStale(lock, holder) {
+  const turn = `${lock}.${createHash('sha256').update(holder).digest('hex').slice(0, 16)}`
+  if (!taken(turn)) return
+  if (readIfThere(lock) === holder) rmSync(lock, { force: true })
+  rmSync(turn, { force: true })
+}
+
+function linked(from, to) {
+  try {
+    linkSync(from, to)
     return true
   } catch (error) {
-    if (error.code !== 'EEXIST') throw error
+    if (error.code === 'EEXIST') return false
+    throw error
   }
+}
+
+function readIfThere(path) {
   try {
-    const [holder, start = ''] = readFileSync(lock, 'utf8').split(' ')
-    // Empty for a moment after it was made, and for ever where that was the last of a process or of a disk.
-    const isHeld = Number(holder) > 0 ? lives(Number(holder), start) : Date.now() - statSync(lock).mtimeMs < EMPTY_FOR
-    if (isHeld) return false
-    rmSync(lock, { force: true })
+    return readFileSync(path, 'utf8')
   } catch (error) {
-    if (error.code !== 'ENOENT') throw error
+    if (error.code === 'ENOENT') return undefined
+    throw error
   }
-  return taken(lock)
 }
 
 function lives(pid, start) {
@@ -97,7 +126,7 @@ function startOf(pid) {
 
 function install(reason) {
   process.stderr.write(`Installing packages (${reason})\n`)
-  const started = Date.now()
+  const started = performance.now()
   // shell: npm is npm.cmd on Windows. What npm says is set in .npmrc.
   const { status } = spawnSync('npm', ['ci'], {
     cwd: root,
@@ -108,7 +137,7 @@ function install(reason) {
     rmSync(join(root, '.installing'), { force: true })
     fail('npm ci failed: its messages are above. Is a registry in reach?')
   }
-  process.stderr.write(`Installed in ${Math.round((Date.now() - started) / 1000)} s\n`)
+  process.stderr.write(`Installed in ${Math.round((performance.now() - started) / 1000)} s\n`)
 }
 
 /** Node 24 as installed; where install scripts are forbidden, its own step is run here; else the Node we run under. */

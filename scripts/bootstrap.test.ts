@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -110,8 +110,19 @@ describe('a tree whose packages are not installed', () => {
 
   it('is installed by the next one where the first ended before it had said who it is, as where the disk was full', async () => {
     await writeFile(join(tree, '.installing'), '')
-    await utimes(join(tree, '.installing'), 0, 0)
     await installsAtOnce()
+  })
+
+  it('is installed by one of many that find the lock of one that was killed', async () => {
+    const { pid } = spawnSync(process.execPath, ['--version'])
+    await writeFile(join(tree, '.installing'), String(pid))
+    const scripts = Array.from({ length: 6 }, hello)
+    await until('one installs', () => isThere('installations'))
+    await until('all others wait', () => scripts.filter(({ said }) => said.includes(WAITS)).length === 5)
+    await letInstall()
+    for (const { ended } of scripts) expect(await ended).to.equal(0)
+    expect(await installations()).to.equal(1)
+    expect((await readdir(tree)).filter((name) => name.startsWith('.installing'))).to.deep.equal([])
   })
 
   it('is left to the next one where npm fails', async () => {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { endWith, isFolder, readableFile } from './commandLine.ts'
 import { createProgress } from './controlplane/index.ts'
 import { parseUpArguments, type UpArguments } from './up/arguments.ts'
-import { type DetachMessage, startDetached } from './up/detach.ts'
+import { beginLog, type DetachMessage, startDetached } from './up/detach.ts'
 import { readDevFile, runningSupervisor } from './up/state.ts'
 import { downCommand, summary } from './up/summary.ts'
 import { supervise } from './up/supervise.ts'
@@ -47,6 +47,7 @@ async function runHere(options: UpArguments): Promise<number> {
   const ran = await supervise(options, {
     progress: createProgress(options.supervise ? output : process.stderr),
     signal: stop.signal,
+    onBegin: beginLog,
     onReady(dev, isPersonNew) {
       if (!options.supervise) return print(`Ready. Ctrl-C stops everything.\n${summary(dev, isPersonNew)}`)
       parted = true

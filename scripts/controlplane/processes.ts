@@ -136,7 +136,7 @@ export async function stopRecord(record: ProcessRecord, deadlineMs: number): Pro
   const lives = () => record.identity !== '' && identityOf(record.pid) === record.identity
   if (!lives()) return false
   signal(record.name === HOLDER ? (firstChildOf(record.pid) ?? record.pid) : record.pid, 'SIGTERM')
-  for (const deadline = Date.now() + deadlineMs; lives() && Date.now() < deadline; ) await delay(STOP_POLL_MS)
+  for (const end = performance.now() + deadlineMs; lives() && performance.now() < end; ) await delay(STOP_POLL_MS)
   if (lives()) signal(record.pid, 'SIGKILL')
   while (lives()) await delay(STOP_POLL_MS)
   return true

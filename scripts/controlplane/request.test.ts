@@ -4,6 +4,17 @@ import { waitUntil } from './request.ts'
 
 describe('waiting for a condition', () => {
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const { now } = Date
+  afterEach(() => {
+    Date.now = now
+  })
+
+  it('lasts as long as it says, whatever the clock of the machine is set to meanwhile', async () => {
+    let looks = 0
+    Date.now = () => now() + looks * 3_600_000
+    await waitUntil('it', 60_000, async () => ++looks === 3, new Promise<never>(() => {}))
+    expect(looks).to.equal(3)
+  })
 
   it('ends when it has become pointless, and leaves nothing that keeps the process', async () => {
     const pointless = Promise.withResolvers<never>()

@@ -57,7 +57,7 @@ export async function waitUntil(
   let last = 'not yet true'
   const over = new AbortController()
   const poll = async () => {
-    for (const end = Date.now() + deadlineMs; Date.now() < end; await delay(POLL_MS, undefined, over)) {
+    for (const end = performance.now() + deadlineMs; performance.now() < end; await delay(POLL_MS, undefined, over)) {
       try {
         if (await check()) return
       } catch (error) {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -51,8 +51,8 @@ const SIMULATED_BESIDE_A_NODE: readonly Simulated[] = ['load-balancers']
 export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
   const folder = resolve(options.folder)
   const progress = options.progress ?? silentProgress
+  // One that was there before keeps its mode: it may be anybody's, such as /tmp. What is made in it is private.
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  await chmod(folder, 0o700)
   if (options.kubeconfig !== undefined) return openExisting(folder, resolve(options.kubeconfig))
   if ((options.nodes ?? 1) > MAX_NODES)
     throw new Error(`At most ${MAX_NODES} nodes can be played, not ${options.nodes}.`)

@@ -105,12 +105,12 @@ function onlyChildOf(pid: number): number {
 export async function removeCgroups(state: string): Promise<void> {
   const cgroup = await readIfThere(join(state, CGROUP_FILE))
   if (cgroup === undefined || !/^freehold-[0-9a-f]{8}$/.test(cgroup)) return
-  for (const end = Date.now() + REMOVED_WITHIN; ; await delay(50)) {
+  for (const end = performance.now() + REMOVED_WITHIN; ; await delay(50)) {
     try {
       for (const controller of controllers()) removeTree(join(controller, cgroup))
       return await rm(join(state, CGROUP_FILE))
     } catch (error) {
-      if (Date.now() > end) throw new Error(`The cgroup ${cgroup} is still in use.`, { cause: error })
+      if (performance.now() > end) throw new Error(`The cgroup ${cgroup} is still in use.`, { cause: error })
     }
   }
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { tailOf } from '../controlplane/processes.ts'
 import type { DevFile } from './state.ts'
@@ -9,6 +9,11 @@ export type DetachMessage = { line: string } | Readiness
 
 /** `isPersonNew`: the password of the first person was made in this run, and nobody has seen it. */
 export type Readiness = { ready: DevFile; isPersonNew: boolean }
+
+/** Whoever runs in the background begins its log anew, once it is the only one: that of another one must stay. */
+export function beginLog(): void {
+  if (process.connected && fstatSync(process.stderr.fd).isFile()) ftruncateSync(process.stderr.fd)
+}
 
 /**
  * Starts `up` in the background and waits until it is ready; then the two part.
@@ -26,7 +31,7 @@ export async function startDetached(
   mkdirSync(logs, { recursive: true, mode: 0o700 })
   // Beside the folder of logs, which --fresh removes: the log of the process that does so must stay.
   const logFile = join(folder, 'up.log')
-  const log = openSync(logFile, 'w', 0o600)
+  const log = openSync(logFile, 'a', 0o600)
   const child = spawn(process.execPath, [script, ...words, '--supervise'], {
     stdio: ['ignore', log, log, 'ipc'],
     detached: true,

@@ -28,6 +28,8 @@ export type Supervision = {
   progress: Progress
   /** Ends the run, before or after it is ready. */
   signal: AbortSignal
+  /** Called once nobody else can run on the data folder. */
+  onBegin?(): void
   /** `isPersonNew`: the password of the first person was made in this run. */
   onReady(dev: DevFile, isPersonNew: boolean): void
 }
@@ -38,10 +40,14 @@ export type Supervision = {
  * @returns false when another process runs on this data folder
  * @throws Error of the step or the process that failed; nothing is left running then
  */
-export async function supervise(options: UpArguments, { progress, signal, onReady }: Supervision): Promise<boolean> {
+export async function supervise(
+  options: UpArguments,
+  { progress, signal, onBegin, onReady }: Supervision,
+): Promise<boolean> {
   const { folder } = options
   const release = await becomeSupervisor(folder)
   if (release === undefined) return false
+  onBegin?.()
   let controlPlane: ControlPlane | undefined
   // What is built beside ends with the run: a failed one would stay for as long as a build takes.
   const over = new AbortController()
