@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { type Condition, type ReconcileStatus, summarize, summaryOf } from './conditions.ts'
+import { type Condition, nextConditions, type ReconcileStatus, summarize, summaryOf } from './conditions.ts'
+import { done } from './outcome.ts'
 
 const condition = (type: string, status: 'True' | 'False', reason: string, message = ''): Condition => ({
   ...{ type, status, reason, message },
@@ -75,5 +76,15 @@ describe('the state of an object', () => {
   it('is that of what has never worked until it has', () => {
     const conditions = stuck.map((each) => ({ ...each, observedGeneration: 1 }))
     expect(summaryOf({ metadata: { generation: 2 }, status: { conditions } }).status).to.equal('Provisioning')
+  })
+
+  it('say why something that is stopped could not be started, by a code', () => {
+    const hindrance = { reason: 'QuotaExceeded', message: 'The quota is used.' } as const
+    const stopped = nextConditions([], done({ reason: 'Stopped', hindrance }), 1, '2026-11-01T10:00:00Z')
+    expect(stopped.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).to.deep.equal([
+      'Ready True Stopped',
+      'Startable False QuotaExceeded',
+    ])
+    expect(nextConditions(stopped, done(), 1, '2026-11-01T10:00:00Z')).to.have.length(1)
   })
 })

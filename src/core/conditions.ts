@@ -41,12 +41,17 @@ type Draft = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
 /**
  * Conditions of an outcome. `Ready` is always present; `Reconciling` and `Stalled` only while true, as Flux, Argo CD and
- * `kubectl wait` expect (kstatus).
+ * `kubectl wait` expect (kstatus); `Startable` only while it is false.
  */
 function drafts(outcome: Outcome | { kind: 'failed'; message: string }): Draft[] {
   switch (outcome.kind) {
     case 'done':
-      return [{ type: 'Ready', status: 'True', reason: outcome.reason ?? 'Available', message: outcome.message ?? '' }]
+      return [
+        { type: 'Ready', status: 'True', reason: outcome.reason ?? 'Available', message: outcome.message ?? '' },
+        ...(outcome.hindrance === undefined
+          ? []
+          : [{ type: 'Startable', status: 'False' as const, ...outcome.hindrance }]),
+      ]
     case 'waiting':
       return [
         { type: 'Ready', status: 'False', reason: outcome.reason, message: outcome.message },

@@ -1,4 +1,4 @@
-import type { NotReadyReason, ReadyReason, ReconcilingReason, StalledReason } from './reasons.ts'
+import type { NotReadyReason, ReadyReason, Reason, ReconcilingReason, StalledReason } from './reasons.ts'
 
 /**
  * What one step of a reconcile returns. A step that throws is the fourth outcome: retried with backoff.
@@ -6,7 +6,7 @@ import type { NotReadyReason, ReadyReason, ReconcilingReason, StalledReason } fr
  */
 export type Outcome =
   /** Nothing left to do; look again after `after` only if time itself is an input. */
-  | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number }
+  | { kind: 'done'; reason?: ReadyReason; message?: string; after?: number; hindrance?: Hindrance }
   /** Something else must happen first. A watch wakes us; `after` only if no watch can. */
   | { kind: 'waiting'; reason: ReconcilingReason; message: string; after?: number }
   /** The engine reports trouble that may pass. */
@@ -14,13 +14,16 @@ export type Outcome =
   /** A person must change something; no retry until an object changes, or `after` if time or another system decides. */
   | { kind: 'stalled'; reason: StalledReason; message: string; after?: number }
 
+/** Why something that is stopped could not be started now. */
+export type Hindrance = { readonly reason: Reason; readonly message: string }
+
 /** The first of several times to look again; undefined if nobody asked for one. */
 export function earliest(...times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
-type Done = { reason?: ReadyReason; message?: string; after?: number | undefined }
+type Done = { reason?: ReadyReason; message?: string; after?: number | undefined; hindrance?: Hindrance }
 
 export function done({ after, ...said }: Done = {}): Outcome {
   return { kind: 'done', ...said, ...(after !== undefined && { after }) }

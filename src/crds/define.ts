@@ -174,7 +174,9 @@ export type AnyKind = Omit<Kind, 'rules' | 'spec' | 'status'> & {
 }
 
 export const conditionSchema = z.object({
-  type: z.string().describe('Ready always; Reconciling and Stalled only while they are True'),
+  type: z
+    .string()
+    .describe('Ready always; Reconciling and Stalled only while they are True, Startable only while it is False'),
   status: z
     .enum(['True', 'False', 'Unknown'])
     .describe('True if the condition holds, False if it does not, Unknown if that is not known'),

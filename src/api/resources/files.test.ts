@@ -160,6 +160,28 @@ describe('the files of a resource', () => {
     expect(await refused(ask('DELETE', '?path=/data&recursive=true'))).to.equal('400 PATH_NOT_ALLOWED')
   })
 
+  it('get no name that nobody sees, and can be read and renamed if a program has given them one', async () => {
+    for (const name of ['in\u00adex', 'a\u202egnp', 'zero\u200bwidth', ' ', 'back\\slash', 'line\nbreak']) {
+      const [query, path] = [encodeURIComponent(name), `/data/${name}`]
+      expect(await refused(ask('POST', `/upload?path=/data&name=${query}`, { body: 'x' })), query).to.equal(
+        '400 PATH_NOT_ALLOWED',
+      )
+      for (const below of [path, `${path}/below`])
+        expect((await json('POST', '/directory', { path: below }))[1].code, query).to.equal('PATH_NOT_ALLOWED')
+      writeFileSync(join(folder, 'seen'), 'one')
+      expect((await json('POST', '/move', { from: '/data/seen', to: path }))[1].code, query).to.equal(
+        'PATH_NOT_ALLOWED',
+      )
+    }
+    writeFileSync(join(folder, 'in\u00adex'), 'one')
+    const hidden = encodeURIComponent('/data/in\u00adex')
+    expect((await ask('GET', `/download?path=${hidden}`)).status).to.equal(200)
+    expect((await json('POST', '/move', { from: '/data/in\u00adex', to: '/data/été' }))[0]).to.equal(200)
+    mkdirSync(join(folder, 'in\u00adex'))
+    expect((await ask('POST', `/upload?path=${hidden}&name=a`, { body: 'x' })).status).to.equal(201)
+    expect((await ask('DELETE', `?path=${hidden}&recursive=true`)).status).to.equal(204)
+  })
+
   it('are those of the volumes only', async () => {
     symlinkSync('/etc', join(folder, 'out'))
     for (const path of ['/etc/passwd', '/data/../etc/passwd', '/data/out/passwd', '/data/%00', '/data/..%2f..%2fetc'])

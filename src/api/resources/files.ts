@@ -1,8 +1,16 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import type { FilePlace, VolumeFiles } from '../../adapters/volumefiles/port.ts'
+import { quotedPath } from '../../contracts/builds/words.ts'
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
-import { type FileAnswer, type FileEntry, type FileRequest, isAboutVolumes } from '../../contracts/files.ts'
+import { namesObstacle } from '../../contracts/fileNames.ts'
+import {
+  type FileAnswer,
+  type FileEntry,
+  type FileRequest,
+  isAboutVolumes,
+  pathSegments,
+} from '../../contracts/files.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
@@ -272,12 +280,29 @@ async function askerOf(
     async ask(request, body) {
       const path = 'from' in request ? request.from : request.path
       if (!isAboutVolumes(request, mounts)) throw refusedFile({ refused: 'NotAllowed' }, path)
+      const why = namesObstacle(newNamesIn(request))
+      if (why !== undefined)
+        throw new PlatformError('PATH_NOT_ALLOWED', `The path ${quotedPath(targetOf(request))} ${why}.`)
       if (!hasVolumes) throw new PlatformError('INSTANCE_STOPPED', `"${place.owner.name}" has no volume yet.`)
       const signal = context.whilePermitted
       const asked = await context.services.volumeFiles.ask(place, request, { body, signal })
       return { ...asked, path }
     },
   }
+}
+
+/** What programs in the container have named so can be read, renamed and removed. */
+function newNamesIn(request: FileRequest): readonly string[] {
+  if (request.op === 'upload') return [request.name]
+  if (request.op === 'move') return (pathSegments(request.to) ?? []).slice(-1)
+  if (request.op !== 'makeDirectory') return []
+  const segments = pathSegments(request.path) ?? []
+  return request.parents ? segments : segments.slice(-1)
+}
+
+function targetOf(request: FileRequest): string {
+  if (request.op === 'upload') return `${request.path}/${request.name}`
+  return request.op === 'move' ? request.to : request.path
 }
 
 /** The answer if it is of the kind that the request has. @throws PlatformError for a refusal */

@@ -1,15 +1,5 @@
 import { expect } from 'chai'
-import { quotaSentence } from '../../core/sizing/quota.ts'
 import { phaseIndexKeys } from './phaseIndex.ts'
-
-const FULL = {
-  kind: 'exceeded',
-  at: 'boundary',
-  quota: 'storage',
-  limit: '1Gi',
-  used: '1Gi',
-  requested: '1Gi',
-} as const
 
 describe('the index of phases', () => {
   const metadata = { name: 'x' }
@@ -27,14 +17,14 @@ describe('the index of phases', () => {
       'data.freehold.dev/v1alpha1',
       {
         phase: 'Stopped',
-        statusMessage: `It is stopped. ${quotaSentence(FULL)}`,
+        conditions: [{ type: 'Startable', status: 'False', reason: 'QuotaExceeded' }],
       },
       ['Stopped', 'QuotaExceeded'],
     ],
     [
       'finds one that is stopped by that alone',
       'data.freehold.dev/v1alpha1',
-      { phase: 'Stopped', statusMessage: 'It is stopped.' },
+      { phase: 'Stopped', conditions: [{ type: 'Ready', status: 'True', reason: 'Stopped' }] },
       ['Stopped'],
     ],
     ['leaves out pods, whose phases are others', 'v1', { phase: 'Running' }, []],

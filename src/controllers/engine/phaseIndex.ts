@@ -1,13 +1,16 @@
+import type { Condition } from '../../core/conditions.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { saysQuota } from '../../core/sizing/quota.ts'
 
 /** Objects of ours by the phase in their status, so that waiting objects are found without a scan. */
 export const PHASE_INDEX = 'phase'
 
+type Phased = { phase?: unknown; conditions?: readonly Condition[] }
+
+/** What is stopped is found by what keeps it from being started too, as `QuotaExceeded`. */
 export function phaseIndexKeys({ apiVersion, status }: KubeObject): readonly string[] {
   if (!apiVersion.includes('freehold.dev/')) return []
-  const { phase, statusMessage } = (status ?? {}) as { phase?: unknown; statusMessage?: string }
+  const { phase, conditions = [] } = (status ?? {}) as Phased
   if (typeof phase !== 'string') return []
-  // What is stopped says in its sentence alone that it waits for room.
-  return phase === 'Stopped' && saysQuota(statusMessage) ? [phase, 'QuotaExceeded'] : [phase]
+  const hindrance = phase === 'Stopped' ? conditions.find(({ type }) => type === 'Startable') : undefined
+  return hindrance === undefined ? [phase] : [phase, hindrance.reason]
 }

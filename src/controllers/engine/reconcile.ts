@@ -153,13 +153,14 @@ export class Reconciler {
   /** An obstacle to running does not prevent stopping: then it is reported, but is not a failure. */
   async #halted({ pass, draft }: Begun, outcome: Ended): Promise<Ended> {
     const stop = outcome.kind === 'done' ? undefined : this.#controller.halt?.(pass as Pass<Pass['kind'], unknown>)
-    if (stop === undefined) return outcome
+    if (stop === undefined || outcome.kind === 'done') return outcome
     const halted = await this.#run(pass, () => stop(outcome.kind === 'failed' ? done() : outcome))
     if (halted.kind === 'failed' || outcome.kind === 'failed') return halted.kind === 'failed' ? halted : outcome
     if (halted.kind !== 'done') return halted
     draft.isHalted = true
     const message = `${halted.message} It cannot be started now: ${outcome.message}`
-    return done({ ...halted, message, after: outcome.after ?? halted.after })
+    const hindrance = { reason: outcome.reason, message: outcome.message }
+    return done({ ...halted, message, after: outcome.after ?? halted.after, hindrance })
   }
 
   /** Values missing from the spec that are decided once; a refusal if they would contradict the spec. */

@@ -145,11 +145,6 @@ export function quotaSentence({ at, quota, limit, used, requested }: Exceeded): 
   return `${whose} quota of ${quota} is ${limit}; ${used} is used and ${requested} more was requested.`
 }
 
-/** Whether a message has that sentence in it. */
-export function saysQuota(message = ''): boolean {
-  return /quota of \w+ is .* more was requested\./.test(message)
-}
-
 function exceeded(
   at: Exceeded['at'],
   limits: QuotaLimits | undefined,
