@@ -203,8 +203,14 @@ function playedBackupTarget(): KubeObject {
   }
 }
 
-export function untilReady(ports: PlatformPorts, signal: AbortSignal, logFile?: string): Promise<void> {
-  return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, READY_WITHIN, signal, logFile)
+/** @param within milliseconds */
+export function untilReady(
+  ports: PlatformPorts,
+  signal: AbortSignal,
+  logFile: string,
+  within = READY_WITHIN,
+): Promise<void> {
+  return untilAnswers(`http://127.0.0.1:${ports.management}/readyz`, within, signal, logFile)
 }
 
 /** The key that wraps the data keys of secret vaults, made once for a data folder: without it no secret would open. */

@@ -38,6 +38,8 @@ export type OwnPlatformOptions = {
 
 /** Milliseconds. */
 const RESTART_AFTER = 1_000
+/** Several platforms start at once in the tests, which a person has no reason to do. */
+const READY_WITHIN = 600_000
 
 type Role = 'facade' | 'controllers' | 'activator'
 type Command = { program: string; args: readonly string[]; environment: Record<string, string> }
@@ -114,7 +116,7 @@ export class OwnPlatform {
    */
   async startOperator(more: Record<string, string> = {}): Promise<void> {
     this.#spawnOperator(more)
-    await untilReady(this.ports, new AbortController().signal)
+    await untilReady(this.ports, new AbortController().signal, this.operatorLog, READY_WITHIN)
   }
 
   #spawnOperator(more: Record<string, string>): void {
@@ -167,7 +169,8 @@ export class OwnPlatform {
     const chosen = await choosePorts(folder, PLATFORM_PORTS.map(named))
     const ports = Object.fromEntries(PLATFORM_PORTS.map((name) => [name, chosen[named(name)]])) as PlatformPorts
     const { program, args, environment } = this.command
-    const log = openSync(join(folder, 'logs', `freehold-${number}.log`), 'a')
+    const logFile = join(folder, 'logs', `freehold-${number}.log`)
+    const log = openSync(logFile, 'a')
     const own = {
       PLATFORM_ROLE: role,
       PLATFORM_FACADE_PORT: String(ports.facade),
@@ -180,7 +183,7 @@ export class OwnPlatform {
     }
     const child = spawn(program, args, { stdio: ['ignore', log, log], env: { ...environment, ...own, ...more } })
     this.#replicas.push({ role, child })
-    await untilReady(ports, new AbortController().signal)
+    await untilReady(ports, new AbortController().signal, logFile, READY_WITHIN)
     return `http://127.0.0.1:${ports.facade}`
   }
 
