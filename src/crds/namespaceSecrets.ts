@@ -24,7 +24,7 @@ export const NamespaceSecrets = secretsOfGroup(COLLECTIONS, ' but the first').de
 )
 
 export const FunctionSecrets = secretsOfGroup(NAMED, '').describe(
-  'Secrets of its functions that env may come beside, as it leads a runtime to other code: secretvaults, and so on, or `secretvaults/<name>`; whoever writes it or env may read them. Only shortened as long as there is an env',
+  'Secrets of its functions that env may come beside, as it leads to other code: secretvaults, and so on, or `secretvaults/<name>`; who writes it or env may read them. Only shortened while env is there',
 )
 
 type Listing = {
