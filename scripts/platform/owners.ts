@@ -5,6 +5,7 @@ import { localAdministration } from '../../src/composition/administration.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
+import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { passwordViolations } from '../../src/iam/passwordPolicy.ts'
 import { firstOwner, ownerAssignment } from '../../src/identity/firstOwner.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -44,7 +45,7 @@ export async function installFirstOwners(admin: KubeClient, folder: string): Pro
     writePrivate(path, `${JSON.stringify({ clientId, clientSecret, person: { ...person, isMade } }, null, 2)}\n`)
   // Written first: credentials of which nothing is known any more could not be taken back.
   if (stored.person === undefined) await write(false)
-  await applyObjects(admin, firstOwner({ clientId, clientSecret, displayName: 'First owner' }))
+  await applyOnce(admin, firstOwner({ clientId, clientSecret, displayName: 'First owner' }))
   if (!person.isMade) {
     await makePerson(admin, person)
     await write(true)
@@ -71,7 +72,18 @@ async function makePerson(admin: KubeClient, { id, userName, initialPassword }: 
     if (!(error instanceof IdentityProviderError && error.reason === 'NameTaken')) throw error
   }
   await directory.setPassword(id, initialPassword)
-  await applyObjects(admin, [ownerAssignment(id, 'User')])
+  await applyOnce(admin, [ownerAssignment(id, 'User')])
+}
+
+/** An assignment that is there stays as an earlier version made it: another reason for it would be refused. */
+async function applyOnce(admin: KubeClient, objects: readonly KubeObject[]): Promise<void> {
+  const { items } = await admin.list<KubeObject>(RoleAssignment.resource, { namespace: SYSTEM_NAMESPACE })
+  const isThere = ({ kind, metadata: { name } }: KubeObject) =>
+    kind === RoleAssignment.kind && items.some(({ metadata }) => metadata.name === name)
+  await applyObjects(
+    admin,
+    objects.filter((object) => !isThere(object)),
+  )
 }
 
 /** Without characters that look alike. */

@@ -209,6 +209,22 @@ describe('paths from the route table', () => {
     })
   }
 
+  for (const [word, record, field] of [
+    ['revisions', { number: 3, deploymentId: 'd' }, 'number'],
+    ['versions', { name: 'Password', version: 2 }, 'version'],
+    ['members', { assignmentId: 'a', principalId: 'p' }, 'assignmentId'],
+    ['iam/members', { userId: 'u', displayName: 'Anna' }, 'userId'],
+    ['managedidentities', { id: 'i', resourceUid: 'r', resourceName: 'shop' }, 'resourceUid'],
+    ['deployments', { id: 'd', deploymentId: 'd' }, 'id'],
+    ['blueprints', { id: 'b', slug: 'vault', name: 'Vault' }, 'id'],
+    ['vectorclusters', { id: 'i', name: 'products' }, 'name'],
+  ] as const) {
+    it(`knows which field of ${word} their paths ask for: ${field}`, () => {
+      expect(nameFieldOf(findCollection(word, collectionsOf()), [record])).to.equal(field)
+      expect(nameFieldOf(findCollection(word, collectionsOf()), record)).to.equal(field)
+    })
+  }
+
   it('tells what is not built, and what is no thing of its own', () => {
     expect(verbsNotBuilt(findCollection('vectorclusters', collections))).to.deep.equal([])
     const planned = collectionsOf([

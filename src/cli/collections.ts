@@ -70,10 +70,18 @@ function aliasOf(found: ResourceKind, noun: string): Alias | undefined {
 const isSomething = (verbs: readonly Verb[]) =>
   verbs.includes('list') || (verbs.includes('get') && verbs.some((verb) => verb !== 'get'))
 
-/** The field of a record that a name on the command line means: the id where paths ask for one. */
-export function nameFieldOf({ routes }: Collection): string {
+/**
+ * The field of a record that a name on the command line means: what paths ask for, such as an id or a number.
+ *
+ * @param records one or several, as they are shown
+ */
+export function nameFieldOf({ routes }: Collection, records: unknown = []): string {
   const parameters = routes.flatMap(({ verb, nameParameter }) => (verb === 'list' ? [] : (nameParameter ?? [])))
-  return parameters.some((parameter) => parameter.endsWith('Id')) ? 'id' : 'name'
+  const [record] = [records].flat() as Record<string, unknown>[]
+  const isNamedById = parameters.some((parameter) => parameter.endsWith('Id'))
+  if (isNamedById && record?.id !== undefined) return 'id'
+  const own = parameters.find((parameter) => !/name$/i.test(parameter) && record?.[parameter] !== undefined)
+  return own ?? (isNamedById ? 'id' : 'name')
 }
 
 /** Verbs that the platform answers with 501. */

@@ -21,6 +21,7 @@ describe('a number with its noun', () => {
   it('agrees with how many there are to be, not with how many are ready', () => {
     expect(readyOf(0, 1, 'copy', 'copies')).to.equal('0 of 1 copy is ready')
     expect(readyOf(1, 3, 'copy', 'copies')).to.equal('1 of 3 copies are ready')
+    expect(readyOf(2, 1, 'copy', 'copies')).to.equal('1 of 1 copy is ready')
     expect(readyOf(0, 0, 'peer')).to.equal('0 of 0 peers are ready')
   })
 })

@@ -8,7 +8,7 @@ export function agreed(count: number, one: string, many: string): string {
   return count === 1 ? one : many
 }
 
-/** How many of the wanted ones are ready: "0 of 1 copy is ready", "1 of 3 copies are ready". */
+/** How many of the wanted ones are ready: "0 of 1 copy is ready", "1 of 3 copies are ready"; those beyond them do not count. */
 export function readyOf(ready: number, wanted: number, one: string, many?: string): string {
-  return `${ready} of ${counted(wanted, one, many)} ${agreed(wanted, 'is', 'are')} ready`
+  return `${Math.min(ready, wanted)} of ${counted(wanted, one, many)} ${agreed(wanted, 'is', 'are')} ready`
 }

@@ -43,7 +43,7 @@ async function listItems(input: Input, context: Context): Promise<void> {
     items.push(item)
   }
   if (items.length === 0 && isForPeople(input, context)) context.terminal.err('No items found.\n')
-  show(items, input, context, nameFieldOf(prepared.collection))
+  show(items, input, context, nameFieldOf(prepared.collection, items))
 }
 
 const isForPeople = (input: Input, { terminal }: Context) =>
@@ -75,7 +75,7 @@ export const get: Command = {
     if (input.positionals.length === 1) return listItems(input, context)
     const prepared = await prepare('get', input, context)
     const record = await send(prepared)
-    show(record, input, context, nameFieldOf(prepared.collection))
+    show(record, input, context, nameFieldOf(prepared.collection, record))
     // Programs read the record as it is; a person wants to know why.
     if (!isForPeople(input, context) || !lacksReason(record)) return
     const told = statusLine(await reasonReader(prepared, nameIn(prepared), context)(record))
@@ -103,7 +103,7 @@ export const create: Command = {
     const prepared = await prepare(verb, input, context)
     const body = data === undefined ? await bodyOfNothing(prepared.target.route) : await dataOf(data, context.terminal)
     const made = await send(prepared, body)
-    const nameField = nameFieldOf(prepared.collection)
+    const nameField = nameFieldOf(prepared.collection, made)
     const name = input.positionals[1] ?? String((made as Record<string, unknown> | undefined)?.[nameField] ?? '')
     const isWaited = input.has('wait') && prepared.collection.routes.some(({ verb }) => verb === 'get')
     const last = isWaited ? await waitFor(readingOf(prepared, name), { isChanged: true }, input, context) : made

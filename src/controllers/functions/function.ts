@@ -280,7 +280,7 @@ function judge(pass: FunctionPass): Outcome {
   const ready = podsOf(pass).filter(isReady).length
   // Copies come and go with calls: that is not a change that somebody asked for.
   if (ready > 0 || object.status?.firstReadyAt !== undefined) {
-    const copies = `${ready} of ${counted(wanted, 'copy', 'copies')} ${agreed(wanted, 'serves', 'serve')}`
+    const copies = `${Math.min(ready, wanted)} of ${counted(wanted, 'copy', 'copies')} ${agreed(wanted, 'serves', 'serve')}`
     return done({ message: `${copies}; calls wait for the others.` })
   }
   return waiting('WaitingForWorkload', `${readyOf(ready, wanted, 'copy', 'copies')}.`)
