@@ -2,38 +2,18 @@ import { expect } from 'chai'
 import { HOLDERS } from '../../../test/cases/holders.ts'
 import { ANNA, assign, B1, B2, BERT, deny, SHOP, trust } from '../../../test/make/authorizationRecords.ts'
 import { CLUSTER_ID, codeOf, makeFacade } from '../../../test/worlds/facade.ts'
+import { ONE, roles, shop, TWO } from '../../../test/worlds/groups.ts'
 import { FINALIZER } from '../../core/labels.ts'
-import { type ClaimType, claimName } from '../../core/nameClaims.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
-import { NameClaim } from '../../crds/nameclaims.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { KubeError } from '../../kube/errors.ts'
-import { checkNewName } from '../resources/writes.ts'
 import { resourceGroupRoutes as routes } from './index.ts'
 
-const [ONE, TWO] = [B1.slice(12), B2.slice(12)]
-const roles = [...BUILT_IN_ROLES]
 type Given = Parameters<typeof makeFacade>[0]
 type Page = { items: { name: string; collection?: string }[]; pagination: { totalItems: number } }
-
-/** One boundary with two groups and three databases; another that nobody here may see. */
-function shop(given: Given = { assignments: [assign('Owner', B1)] }) {
-  const facade = makeFacade({ roles, ...given })
-  facade.boundary(ONE)
-  facade.boundary(TWO)
-  facade.group(ONE, 'shop')
-  facade.group(ONE, 'bakery')
-  facade.group(TWO, 'shop')
-  facade.vector(ONE, 'shop', 'index', { tags: { team: 'search' } })
-  facade.vector(ONE, 'shop', 'other')
-  facade.vector(ONE, 'bakery', 'bread')
-  facade.vector(TWO, 'shop', 'foreign')
-  return facade
-}
 
 const namesOf = (body: unknown) => (body as Page).items.map(({ name }) => name)
 
@@ -288,90 +268,6 @@ describe('resource groups', () => {
       expect(namesOf(body), segment).to.have.length(segment === 'vectorclusters' ? 2 : 0)
     }
   })
-
-  const validated: [string, string, object][] = [
-    ['free', 'a free name', { isValid: true, isAvailable: true, violations: [], takenBy: [] }],
-    ['bread', 'a name of another group', { isValid: true, isAvailable: true }],
-    ['config', 'a reserved name', { isValid: false, isAvailable: false }],
-  ]
-  for (const [name, title, wanted] of validated) {
-    it(`say of ${title} whether it may be given`, async () => {
-      const { status, body } = await shop().call(routes, 'GET', `${SHOP}/resources/${name}/validate`)
-      expect(status).to.equal(200)
-      expect(body).to.deep.include({ resourceName: name, ...wanted })
-    })
-  }
-
-  it('say who has a name, to those who may know, and that it is taken, to all', async () => {
-    const path = `${SHOP}/resources/index/validate`
-    const { body } = await shop().call(routes, 'GET', path)
-    expect(body).to.deep.include({ isValid: true, isAvailable: false })
-    expect((body as { takenBy: object[] }).takenBy[0]).to.deep.include({ collection: 'vectorclusters', name: 'index' })
-    const blind = shop({ assignments: [assign('Owner', B1)], denies: [deny(SHOP, ['vectorcluster/read'])] })
-    const { body: seen } = await blind.call(routes, 'GET', path)
-    expect(seen).to.deep.include({ isAvailable: false, takenBy: [] })
-  })
-
-  const claims: [title: string, query: Record<string, string[]>, type: string, group: string, codes: string[]][] = [
-    ['a vault of another boundary', {}, 'Vault', groupNamespace(TWO, 'shop'), ['TakenElsewhere']],
-    ['a storage account of another group', {}, 'StorageAccount', groupNamespace(ONE, 'bakery'), ['TakenElsewhere']],
-    ['a host, which is not a name', {}, 'Host', groupNamespace(TWO, 'shop'), []],
-    ['a vault of this very group, whose record is on its way', {}, 'Vault', groupNamespace(ONE, 'shop'), []],
-    [
-      'a vault elsewhere, asked for a vault',
-      { collection: ['secretvaults'] },
-      'Vault',
-      groupNamespace(TWO, 'shop'),
-      ['TakenElsewhere'],
-    ],
-    [
-      'a vault elsewhere, asked for a storage account',
-      { collection: ['objectstorageaccounts'] },
-      'Vault',
-      groupNamespace(TWO, 'shop'),
-      [],
-    ],
-  ]
-  for (const [title, query, type, namespace, codes] of claims) {
-    it(`say of the name of ${title} that it is ${codes.length === 0 ? 'free' : 'taken'}, and not by whom`, async () => {
-      const facade = shop()
-      const holder = { kind: 'Anything', namespace, name: 'payments', incarnation: 'one' }
-      const name = claimName(type as ClaimType, 'payments')
-      facade.records.put(NameClaim, { name }, { type, value: 'payments', holder })
-      const { body } = await facade.call(routes, 'GET', `${SHOP}/resources/payments/validate`, { query })
-      const { violations, ...rest } = body as { violations: { code: string }[]; isAvailable: boolean }
-      expect(violations.map(({ code }) => code)).to.deep.equal(codes)
-      expect(rest).to.deep.include({ isValid: true, isAvailable: codes.length === 0, takenBy: [] })
-      expect(JSON.stringify(violations)).not.to.contain(namespace)
-    })
-  }
-
-  it('say whether one collection has a name, where another has it too', async () => {
-    const ask = async (collection: string) =>
-      (await shop().call(routes, 'GET', `${SHOP}/resources/index/validate`, { query: { collection: [collection] } }))
-        .body
-    expect(await ask('vectorclusters')).to.deep.include({ isAvailable: false })
-    expect(await ask('sqlclusters')).to.deep.include({ isAvailable: true, takenBy: [] })
-  })
-
-  const LENGTHS = [1, 2, 3, 4, 52, 53]
-  const isTaken = (kind: AnyKind, name: string) => {
-    try {
-      checkNewName(name, new Set(), kind.nameMin)
-      return true
-    } catch {
-      return false
-    }
-  }
-  for (const kind of RESOURCE_KINDS)
-    it(`say of names of every length what a creation says: ${kind.segment}`, async () => {
-      for (const length of LENGTHS) {
-        const name = 'a'.repeat(length)
-        const query = { collection: [kind.segment] }
-        const { body } = await shop().call(routes, 'GET', `${SHOP}/resources/${name}/validate`, { query })
-        expect(body, name).to.include({ isValid: isTaken(kind, name) })
-      }
-    })
 
   it('are found by their namespace, and a boundary by its own', async () => {
     const facade = shop()
