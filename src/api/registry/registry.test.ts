@@ -1,39 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import supertest from 'supertest'
-import { makeRegistry, testKeys } from '../../../test/make/registry.ts'
+import { testKeys } from '../../../test/make/registry.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
+import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
 import { AuditError } from '../../adapters/audit/port.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { type KubeObject, refOf } from '../../core/object.ts'
-import { PlatformJob } from '../../crds/jobs.ts'
-import { BoundaryTrust, DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { RegistryPin, RegistryRepository, RetentionRun } from '../../crds/registry.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject } from '../../core/object.ts'
+import { BoundaryTrust } from '../../crds/rbac.ts'
+import { RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
-import { BUILT_IN_ROLES } from '../../iam/roles.ts'
-
-const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
-const OTHER = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b02'
-const HERE = `/boundaries/${BOUNDARY}`
-const REPOSITORY = `${BOUNDARY}/shop/jobs/report`
 
 describe('the token endpoint of the registry', () => {
-  let facade: Awaited<ReturnType<typeof startFacade>>
-  let world: ReturnType<typeof makeRegistry>
+  type World = Awaited<ReturnType<typeof registryFacade>>
+  let facade: World['facade']
+  let world: World['world']
+  let withRole: World['withRole']
+  let deny: World['deny']
+  let asOwner: World['asOwner']
   beforeEach(async () => {
-    world = makeRegistry()
-    facade = await startFacade({}, { registry: world.service })
-    for (const { name, ...role } of BUILT_IN_ROLES) {
-      const { displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes } = role
-      const spec = { displayName, description, actions, notActions, dataActions, notDataActions, assignableScopes }
-      facade.put(RoleDefinition, name, { ...spec, isBuiltIn: true })
-    }
-    for (const id of [BOUNDARY, OTHER]) facade.boundary(id)
-    facade.group(BOUNDARY, 'shop')
-    const job = { image: 'python', computePlan: 'job-small' }
-    for (const name of ['report', 'other']) facade.put(PlatformJob, name, job, groupNamespace(BOUNDARY, 'shop'))
+    ;({ facade, world, withRole, deny, asOwner } = await registryFacade())
   })
   afterEach(() => facade.stop())
 
@@ -44,18 +32,6 @@ describe('the token endpoint of the registry', () => {
     const { status, body } = await ask(basic('token', person), scope)
     return status === 200 ? (body.scope ?? '').replace(`repository:${REPOSITORY}:`, '') : status
   }
-  const withRole = (role: string, scope: string) => {
-    const person = randomUUID()
-    facade.grant(person, role, scope)
-    return person
-  }
-  const deny = (principalId: string, actions: string[], scope = HERE) =>
-    facade.put(
-      DenyAssignment,
-      randomUUID(),
-      { principalId, principalType: 'User', actions, dataActions: [], scope, reason: 'test', scopeIncarnation: 'life' },
-      boundaryNamespace(BOUNDARY),
-    )
 
   it('gives each role what it may do, and deletion to nobody', async () => {
     const resource = `${HERE}/resourcegroups/shop/resources/jobs/report`
@@ -221,11 +197,6 @@ describe('the token endpoint of the registry', () => {
     expect(answers, 'until the run is over').to.deep.equal([200])
   })
 
-  const asOwner = (method: 'get' | 'put' | 'delete', path: string) =>
-    supertest(facade.app)
-      [method](path)
-      .set('authorization', bearer(withRole('Owner', '/')))
-
   it('mints nothing for what is not there, and says what it is', async () => {
     const nobody = randomUUID()
     const build = { boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' }
@@ -249,142 +220,6 @@ describe('the token endpoint of the registry', () => {
     }
     const { status, body, headers } = await mint('build-token', build)
     expect([status, body.repository, headers['cache-control']]).to.deep.equal([200, REPOSITORY, 'no-store'])
-  })
-
-  it('pins no repository that cannot be, and tells until when in UTC', async () => {
-    const pin = (repository: string) => {
-      const body = { boundary: BOUNDARY, repository, digests: [], expiresAt: '2999-01-01T02:00:00+02:00' }
-      return asOwner('put', '/v1/internal/registries/pins').send(body)
-    }
-    for (const name of [`${BOUNDARY}/shop/zz/report`, `${BOUNDARY}/shop/jobs`, `${OTHER}/shop/jobs/report`])
-      expect((await pin(name)).status, name).to.equal(400)
-    const { status, body } = await pin(REPOSITORY)
-    expect([status, body.expiresAt]).to.deep.equal([200, '2999-01-01T00:00:00Z'])
-  })
-
-  /** Somebody else is quicker than who has just seen the pins. @returns ends it */
-  function removingPinsOnceListed(): () => void {
-    const list = facade.client.list.bind(facade.client)
-    facade.client.list = (async (...given: Parameters<typeof list>) => {
-      const found = await list(...given)
-      if (given[0] === RegistryPin.resource)
-        for (const pin of found.items) await facade.client.remove(RegistryPin.resource, refOf(pin))
-      return found
-    }) as typeof list
-    return () => {
-      facade.client.list = list
-    }
-  }
-
-  it('takes a pin away though somebody else does so at that moment', async () => {
-    const [path, query] = ['/v1/internal/registries/pins', `?boundary=${BOUNDARY}&repository=${REPOSITORY}`]
-    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
-    expect((await asOwner('put', path).send(body)).status).to.equal(200)
-    const asBefore = removingPinsOnceListed()
-    const { status } = await asOwner('delete', path + query)
-    asBefore()
-    expect(status).to.equal(204)
-  })
-
-  it('takes no pin away that somebody changes at that moment, if it asks for a version', async () => {
-    const [path, query] = ['/v1/internal/registries/pins', `?boundary=${BOUNDARY}&repository=${REPOSITORY}`]
-    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
-    const put = (keepLast: number) => asOwner('put', path).send({ ...body, keepLast })
-    const etag = (await put(3)).headers.etag ?? ''
-    const remove = facade.client.remove.bind(facade.client)
-    facade.client.remove = (async (...given: Parameters<typeof remove>) => {
-      facade.client.remove = remove
-      await put(4)
-      return remove(...given)
-    }) as typeof remove
-    const held = await asOwner('delete', path + query).set('if-match', etag)
-    facade.client.remove = remove
-    expect([held.status, held.body.code]).to.deep.equal([409, 'CONFLICT'])
-    expect(held.text).to.include(REPOSITORY)
-    expect((await asOwner('get', path + query)).body.items).to.have.length(1)
-    expect((await asOwner('delete', path + query)).status).to.equal(204)
-    const nothing = await asOwner('delete', path + query).set('if-match', etag)
-    expect([nothing.status, nothing.body.error]).to.deep.equal([
-      409,
-      'If-Match needs something that exists, and this does not: there is nothing to delete.',
-    ])
-  })
-
-  it('lists the pins of a boundary, or of one repository, to whoever may change them', async () => {
-    const path = '/v1/internal/registries/pins'
-    const body = { boundary: BOUNDARY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
-    const names = [REPOSITORY, `${BOUNDARY}/shop/jobs/other`]
-    for (const repository of names)
-      expect((await asOwner('put', path).send({ ...body, repository })).status).to.equal(200)
-    const list = async (query: string) => (await asOwner('get', `${path}?boundary=${query}`)).body
-    const told = async (query: string) => (await list(query)).items.map((pin: { repository: string }) => pin.repository)
-    expect(await told(BOUNDARY)).to.have.members(names)
-    expect(await told(`${BOUNDARY}&repository=${REPOSITORY}`)).to.deep.equal([REPOSITORY])
-    expect(await told(`${BOUNDARY}&filter=repository:contains:other`)).to.deep.equal([names[1]])
-    const [pin] = (await list(`${BOUNDARY}&repository=${REPOSITORY}`)).items
-    expect(pin).to.include({ boundary: BOUNDARY, expiresAt: '2999-01-01T00:00:00Z' })
-    expect((await asOwner('get', path)).status).to.equal(400)
-    expect((await asOwner('get', `${path}?boundary=${randomUUID()}`)).status).to.equal(404)
-    const reader = supertest(facade.app)
-      .get(`${path}?boundary=${BOUNDARY}`)
-      .set('authorization', bearer(withRole('Reader', `/boundaries/${BOUNDARY}`)))
-    expect((await reader).status).to.equal(403)
-  })
-
-  it('shows no pin of what a deny hides, and lets nobody change one where they may not build', async () => {
-    const path = '/v1/internal/registries/pins'
-    const body = { boundary: BOUNDARY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
-    const [unread, unbuilt] = [`${BOUNDARY}/shop/jobs/unread`, `${BOUNDARY}/shop/jobs/unbuilt`]
-    for (const repository of [REPOSITORY, unread, unbuilt])
-      expect((await asOwner('put', path).send({ ...body, repository })).status).to.equal(200)
-    const person = withRole('Owner', HERE)
-    const scopeOf = (name: string) => `${HERE}/resourcegroups/shop/resources/jobs/${name}`
-    for (const name of ['unread', 'unbuilt'])
-      facade.put(PlatformJob, name, { image: 'busybox' }, groupNamespace(BOUNDARY, 'shop'))
-    deny(person, ['jobs/read'], scopeOf('unread'))
-    deny(person, ['kernel/deployments/token'], scopeOf('unbuilt'))
-    const as = (method: 'get' | 'put' | 'delete', query = '') =>
-      supertest(facade.app)
-        [method](path + query)
-        .set('authorization', bearer(person))
-    const { items } = (await as('get', `?boundary=${BOUNDARY}`)).body
-    expect(items.map(({ repository }: { repository: string }) => repository)).to.deep.equal([REPOSITORY])
-    const put = await as('put').send({ ...body, repository: unbuilt, keepLast: 7 })
-    const removed = await as('delete', `?boundary=${BOUNDARY}&repository=${unbuilt}`)
-    expect([put.status, removed.status]).to.deep.equal([403, 403])
-    expect(put.body.scope).to.equal(scopeOf('unbuilt'))
-    expect((await as('put').send({ ...body, repository: REPOSITORY })).status).to.equal(200)
-  })
-
-  it('shows the tag with which the pin of a repository can be changed', async () => {
-    const path = '/v1/internal/registries/pins'
-    const query = `?boundary=${BOUNDARY}&repository=${REPOSITORY}`
-    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
-    const written = await asOwner('put', path).send(body)
-    const { etag = '' } = (await asOwner('get', path + query)).headers
-    expect(etag).to.equal(written.headers.etag)
-    expect((await asOwner('get', `${path}?boundary=${BOUNDARY}`)).headers).to.not.have.property('etag')
-    const changed = await asOwner('put', path)
-      .set('if-match', etag)
-      .send({ ...body, keepLast: 2 })
-    expect(changed.status).to.equal(200)
-    expect((await asOwner('delete', path + query).set('if-match', etag)).status).to.equal(409)
-    const next = (await asOwner('get', path + query)).headers.etag ?? ''
-    expect((await asOwner('delete', path + query).set('if-match', next)).status).to.equal(204)
-    expect((await asOwner('get', path + query)).headers).to.not.have.property('etag')
-  })
-
-  it('makes a pin anew that somebody deletes at the moment of its change', async () => {
-    const path = '/v1/internal/registries/pins'
-    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
-    const put = () => asOwner('put', path).send({ ...body, keepLast: 7 })
-    expect((await asOwner('put', path).send(body)).status).to.equal(200)
-    const asBefore = removingPinsOnceListed()
-    const { status, body: made } = await put()
-    const held = await put().set('if-match', '"abc-7"')
-    asBefore()
-    expect([status, made.keepLast]).to.deep.equal([200, 7])
-    expect([held.status, held.body.code]).to.deep.equal([409, 'CONFLICT'])
   })
 
   it('reads what the audit log is asked for as strictly as other queries, without regard to case', async () => {
