@@ -196,18 +196,21 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       .map(keyOf)
   }
   /** Those under a limit to whom nothing was granted: what runs is written down as soon as there is one. */
-  const unwritten = (records: Workspace, boundaryId = ''): string[] => {
+  const unwritten = (records: Workspace, boundaryId = '', group?: string): string[] => {
     const limits = kind.sized === undefined ? undefined : limitsIn(records, boundaryId)
-    return (limits?.groups ?? []).flatMap(({ name }) => {
-      if (limits === undefined || !isLimited(limits, name)) return []
+    if (limits === undefined) return []
+    const groups = group === undefined ? limits.groups.map(({ name }) => name) : [group]
+    return groups.flatMap((name) => {
+      if (!isLimited(limits, name)) return []
       const here = records.cache<User>(kind.resource).list({ namespace: groupNamespace(boundaryId, name) })
       const hasNone = ({ metadata }: KubeObject) =>
         !isGranted(records, boundaryId, grantKey(kind.plural, name, metadata.name))
       return here.filter((one) => runsAsAsked(one) && hasNone(one)).map(keyOf)
     })
   }
-  const touched = (records: Workspace, boundaryId: string | undefined) => [
-    ...new Set([...waiting(records, boundaryId), ...unwritten(records, boundaryId)]),
+  /** @param group the only one whose limits may be others; all of the boundary if absent */
+  const touched = (records: Workspace, boundaryId: string | undefined, group?: string) => [
+    ...new Set([...waiting(records, boundaryId), ...unwritten(records, boundaryId, group)]),
   ]
   return [
     { resource: Boundary.resource, keysOf: ({ metadata }, records) => touched(records, metadata.name) },
@@ -217,7 +220,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
     },
     {
       resource: ResourceGroup.resource,
-      keysOf: ({ metadata }, records) => touched(records, boundaryOfNamespace(metadata.namespace ?? '')),
+      keysOf: ({ metadata }, records) => touched(records, boundaryOfNamespace(metadata.namespace ?? ''), metadata.name),
     },
     ...RESOURCE_KINDS.map((user) => ({
       resource: user.resource,

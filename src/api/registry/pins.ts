@@ -158,9 +158,8 @@ function writtenAt({ managedFields = [], creationTimestamp }: PinObject['metadat
  * oldest, which If-Match of a change is compared with.
  */
 async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
-  const { services, caller, query } = context
-  const { boundary, repository } = query
-  registryOf(services)
+  const { boundary, repository } = context.query
+  registryOf(context.services)
   await requireBuilder(context, { boundary, repository: repository?.slice(0, 200), detail: 'list pins' })
   await findBoundary(context, boundary)
   const all = await allPins(context, boundary)
@@ -168,7 +167,7 @@ async function listPins(context: Context<string, z.output<typeof PinsQuery>>) {
     .filter(({ spec }) => {
       const name = parseRepository(spec.repository)
       const isAsked = repository === undefined || spec.repository === repository
-      return isAsked && (name === undefined || mayKnow(services, caller.principalId, name))
+      return isAsked && (name === undefined || mayKnow(context, name))
     })
     .sort(byAge)
   const { etag } = tagOf(repository === undefined ? undefined : wanted[0])

@@ -3,14 +3,17 @@ import { RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Decision } from '../../iam/records.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { resourceScope } from '../callers/visibility.ts'
-import type { Services } from '../http/context.ts'
+import type { Context, Services } from '../http/context.ts'
 import { BUILD } from '../resources/deployments/reporters.ts'
+import { readDeniedAt } from '../resources/holders.ts'
 import { lifeOf } from './credentials.ts'
 
 /** The prefix of a collection's actions; undefined for what is no collection of resources. */
 export function actionPrefix(collection: string): string | undefined {
-  return RESOURCE_KINDS.find(({ segment }) => segment === collection)?.actions
+  return kindOf(collection)?.actions
 }
+
+const kindOf = (collection: string) => RESOURCE_KINDS.find(({ segment }) => segment === collection)
 
 /**
  * A repository that can be: of a boundary and a group that exist, and of a collection that is served.
@@ -51,10 +54,12 @@ function rightsTo({ access }: Services, principalId: string, repository: Reposit
 }
 
 /** Whether whoever may build for its boundary may know of a repository: a deny may lie at what it is of. */
-export function mayKnow({ access }: Services, principalId: string, repository: RepositoryName): boolean {
+export function mayKnow(context: Pick<Context, 'services' | 'caller'>, repository: RepositoryName): boolean {
+  const { services, caller } = context
   const scope = scopeOf(repository)
-  const read = access.explain(principalId, `${actionPrefix(repository.collection)}/read`, scope)
-  return access.isAllowed(principalId, BUILD, scope) && read.reason !== 'DeniedByAssignment'
+  const kind = kindOf(repository.collection)
+  const isHidden = kind !== undefined && readDeniedAt(context, kind, scope) !== undefined
+  return !isHidden && services.access.isAllowed(caller.principalId, BUILD, scope)
 }
 
 /** As `rightsTo`; before something that is wanted is refused, the API server is asked. */
