@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -40,16 +40,21 @@ describe('a start that fails', () => {
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n').map(Number) : []
   }
 
+  /** Of a run on the API server that is played. */
+  const optionsAt = async (server: Server) => {
+    await until('the server listens', () => server.listening)
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const kubeconfig = join(folder, 'kubeconfig')
+    await writeFile(kubeconfig, dump(kubeconfigOf(url, '', [{ name: 'x', user: { token: 'x' } }])))
+    return parseUpArguments(['--kubeconfig', kubeconfig, '--data', join(folder, 'data')])
+  }
+
   it('ends what it builds meanwhile, or it would stay for as long as a build takes', async () => {
     const server = createServer(async (_, response) => {
       await until('something is built', () => builds().length > 0)
       response.writeHead(500).end()
     }).listen(0, '127.0.0.1')
-    await until('the server listens', () => server.listening)
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const kubeconfig = join(folder, 'kubeconfig')
-    await writeFile(kubeconfig, dump(kubeconfigOf(url, '', [{ name: 'x', user: { token: 'x' } }])))
-    const options = parseUpArguments(['--kubeconfig', kubeconfig, '--data', join(folder, 'data')])
+    const options = await optionsAt(server)
     const supervision = { progress: silentProgress, signal: new AbortController().signal, onReady: () => undefined }
     const error = await supervise(options, supervision).catch(({ message }: Error) => message)
     server.close()
@@ -74,11 +79,7 @@ describe('a start that fails', () => {
       await over.promise
       response.writeHead(500).end()
     }).listen(0, '127.0.0.1')
-    await until('the server listens', () => server.listening)
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const kubeconfig = join(folder, 'kubeconfig')
-    await writeFile(kubeconfig, dump(kubeconfigOf(url, '', [{ name: 'x', user: { token: 'x' } }])))
-    const options = parseUpArguments(['--kubeconfig', kubeconfig, '--data', join(folder, 'data')])
+    const options = await optionsAt(server)
     try {
       await supervise(options, { progress: silentProgress, signal: stop.signal, onReady: () => undefined })
       expect(isGivenUp).to.equal(false)

@@ -24,15 +24,21 @@ const ALL = [...ACTIONS_OF_SECRETS.keys()]
 /** Whoever makes databases may read their secrets. */
 const CONTRIBUTED = ALL.filter((each) => each !== 'managedidentities' && each !== 'secretvaults')
 
+/** A facade with a vault, whose callers may all write functions, and differ in what they may read. */
+async function startWithVault() {
+  const server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) } })
+  server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
+  for (const one of [CONTRIBUTOR, READER, HOLDER]) server.grant(one, 'Contributor', GROUP)
+  server.grant(READER, 'Secrets Reader', GROUP)
+  server.put(SecretVault, 'keys', {}, NAMESPACE)
+  server.grant(HOLDER, 'Secrets Reader', `${GROUP}/resources/secretvaults/keys`)
+  return server
+}
+
 describe('what a function may be given of its namespace', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) } })
-    server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
-    for (const one of [CONTRIBUTOR, READER, HOLDER]) server.grant(one, 'Contributor', GROUP)
-    server.grant(READER, 'Secrets Reader', GROUP)
-    server.put(SecretVault, 'keys', {}, NAMESPACE)
-    server.grant(HOLDER, 'Secrets Reader', `${GROUP}/resources/secretvaults/keys`)
+    server = await startWithVault()
     server.put(FunctionNamespace, 'home', { runtime: 'nodejs' }, NAMESPACE)
   })
   afterEach(() => server.stop())
@@ -128,12 +134,7 @@ describe('what a function may be given of its namespace', () => {
 describe('what the variables of a function namespace may come beside', () => {
   let server: Awaited<ReturnType<typeof startShop>>
   beforeEach(async () => {
-    server = await startShop({}, { functions: { blobs: fakeBlobs(), calls: sameProcessCalls(() => undefined) } })
-    server.put(ComputePlan, 'function-small', { family: 'Function', displayName: 'F', ...SIZES, isDefault: true })
-    for (const one of [CONTRIBUTOR, READER, HOLDER]) server.grant(one, 'Contributor', GROUP)
-    server.grant(READER, 'Secrets Reader', GROUP)
-    server.put(SecretVault, 'keys', {}, NAMESPACE)
-    server.grant(HOLDER, 'Secrets Reader', `${GROUP}/resources/secretvaults/keys`)
+    server = await startWithVault()
   })
   afterEach(() => server.stop())
 

@@ -152,8 +152,9 @@ export class Reconciler {
 
   /** An obstacle to running does not prevent stopping: then it is reported, but is not a failure. */
   async #halted({ pass, draft }: Begun, outcome: Ended): Promise<Ended> {
-    const stop = outcome.kind === 'done' ? undefined : this.#controller.halt?.(pass as Pass<Pass['kind'], unknown>)
-    if (stop === undefined || outcome.kind === 'done') return outcome
+    if (outcome.kind === 'done') return outcome
+    const stop = this.#controller.halt?.(pass as Pass<Pass['kind'], unknown>)
+    if (stop === undefined) return outcome
     const halted = await this.#run(pass, () => stop(outcome.kind === 'failed' ? done() : outcome))
     if (halted.kind === 'failed' || outcome.kind === 'failed') return halted.kind === 'failed' ? halted : outcome
     if (halted.kind !== 'done') return halted
