@@ -4,39 +4,14 @@ import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { inverted } from '../../core/inverted.ts'
 import { quoted } from '../../editor/names.ts'
-import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
+import { type SqlValue, shownValue } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
 import { Leash } from './leash.ts'
 import { isSqlFault, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
 import { postgresqlCatalogue } from './postgresqlCatalogue.ts'
 import { grantsOf } from './postgresqlGrants.ts'
-
-/** By the number of the type in `pg_type`, which never changes for these. */
-const TYPES: Readonly<Record<number, readonly [dataType: string, encoding: Encoding]>> = {
-  16: ['bool', 'boolean'],
-  17: ['bytea', 'binary'],
-  20: ['int8', 'bigint'],
-  21: ['int2', 'integer'],
-  23: ['int4', 'integer'],
-  25: ['text', 'text'],
-  26: ['oid', 'bigint'],
-  114: ['json', 'json'],
-  700: ['float4', 'float'],
-  701: ['float8', 'float'],
-  790: ['money', 'text'],
-  1042: ['bpchar', 'text'],
-  1043: ['varchar', 'text'],
-  1082: ['date', 'date'],
-  1083: ['time', 'time'],
-  1114: ['timestamp', 'dateTime'],
-  1184: ['timestamptz', 'dateTimeOffset'],
-  1186: ['interval', 'text'],
-  1266: ['timetz', 'text'],
-  1700: ['numeric', 'decimal'],
-  2950: ['uuid', 'uuid'],
-  3802: ['jsonb', 'json'],
-}
+import { TYPES } from './postgresqlTypes.ts'
 
 /** Made once for each type, because one is called for every value. */
 const PARSERS = new Map<number, (text: string) => SqlValue>()
