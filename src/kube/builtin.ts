@@ -47,16 +47,20 @@ export const ingress = builtin('networking.k8s.io', 'Ingress')
 export const networkPolicy = builtin('networking.k8s.io', 'NetworkPolicy')
 export const storageClass = builtin('storage.k8s.io', 'StorageClass', ON_CLUSTER)
 export const lease = builtin('coordination.k8s.io', 'Lease')
+/** @internal Found by the words of a manifest; only tests name it. */
 export const role = builtin('rbac.authorization.k8s.io', 'Role')
 export const roleBinding = builtin('rbac.authorization.k8s.io', 'RoleBinding')
 export const clusterRole = builtin('rbac.authorization.k8s.io', 'ClusterRole', ON_CLUSTER)
+/** @internal Found by the words of a manifest; only tests name it. */
 export const clusterRoleBinding = builtin('rbac.authorization.k8s.io', 'ClusterRoleBinding', ON_CLUSTER)
 export const customResourceDefinition = builtin('apiextensions.k8s.io', 'CustomResourceDefinition', ON_CLUSTER)
+/** @internal Found by the words of a manifest; only tests name it. */
 export const validatingAdmissionPolicy = builtin(
   'admissionregistration.k8s.io',
   'ValidatingAdmissionPolicy',
   ON_CLUSTER,
 )
+/** @internal Found by the words of a manifest; only tests name it. */
 export const validatingAdmissionPolicyBinding = builtin(
   'admissionregistration.k8s.io',
   'ValidatingAdmissionPolicyBinding',
