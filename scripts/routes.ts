@@ -1,16 +1,12 @@
 import { ADDITIONS, AREAS } from '../src/api/index.ts'
 import { ownWords } from './commandLine.ts'
 
-ownWords('Usage: npm run routes\nShows how many routes of the interface are built, area by area.', {})
+ownWords('Usage: npm run routes\nCounts the routes of the interface, area by area.', {})
 const rows = AREAS.map(({ name, routes }) => ({
   name,
-  all: routes.length,
-  built: routes.filter((route) => route.isBuilt).length,
+  count: routes.length,
 }))
 const width = Math.max(...rows.map(({ name }) => name.length))
-for (const { name, all, built } of rows) {
-  console.log(`${name.padEnd(width)}  ${String(built).padStart(3)} of ${String(all).padStart(3)}`)
-}
-const sum = (key: 'all' | 'built') => rows.reduce((total, row) => total + row[key], 0)
-console.log(`${'all'.padEnd(width)}  ${String(sum('built')).padStart(3)} of ${String(sum('all')).padStart(3)}`)
-console.log(`${'additions'.padEnd(width)}  ${String(ADDITIONS.length).padStart(3)}`)
+const all = rows.reduce((total, { count }) => total + count, 0)
+for (const { name, count } of [...rows, { name: 'all', count: all }, { name: 'additions', count: ADDITIONS.length }])
+  console.log(`${name.padEnd(width)}  ${String(count).padStart(3)}`)

@@ -148,12 +148,10 @@ export function bodiesModule(
   kinds: readonly AnyKind[],
   resourceKinds: readonly ResourceKind[],
 ): string {
-  const operations = routes.map(({ method, path, isBuilt }) => ({
-    method,
-    path,
-    ...(!isBuilt && { notBuilt: true as const }),
-  }))
-  const creations = collectionsOf(operations, resourceKinds).flatMap((collection) => {
+  const creations = collectionsOf(
+    routes.map(({ method, path }) => ({ method, path })),
+    resourceKinds,
+  ).flatMap((collection) => {
     const made = collection.routes.filter(({ verb }) => verb === 'create')
     // What is made by its first replacement.
     return made.length > 0 ? made : collection.routes.filter(({ verb }) => verb === 'update')

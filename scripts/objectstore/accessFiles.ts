@@ -37,7 +37,9 @@ export class AccessFiles {
     for (const name of await readdir(folder)) {
       const path = join(folder, name)
       const isOld = now - (await stat(path)).mtimeMs > KEPT_FOR
-      if (isOld && !(await isThere(join(objects, name.split('_')[0] ?? '')))) await rm(path)
+      if (!isOld || (await isThere(join(objects, name.split('_')[0] ?? '')))) continue
+      this.#files.delete(path)
+      await rm(path)
     }
   }
 

@@ -27,6 +27,8 @@ export const BODY_BYTES = 256 * 1024
 /** As many as the kernel lets wait: who finds no place comes again after a second, when the store has given up. */
 export const BACKLOG = 4_096
 
+const A_DAY = 86_400_000
+
 /**
  * Takes what the store tells of each request, and answers when it is written. Answers have no body: the store would not
  * read it, and keep a connection open for each.
@@ -34,7 +36,9 @@ export const BACKLOG = 4_096
 export function createReceiver({ onLost = () => undefined, ...options }: ReceiverOptions): Server {
   const { folder, objects, fileBytes = 4 * 1024 * 1024 } = options
   const files = new AccessFiles({ folder, objects, fileBytes })
-  files.sweep(Date.now()).catch((error: Error) => onLost(`not swept, ${error.message}`))
+  const sweep = () => files.sweep(Date.now()).catch((error: Error) => onLost(`not swept, ${error.message}`))
+  void sweep()
+  setInterval(sweep, A_DAY).unref()
   const server = createServer(async (request, response) => {
     const status = await statusFor(request)
     response.writeHead(status, { 'content-length': 0, ...(status === 204 ? {} : { connection: 'close' }) }).end()

@@ -35,3 +35,12 @@ describe('a lane whose function is gone', () => {
     expect([refused, clock.pending]).to.deep.equal(['gone', 0])
   })
 })
+
+describe('a lane without copies', () => {
+  it('holds no place in its queue for a call that has been given up already', async () => {
+    const lane = new Lane(limits, { clock: new ManualClock(), bound: new Bound(50), desired: 0, onDesired: () => {} })
+    const taken = lane.take(AbortSignal.abort()).catch((error: NoPlace) => error.why)
+    lane.close()
+    expect(await taken).to.equal('late')
+  })
+})

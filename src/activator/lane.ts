@@ -81,6 +81,7 @@ export class Lane {
   /** @throws NoPlace if there is none before `signal` says that it is too late */
   take(signal: AbortSignal): Promise<Place> {
     if (this.#isClosed) return Promise.reject(new NoPlace('gone'))
+    if (signal.aborted) return Promise.reject(new NoPlace('late'))
     const verdict = admit({ waiting: this.#queue.length }, this.#limits)
     if (verdict !== 'wait') return Promise.reject(new NoPlace(verdict === 'refuse' ? 'refused' : 'disabled'))
     return new Promise((resolve, reject) => {

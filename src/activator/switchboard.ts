@@ -73,14 +73,17 @@ export class Switchboard {
 
   /** The function with this key: its namespace of Kubernetes, and its name. */
   line(key: string): Line | undefined {
-    return this.lines().find(({ callable }) => callable.key === key)
+    return this.#homeOf(key)?.lines.get(key)
   }
 
   /** Whose function it is: a boundary, as that has as many groups as it likes. Of a function that is not known its group. */
   tenantOf(key: string): string {
-    const home = [...this.#homes.values()].find(({ lines }) => lines.has(key))
-    const scope = parseScope(home?.object.status?.scope ?? '')
+    const scope = parseScope(this.#homeOf(key)?.object.status?.scope ?? '')
     return scope !== undefined && 'boundaryId' in scope ? scope.boundaryId : key.slice(0, key.indexOf('/'))
+  }
+
+  #homeOf(key: string): Home | undefined {
+    return [...this.#homes.values()].find(({ lines }) => lines.has(key))
   }
 
   stop(): void {

@@ -4,6 +4,7 @@ import { type FarCopy, isFarCopy, readFarCopyPath } from '../contracts/farCopies
 import { agreed, counted } from '../core/counted.ts'
 import { messageOf } from '../core/errors.ts'
 import { SharedPlaces } from '../core/sharedPlaces.ts'
+import { unlessAborted } from '../core/unlessAborted.ts'
 
 /** Opens a connection to a copy in another cluster. @throws Error if there is no way to it now */
 export type ReachCopy = (copy: FarCopy) => Promise<Duplex>
@@ -18,24 +19,13 @@ export async function wayTo(address: string, reach: ReachCopy, signal: AbortSign
   if (!isFarCopy(address)) return { ...splitAddress(address), agent: false, isOpen: false }
   const copy = readFarCopyPath(address)
   if (copy === undefined) throw new Unreached(`"${address}" names no copy.`)
-  const connection = await unlessOver(reach(copy), signal).catch((error: unknown) => {
+  const opening = reach(copy)
+  const connection = await unlessAborted(opening, signal).catch((error: unknown) => {
+    // What opens when nobody waits any more is closed.
+    opening.then((late) => late.destroy()).catch(() => {})
     throw new Unreached(messageOf(error))
   })
   return { host: 'function', createConnection: () => connection, isOpen: true }
-}
-
-/** What opens when nobody waits any more is closed. */
-function unlessOver(opening: Promise<Duplex>, signal: AbortSignal): Promise<Duplex> {
-  return new Promise((resolve, reject) => {
-    const over = () => reject(signal.reason)
-    signal.addEventListener('abort', over, { once: true })
-    opening
-      .then((connection) => {
-        if (signal.aborted) connection.destroy()
-        else resolve(connection)
-      }, reject)
-      .finally(() => signal.removeEventListener('abort', over))
-  })
 }
 
 export function splitAddress(address: string): { host: string; port: number } {

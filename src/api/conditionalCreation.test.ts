@@ -15,7 +15,7 @@ const TEMPLATE = { content: String(DEFAULT_BLUEPRINTS[0]).replace('vector-databa
 const VERSION = '"1-1-abcdef01"'
 
 /** Creations whose path names no one object; those that name it are in the suite of resources and below. */
-const UNNAMED = SERVED_ROUTES.filter((route) => route.isBuilt && makesUnnamed(route))
+const UNNAMED = SERVED_ROUTES.filter((route) => makesUnnamed(route))
 
 describe('If-Match on what does not exist is false, so that', () => {
   let server: Awaited<ReturnType<typeof startShop>>

@@ -16,7 +16,7 @@ import { EVENT_STREAM, isFollowable, notFollowed } from './http/negotiation.ts'
 import type { Route } from './http/route.ts'
 import { SERVED_ROUTES, wholeOpenApiDocument } from './index.ts'
 
-const LISTS = SERVED_ROUTES.filter(({ list, isBuilt }) => list !== undefined && isBuilt)
+const LISTS = SERVED_ROUTES.filter(({ list }) => list !== undefined)
 const FOLLOWED = LISTS.filter(isFollowable)
 const UNFOLLOWED = LISTS.filter((route) => !isFollowable(route))
 /** What lists are in, and who may see them. */

@@ -11,7 +11,7 @@ import { containerInstanceRoutes } from './containerinstances/index.ts'
 import { additionalCrosslinkRoutes, crosslinkRoutes } from './crosslink/index.ts'
 import { functionAreaRoutes } from './functions/index.ts'
 import { documentOf } from './http/openapi.ts'
-import { type Area, area, type Route, type RouteDraft } from './http/route.ts'
+import { type Area, area, type Route } from './http/route.ts'
 import { reservedNamesOf } from './http/router.ts'
 import { invitationRoutes } from './invitations/index.ts'
 import { additionalJobRoutes, jobRoutes } from './jobs/index.ts'
@@ -26,7 +26,6 @@ import { additionalBucketRoutes } from './objectstorage/buckets.ts'
 import { objectStorageRoutes } from './objectstorage/index.ts'
 import { additionalKeyRoutes } from './objectstorage/keys.ts'
 import { passwordRoutes } from './passwords/index.ts'
-import { plannedRoutes } from './planned.ts'
 import { DOCUMENTED_MODULES } from './platform/documentation.ts'
 import { additionalCommonRoutes, commonRoutes } from './platform/index.ts'
 import { platformBackupReads } from './platformbackups/cluster.ts'
@@ -48,25 +47,20 @@ import { userRoutes } from './users/index.ts'
 import { vaultRoutes } from './vaults/index.ts'
 import { vectorRoutes } from './vector/index.ts'
 
-/** An area with the rows of the interface that it does not serve yet. */
-function whole(name: string, module: string, drafts: readonly (readonly RouteDraft[])[]): Area {
-  return area(name, module, [...drafts, plannedRoutes(name, drafts.flat())])
-}
-
 /** Every area with the module that its errors and documents name (interface section 4.1). */
 export const AREAS: readonly Area[] = [
-  whole('common', 'platform', [commonRoutes, additionalCommonRoutes]),
-  whole('vector', 'db-vector', [vectorRoutes]),
-  whole('relational', 'db-relational', [relationalRoutes, additionalEditorRoutes]),
-  whole('sql', 'db-sql', [sqlRoutes]),
-  whole('containerinstances', 'containerinstances', [containerInstanceRoutes]),
-  whole('staticwebapps', 'staticwebapps', [siteRoutes]),
-  whole('apps', 'apps', [appRoutes, additionalAppRoutes]),
-  whole('secrets', 'secrets', [vaultRoutes]),
-  whole('jobs', 'jobs', [jobRoutes, additionalJobRoutes]),
-  whole('functions', 'functions', [functionAreaRoutes]),
-  whole('objectstorage', 'objectstorage', [objectStorageRoutes, additionalKeyRoutes, additionalBucketRoutes]),
-  whole('boundaries', 'boundaries', [
+  area('common', 'platform', [commonRoutes, additionalCommonRoutes]),
+  area('vector', 'db-vector', [vectorRoutes]),
+  area('relational', 'db-relational', [relationalRoutes, additionalEditorRoutes]),
+  area('sql', 'db-sql', [sqlRoutes]),
+  area('containerinstances', 'containerinstances', [containerInstanceRoutes]),
+  area('staticwebapps', 'staticwebapps', [siteRoutes]),
+  area('apps', 'apps', [appRoutes, additionalAppRoutes]),
+  area('secrets', 'secrets', [vaultRoutes]),
+  area('jobs', 'jobs', [jobRoutes, additionalJobRoutes]),
+  area('functions', 'functions', [functionAreaRoutes]),
+  area('objectstorage', 'objectstorage', [objectStorageRoutes, additionalKeyRoutes, additionalBucketRoutes]),
+  area('boundaries', 'boundaries', [
     boundaryRoutes,
     memberRoutes,
     networkRoutes,
@@ -75,12 +69,12 @@ export const AREAS: readonly Area[] = [
     additionalCrosslinkRoutes,
     tenantRoutes,
   ]),
-  whole('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
-  whole('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
-  whole('monitoring', 'monitoring', [monitoringRoutes, [alertmanagerRoute]]),
-  whole('registry', 'registry', [registryRoutes]),
-  whole('blueprints', 'blueprints', [blueprintRoutes]),
-  whole('rbac', 'rbac', [
+  area('resourcegroups', 'resource-groups', [resourceGroupRoutes, orphanedGrantRoutes]),
+  area('managedidentities', 'managed-identity', [managedIdentityRoutes()]),
+  area('monitoring', 'monitoring', [monitoringRoutes, [alertmanagerRoute]]),
+  area('registry', 'registry', [registryRoutes]),
+  area('blueprints', 'blueprints', [blueprintRoutes]),
+  area('rbac', 'rbac', [
     rbacRoutes,
     additionalAuthorizationRoutes,
     tenantMoveRoutes,
@@ -89,8 +83,8 @@ export const AREAS: readonly Area[] = [
     userRoutes,
     ssoRoutes,
   ]),
-  whole('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
-  whole('lifecycle', 'lifecycle', [
+  area('kernel', 'kernel', [activityRoutes, bugReportRoutes, clusterRoutes, sourceRoutes]),
+  area('lifecycle', 'lifecycle', [
     lifecycleRoutes,
     platformBackupRoutes,
     additionalBackupRoutes,
@@ -122,8 +116,7 @@ const AREA_TITLES = Object.fromEntries(AREAS.map(({ name, module }) => [name, ti
 
 const ABOUT = `Every route of the platform. Sign in with **Authorize** and a token, which \`freehold token\` prints.
 
-Refusals carry a code that programs may rely on, and a sentence for people. Routes marked 501 are part of the interface, but
-not built yet.`
+Refusals carry a code that programs may rely on, and a sentence for people.`
 
 /** The same of all modules. It takes seconds to make. */
 export function wholeOpenApiDocument(): object {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { startWithOneOfEachKind } from '../../test/worlds/oneOfEachKind.ts'
 import { SERVED_ROUTES } from './index.ts'
 
-const BUILT = SERVED_ROUTES.filter(({ isBuilt }) => isBuilt)
+const BUILT = SERVED_ROUTES
 const READS = BUILT.filter(({ method }) => method === 'GET')
 /** Those that name one object, of which a caller may have read a version. */
 const DELETIONS = BUILT.filter(({ method, path }) => method === 'DELETE' && (path.endsWith('}') || /pins$/.test(path)))

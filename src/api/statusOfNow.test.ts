@@ -3,7 +3,7 @@ import { startWithOneOfEachKind } from '../../test/worlds/oneOfEachKind.ts'
 import { KINDS } from '../crds/index.ts'
 import { SERVED_ROUTES } from './index.ts'
 
-const READS = SERVED_ROUTES.filter(({ isBuilt, method }) => isBuilt && method === 'GET')
+const READS = SERVED_ROUTES.filter(({ method }) => method === 'GET')
 const LISTS = READS.filter(({ list }) => list?.fields.status !== undefined)
 const AT_REST = ['Running', 'Ready']
 const THEN = '2026-01-01T00:00:00Z'

@@ -11,7 +11,7 @@ type Creation = { readonly form: string; readonly naming: string | undefined; re
 async function creationsOf({ routes, noun, below = [] }: Collection, command: CommandWords): Promise<Creation[][]> {
   // Long, and only needed here.
   const { BODIES, NAMINGS } = await import('../client/bodies.ts')
-  const made = routes.filter(({ verb, notBuilt }) => verb === 'create' && notBuilt !== true)
+  const made = routes.filter(({ verb }) => verb === 'create')
   const wanted = made.length > 0 ? made : routes.filter(({ verb }) => verb === 'update')
   const alike = new Map<string, Creation[]>()
   for (const route of wanted) {

@@ -1,14 +1,7 @@
 import { expect } from 'chai'
 import { OPERATIONS, type Operation, pathOf } from '../client/index.ts'
 import type { Given, Verb } from './collection.ts'
-import {
-  type CommandWords,
-  chooseRoute,
-  collectionsOf,
-  findCollection,
-  nameFieldOf,
-  verbsNotBuilt,
-} from './collections.ts'
+import { type CommandWords, chooseRoute, collectionsOf, findCollection, nameFieldOf } from './collections.ts'
 
 const collections = collectionsOf()
 const BOUNDARY = '5d0f8a52-3c1e-4b7a-9f60-2e8c41d7b391'
@@ -225,16 +218,13 @@ describe('paths from the route table', () => {
     })
   }
 
-  it('tells what is not built, and what is no thing of its own', () => {
-    expect(verbsNotBuilt(findCollection('vectorclusters', collections))).to.deep.equal([])
-    const planned = collectionsOf([
-      { method: 'GET', path: '/rockets', notBuilt: true },
+  it('tells what is no thing of its own', () => {
+    const found = collectionsOf([
+      { method: 'GET', path: '/rockets' },
       { method: 'GET', path: '/rockets/{name}' },
       { method: 'GET', path: '/rockets/{name}/diff/{to}' },
     ])
-    expect(planned.map((collection) => [collection.noun, verbsNotBuilt(collection)])).to.deep.equal([
-      ['rockets', ['list']],
-    ])
+    expect(found.map(({ noun }) => noun)).to.deep.equal(['rockets'])
   })
 
   it('takes the path of every operation apart and puts it together again', () => {

@@ -84,12 +84,6 @@ export function nameFieldOf({ routes }: Collection, records: unknown = []): stri
   return own ?? (isNamedById ? 'id' : 'name')
 }
 
-/** Verbs that the platform answers with 501. */
-export function verbsNotBuilt({ routes }: Collection): Verb[] {
-  const built = new Set(routes.filter(({ notBuilt }) => notBuilt !== true).map(({ verb }) => verb))
-  return [...new Set(routes.map(({ verb }) => verb))].filter((verb) => !built.has(verb))
-}
-
 /** The segment before a closing parameter. */
 function itemNoun(path: string): string | undefined {
   const [before, last] = path.split('/').slice(-2)

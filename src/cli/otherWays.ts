@@ -35,9 +35,9 @@ export function otherWays(
   const method = METHODS[verb]
   const places = routes.filter((route) => route.verb === 'list').map(({ path }) => path.split('/')[1] ?? '')
   const ends = endsOf(noun, verb)
-  const isWay = ({ path, method: its, notBuilt }: Operation) => {
+  const isWay = ({ path, method: its }: Operation) => {
     const short = path.replaceAll(/\{\w+\}/g, '{}')
-    if (its !== method || notBuilt === true || !places.includes(short.split('/')[1] ?? '')) return false
+    if (its !== method || !places.includes(short.split('/')[1] ?? '')) return false
     return ends.some((end) => short.endsWith(`/${end}`)) || (verb === 'create' && isMadeBy(short, singular, routes))
   }
   return operations.filter(isWay).map((operation) => callOf(operation, given))

@@ -64,7 +64,7 @@ export async function referrersOf(prepared: Prepared, collections: readonly Coll
 const isInGroup = (route: CollectionRoute) => {
   const place = placeOf(route)
   const isDirect = place.startsWith(GROUP) && !place.slice(GROUP.length).includes('/')
-  return isDirect && route.verb === 'list' && route.notBuilt !== true
+  return isDirect && route.verb === 'list'
 }
 
 type Search = {

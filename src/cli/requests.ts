@@ -78,10 +78,10 @@ export function routesBelow(
   // Rows of the interface call one parameter `name` here and `appName` there: the place is the same.
   const isSame = (one: string, other = '') => one === other || (one.startsWith('{') && other.startsWith('{'))
   return operations.flatMap((operation) => {
-    const { path, method: its, notBuilt } = operation
+    const { path, method: its } = operation
     const segments = path.split('/')
     const isBelow = segments.length > own.length && own.every((segment, at) => isSame(segment, segments[at]))
-    if (its !== method || notBuilt === true || !isBelow) return []
+    if (its !== method || !isBelow) return []
     const below = segments.slice(own.length)
     return [{ words: below.join('/'), operation: { ...operation, path: [...own, ...below].join('/') } }]
   })

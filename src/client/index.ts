@@ -11,8 +11,6 @@ export type Operation = {
   readonly path: string
   readonly query?: readonly string[]
   readonly paged?: true
-  /** Part of the interface, and answered with 501. */
-  readonly notBuilt?: true
   /** Shows or changes data and secrets, not only what is wanted. */
   readonly isData?: true
   /** Refused without one: something in the body has no default. */

@@ -12,18 +12,14 @@ import {
 import { containerStatus, HostName } from './containerinstances.ts'
 import { defineKind, detailColumns, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { listBy, ResourceName, setOf, Tags } from './fields.ts'
+import { listBy, MountPath, ResourceName, setOf, Tags } from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
 
 /** The one component of an app. */
 export const APP_COMPONENT = 'app'
 
 export const AppVolumeField = VolumeField.extend({
-  mountPath: z
-    .string()
-    .max(255)
-    .regex(/^(\/[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-])+$/, 'must be an absolute path of plain names, such as /var/lib/site')
-    .describe('Where the app sees it'),
+  mountPath: MountPath.describe('Where the app sees it'),
 })
 
 const replicas = z.int().min(0).max(20)

@@ -3,7 +3,7 @@ import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
 import { CancelledDeployment } from './deployments.ts'
 import { ProcessText } from './environment.ts'
-import { DateTime, listBy, setOf, Uuid } from './fields.ts'
+import { DateTime, listBy, RelativePath, setOf, Uuid } from './fields.ts'
 import { BranchName, BranchPattern, CommitSha } from './gitFields.ts'
 import { unchanged } from './referenceAdmission.ts'
 import { SourceUrl } from './sources.ts'
@@ -17,13 +17,6 @@ const Folder = z
     /^\/([A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*)?$/,
     'must be a folder, such as / or /web',
   )
-const Relative = z
-  .string()
-  .max(255)
-  .regex(
-    /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
-    'must be a relative path of plain names',
-  )
 
 export const Command = ProcessText.min(1).max(4096)
 
@@ -31,7 +24,7 @@ export const Pipeline = z.strictObject({
   rootPath: Folder.default('/').describe('Folder of the repository that is built'),
   buildCommand: Command.optional().describe('Build tool; detected if absent'),
   builderImage: ImageReference.optional().describe('Image that it is built in; that of the runtime if absent'),
-  outputPath: Relative.default('dist').describe('Where the files of a site are when it is built, below rootPath'),
+  outputPath: RelativePath.default('dist').describe('Where the files of a site are when it is built, below rootPath'),
   buildEnv: listBy('name', EnvironmentVariableField.omit({ secret: true, output: true }), 50)
     .default([])
     .describe('Variables of the build; they are not in the image'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
 import { Arguments, MOST_OF_A_VALUE, ProcessText } from './environment.ts'
-import { Bytes, listBy, PlainText, ResourceName, setOf } from './fields.ts'
+import { Bytes, listBy, MountPath, PlainText, RelativePath, ResourceName, setOf } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { sparse, standsFor } from './sparse.ts'
 import { planOverrides, StorageClassName } from './workloadFields.ts'
@@ -72,20 +72,8 @@ export const PortField = z.strictObject({
 
 const MountField = z.strictObject({
   volume: VolumeName.describe('Which of the volumes'),
-  path: z
-    .string()
-    .max(255)
-    .regex(/^(\/[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-])+$/, 'must be an absolute path of plain names, such as /var/lib/site')
-    .describe('Where the container sees it'),
-  subPath: z
-    .string()
-    .max(255)
-    .regex(
-      /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
-      'must be a relative path of plain names',
-    )
-    .optional()
-    .describe('Folder of the volume that is mounted; all of it if absent'),
+  path: MountPath.describe('Where the container sees it'),
+  subPath: RelativePath.optional().describe('Folder of the volume that is mounted; all of it if absent'),
   readOnly: z.boolean().default(false).describe('Whether the container may only read it'),
 })
 

@@ -190,3 +190,15 @@ export const MissingSecrets = z
   .max(20)
   .optional()
   .describe('Secrets named by the spec that are missing or have no client-secret; absent if there are none')
+
+export const RelativePath = z
+  .string()
+  .max(255)
+  .regex(
+    /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
+    'must be a relative path of plain names',
+  )
+export const MountPath = z
+  .string()
+  .max(255)
+  .regex(/^(\/[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-])+$/, 'must be an absolute path of plain names, such as /var/lib/site')

@@ -266,4 +266,25 @@ describe('the servers of functions', () => {
       await until('its log tells why', () => lacking.said().includes('The source has no'))
     })
   }
+
+  it('let go of an answer in nodejs that nobody reads any more', async function () {
+    const files = {
+      'index.mjs': `
+const piece = new Uint8Array(65_536)
+const pull = (controller) => controller.enqueue(piece)
+const cancel = () => console.error('the answer was let go')
+export default (request) =>
+  new Response(new URL(request.url).pathname === '/endless' ? new ReadableStream({ pull, cancel }) : 'up')
+`,
+    }
+    const tools = await toolsOf('nodejs', this)
+    const server = await start('nodejs', build('nodejs', { files, echo: 'index', named: 'index' }, tools), 'index')
+    await serves(server)
+    const gone = new AbortController()
+    const answer = await server.ask('/endless', { signal: gone.signal })
+    await answer.body?.getReader().read()
+    gone.abort()
+    await until('the function hears of it', () => server.said().includes('the answer was let go'))
+    expect(server.said()).to.not.include('Error')
+  })
 })

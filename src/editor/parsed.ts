@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { inverted } from '../core/inverted.ts'
 import { type Judgement, refused, type StatementKind } from './classification.ts'
 import type { Token } from './lexer.ts'
 
@@ -26,32 +27,14 @@ const TRANSACTS: Readonly<Record<Parsed, RegExp>> = {
 const ADMINISTERING = 'It administers the server.'
 const TRANSACTING = 'A batch is one transaction of its own, which it cannot end or divide.'
 
-const KINDS: Readonly<Record<string, StatementKind>> = {
-  select: 'Read',
-  union: 'Read',
-  show: 'Read',
-  desc: 'Read',
-  describe: 'Read',
-  explain: 'Read',
-  insert: 'Write',
-  replace: 'Write',
-  update: 'Write',
-  delete: 'Write',
-  create: 'Ddl',
-  alter: 'Ddl',
-  drop: 'Ddl',
-  rename: 'Ddl',
-  truncate: 'Ddl',
-  transaction: 'Transaction',
-  set: 'Admin',
-  use: 'Admin',
-  lock: 'Admin',
-  unlock: 'Admin',
-  grant: 'Admin',
-  revoke: 'Admin',
-  load_data: 'Admin',
-  declare: 'Unknown',
-}
+const KINDS = inverted<StatementKind>({
+  Read: 'select union show desc describe explain',
+  Write: 'insert replace update delete',
+  Ddl: 'create alter drop rename truncate',
+  Transaction: 'transaction',
+  Admin: 'set use lock unlock grant revoke load_data',
+  Unknown: 'declare',
+})
 
 /** What a statement of a kind begins with. A parser that sees another kind than the reader is not believed. */
 const FIRST_WORDS: Readonly<Record<'Read' | 'Write' | 'Ddl', RegExp>> = {

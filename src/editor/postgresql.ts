@@ -1,83 +1,23 @@
 import { loadModule, parseSync } from 'libpg-query'
+import { inverted } from '../core/inverted.ts'
 import { type Judgement, refused, type StatementKind } from './classification.ts'
 
 /** Statements by the name of their node in PostgreSQL's own grammar (parsenodes.h). What is not listed is Unknown. */
-const KINDS: Readonly<Record<string, StatementKind>> = {
-  SelectStmt: 'Read',
-  VariableShowStmt: 'Read',
-  InsertStmt: 'Write',
-  UpdateStmt: 'Write',
-  DeleteStmt: 'Write',
-  MergeStmt: 'Write',
-  CreateStmt: 'Ddl',
-  CreateTableAsStmt: 'Ddl',
-  CreateSchemaStmt: 'Ddl',
-  CreateSeqStmt: 'Ddl',
-  AlterSeqStmt: 'Ddl',
-  CreateEnumStmt: 'Ddl',
-  AlterEnumStmt: 'Ddl',
-  CreateDomainStmt: 'Ddl',
-  AlterDomainStmt: 'Ddl',
-  CompositeTypeStmt: 'Ddl',
-  CreateRangeStmt: 'Ddl',
-  CreateStatsStmt: 'Ddl',
-  AlterTableStmt: 'Ddl',
-  RenameStmt: 'Ddl',
-  AlterObjectSchemaStmt: 'Ddl',
-  DropStmt: 'Ddl',
-  TruncateStmt: 'Ddl',
-  IndexStmt: 'Ddl',
-  ViewStmt: 'Ddl',
-  CreateFunctionStmt: 'Ddl',
-  AlterFunctionStmt: 'Ddl',
-  CreateTrigStmt: 'Ddl',
-  RuleStmt: 'Ddl',
-  CommentStmt: 'Ddl',
-  RefreshMatViewStmt: 'Ddl',
-  CreatePolicyStmt: 'Ddl',
-  AlterPolicyStmt: 'Ddl',
-  TransactionStmt: 'Transaction',
-  VariableSetStmt: 'Admin',
-  DiscardStmt: 'Admin',
-  CopyStmt: 'Admin',
-  LoadStmt: 'Admin',
-  GrantStmt: 'Admin',
-  GrantRoleStmt: 'Admin',
-  AlterDefaultPrivilegesStmt: 'Admin',
-  CreateRoleStmt: 'Admin',
-  AlterRoleStmt: 'Admin',
-  AlterRoleSetStmt: 'Admin',
-  DropRoleStmt: 'Admin',
-  ReassignOwnedStmt: 'Admin',
-  DropOwnedStmt: 'Admin',
-  AlterOwnerStmt: 'Admin',
-  CreatedbStmt: 'Admin',
-  DropdbStmt: 'Admin',
-  AlterDatabaseStmt: 'Admin',
-  AlterDatabaseSetStmt: 'Admin',
-  AlterSystemStmt: 'Admin',
-  CreateTableSpaceStmt: 'Admin',
-  DropTableSpaceStmt: 'Admin',
-  CreateExtensionStmt: 'Admin',
-  AlterExtensionStmt: 'Admin',
-  CreatePLangStmt: 'Admin',
-  CreateFdwStmt: 'Admin',
-  CreateForeignServerStmt: 'Admin',
-  CreateForeignTableStmt: 'Admin',
-  CreateUserMappingStmt: 'Admin',
-  ImportForeignSchemaStmt: 'Admin',
-  CreateEventTrigStmt: 'Admin',
-  CreatePublicationStmt: 'Admin',
-  CreateSubscriptionStmt: 'Admin',
-  VacuumStmt: 'Admin',
-  ClusterStmt: 'Admin',
-  ReindexStmt: 'Admin',
-  CheckPointStmt: 'Admin',
-  LockStmt: 'Admin',
-  ListenStmt: 'Admin',
-  NotifyStmt: 'Admin',
-  UnlistenStmt: 'Admin',
-}
+const KINDS = inverted<StatementKind>({
+  Read: 'SelectStmt VariableShowStmt',
+  Write: 'InsertStmt UpdateStmt DeleteStmt MergeStmt',
+  Ddl: `CreateStmt CreateTableAsStmt CreateSchemaStmt CreateSeqStmt AlterSeqStmt CreateEnumStmt AlterEnumStmt
+    CreateDomainStmt AlterDomainStmt CompositeTypeStmt CreateRangeStmt CreateStatsStmt AlterTableStmt RenameStmt
+    AlterObjectSchemaStmt DropStmt TruncateStmt IndexStmt ViewStmt CreateFunctionStmt AlterFunctionStmt CreateTrigStmt
+    RuleStmt CommentStmt RefreshMatViewStmt CreatePolicyStmt AlterPolicyStmt`,
+  Transaction: 'TransactionStmt',
+  Admin: `VariableSetStmt DiscardStmt CopyStmt LoadStmt GrantStmt GrantRoleStmt AlterDefaultPrivilegesStmt CreateRoleStmt
+    AlterRoleStmt AlterRoleSetStmt DropRoleStmt ReassignOwnedStmt DropOwnedStmt AlterOwnerStmt CreatedbStmt DropdbStmt
+    AlterDatabaseStmt AlterDatabaseSetStmt AlterSystemStmt CreateTableSpaceStmt DropTableSpaceStmt CreateExtensionStmt
+    AlterExtensionStmt CreatePLangStmt CreateFdwStmt CreateForeignServerStmt CreateForeignTableStmt
+    CreateUserMappingStmt ImportForeignSchemaStmt CreateEventTrigStmt CreatePublicationStmt CreateSubscriptionStmt
+    VacuumStmt ClusterStmt ReindexStmt CheckPointStmt LockStmt ListenStmt NotifyStmt UnlistenStmt`,
+})
 
 /** What is in a statement that looks at stored values: the engine itself wants SELECT for these. */
 const READING_NODES = new Set([

@@ -48,9 +48,10 @@ function startServer(): Promise<Server> {
 describe('commands in containers', () => {
   let server: Server
   let exec: Exec
+  let access: ClusterAccess
   beforeEach(async () => {
     server = await startServer()
-    const access: ClusterAccess = {
+    access = {
       server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       namespace: 'default',
       proxyUrl: undefined,
@@ -67,6 +68,17 @@ describe('commands in containers', () => {
 
   const run = (command: string, signal = new AbortController().signal, pod = 'good') =>
     exec({ namespace: 'n', pod, container: 'c', command: ['sh', '-c', command], signal })
+
+  it('do not run for whoever went while the credentials were read', async () => {
+    const gone = new AbortController()
+    const authorization = async () => {
+      gone.abort()
+      return 'Bearer x'
+    }
+    const asked = { namespace: 'n', pod: 'good', container: 'c', command: ['sleep', '60'], signal: gone.signal }
+    const run = createExec({ ...access, authorization }, 'test')(asked)
+    expect(await run.then(() => 'it runs').catch((error: unknown) => error)).to.be.instanceOf(Error)
+  })
 
   it('give what they write, to the last byte', async () => {
     const { stdout } = await run('head -c 20000000 /dev/zero')

@@ -52,6 +52,8 @@ export function createExec(access: ClusterAccess, userAgent: string): Exec {
     const socket = await podSocket(access, userAgent, asked)
     const abort = () => socket.terminate()
     signal.addEventListener('abort', abort, { once: true })
+    // Credentials may come from a program, which takes its time.
+    if (signal.aborted) abort()
     socket.once('close', () => signal.removeEventListener('abort', abort))
     // At once: the first bytes may come with the answer.
     const session = sessionOf(socket)

@@ -2,7 +2,7 @@ import { optional } from './builtin.ts'
 import type { Resource } from './object.ts'
 
 /** The kinds of Flux that install charts; a cluster may lack them. */
-export const helmRelease = optional('helm.toolkit.fluxcd.io', 'HelmRelease', 'helmreleases', { version: 'v2' })
-export const ociRepository = optional('source.toolkit.fluxcd.io', 'OCIRepository', 'ocirepositories')
+export const helmRelease = optional('helm.toolkit.fluxcd.io', 'HelmRelease', { version: 'v2' })
+export const ociRepository = optional('source.toolkit.fluxcd.io', 'OCIRepository')
 
 export const FLUX: readonly Resource[] = [helmRelease, ociRepository]

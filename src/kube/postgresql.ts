@@ -2,12 +2,12 @@ import { optional } from './builtin.ts'
 import type { Resource } from './object.ts'
 
 /** The kinds of CloudNativePG and of its Barman Cloud plugin that the platform writes; a cluster may lack them. */
-export const postgresqlCluster = optional('postgresql.cnpg.io', 'Cluster', 'clusters')
-export const postgresqlBackup = optional('postgresql.cnpg.io', 'Backup', 'backups')
-export const postgresqlScheduledBackup = optional('postgresql.cnpg.io', 'ScheduledBackup', 'scheduledbackups')
-export const postgresqlPooler = optional('postgresql.cnpg.io', 'Pooler', 'poolers')
-export const postgresqlDatabase = optional('postgresql.cnpg.io', 'Database', 'databases')
-export const barmanObjectStore = optional('barmancloud.cnpg.io', 'ObjectStore', 'objectstores')
+export const postgresqlCluster = optional('postgresql.cnpg.io', 'Cluster')
+export const postgresqlBackup = optional('postgresql.cnpg.io', 'Backup')
+export const postgresqlScheduledBackup = optional('postgresql.cnpg.io', 'ScheduledBackup')
+export const postgresqlPooler = optional('postgresql.cnpg.io', 'Pooler')
+export const postgresqlDatabase = optional('postgresql.cnpg.io', 'Database')
+export const barmanObjectStore = optional('barmancloud.cnpg.io', 'ObjectStore')
 
 export const POSTGRESQL: readonly Resource[] = [
   postgresqlCluster,

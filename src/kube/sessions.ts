@@ -1,6 +1,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, type Http2Session } from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
+import { unlessAborted } from '../core/unlessAborted.ts'
 
 /** How TLS connections are made. The context is parsed once: one for each connection would cost 100 KB and a millisecond. */
 export type SecureOptions = {
@@ -205,14 +206,4 @@ function answerOf(stream: ClientHttp2Stream): Promise<StreamAnswer> {
 
 function coded(code: string): Error {
   return Object.assign(new Error(`The connection to the API server ended (${code}).`), { code })
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

@@ -4,7 +4,7 @@ import type { Resource } from './object.ts'
 const VERSION = { version: 'v2alpha1' }
 
 /** The kinds of Skupper that the platform writes; a cluster may lack them. */
-export const skupperSite = optional('skupper.io', 'Site', 'sites', VERSION)
-export const skupperAccessGrant = optional('skupper.io', 'AccessGrant', 'accessgrants', VERSION)
+export const skupperSite = optional('skupper.io', 'Site', VERSION)
+export const skupperAccessGrant = optional('skupper.io', 'AccessGrant', VERSION)
 
 export const SKUPPER: readonly Resource[] = [skupperSite, skupperAccessGrant]

@@ -45,8 +45,8 @@ export type World = {
 type Served = (typeof SERVED_ROUTES)[number]
 
 /** Whether a route serves the path. */
-export function isServed({ method, path, isBuilt }: Served, wanted: Method, meant: string): boolean {
-  if (!isBuilt || method !== wanted.toUpperCase()) return false
+export function isServed({ method, path }: Served, wanted: Method, meant: string): boolean {
+  if (method !== wanted.toUpperCase()) return false
   const [names, values] = [path.split('/'), meant.split('/')]
   // `/config` is no name.
   if (values.at(-1) === 'config' && names.at(-1) !== 'config') return false

@@ -5,6 +5,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { pipeline, type Readable, Transform } from 'node:stream'
 import type { S3Client } from '@aws-sdk/client-s3'
 import { isInsideAddress } from '../../core/insideAddress.ts'
+import { unlessAborted } from '../../core/unlessAborted.ts'
 import { addressNotAllowed, vettedLookup } from '../outgoing/vettedLookup.ts'
 import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
 import { verdict, verdictOf } from './verdict.ts'
@@ -53,22 +54,15 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
   try {
     const { bucket: Bucket, prefix } = target
     const input = { Bucket, MaxKeys: 1, ...(prefix !== undefined && { Prefix: `${prefix}/` }) }
-    const answer = await within(abortSignal, s3.send(new ListObjectsV2Command(input), { abortSignal }))
+    // The client does not hear the signal while it reads an answer.
+    const asked = s3.send(new ListObjectsV2Command(input), { abortSignal })
+    const answer = await unlessAborted(asked, abortSignal)
     // A server that answers 200 to everything is not a store.
     return answer.Name === undefined && answer.KeyCount === undefined ? verdict('Unreachable') : verdict('Ok')
   } finally {
     s3.destroy()
     for (const agent of Object.values(agents)) agent.destroy()
   }
-}
-
-/** The client does not hear the signal while it reads an answer. */
-function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((settle, reject) => {
-    const end = () => reject(signal.reason)
-    signal.addEventListener('abort', end, { once: true })
-    work.then(settle, reject).finally(() => signal.removeEventListener('abort', end))
-  })
 }
 
 /** The client reads an answer to its end before it looks at it. */

@@ -1,4 +1,5 @@
 import { type ConnectionFailure, causesOf, codesOf, connectionFailure } from '../../core/connectionFailure.ts'
+import { inverted } from '../../core/inverted.ts'
 import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
 import type { TargetCode, TargetVerdict } from './port.ts'
 
@@ -39,17 +40,11 @@ const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
 }
 
 /** Codes of S3 ("Error responses", list of error codes). */
-const BY_NAME: Readonly<Record<string, TargetCode>> = {
-  InvalidAccessKeyId: 'AuthenticationFailed',
-  SignatureDoesNotMatch: 'AuthenticationFailed',
-  InvalidToken: 'AuthenticationFailed',
-  ExpiredToken: 'AuthenticationFailed',
-  RequestTimeTooSkewed: 'AuthenticationFailed',
-  NoSuchBucket: 'BucketMissing',
-  NotFound: 'BucketMissing',
-  AccessDenied: 'AccessDenied',
-  AllAccessDisabled: 'AccessDenied',
-}
+const BY_NAME = inverted<TargetCode>({
+  AuthenticationFailed: 'InvalidAccessKeyId SignatureDoesNotMatch InvalidToken ExpiredToken RequestTimeTooSkewed',
+  BucketMissing: 'NoSuchBucket NotFound',
+  AccessDenied: 'AccessDenied AllAccessDisabled',
+})
 const BY_STATUS: Readonly<Record<number, TargetCode>> = {
   301: 'invalid-target',
   307: 'invalid-target',

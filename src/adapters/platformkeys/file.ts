@@ -4,6 +4,7 @@ import { KEY_BYTES, type PlatformKey } from '../../contracts/vaults/envelope.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../../core/log.ts'
 import { parsedJson } from '../../core/parsedJson.ts'
+import { HeldKeys } from './held.ts'
 import type { PlatformKeys } from './port.ts'
 
 /** A JWK set (RFC 7517) of symmetric keys, oldest first. */
@@ -63,33 +64,19 @@ export async function openKeyFile(path: string, { clock, log }: { clock: Clock; 
   return keys
 }
 
-class FileKeys implements PlatformKeys {
+class FileKeys extends HeldKeys implements PlatformKeys {
   readonly #path: string
   readonly #clock: Clock
   readonly #log: Log
-  readonly #handlers = new Set<() => void>()
   #text: string | undefined
-  #keys: readonly PlatformKey[] = []
   #timer: Timer | undefined
   #isStopped = false
 
   constructor(path: string, clock: Clock, log: Log) {
+    super()
     this.#path = path
     this.#clock = clock
     this.#log = log
-  }
-
-  newest(): PlatformKey | undefined {
-    return this.#keys.at(-1)
-  }
-
-  find(id: string): PlatformKey | undefined {
-    return this.#keys.find((key) => key.id === id)
-  }
-
-  onChange(handler: () => void): () => void {
-    this.#handlers.add(handler)
-    return () => this.#handlers.delete(handler)
   }
 
   stop(): void {
@@ -103,11 +90,10 @@ class FileKeys implements PlatformKeys {
       throw new PlatformKeysError(`The platform keys cannot be read from ${this.#path}.`, { cause })
     })
     if (text === this.#text) return
-    this.#keys = parsePlatformKeys(text, this.#path)
-    const isFirst = this.#text === undefined
+    const keys = parsePlatformKeys(text, this.#path)
     this.#text = text
-    this.#log.info({ keys: this.#keys.map(({ id }) => id) }, 'The platform keys were read; the last one wraps.')
-    if (!isFirst) for (const handler of this.#handlers) handler()
+    this.#log.info({ keys: keys.map(({ id }) => id) }, 'The platform keys were read; the last one wraps.')
+    this.replace(keys)
   }
 
   follow(): void {

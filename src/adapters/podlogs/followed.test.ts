@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { expect } from 'chai'
 import { until } from '../../../test/make/until.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -120,6 +121,18 @@ describe('followers of a container', () => {
     logs.end(SOURCE)
     logs.write(SOURCE, line('second run'))
     await shows(texts, ['first run', 'second run'])
+  })
+
+  it('leave nothing behind, however often a container that has not started is asked', async () => {
+    const signals: AbortSignal[] = []
+    const open: PodLogs['open'] = async (_source, window) => {
+      if (window?.follow === true && window.signal !== undefined) signals.push(window.signal)
+      return undefined
+    }
+    const clock = { ...systemClock, setTimeout: (task: () => void) => systemClock.setTimeout(task, 0) }
+    follow(followedPodLogs({ open }, { clock, isAlive: () => true }))
+    await until('it was asked often', () => signals.length > 20)
+    expect(getEventListeners(signals[0] as AbortSignal, 'abort').length).to.be.at.most(2)
   })
 
   it('do not notice that a connection was lost', async () => {

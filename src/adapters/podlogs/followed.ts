@@ -1,6 +1,8 @@
 import { isAfter, type LogLine, LogLineReader, lastLines, logLines } from '../../contracts/logs.ts'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { pauseFor } from '../../core/pause.ts'
+import { unlessAborted } from '../../core/unlessAborted.ts'
 import { LineQueue } from './lineQueue.ts'
 import type { FollowedPodLogs, FollowOptions, LogSource, PodLogs } from './port.ts'
 import { RecentLines } from './recentLines.ts'
@@ -70,7 +72,9 @@ class SharedStream {
     this.#readers += 1
     const queue = new LineQueue(signal, () => this.#wake())
     try {
-      await unlessAborted(this.#begun, signal)
+      await unlessAborted(this.#begun, signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error
+      })
       if (signal.aborted) return
       // Nothing can come between what is remembered and the queue: both are taken in one turn.
       const remembered = this.#recent.last(tailLines)
@@ -122,7 +126,7 @@ class SharedStream {
         if (failures === 0 && !(await this.#options.isAlive(this.#source))) break
         pause = now === last ? Math.min(2 * pause, ASK_AGAIN.most) : ASK_AGAIN.least
         last = now
-        await this.#sleep(pause)
+        await pauseFor(this.#options.clock, pause, this.#stop.signal)
       }
       for (const queue of this.#queues) queue.end()
     } catch (error) {
@@ -170,32 +174,9 @@ class SharedStream {
       this.#wake = resolve
     })
   }
-
-  #sleep(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = this.#options.clock.setTimeout(resolve, milliseconds)
-      this.#stop.signal.addEventListener(
-        'abort',
-        () => {
-          timer.cancel()
-          resolve()
-        },
-        { once: true },
-      )
-    })
-  }
 }
 
 function tooSlow({ pod }: LogSource): PlatformError {
   const message = `The log of pod "${pod}" was read more slowly than it was written, and others follow it too.`
   return new PlatformError('TOO_MANY_REQUESTS', message)
-}
-
-/** Resolves early when the signal is aborted. */
-function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-    promise.then(resolve, reject)
-  })
 }

@@ -136,7 +136,7 @@ function engineCalls(reach: EngineReach, { timeout = 5_000, orderTimeout = 20_00
     const deadline = AbortSignal.timeout(ask.order === true ? orderTimeout : timeout)
     const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline])
     return reach.send(
-      { namespace: peer.namespace, pod: peer.pod, service: peer.service, port: VECTOR_PORTS.rest },
+      { ...peer, port: VECTOR_PORTS.rest },
       {
         method: ask.method ?? 'GET',
         path: ask.path,

@@ -66,10 +66,7 @@ export type ShardCopy = { shard: number; peerId: number }
 /** How the bytes get there: directly inside the cluster, or through the API server from outside. */
 export interface EngineReach {
   /** @throws EngineError Unreachable */
-  send(
-    target: { namespace: string; pod: string; service: string; port: number },
-    request: EngineRequest,
-  ): Promise<EngineAnswer>
+  send(target: PeerAddress & { port: number }, request: EngineRequest): Promise<EngineAnswer>
 }
 
 export type EngineRequest = {

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { makeKey, SshServer } from '../../../test/cluster/sshServer.ts'
@@ -7,6 +8,7 @@ import { reasonOf, sourceContract } from '../../../test/suites/sourceContract.ts
 import { judgedAddresses } from '../outgoing/addresses.ts'
 import { createSources } from './client.ts'
 import type { Connection, SourcePort } from './port.ts'
+import { advertisedOverSsh } from './ssh.ts'
 
 const WITHOUT_HTTPS = () => Promise.reject(new Error('Nothing is asked over https.'))
 
@@ -150,5 +152,25 @@ describe('plain Git over ssh, of a real sshd', () => {
     await server.halt()
     expect(await reasonOf(port.check(connectionWith(privateKey)))).to.equal('Unreachable')
     await server.run()
+  })
+})
+
+describe('a Git host', () => {
+  it('is not asked over ssh for whoever went while its name was resolved', async () => {
+    const connected: Socket[] = []
+    const host = createServer((socket) => connected.push(socket))
+    await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening))
+    const { port } = host.address() as AddressInfo
+    const key = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    const credentials = { 'private-key': key.export({ type: 'pkcs8', format: 'pem' }) as string }
+    const gone = new AbortController()
+    const resolve = async () => {
+      gone.abort()
+      return ['127.0.0.1']
+    }
+    const connection: Connection = { provider: 'Git', baseUrl: `ssh://git@127.0.0.1:${port}/shop.git`, credentials }
+    expect(await reasonOf(advertisedOverSsh(resolve, connection, gone.signal))).to.equal('Unreachable')
+    expect(connected).to.have.length(0)
+    host.close()
   })
 })

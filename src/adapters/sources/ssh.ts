@@ -34,6 +34,8 @@ export async function advertisedOverSsh(
   const sock = socketTo(url, addresses)
   const stop = () => sock.destroy(new Error('It took too long.'))
   ended.addEventListener('abort', stop)
+  // While the name was resolved: no other event would end what a host leaves unanswered.
+  if (ended.aborted) stop()
   try {
     return await ask(client, url, { ...believing(connection), sock, privateKey })
   } finally {

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type * as Mariadb from 'mariadb'
+import { inverted } from '../../core/inverted.ts'
 import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue, VALUE_MAX_BYTES } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
@@ -22,25 +23,17 @@ type Column = Mariadb.FieldInfo & {
   dataTypeName?: string
 }
 
-const ENCODINGS: Readonly<Record<string, Encoding>> = {
-  TINY: 'integer',
-  SHORT: 'integer',
-  INT24: 'integer',
-  INT: 'integer',
-  YEAR: 'integer',
-  BIGINT: 'bigint',
-  DECIMAL: 'decimal',
-  NEWDECIMAL: 'decimal',
-  FLOAT: 'float',
-  DOUBLE: 'float',
-  DATE: 'date',
-  NEWDATE: 'date',
-  TIME: 'time',
-  DATETIME: 'dateTime',
-  TIMESTAMP: 'dateTime',
-  JSON: 'json',
-  GEOMETRY: 'binary',
-}
+const ENCODINGS = inverted<Encoding>({
+  integer: 'TINY SHORT INT24 INT YEAR',
+  bigint: 'BIGINT',
+  decimal: 'DECIMAL NEWDECIMAL',
+  float: 'FLOAT DOUBLE',
+  date: 'DATE NEWDATE',
+  time: 'TIME',
+  dateTime: 'DATETIME TIMESTAMP',
+  json: 'JSON',
+  binary: 'GEOMETRY',
+})
 
 function encodingOf(column: Column): Encoding {
   if (column.type === ('BIT' as never)) return column.columnLength === ONE_BIT ? 'boolean' : 'bigint'
@@ -228,38 +221,19 @@ function columnsOf(meta: readonly Column[] | undefined) {
   )
 }
 
-const REASONS: Readonly<Record<number, SqlFaultReason>> = {
-  1044: 'DatabaseNotFound',
-  1045: 'Unauthorized',
-  1048: 'ConstraintViolation',
-  1049: 'DatabaseNotFound',
-  1040: 'Unreachable',
-  1053: 'Unreachable',
-  1054: 'UnknownColumn',
-  1062: 'DuplicateKey',
-  1102: 'DatabaseNotFound',
-  1146: 'TableNotFound',
-  1169: 'DuplicateKey',
-  1205: 'Deadlock',
-  1213: 'Deadlock',
-  1216: 'ConstraintViolation',
-  1217: 'ConstraintViolation',
-  1264: 'InvalidValue',
-  1265: 'InvalidValue',
-  1292: 'InvalidValue',
-  1317: 'Timeout',
-  1364: 'ConstraintViolation',
-  1366: 'InvalidValue',
-  1367: 'InvalidValue',
-  1406: 'InvalidValue',
-  1416: 'InvalidValue',
-  1451: 'ConstraintViolation',
-  1452: 'ConstraintViolation',
-  1906: 'ColumnNotWritable',
-  1969: 'Timeout',
-  3024: 'Timeout',
-  4025: 'ConstraintViolation',
-}
+const REASONS = inverted<SqlFaultReason>({
+  DatabaseNotFound: '1044 1049 1102',
+  Unauthorized: '1045',
+  ConstraintViolation: '1048 1216 1217 1364 1451 1452 4025',
+  Unreachable: '1040 1053',
+  UnknownColumn: '1054',
+  DuplicateKey: '1062 1169',
+  TableNotFound: '1146',
+  Deadlock: '1205 1213',
+  InvalidValue: '1264 1265 1292 1366 1367 1406 1416',
+  Timeout: '1317 1969 3024',
+  ColumnNotWritable: '1906',
+})
 
 /** A text that no database can be called: too long, or with characters beyond the plane of names. Of a statement these mean other things. */
 const NO_NAMES = [1059, 1300]

@@ -1,3 +1,4 @@
+import { inverted } from '../../core/inverted.ts'
 import type { Catalogue } from '../../editor/catalogue.ts'
 import type { Encoding } from '../../editor/values.ts'
 import type { SqlSession } from './driver.ts'
@@ -20,23 +21,17 @@ const REFERENCES = `SELECT TABLE_SCHEMA, TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAM
   FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL
   ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION`
 
-const ENCODINGS: Readonly<Record<string, Encoding>> = {
-  tinyint: 'integer',
-  smallint: 'integer',
-  mediumint: 'integer',
-  int: 'integer',
-  year: 'integer',
+const ENCODINGS = inverted<Encoding>({
+  integer: 'tinyint smallint mediumint int year',
   bigint: 'bigint',
   decimal: 'decimal',
-  float: 'float',
-  double: 'float',
+  float: 'float double',
   date: 'date',
   time: 'time',
-  datetime: 'dateTime',
-  timestamp: 'dateTime',
+  dateTime: 'datetime timestamp',
   uuid: 'uuid',
   json: 'json',
-}
+})
 const BYTES = /^(tiny|medium|long)?blob$|binary$/
 const SHAPES = /^(geometry|point|linestring|polygon|multipoint|multilinestring|multipolygon|geometrycollection)$/
 

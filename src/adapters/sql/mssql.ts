@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Connection, ConnectionConfiguration, Request } from 'tedious'
+import { inverted } from '../../core/inverted.ts'
 import { quoted } from '../../editor/names.ts'
 import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
@@ -24,33 +25,19 @@ const CONNECT_MILLISECONDS = 10_000
 type Meta = { colName: string; type: { name: string } }
 type Cell = { value: unknown; metadata: Meta }
 
-const ENCODINGS: Readonly<Record<string, Encoding>> = {
-  Bit: 'boolean',
-  BitN: 'boolean',
-  TinyInt: 'integer',
-  SmallInt: 'integer',
-  Int: 'integer',
-  IntN: 'integer',
-  BigInt: 'bigint',
-  Float: 'float',
-  Real: 'float',
-  FloatN: 'float',
-  UniqueIdentifier: 'uuid',
-  Binary: 'binary',
-  VarBinary: 'binary',
-  Image: 'binary',
-  Date: 'date',
-  DateTime: 'dateTime',
-  DateTime2: 'dateTime',
-  DateTimeN: 'dateTime',
-  SmallDateTime: 'dateTime',
-  DateTimeOffset: 'dateTimeOffset',
-  Time: 'time',
-  Decimal: 'decimal',
-  DecimalN: 'decimal',
-  Numeric: 'decimal',
-  NumericN: 'decimal',
-}
+const ENCODINGS = inverted<Encoding>({
+  boolean: 'Bit BitN',
+  integer: 'TinyInt SmallInt Int IntN',
+  bigint: 'BigInt',
+  float: 'Float Real FloatN',
+  uuid: 'UniqueIdentifier',
+  binary: 'Binary VarBinary Image',
+  date: 'Date',
+  dateTime: 'DateTime DateTime2 DateTimeN SmallDateTime',
+  dateTimeOffset: 'DateTimeOffset',
+  time: 'Time',
+  decimal: 'Decimal DecimalN Numeric NumericN',
+})
 
 function shown(value: unknown, encoding: Encoding): SqlValue {
   if (value === null || value === undefined) return null
@@ -160,31 +147,17 @@ class MssqlSession implements SqlSession {
   }
 }
 
-const REASONS: Readonly<Record<number, SqlFaultReason>> = {
-  207: 'UnknownColumn',
-  208: 'TableNotFound',
-  241: 'InvalidValue',
-  242: 'InvalidValue',
-  245: 'InvalidValue',
-  271: 'ColumnNotWritable',
-  515: 'ConstraintViolation',
-  544: 'ColumnNotWritable',
-  547: 'ConstraintViolation',
-  911: 'DatabaseNotFound',
-  916: 'DatabaseNotFound',
-  1205: 'Deadlock',
-  1222: 'Deadlock',
-  2601: 'DuplicateKey',
-  2627: 'DuplicateKey',
-  2628: 'InvalidValue',
-  4060: 'DatabaseNotFound',
-  8114: 'InvalidValue',
-  8115: 'InvalidValue',
-  8152: 'InvalidValue',
-  8169: 'InvalidValue',
-  8102: 'ColumnNotWritable',
-  18456: 'Unauthorized',
-}
+const REASONS = inverted<SqlFaultReason>({
+  UnknownColumn: '207',
+  TableNotFound: '208',
+  InvalidValue: '241 242 245 2628 8114 8115 8152 8169',
+  ColumnNotWritable: '271 544 8102',
+  ConstraintViolation: '515 547',
+  DatabaseNotFound: '911 916 4060',
+  Deadlock: '1205 1222',
+  DuplicateKey: '2601 2627',
+  Unauthorized: '18456',
+})
 const CODES: Readonly<Record<string, SqlFaultReason>> = {
   ELOGIN: 'Unauthorized',
   ETIMEOUT: 'Timeout',

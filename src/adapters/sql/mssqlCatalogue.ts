@@ -1,3 +1,4 @@
+import { inverted } from '../../core/inverted.ts'
 import type { Catalogue } from '../../editor/catalogue.ts'
 import type { Encoding } from '../../editor/values.ts'
 import type { SqlSession } from './driver.ts'
@@ -27,33 +28,20 @@ const REFERENCES = `SELECT s.name, o.name, f.name, c.name, rs.name, ro.name, rc.
     JOIN sys.columns rc ON rc.object_id = k.referenced_object_id AND rc.column_id = k.referenced_column_id
   ORDER BY s.name, o.name, f.name, k.constraint_column_id`
 
-const ENCODINGS: Readonly<Record<string, Encoding>> = {
-  bit: 'boolean',
-  tinyint: 'integer',
-  smallint: 'integer',
-  int: 'integer',
+const ENCODINGS = inverted<Encoding>({
+  boolean: 'bit',
+  integer: 'tinyint smallint int',
   bigint: 'bigint',
-  decimal: 'decimal',
-  numeric: 'decimal',
-  money: 'decimal',
-  smallmoney: 'decimal',
-  real: 'float',
-  float: 'float',
+  decimal: 'decimal numeric money smallmoney',
+  float: 'real float',
   date: 'date',
   time: 'time',
-  datetime: 'dateTime',
-  datetime2: 'dateTime',
-  smalldatetime: 'dateTime',
-  datetimeoffset: 'dateTimeOffset',
-  uniqueidentifier: 'uuid',
-  binary: 'binary',
-  varbinary: 'binary',
-  image: 'binary',
-  timestamp: 'binary',
-  rowversion: 'binary',
-  geometry: 'wkt',
-  geography: 'wkt',
-}
+  dateTime: 'datetime datetime2 smalldatetime',
+  dateTimeOffset: 'datetimeoffset',
+  uuid: 'uniqueidentifier',
+  binary: 'binary varbinary image timestamp rowversion',
+  wkt: 'geometry geography',
+})
 
 export async function mssqlCatalogue(session: SqlSession, database: string): Promise<Catalogue> {
   const ask = async (text: string) => (await session.query(text)).rows

@@ -2,40 +2,16 @@ import type { EventEmitter } from 'node:events'
 import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
+import { inverted } from '../../core/inverted.ts'
 import { quoted } from '../../editor/names.ts'
-import { type Encoding, type SqlValue, shownValue } from '../../editor/values.ts'
+import { type SqlValue, shownValue } from '../../editor/values.ts'
 import { resultColumn } from './columns.ts'
 import type { QueryOptions, RawResult, SentValue, SessionMode, SqlDriver, SqlSession } from './driver.ts'
 import { Leash } from './leash.ts'
 import { isSqlFault, SqlFault, type SqlFaultReason, type SqlTarget } from './port.ts'
 import { postgresqlCatalogue } from './postgresqlCatalogue.ts'
 import { grantsOf } from './postgresqlGrants.ts'
-
-/** By the number of the type in `pg_type`, which never changes for these. */
-const TYPES: Readonly<Record<number, readonly [dataType: string, encoding: Encoding]>> = {
-  16: ['bool', 'boolean'],
-  17: ['bytea', 'binary'],
-  20: ['int8', 'bigint'],
-  21: ['int2', 'integer'],
-  23: ['int4', 'integer'],
-  25: ['text', 'text'],
-  26: ['oid', 'bigint'],
-  114: ['json', 'json'],
-  700: ['float4', 'float'],
-  701: ['float8', 'float'],
-  790: ['money', 'text'],
-  1042: ['bpchar', 'text'],
-  1043: ['varchar', 'text'],
-  1082: ['date', 'date'],
-  1083: ['time', 'time'],
-  1114: ['timestamp', 'dateTime'],
-  1184: ['timestamptz', 'dateTimeOffset'],
-  1186: ['interval', 'text'],
-  1266: ['timetz', 'text'],
-  1700: ['numeric', 'decimal'],
-  2950: ['uuid', 'uuid'],
-  3802: ['jsonb', 'json'],
-}
+import { TYPES } from './postgresqlTypes.ts'
 
 /** Made once for each type, because one is called for every value. */
 const PARSERS = new Map<number, (text: string) => SqlValue>()
@@ -213,27 +189,18 @@ function int32(value: number): Buffer {
   return bytes
 }
 
-const REASONS: Readonly<Record<string, SqlFaultReason>> = {
-  '23505': 'DuplicateKey',
-  '23503': 'ConstraintViolation',
-  '23502': 'ConstraintViolation',
-  '23514': 'ConstraintViolation',
-  '23P01': 'ConstraintViolation',
-  '40P01': 'Deadlock',
-  '40001': 'Deadlock',
-  '55P03': 'Deadlock',
-  '57014': 'Timeout',
-  '42P01': 'TableNotFound',
-  '42703': 'UnknownColumn',
-  '28P01': 'Unauthorized',
-  '28000': 'Unauthorized',
-  '3D000': 'DatabaseNotFound',
-  '57P01': 'Unreachable',
-  '57P02': 'Unreachable',
-  '57P03': 'Unreachable',
-  '53300': 'Unreachable',
-  '428C9': 'ColumnNotWritable',
-}
+const REASONS = inverted<SqlFaultReason>({
+  DuplicateKey: '23505',
+  ConstraintViolation: '23503 23502 23514 23P01',
+  Deadlock: '40P01 40001 55P03',
+  Timeout: '57014',
+  TableNotFound: '42P01',
+  UnknownColumn: '42703',
+  Unauthorized: '28P01 28000',
+  DatabaseNotFound: '3D000',
+  Unreachable: '57P01 57P02 57P03 53300',
+  ColumnNotWritable: '428C9',
+})
 
 /** The login may not open this database, or nobody may, as with `template0`. Of a statement these mean other things. */
 const CLOSED_DATABASE: readonly unknown[] = ['42501', '55000']

@@ -2,6 +2,7 @@ import type { Catalogue } from '../../editor/catalogue.ts'
 import type { Encoding } from '../../editor/values.ts'
 import type { SqlSession } from './driver.ts'
 import { gatherCatalogue } from './gather.ts'
+import { TYPES } from './postgresqlTypes.ts'
 
 const VISIBLE = `n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'`
 
@@ -35,23 +36,9 @@ const REFERENCES = `SELECT n.nspname, c.relname, k.conname, a.attname, fn.nspnam
   WHERE k.contype = 'f' AND ${VISIBLE} ORDER BY 1, 2, 3, u.place`
 
 const ENCODINGS: Readonly<Record<string, Encoding>> = {
-  bool: 'boolean',
-  int2: 'integer',
-  int4: 'integer',
-  int8: 'bigint',
-  oid: 'bigint',
-  numeric: 'decimal',
+  ...Object.fromEntries(Object.values(TYPES)),
+  // Read as a number, where the columns are known.
   money: 'decimal',
-  float4: 'float',
-  float8: 'float',
-  date: 'date',
-  time: 'time',
-  timestamp: 'dateTime',
-  timestamptz: 'dateTimeOffset',
-  uuid: 'uuid',
-  bytea: 'binary',
-  json: 'json',
-  jsonb: 'json',
   geometry: 'wkt',
   geography: 'wkt',
 }

@@ -16,7 +16,7 @@ import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 
 type ExecutionRecord = RecordOf<typeof BlueprintExecution>
@@ -80,14 +80,12 @@ function stepDto(execution: ExecutionRecord, step: ExecutionStep): z.output<type
   const kind = BLUEPRINT_COLLECTIONS.get(name)?.kind
   const group = groupNamespace(boundary.slice('boundary-'.length), execution.spec.resourceGroup)
   const namespace = kind?.placement === 'group' ? group : boundary
-  return {
+  return wholeRecord(ExecutionStepDto, {
+    ...seen,
     ...{ component, collection: name, resourceName, status },
     resourceId:
       kind !== undefined && BEGUN.has(status) ? objectId(kind.resource, { namespace, name: objectName }) : null,
-    message: seen?.message ?? null,
-    startedAt: seen?.startedAt ?? null,
-    finishedAt: seen?.finishedAt ?? null,
-  }
+  })
 }
 
 function outputDto(
@@ -111,23 +109,17 @@ export function retryOf({ records }: Services, { metadata }: ExecutionRecord): E
 /** BlueprintExecutionDto (records: blueprints). */
 export function executionDto(execution: ExecutionRecord, services: Services): z.output<typeof BlueprintExecutionDto> {
   const { metadata, spec, status = {} } = execution
-  const { slug, blueprintName, version, name, resourceGroup, clusterId, startedBy } = spec
-  return {
+  return wholeRecord(BlueprintExecutionDto, {
+    ...spec,
+    ...{ message: status.message, startedAt: status.startedAt, finishedAt: status.finishedAt },
     id: metadata.name,
-    ...{ slug, blueprintName, version, name, resourceGroup, clusterId },
     status: status.state ?? 'Queued',
     phase: status.stage ?? 'Validating',
-    message: status.message ?? null,
-    startedBy,
     createdAt: createdAtOf(metadata),
-    startedAt: status.startedAt ?? null,
-    finishedAt: status.finishedAt ?? null,
-    retryOf: spec.retryOf ?? null,
-    retriedBy: retryOf(services, execution)?.metadata.name ?? null,
+    retriedBy: retryOf(services, execution)?.metadata.name,
     steps: spec.steps.map((step) => stepDto(execution, step)),
     outputs: (spec.outputs ?? []).map((output) => outputDto(execution, output)),
-    parameters: spec.parameters,
-  }
+  })
 }
 
 const READ = 'blueprints/read'

@@ -8,7 +8,7 @@ import { BoundaryProjection } from '../../crds/projections.ts'
 import type { Services } from '../http/context.ts'
 import { derivedFrom } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 
 export type ClusterRecord = RecordOf<typeof PlatformCluster>
 
@@ -78,9 +78,11 @@ export function clusterDto(
   services: Pick<Services, 'records' | 'clock' | 'storage'>,
   cluster: ClusterRecord,
 ): ClusterViewModel {
-  const { metadata, spec, status } = cluster
-  const agent = status?.agent
-  return {
+  const { metadata, spec, status = {} } = cluster
+  const { agent, storageClasses = [] } = status
+  return wholeRecord(ClusterViewModel, {
+    ...status,
+    ...agent,
     id: metadata.name,
     name: spec.name ?? (spec.isPlatform ? 'local' : metadata.name),
     displayName: spec.displayName,
@@ -90,29 +92,17 @@ export function clusterDto(
     isLocal: spec.isPlatform,
     // Told now: a revocation counts before a controller has seen it.
     status: clusterStateOf(cluster, services.clock.now()),
-    phase: status?.phase ?? null,
-    statusMessage: status?.statusMessage ?? null,
-    kubernetesVersion: agent?.kubernetesVersion ?? null,
-    agentVersion: agent?.version ?? null,
-    joinedAt: agent?.joinedAt ?? null,
+    agentVersion: agent?.version,
     // Nothing is written while it is there.
-    lastSeenAt: isConnected(agent) ? timestamp(services.clock.now()) : (agent?.lastSeenAt ?? null),
-    nodeCount: status?.nodeCount ?? null,
-    readyNodeCount: status?.readyNodeCount ?? null,
-    cpuCapacity: status?.cpuCapacity ?? null,
-    memoryCapacity: status?.memoryCapacity ?? null,
-    cpuRequested: null,
-    memoryRequested: null,
+    lastSeenAt: isConnected(agent) ? timestamp(services.clock.now()) : agent?.lastSeenAt,
     capabilities: [],
     ingressDomain: spec.domain,
-    defaultStorageClass: spec.defaultStorageClass ?? null,
-    storageClasses: (status?.storageClasses ?? []).map(({ name, isDefault, isExpandable }) => ({
+    defaultStorageClass: spec.defaultStorageClass,
+    storageClasses: storageClasses.map(({ name, isDefault, isExpandable }) => ({
       ...{ name, isDefault, isExpandable },
       isShareable: spec.isPlatform ? services.storage.isShared(name) : null,
     })),
-    certificateExpiresAt: agent?.certificateExpiresAt ?? null,
-    clockSkewMilliseconds: agent?.clockSkewMilliseconds ?? null,
     ...usersOf(services, cluster),
     createdAt: createdAtOf(metadata),
-  }
+  })
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { COMPONENT_LABEL, digestOfImage, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, digestOfImage } from '../../contracts/containerinstances.ts'
 import { notFound } from '../../core/errors.ts'
 import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ok } from '../http/answer.ts'
@@ -12,7 +12,7 @@ import type { PodUsage } from '../resources/liveState.ts'
 import { containersOf, logRoute } from '../resources/logs.ts'
 import { dateTime, enumeration, flag, text } from '../resources/paging.ts'
 import { findResource, livePlaceOf } from '../resources/places.ts'
-import { containerState, type Pod } from '../resources/pods.ts'
+import { ContainerStateDto, containerState, type Pod, podOf as shownPod } from '../resources/pods.ts'
 
 const STATES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown', 'Terminating'] as const
 
@@ -28,19 +28,7 @@ const crateFields = {
   imageDigest: z.string().nullable(),
   revision: z.int().describe('Since which revision its component is as it runs here'),
   startedAt: DateTime.nullable(),
-  processes: z.array(
-    z
-      .object({
-        name: z.string(),
-        state: z.enum(['Waiting', 'Running', 'Terminated']),
-        ready: z.boolean(),
-        restartCount: z.int(),
-        reason: z.string().nullable(),
-        exitCode: z.int().nullable(),
-        startedAt: DateTime.nullable(),
-      })
-      .meta({ id: 'CrateProcess' }),
-  ),
+  processes: z.array(ContainerStateDto.extend({ startedAt: DateTime.nullable() }).meta({ id: 'CrateProcess' })),
   cpuUsage: z.string().nullable().describe('In cores; null where nothing measures it'),
   memoryUsage: z.string().nullable(),
 }
@@ -63,21 +51,15 @@ function processOf(container: NonNullable<NonNullable<Pod['status']>['containerS
 }
 
 /** One running copy of a component. */
-export function crateOf({ metadata, spec, status = {} }: Pod, usage: PodUsage | undefined): Crate {
-  const containers = status.containerStatuses ?? []
-  const phase = STATES.find((state) => state === status.phase) ?? 'Unknown'
+export function crateOf(pod: Pod, usage: PodUsage | undefined): Crate {
+  const { metadata, status: { containerStatuses: containers = [] } = {} } = pod
+  const { name: id, phase, revision, containers: _, ...shown } = shownPod(pod)
   return {
-    id: metadata.name,
+    ...{ ...shown, id },
     component: metadata.labels?.[COMPONENT_LABEL] ?? '',
     status: metadata.deletionTimestamp === undefined ? phase : 'Terminating',
-    ready: containers.length > 0 && containers.every(({ ready }) => ready === true),
-    restartCount: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
-    nodeName: spec?.nodeName ?? null,
-    podIp: status.podIP ?? null,
-    image: spec?.containers?.[0]?.image ?? '',
     imageDigest: digestOfImage(containers[0]?.imageID) ?? null,
-    revision: Number(metadata.labels?.[REVISION_LABEL] ?? 0),
-    startedAt: status.startTime ?? null,
+    revision: revision ?? 0,
     processes: containers.map(processOf),
     cpuUsage: usage?.cpu ?? null,
     memoryUsage: usage?.memory ?? null,

@@ -4,10 +4,9 @@ import { SERVED_ROUTES } from '../index.ts'
 
 /** Routes that take no body. */
 const BODILESS = SERVED_ROUTES.filter(
-  ({ bodyKind, method, isBuilt, authorization, query }) =>
+  ({ bodyKind, method, authorization, query }) =>
     bodyKind === 'none' &&
     method !== 'GET' &&
-    isBuilt &&
     authorization.kind !== 'anonymous' &&
     (query === undefined || query.safeParse({}).success),
 )

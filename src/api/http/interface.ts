@@ -10,16 +10,11 @@ export type InterfaceRow = {
   readonly dataAction?: boolean
   readonly scope?: string
   readonly operation?: string
-  readonly query?: readonly { readonly name: string; readonly type: string; readonly required: boolean }[]
-  /** The name of the record. */
-  readonly body?: string
   readonly answers: readonly number[]
 }
 
-export const INTERFACE_ROWS: readonly InterfaceRow[] = table.routes
-
 const keyOf = ({ method, path }: Pick<InterfaceRow, 'method' | 'path'>) => `${method} ${path}`
-const ROWS = new Map(INTERFACE_ROWS.map((row) => [keyOf(row), row]))
+const ROWS = new Map((table.routes as readonly InterfaceRow[]).map((row) => [keyOf(row), row]))
 
 /** The row of a route, its path written out; undefined if the interface has none. */
 export function interfaceRow(route: Pick<InterfaceRow, 'method' | 'path'>): InterfaceRow | undefined {

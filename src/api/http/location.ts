@@ -27,8 +27,7 @@ export function checkLocation(router: Router, { headers = {} }: Answer): void {
 }
 
 function readAt(router: Router, place: string): Route | undefined {
-  const route = router.find('GET', place)?.route
-  return route?.isBuilt === true ? route : undefined
+  return router.find('GET', place)?.route
 }
 
 /** What a record could be called below the path of its collection: by each of its short texts, its id and name last. */

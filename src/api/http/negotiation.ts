@@ -5,8 +5,8 @@ import type { Route } from './route.ts'
 export const EVENT_STREAM = 'text/event-stream'
 
 /** Whether the records of a list come as events, as they change. */
-export const isFollowable = ({ list, unfollowed, isBuilt }: Pick<Route, 'list' | 'unfollowed' | 'isBuilt'>) =>
-  list !== undefined && unfollowed === undefined && isBuilt
+export const isFollowable = ({ list, unfollowed }: Pick<Route, 'list' | 'unfollowed'>) =>
+  list !== undefined && unfollowed === undefined
 
 /**
  * Whether the client asks for a list as a stream of events.

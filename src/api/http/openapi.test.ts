@@ -77,9 +77,7 @@ describe('the OpenAPI documents', () => {
 
   it('say of a sign-in that it is enough only where it is', () => {
     const isEnough = (path: string) => /^\/(docs|bug-reports|identity\/change-password|invitations\/accept)/.test(path)
-    const routes = SERVED_ROUTES.filter(
-      ({ authorization, isBuilt }) => isBuilt && authorization.kind === 'authenticated',
-    )
+    const routes = SERVED_ROUTES.filter(({ authorization }) => authorization.kind === 'authenticated')
     const told = routes.map((route) => [route, operationOf(route)?.description ?? ''] as const)
     const enough = told.filter(([, text]) => text.startsWith('Needs a sign-in.')).map(([{ path }]) => path)
     expect(enough).to.have.length(5)
@@ -114,7 +112,7 @@ describe('the OpenAPI documents', () => {
   })
 
   it('say what each read answers with, and where a redirect leads', () => {
-    for (const route of SERVED_ROUTES.filter(({ isBuilt, method }) => isBuilt && method === 'GET')) {
+    for (const route of SERVED_ROUTES.filter(({ method }) => method === 'GET')) {
       const { responses } = operationOf(route) as Operation
       for (const [status, { content, headers, description }] of Object.entries(responses)) {
         const where = `${status} of GET ${route.path}`
@@ -224,7 +222,7 @@ describe('the OpenAPI documents', () => {
     expect(nameless).to.deep.equal([...new Set(nameless)])
   })
 
-  for (const route of SERVED_ROUTES.filter(({ isBuilt, bodyKind }) => isBuilt && bodyKind === 'json')) {
+  for (const route of SERVED_ROUTES.filter(({ bodyKind }) => bodyKind === 'json')) {
     it(`say what the body holds of ${route.method} ${route.path}`, () => {
       const schemas = Object.values(operationOf(route)?.requestBody?.content ?? {}).map(({ schema }) => schema)
       expect(schemas).to.not.be.empty
@@ -236,7 +234,7 @@ describe('the OpenAPI documents', () => {
     })
   }
 
-  for (const route of SERVED_ROUTES.filter(({ isBuilt, method }) => isBuilt && method === 'PATCH')) {
+  for (const route of SERVED_ROUTES.filter(({ method }) => method === 'PATCH')) {
     const reply = route.reply
     // Records 1: a PATCH of a boundary takes its display name and nothing else. Of a row, the body is no record.
     if (!(reply instanceof z.ZodObject) || route.path.includes('/editor/') || route.path.endsWith('/{boundaryId}'))
@@ -301,7 +299,7 @@ describe('the OpenAPI documents', () => {
 
   it('show what to send to create one of each kind of resource, and a boundary', () => {
     const isCreation = ({ method, path }: Route) => method === 'POST' && /\/resources\/[a-z]+\/\{\w+\}$/.test(path)
-    const created = SERVED_ROUTES.filter((route) => route.isBuilt && isCreation(route) && route.bodyKind === 'json')
+    const created = SERVED_ROUTES.filter((route) => isCreation(route) && route.bodyKind === 'json')
     expect(created.filter(({ example }) => example === undefined).map(({ path }) => path)).to.deep.equal([])
     expect(shown.map(({ path }) => path)).to.include('/boundaries')
   })

@@ -71,7 +71,7 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   422: 'A rule of the platform refuses it',
   429: 'Too many requests: wait as long as Retry-After says',
   500: 'The platform failed',
-  501: 'Part of the interface, but not built yet',
+  501: 'The other system does not have it',
   502: 'Another system failed',
   503: 'Not available at the moment',
 }
@@ -203,7 +203,7 @@ function operationOf(route: Route, path: string, operationId: string): ZodOpenAp
   const isAnonymous = authorization.kind === 'anonymous'
   return {
     operationId,
-    summary: route.isBuilt ? summary : `${summary} (501)`,
+    summary,
     description: [describeAuthorization(route), ...describeFollowing(route)].join(' '),
     ...(route.isAddition && { 'x-freehold-addition': true }),
     tags: [area],
@@ -245,8 +245,7 @@ const RANGE = { Range: z.string().optional().describe('One range of bytes, such 
 
 /** What a write to one object may be held to, and which part of an answer is asked for. */
 function headers(route: Route): z.ZodObject {
-  const isHeld = route.isBuilt && heedsIfMatch(route)
-  return z.object({ ...(isHeld && CONDITION), ...(route.answers.includes(206) && RANGE) })
+  return z.object({ ...(heedsIfMatch(route) && CONDITION), ...(route.answers.includes(206) && RANGE) })
 }
 
 function queryParameters(route: Route): z.ZodObject {

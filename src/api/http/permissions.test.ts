@@ -100,11 +100,4 @@ describe('every route for everybody', () => {
       expect([401, 403], `${route.method} ${route.path}`).to.not.include(await ask(route, bearer(ids.root)))
     }
   })
-
-  it('answers 501 where it is not built, and nothing else, to callers with the permission', async () => {
-    for (const route of permitted.filter(({ isBuilt }) => !isBuilt)) {
-      if (route.authorization.kind === 'iam' && route.authorization.isData) continue
-      expect(await ask(route, bearer(ids.root)), `${route.method} ${route.path}`).to.equal(501)
-    }
-  })
 })

@@ -207,12 +207,6 @@ export class Pipeline {
       passage.attendance = new Attendance(passage.caller.principalId)
     if (isFollowable(route)) passage.response.setHeader('vary', 'Accept')
     const scope = await this.#authorize(passage, passage.match)
-    if (!route.isBuilt) {
-      throw new PlatformError(
-        'NOT_IMPLEMENTED',
-        `${route.method} ${route.path} is part of the interface, but not built yet.`,
-      )
-    }
     const isFollowed = negotiate(route, single(request, 'accept'))
     if (makesUnnamed(route) && single(request, 'if-match') !== undefined) throw nothingToMatch()
     const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1), isFollowed)

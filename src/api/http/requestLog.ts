@@ -36,7 +36,7 @@ export function logRequest(log: Log, logged: Logged, milliseconds: number, failu
     traceId: trace.traceId,
   }
   const { error, thrown } = failure ?? {}
-  // A route that is not built yet is no incident, so it is logged as info.
+  // What another system does not have is no incident, so it is logged as info.
   const isOurs = error !== undefined && error.status >= 500 && error.code !== 'NOT_IMPLEMENTED'
   if (isOurs) log.error({ ...fields, reason: causesOf(thrown) }, 'A request failed.')
   else log.info(fields, 'request')

@@ -98,7 +98,6 @@ export type Route = {
   readonly repliesAt: readonly number[]
   /** The form of error bodies (interface section 7). */
   readonly errors: ErrorForm
-  readonly isBuilt: boolean
   /** Not among the rows of the interface: served by the same rules, and marked in documents. */
   readonly isAddition: boolean
   /** The kind of custom resource whose objects it reads or writes, where its declaration says so. */
@@ -197,7 +196,6 @@ export function route<
     answers: all.size === 0 ? [200] : [...all],
     repliesAt: declaration.repliesAt ?? [],
     errors: declaration.errors ?? 'platform',
-    isBuilt: true,
     // The router hands over what the declaration's own schemas read.
     handler: handler as unknown as Route['handler'],
   }

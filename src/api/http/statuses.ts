@@ -31,7 +31,7 @@ export function statusesOf(route: Route): number[] {
     ...(ASKS_ANOTHER.test(path) ? [502] : []),
     ...(route.answers.includes(206) ? [416] : []),
     ...[429, 500, 503],
-    ...(route.isBuilt && !NOT_BY_ALL.test(path) ? [] : [501]),
+    ...(NOT_BY_ALL.test(path) ? [501] : []),
   ]
   return [...new Set(all)].sort((one, other) => one - other)
 }

@@ -15,7 +15,7 @@ import { readyOf } from '../../core/counted.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, HealthReportDto, Uuid } from '../resources/dto.ts'
+import { DateTime, HealthReportDto, Uuid, wholeRecord } from '../resources/dto.ts'
 
 export type ComponentRecord = RecordOf<typeof PlatformComponent>
 export type ReleaseRecord = RecordOf<typeof ComponentRelease>
@@ -76,6 +76,16 @@ export const ComponentDto = z
   })
   .meta({ id: 'ComponentDto' })
 
+const InstallStep = z
+  .object({
+    name: z.enum(INSTALL_PHASES),
+    status: z.enum(STEP_STATES),
+    message: words,
+    startedAt: date,
+    finishedAt: date,
+  })
+  .meta({ id: 'InstallStep' })
+
 export const InstallDto = z
   .object({
     id: Uuid,
@@ -88,17 +98,7 @@ export const InstallDto = z
     startedBy: z.string(),
     startedAt: DateTime.describe('While it waits: when it was requested'),
     finishedAt: date,
-    steps: z.array(
-      z
-        .object({
-          name: z.enum(INSTALL_PHASES),
-          status: z.enum(STEP_STATES),
-          message: words,
-          startedAt: date,
-          finishedAt: date,
-        })
-        .meta({ id: 'InstallStep' }),
-    ),
+    steps: z.array(InstallStep),
     canResume: z.boolean(),
   })
   .meta({ id: 'InstallDto' })
@@ -174,14 +174,11 @@ function healthOf({ spec, status }: ComponentRecord): z.output<typeof HealthRepo
 
 export function releaseDto({ spec }: ReleaseRecord, { components, releases }: Stock): z.output<typeof ReleaseDto> {
   const component = components.find(({ metadata }) => metadata.name === spec.component)
-  const { publishedAt = null, notesUrl = null, minimumFromVersion = null, requiredMinor = null } = spec
-  const { crdBundleVersion = null, minimumOperatorVersion = null } = spec
-  return {
+  return wholeRecord(ReleaseDto, {
     ...spec,
-    ...{ publishedAt, notesUrl, minimumFromVersion, requiredMinor, crdBundleVersion, minimumOperatorVersion },
     isInstalled: isSameVersion(spec.version, component?.status?.installedVersion),
     isNewest: newestOf(releases, spec.component)?.spec.version === spec.version,
-  }
+  })
 }
 
 /** @param version what is shown until the install has chosen one */
@@ -198,13 +195,9 @@ export function installFields({ metadata, spec, status = {} }: InstallRecord, ve
     startedBy: spec.startedBy ?? '',
     startedAt: status.startedAt ?? createdAtOf(metadata),
     finishedAt: status.finishedAt ?? null,
-    steps: (status.steps ?? INSTALL_PHASES.map((name) => ({ name, state: 'Pending' as const }))).map((step) => ({
-      name: step.name,
-      status: step.state,
-      message: ('message' in step ? step.message : undefined) ?? null,
-      startedAt: ('startedAt' in step ? step.startedAt : undefined) ?? null,
-      finishedAt: ('finishedAt' in step ? step.finishedAt : undefined) ?? null,
-    })),
+    steps: (status.steps ?? INSTALL_PHASES.map((name) => ({ name, state: 'Pending' as const }))).map((step) =>
+      wholeRecord(InstallStep, { ...step, status: step.state }),
+    ),
     canResume: canResume(state) && !isAsked,
   }
 }

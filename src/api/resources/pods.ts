@@ -10,6 +10,16 @@ import { dateTime, enumeration, flag, text } from './paging.ts'
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const
 
 /** PodDto (records: shared answers). */
+export const ContainerStateDto = z
+  .object({
+    name: z.string(),
+    state: z.enum(['Waiting', 'Running', 'Terminated']),
+    ready: z.boolean(),
+    reason: z.string().nullable(),
+    exitCode: z.int().nullable(),
+    restartCount: z.int(),
+  })
+  .meta({ id: 'ContainerStateDto' })
 const PodDto = z
   .object({
     name: z.string(),
@@ -21,18 +31,7 @@ const PodDto = z
     startedAt: DateTime.nullable(),
     image: z.string(),
     revision: z.int().nullable().describe('Since which revision it is as it runs here'),
-    containers: z.array(
-      z
-        .object({
-          name: z.string(),
-          state: z.enum(['Waiting', 'Running', 'Terminated']),
-          ready: z.boolean(),
-          reason: z.string().nullable(),
-          exitCode: z.int().nullable(),
-          restartCount: z.int(),
-        })
-        .meta({ id: 'ContainerStateDto' }),
-    ),
+    containers: z.array(ContainerStateDto),
   })
   .meta({ id: 'PodDto' })
 type PodDto = z.output<typeof PodDto>

@@ -12,7 +12,7 @@ import type { Context, Services } from '../http/context.ts'
 import { isEnabled } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader } from '../records/secrets.ts'
-import { DateTime, DnsRecordDto, Uuid } from '../resources/dto.ts'
+import { DateTime, DnsRecordDto, Uuid, wholeRecord } from '../resources/dto.ts'
 import type { SsoSecrets } from './secrets.ts'
 
 /** What single sign-on works with. */
@@ -130,24 +130,15 @@ export function providerDto(
   status: ConnectionRecord['status'],
 ): SsoIdentityProviderDto {
   const provider = completeProvider(given)
-  const { clientSecretName, ...shown } = provider
   const known = status?.identityProviders?.find(({ alias }) => alias === provider.alias)
   const isFailing = provider.enabled && known?.status === 'Failing'
-  return {
-    ...shown,
-    metadataUrl: shown.metadataUrl ?? null,
-    issuer: shown.issuer ?? null,
-    authorizationUrl: shown.authorizationUrl ?? null,
-    tokenUrl: shown.tokenUrl ?? null,
-    jwksUrl: shown.jwksUrl ?? null,
-    clientId: shown.clientId ?? null,
-    signingCertificate: shown.signingCertificate ?? null,
-    defaultRoleDefinitionName: shown.defaultRoleDefinitionName ?? null,
-    hasClientSecret: clientSecretName !== undefined,
+  return wholeRecord(SsoIdentityProviderDto, {
+    ...provider,
+    hasClientSecret: provider.clientSecretName !== undefined,
     redirectUri: brokerCallback(sso.issuer, tenantId, provider.alias),
     status: !provider.enabled ? 'Disabled' : isFailing ? 'Failing' : 'Active',
-    lastError: isFailing ? (known?.lastError ?? null) : null,
-  }
+    lastError: isFailing ? known?.lastError : null,
+  })
 }
 
 /** @param connection undefined if the tenant has none yet */

@@ -97,8 +97,7 @@ export function nextSteps(
     ({ operation }) => operation.isData === true && !isFile(operation) && !/logs|files|editor/.test(operation.path),
   )
   const again = sent.filter(({ words }) => REMEDIES[words]?.((record ?? {}) as Record<string, unknown>) === true)
-  const isDeletion = (route: CollectionRoute) =>
-    route.verb === 'delete' && route.notBuilt !== true && placeOf(route) === placeOf(target.route)
+  const isDeletion = (route: CollectionRoute) => route.verb === 'delete' && placeOf(route) === placeOf(target.route)
   const isScaledByPatch =
     hasReplicas(record) && !isAutoscaled(record) && collection.routes.some(({ verb }) => verb === 'patch')
   const lacksSource = (record as { buildStatus?: unknown } | undefined)?.buildStatus === 'NoSource'

@@ -1,6 +1,6 @@
 import { creationHelp } from '../bodyFields.ts'
 import type { Collection, CollectionRoute } from '../collection.ts'
-import { findCollection, literalsOf, verbsNotBuilt } from '../collections.ts'
+import { findCollection, literalsOf } from '../collections.ts'
 import type { Command } from '../command.ts'
 import { GROUP_PARAMETERS } from '../gaps.ts'
 import { table } from '../output.ts'
@@ -15,11 +15,7 @@ export const kinds: Command = {
   async run({ positionals: [word] }, { collections, terminal }) {
     const found = word === undefined ? undefined : findCollection(word, collections)
     const rows = (found === undefined ? collections : [found]).flatMap(placesOf).map(rowOf)
-    // All that is part of the interface is built, at times: a column of nothing says nothing.
-    const isPartial = rows.some((row) => row.missing !== '')
-    const heads = ['KIND', 'ALSO', 'IN', 'VERBS', ...(isPartial ? ['NOT BUILT'] : [])]
-    const shown = rows.map(({ missing, cells }) => [...cells, ...(isPartial ? [missing] : [])])
-    terminal.out(table([heads, ...shown]))
+    terminal.out(table([['KIND', 'ALSO', 'IN', 'VERBS'], ...rows]))
     if (found !== undefined) terminal.out(`\n${await creationHelp(found, CREATE)}`)
   },
 }
@@ -50,17 +46,15 @@ function placesOf(collection: Collection): Collection[] {
   ]
 }
 
-function rowOf(collection: Collection): { cells: string[]; missing: string } {
-  const { noun, singular, also, routes } = collection
-  const missing = verbsNotBuilt(collection)
-  const verbs = new Set(routes.map(({ verb }) => verb).filter((verb) => !missing.includes(verb)))
+function rowOf({ noun, singular, also, routes }: Collection): string[] {
+  const verbs = new Set(routes.map(({ verb }) => verb))
   // What is made by its first replacement: `freehold create` sends that.
   if (verbs.has('update')) verbs.add('create')
   const names = [singular, ...also.flatMap(({ names: [, kind = ''], shortNames }) => [...shortNames, kind])]
   const known = new Set([noun, singular].map((name) => name.toLowerCase()))
   const others = names.filter((name, at) => (at === 0 ? name !== noun : !known.has(name)))
   const places = [...new Set(routes.map(placeIn))]
-  return { cells: [noun, others.join(', '), places.join('; '), [...verbs].join(' ')], missing: missing.join(' ') }
+  return [noun, others.join(', '), places.join('; '), [...verbs].join(' ')]
 }
 
 /** What one route's things stand in: `group`, or `secretvaults (-p resourceName)`. */

@@ -1,6 +1,5 @@
 import { createDns } from '../../adapters/dns/client.ts'
 import { createOutgoing } from '../../adapters/outgoing/client.ts'
-import type { Services } from '../../api/http/context.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { SignIn } from '../../contracts/managedIdentities.ts'
 import { networkOf } from '../../contracts/networks.ts'
@@ -27,39 +26,8 @@ import { vectorPorts, vectorServices } from './vector.ts'
 import { volumeFileServices } from './volumefiles.ts'
 import { workloadServices } from './workloads.ts'
 
-type AreaServices = Pick<
-  Services,
-  | 'activity'
-  | 'crosslink'
-  | 'bugReports'
-  | 'vector'
-  | 'sql'
-  | 'relational'
-  | 'functions'
-  | 'jobs'
-  | 'network'
-  | 'deployments'
-  | 'podLogs'
-  | 'volumeFiles'
-  | 'workers'
-  | 'vaults'
-  | 'objectStorage'
-  | 'managedIdentities'
-  | 'registry'
-  | 'storage'
-  | 'live'
-  | 'backups'
-  | 'requestFigures'
-  | 'monitoring'
-  | 'sources'
-  | 'blueprints'
-  | 'lifecycle'
-  | 'platformBackups'
-  | 'rollouts'
->
-
 /** What the routes of every area work with. */
-export async function areaServices(setup: FacadeSetup & SignInParts): Promise<AreaServices> {
+export async function areaServices(setup: FacadeSetup & SignInParts) {
   const { registry, archives } = await registryServices(setup, setup)
   return {
     ...activityServices(setup),

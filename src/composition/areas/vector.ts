@@ -1,4 +1,3 @@
-import { byCluster } from '../../adapters/qdrant/byCluster.ts'
 import { createQdrantClient } from '../../adapters/qdrant/client.ts'
 import { playedEngine } from '../../adapters/qdrant/played.ts'
 import type { QdrantPort } from '../../adapters/qdrant/port.ts'
@@ -27,12 +26,9 @@ function vectorEngine(
   agents: AreaSetup['agents'],
 ): QdrantPort {
   if (configuration.engines === 'simulated') return playedEngine()
-  const own = createQdrantClient(configuration.engineAccess === 'service' ? directReach() : proxyReach(client))
+  const own = configuration.engineAccess === 'service' ? directReach() : proxyReach(client)
   // Names of Services in other clusters mean nothing here: through their API servers.
-  const others = new Map<string, QdrantPort>()
-  return byCluster(own, (clusterId) => {
-    const engine = others.get(clusterId) ?? createQdrantClient(proxyReach(agents.clientOf(clusterId)))
-    others.set(clusterId, engine)
-    return engine
-  })
+  const reachOf = (clusterId: string | undefined) =>
+    clusterId === undefined ? own : proxyReach(agents.clientOf(clusterId))
+  return createQdrantClient({ send: async (target, request) => reachOf(target.clusterId).send(target, request) })
 }

@@ -1,4 +1,5 @@
 import type { FileRefusal } from '../../../contracts/files.ts'
+import { inverted } from '../../../core/inverted.ts'
 
 /** A request that the files themselves, or where they are, do not permit. */
 export class Refused extends Error {
@@ -12,25 +13,17 @@ export class Refused extends Error {
   }
 }
 
-const REASONS: Readonly<Record<string, FileRefusal>> = {
-  ENOENT: 'NotFound',
-  ENOTDIR: 'NotFound',
-  EEXIST: 'AlreadyExists',
-  EISDIR: 'IsDirectory',
-  ENOTEMPTY: 'NotEmpty',
-  ENOSPC: 'Full',
-  EDQUOT: 'Full',
-  EFBIG: 'Full',
-  EROFS: 'ReadOnly',
-  EACCES: 'Denied',
-  EPERM: 'Denied',
-  EXDEV: 'OtherVolume',
-  ELOOP: 'NotAllowed',
-  EINVAL: 'NotAllowed',
-  ENAMETOOLONG: 'NotAllowed',
-  ENXIO: 'NotAllowed',
-  EBUSY: 'NotAllowed',
-}
+const REASONS = inverted<FileRefusal>({
+  NotFound: 'ENOENT ENOTDIR',
+  AlreadyExists: 'EEXIST',
+  IsDirectory: 'EISDIR',
+  NotEmpty: 'ENOTEMPTY',
+  Full: 'ENOSPC EDQUOT EFBIG',
+  ReadOnly: 'EROFS',
+  Denied: 'EACCES EPERM',
+  OtherVolume: 'EXDEV',
+  NotAllowed: 'ELOOP EINVAL ENAMETOOLONG ENXIO EBUSY',
+})
 
 /** The refusal that an error of a file operation means; undefined for a defect. */
 export function refusalOf(error: unknown): Refused | undefined {

@@ -11,13 +11,13 @@ import type { Context } from '../../http/context.ts'
 import { action } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
-import { Uuid } from '../../resources/dto.ts'
+import { Uuid, wholeRecord } from '../../resources/dto.ts'
 import { dateTime, enumeration } from '../../resources/paging.ts'
 import type { Stock } from '../records.ts'
 import { all, idIn, stockOf } from '../stock.ts'
 import { LIFECYCLE_TURN, refuseWhileBusy } from '../turn.ts'
 import { lookedAt } from './plans.ts'
-import { driftDto, preflightDto, RolloutExecutionDto } from './records.ts'
+import { driftDto, preflightDto, RolledComponentDto, RolloutBatchDto, RolloutExecutionDto } from './records.ts'
 import { checksNow, type ExecutionRecord, findPlan, type PlanRecord, takenBackBy } from './service.ts'
 
 const CreateExecutionRequest = z
@@ -128,16 +128,12 @@ function executionFields(execution: ExecutionRecord, { executions: others, plans
     kind: status.kind ?? kindBefore(spec, plans.get(spec.plan), stock),
     ...{ state, phase: step, overrides: [...overrides] },
     pauseReason: pauseOf(status.pause),
-    batches: batches.map((batch) => ({
-      ...{ index: batch.index, kind: batch.kind, state: batch.state, timeLimitMinutes: batch.timeLimitMinutes },
-      components: batch.components.map((one) => ({
-        ...{ name: one.name, toVersion: one.toVersion, state: one.state },
-        ...{ fromVersion: one.fromVersion ?? null, message: one.message ?? null },
-        ...{ startedAt: one.startedAt ?? null, finishedAt: one.finishedAt ?? null },
-      })),
-      ...{ deadlineAt: batch.deadlineAt ?? null, startedAt: batch.startedAt ?? null },
-      finishedAt: batch.finishedAt ?? null,
-    })),
+    batches: batches.map((batch) =>
+      wholeRecord(RolloutBatchDto, {
+        ...batch,
+        components: batch.components.map((one) => wholeRecord(RolledComponentDto, one)),
+      }),
+    ),
     currentBatch: current?.index ?? null,
     preflight: preflightOf(execution),
     acknowledgedFailures: [...spec.acknowledgedFailures],

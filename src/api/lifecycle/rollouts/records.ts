@@ -115,7 +115,7 @@ const PauseReasonDto = z
   })
   .meta({ id: 'PauseReasonDto' })
 
-const RolledComponentDto = z.object({
+export const RolledComponentDto = z.object({
   name: z.string(),
   fromVersion: maybe,
   toVersion: z.string(),
@@ -124,7 +124,7 @@ const RolledComponentDto = z.object({
   startedAt: when,
   finishedAt: when,
 })
-const RolloutBatchDto = z
+export const RolloutBatchDto = z
   .object({
     ...batchFields,
     state: z.enum(BATCH_STATES),

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { pathToFileURL } from 'node:url'
 
 const handler = process.env.FUNCTION_HANDLER ?? 'index'
@@ -51,14 +52,14 @@ async function answer(call, incoming, outgoing) {
   const cookies = response.headers.getSetCookie()
   if (cookies.length > 0) outgoing.setHeader('set-cookie', cookies)
   if (response.body === null) return outgoing.end()
-  for await (const chunk of response.body)
-    if (!outgoing.write(chunk)) await new Promise((drained) => outgoing.once('drain', drained))
-  outgoing.end()
+  await pipeline(Readable.fromWeb(response.body), outgoing)
 }
 
 const call = await load()
 const server = createServer((incoming, outgoing) => {
   answer(call, incoming, outgoing).catch((error) => {
+    // Whoever asked has gone: what was still to be told is let go.
+    if (outgoing.destroyed && error?.code === 'ERR_STREAM_PREMATURE_CLOSE') return
     // For the log of the function; a caller learns nothing of its code.
     console.error(error)
     if (outgoing.headersSent) return outgoing.destroy()

@@ -1,0 +1,38 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { AccessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
+import { AccessFiles } from './accessFiles.ts'
+
+const A_YEAR = 365 * 86_400_000
+const entry = { Bucket: 'shop', Requester: 'key', HttpStatus: 200 } as AccessEntry
+
+describe('logs of buckets', () => {
+  let folder: string
+  let objects: string
+  let files: AccessFiles
+  beforeEach(async () => {
+    const home = await mkdtemp(join(tmpdir(), 'freehold-access-'))
+    ;[folder, objects] = [join(home, 'access'), join(home, 'objects')]
+    for (const each of [folder, join(objects, 'shop')]) await mkdir(each, { recursive: true })
+    files = new AccessFiles({ folder, objects, fileBytes: 1_000 })
+    await files.append(entry)
+  })
+  afterEach(() => rm(join(folder, '..'), { recursive: true }))
+
+  it('stay while there is the bucket', async () => {
+    await files.sweep(Date.now() + A_YEAR)
+    expect(await readdir(folder)).to.deep.equal(['shop_done.jsonl'])
+  })
+
+  it('go when it has long been gone, and do not come back', async () => {
+    await rm(join(objects, 'shop'), { recursive: true })
+    await files.sweep(Date.now())
+    expect(await readdir(folder)).to.deep.equal(['shop_done.jsonl'])
+    await files.sweep(Date.now() + A_YEAR)
+    expect(await readdir(folder)).to.deep.equal([])
+    await files.append(entry)
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+})

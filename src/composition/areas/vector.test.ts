@@ -1,0 +1,26 @@
+import { Readable } from 'node:stream'
+import { expect } from 'chai'
+import { vectorPorts } from './vector.ts'
+
+describe('vector databases', () => {
+  const peer = { namespace: 'shop', pod: 'vc-products-0', service: 'vc-products', keys: [] }
+
+  it('are spoken to in their own cluster, through the API server there', async () => {
+    const asked: string[] = []
+    const clientOf = (cluster: string) => ({
+      request: async ({ path }: { path: string }) => {
+        asked.push(`${cluster} ${path}`)
+        return { status: 200, body: Readable.from([]) }
+      },
+    })
+    const { vectorEngine } = vectorPorts({
+      configuration: { engines: 'real', engineAccess: 'proxy' },
+      client: clientOf('own'),
+      agents: { clientOf },
+    } as never)
+    expect(await vectorEngine.ready(peer)).to.equal(true)
+    expect(await vectorEngine.ready({ ...peer, clusterId: 'other' })).to.equal(true)
+    const path = '/api/v1/namespaces/shop/pods/http:vc-products-0:6333/proxy/readyz'
+    expect(asked).to.deep.equal([`own ${path}`, `other ${path}`])
+  })
+})
