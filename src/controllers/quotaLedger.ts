@@ -107,7 +107,7 @@ export async function lessenGrant(
   const [granted, now] = [demandOfGrant(known), pass.clock.now()]
   const left = leftOf(granted)
   if (covers(left, granted)) return done()
-  if (isInFlight(known, now)) return done({ after: IN_FLIGHT })
+  if (isInFlight(known, now)) return done({ after: Date.parse(known.at) + IN_FLIGHT - now })
   await grant(pass, boundaryId, ledger, { [key]: grantOf(left, known.at) })
   return done()
 }
