@@ -28,7 +28,7 @@ import {
 import { job as batchJobs, namespace, pod, secret } from '../kube/builtin.ts'
 import { controllerWith, type Pass, type Step, steps, type Workspace } from './engine/controller.ts'
 import { otherClusterOf } from './engine/whereabouts.ts'
-import { checkQuota } from './quota.ts'
+import { checkQuota, giveBackAll } from './quota.ts'
 import { vaultValue } from './vaults/open.ts'
 import { findCluster } from './workload/home.ts'
 import { childRights, podObserver, workloadObservers } from './workload/observers.ts'
@@ -150,7 +150,7 @@ function beginOrFinish(options: JobOptions): JobStep {
     checkQuota,
     startJob(options),
   )
-  const finish = steps<typeof PlatformJob, JobPassState>(keepLog(options), removeInTime)
+  const finish = steps<typeof PlatformJob, JobPassState>(giveBackAll, keepLog(options), removeInTime)
   const cancel = steps<typeof PlatformJob, JobPassState>(keepLog(options), stopRun)
   return function beginOrFinish(pass: JobPass) {
     if (isFinished(pass.state.state)) return finish(pass)

@@ -157,6 +157,48 @@ describe('quotas of resources that come by kubectl', () => {
       await says('zz', 'Available', ContainerInstance)
     })
 
+  const small = { ...spec, cpuRequest: '100m' }
+  for (const [what, change] of [
+    ['volumes that cannot shrink', { cpuRequest: '100m', storageSize: '1Gi' }],
+    ['a plan that does not exist', { computePlan: 'nope' }],
+  ] as const)
+    it(`leave a resource what it runs with where ${what} keep it from becoming smaller, and take that with a stop`, async () => {
+      await begin(() => limitGroup({ cpu: '2', storage: '25Gi' }))
+      await world.make(VectorCluster, 'aa', spec)
+      await says('aa', 'Available')
+      await world.pass(60_000)
+      await world.change(VectorCluster, 'aa', change)
+      await world.pass(60_000)
+      await world.make(VectorCluster, 'zz', spec)
+      await says('zz', 'QuotaExceeded')
+      await world.change(VectorCluster, 'aa', { running: false })
+      await says('zz', 'Available')
+    })
+
+  it('leave a stopped resource its volumes, however few it asks for', async () => {
+    await begin(() => limitGroup({ storage: '35Gi' }))
+    await world.make(VectorCluster, 'aa', { ...small, replicas: 3 })
+    await says('aa', 'Available')
+    await world.pass(60_000)
+    await world.change(VectorCluster, 'aa', { running: false })
+    await says('aa', 'Stopped')
+    await world.change(VectorCluster, 'aa', { replicas: 1 })
+    await world.pass(60_000)
+    await world.make(VectorCluster, 'zz', small)
+    await says('zz', 'QuotaExceeded')
+  })
+
+  it('give the room of what became smaller to others', async () => {
+    await begin(() => limitGroup({ cpu: '2' }))
+    await world.make(VectorCluster, 'aa', spec)
+    await says('aa', 'Available')
+    await world.make(VectorCluster, 'zz', spec)
+    await says('zz', 'QuotaExceeded')
+    await world.change(VectorCluster, 'aa', { cpuRequest: '100m' })
+    await says('zz', 'Available')
+    await says('aa', 'Available')
+  })
+
   it('that fall below what is used refuse nothing of that', async () => {
     await begin(() => {})
     await world.make(VectorCluster, 'aa', spec)

@@ -10,12 +10,11 @@ import {
   besideOthers,
   covers,
   demandOfGrant,
-  type Grant,
   grantKey,
-  IN_FLIGHT,
   isGroupGrant,
-  isInFlight,
   leftOf,
+  mostOf,
+  NOTHING,
   type SeenUser,
   unseenUsers,
 } from '../core/sizing/ledger.ts'
@@ -30,17 +29,25 @@ import { retainedUsers } from '../crds/retainedStorage.ts'
 import { namespace as namespaces } from '../kube/builtin.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
 import { PHASE_INDEX } from './engine/phaseIndex.ts'
-import { type Asked, askLedger, forgetGrant, isGranted, type LedgerView, releaseGrant } from './quotaLedger.ts'
+import {
+  type Asked,
+  askLedger,
+  forgetGrant,
+  isGranted,
+  type LedgerView,
+  lessenGrant,
+  releaseGrant,
+} from './quotaLedger.ts'
 
 type Cached<T> = T & { [key: string]: unknown }
 
 type User = KubeObject & Sizable
 
 /** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
-type Known = LRUCache<string, { version: string; user: SeenUser | undefined }>
+type Known = LRUCache<string, { version: string; user: SeenUser }>
 const knownOf = new WeakMap<Workspace, Known>()
 
-/** The resources of a boundary's groups with what they ask for; those without a plan ask for nothing yet. */
+/** The resources of a boundary's groups with what they ask for: nothing yet, where their plan does not exist. */
 function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
   const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
@@ -65,7 +72,7 @@ function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
             entry = { version, user: quotaUser(kind, { key, resourceGroup, object, plans }) }
             known.set(knownAs, entry)
           }
-          return entry.user ?? []
+          return entry.user
         }),
     ),
   )
@@ -76,13 +83,12 @@ const MOST_KNOWN = 20_000
 function quotaUser(
   { sized }: AnyKind,
   of: { key: string; resourceGroup: string; object: User; plans: readonly ComputePlan[] },
-): SeenUser | undefined {
+): SeenUser {
   const { key, resourceGroup, object, plans } = of
   const demand = demandUnderPlans(sized, object, plans)
-  if (demand === undefined) return undefined
   const createdAt = object.metadata.creationTimestamp ?? ''
   const wasReady = (object.status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined
-  return { key, createdAt, resourceGroup, demand, wasReady }
+  return { key, createdAt, resourceGroup, demand: demand ?? NOTHING, wasReady, hasPlan: demand !== undefined }
 }
 
 /** What of a pass quotas need, whatever its kind and state. */
@@ -136,26 +142,18 @@ type Case = { limits: Limits; users: readonly SeenUser[]; subject: SeenUser }
 function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, { grants }: LedgerView): Asked {
   const now = clock.now()
   const grant = grants[subject.key]
-  if (grant !== undefined && covers(demandOfGrant(grant), subject.demand)) {
-    if (covers(subject.demand, demandOfGrant(grant))) return { kind: 'held' }
-    // What was granted a moment ago may be for a change that is not seen yet.
-    return isInFlight(grant, now) ? { kind: 'held', after: IN_FLIGHT } : { kind: 'granted', demand: subject.demand }
-  }
+  const held = grant && demandOfGrant(grant)
+  if (held !== undefined && covers(held, subject.demand)) return { kind: 'held' }
   if (grant === undefined && runsAsAsked(object)) return { kind: 'granted', demand: subject.demand }
   const seen = new Set(users.map((user) => user.key))
   const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
-  const growing = { ...subject, held: grant && demandOfGrant(grant) }
+  const growing = { ...subject, held }
   const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
-  const others = [...users.map((user) => besideOthers(user, growing, grants[user.key], now)), ...unseen, ...retained]
+  const others = [...besideOthers(users, growing, grants, now), ...unseen, ...retained]
   const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
   const verdict = quotaVerdict({ boundary: limits.boundary, groups, subject: growing, others })
-  if (verdict.kind === 'fits') return { kind: 'granted', demand: subject.demand }
-  return {
-    kind: 'refused',
-    message: quotaSentence(verdict),
-    isUnsettled: unseen.length > 0,
-    ...(grant !== undefined && givenBack(subject.demand, grant, now)),
-  }
+  if (verdict.kind === 'fits') return { kind: 'granted', demand: held ? mostOf(held, subject.demand) : subject.demand }
+  return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
 }
 
 /**
@@ -167,12 +165,24 @@ function runsAsAsked({ metadata, status }: QuotaPass['object']): boolean {
   return ready?.reason === 'Available' && ready.observedGeneration === metadata.generation
 }
 
-/** Of one that is refused and stopped: what it does not run any more is free, and its volumes stay as they are. */
-function givenBack(demand: Demand, grant: Grant, now: number): { left?: Grant; after?: number } {
-  const left = leftOf(demand, grant)
-  if (demand.pods > 0 || covers(demandOfGrant(left), demandOfGrant(grant))) return {}
-  // What was granted a moment ago may be for a start that is not seen yet.
-  return isInFlight(grant, now) ? { after: IN_FLIGHT } : { left }
+/**
+ * Of a resource that is as it asks, or is stopped: what it was granted beyond that is free. Before that it is not, as what keeps
+ * a resource from becoming smaller keeps what is there running.
+ */
+export function giveBackQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<Outcome> {
+  const { kind, object, records } = pass
+  const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
+  const demand = demandUnderPlans(kind.sized, object as unknown as User, plans) ?? NOTHING
+  return giveBack(pass, demand)
+}
+
+/** Of a resource that ended by itself. */
+export const giveBackAll = (pass: QuotaPass): Promise<Outcome> => giveBack(pass, NOTHING)
+
+function giveBack(pass: QuotaPass, demand: Demand): Promise<Outcome> {
+  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
+  return lessenGrant(pass, boundaryId, key, (granted) => leftOf(demand, granted))
 }
 
 /** The last step of a teardown: what a resource had of its quotas is free for others at once. */

@@ -3,7 +3,15 @@ import { boundaryNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import type { Demand } from '../core/sizing/demand.ts'
-import { type Grant, type Grants, grantOf, IN_FLIGHT, isInFlight, LEDGER_NAME } from '../core/sizing/ledger.ts'
+import {
+  covers,
+  demandOfGrant,
+  type Grants,
+  grantOf,
+  IN_FLIGHT,
+  isInFlight,
+  LEDGER_NAME,
+} from '../core/sizing/ledger.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import type { Pass, Rights, Workspace } from './engine/controller.ts'
@@ -17,15 +25,11 @@ export const LEDGER_RIGHTS: Rights = { resource: QuotaLedger.resource, verbs: ['
 
 export type LedgerView = { grants: Grants }
 export type Asked =
-  /** It has what it asks for; looked at again after so many milliseconds. */
-  | { kind: 'held'; after?: number }
+  /** It has what it asks for. */
+  | { kind: 'held' }
   | { kind: 'granted'; demand: Demand | undefined }
-  /**
-   * @param isUnsettled something that may never come takes the room
-   * @param left what it still has, if that is less than before
-   * @param after milliseconds after which it may have less
-   */
-  | { kind: 'refused'; message: string; isUnsettled: boolean; left?: Grant; after?: number }
+  /** @param isUnsettled something that may never come takes the room */
+  | { kind: 'refused'; message: string; isUnsettled: boolean }
 
 function refIn(boundaryId: string) {
   return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
@@ -55,7 +59,6 @@ export async function askLedger(
     asked = ask(ledger?.spec ?? { grants: {} })
   }
   if (asked.kind === 'refused') {
-    if (asked.left !== undefined) await grant(pass, boundaryId, ledger, { [key]: asked.left })
     // Nothing tells when a grant expires that nobody used.
     return asked.isUnsettled
       ? waiting(
@@ -63,9 +66,9 @@ export async function askLedger(
           `${asked.message} Another resource is being created; this one waits for it.`,
           IN_FLIGHT,
         )
-      : stalled('QuotaExceeded', asked.message, asked.after)
+      : stalled('QuotaExceeded', asked.message)
   }
-  if (asked.kind === 'held') return done({ after: asked.after })
+  if (asked.kind === 'held') return done()
   await grant(pass, boundaryId, ledger, { [key]: grantOf(asked.demand, timestamp(pass.clock.now())) })
   return done()
 }
@@ -89,6 +92,24 @@ async function grant(
   }
   const { uid, resourceVersion } = ledger.metadata
   await records.client.mergePatch(QuotaLedger.resource, ref, { spec: { grants } }, { uid, resourceVersion })
+}
+
+/** Makes a grant smaller, if that is all it is by then: what was granted a moment ago may be for a change that is not seen yet. */
+export async function lessenGrant(
+  pass: LedgerPass,
+  boundaryId: string,
+  key: string,
+  leftOf: (granted: Demand) => Demand,
+): Promise<Outcome> {
+  const ledger = cached(pass, boundaryId)
+  const known = ledger?.spec.grants[key]
+  if (known === undefined) return done()
+  const [granted, now] = [demandOfGrant(known), pass.clock.now()]
+  const left = leftOf(granted)
+  if (covers(left, granted)) return done()
+  if (isInFlight(known, now)) return done({ after: Date.parse(known.at) + IN_FLIGHT - now })
+  await grant(pass, boundaryId, ledger, { [key]: grantOf(left, known.at) })
+  return done()
 }
 
 /** Takes a grant out of the ledger. Without the version: it gives room and takes none. */

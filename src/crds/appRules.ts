@@ -114,6 +114,7 @@ export const APP_CONTENT = [
   'image',
   'repositoryUrl',
   'branch',
+  'deployOnPush',
   'pipeline',
   'deploymentSourceId',
   'previewBranches',

@@ -5,7 +5,7 @@ import { CLUSTER } from './facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from './shop.ts'
 
 export const BLUEPRINTS = `/boundaries/${BOUNDARY}/resources/blueprints`
-const DEPLOY = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/blueprints/search/deploy`
+export const DEPLOY = `/boundaries/${BOUNDARY}/resourcegroups/shop/resources/blueprints/search/deploy`
 
 /** The template of the blueprint `search`, with more components, and another spec of its database. */
 export const searchTemplate = (version = '1.0.0', more = '', spec = '{}') => `format: 1

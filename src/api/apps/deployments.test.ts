@@ -5,6 +5,7 @@ import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { deploymentIdFor } from '../../contracts/deployments.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { PlatformApp } from '../../crds/apps.ts'
+import type { codeFields } from '../../crds/codeFields.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { DenyAssignment, RoleDefinition } from '../../crds/rbac.ts'
@@ -33,10 +34,11 @@ describe('deployments that others tell of', () => {
       facade.put(RoleDefinition, name, { ...spec, isBuiltIn: true })
     }
     facade.grant(contributor, 'Contributor', HERE)
+    facade.put(ComputePlan, 'app-default', { family: 'App', displayName: 'App', ...SIZES, isDefault: true })
   })
   afterEach(() => facade.stop())
 
-  const tell = (method: 'post' | 'put', path: string, body: object) =>
+  const tell = (method: 'post' | 'put' | 'patch', path: string, body: object) =>
     request(facade.app)
       [method](new URL(`${BASE}/${path}`, 'http://here').pathname)
       .set('authorization', bearer(contributor))
@@ -67,6 +69,22 @@ describe('deployments that others tell of', () => {
     expect([nothing.status, nothing.body.code]).to.deep.equal([409, 'NOTHING_TO_BUILD'])
   })
 
+  const otherCode: Record<keyof typeof codeFields, unknown> = {
+    repositoryUrl: 'https://git.example.com/a/c',
+    branch: 'other',
+    pipeline: { rootPath: '/other' },
+    deploymentSourceId: randomUUID(),
+    deployOnPush: true,
+    previewBranches: ['*'],
+  }
+  for (const [field, value] of Object.entries(otherCode))
+    it(`are not led to by ${field} of who may not read the secrets that their code sees`, async () => {
+      const spec = { ...CODE, branch: 'main', pipeline: {}, deployOnPush: false, env: [SECRET] }
+      facade.put(PlatformApp, 'shop', spec, SHOP)
+      expect((await tell('patch', 'shop', { [field]: value })).status).to.equal(403)
+      expect((await tell('patch', 'shop', { port: 81 })).status).to.equal(200)
+    })
+
   it('do not keep another resource from being deployed by the id that it would have', async () => {
     const { repositoryUrl } = CODE
     facade.put(StaticWebApp, 'docs', { repositoryUrl }, SHOP)
@@ -95,7 +113,6 @@ describe('deployments that others tell of', () => {
 
   it('are of an app that keeps what a PUT cannot change, and asks for a connection only where null says so', async () => {
     facade.put(PlatformApp, 'shop', { ...CODE, branch: 'next' }, SHOP)
-    facade.put(ComputePlan, 'app-default', { family: 'App', displayName: 'App', ...SIZES, isDefault: true })
     const { status, body } = await tell('put', 'shop', { repositoryUrl: CODE.repositoryUrl, healthPath: null })
     expect([status, body.sourceKind, body.healthPath]).to.deep.equal([200, 'Repository', null])
     const again = await tell('put', 'shop', body)
@@ -103,7 +120,6 @@ describe('deployments that others tell of', () => {
   })
 
   it('are of an app whose copies follow the load: how many it has is read only', async () => {
-    facade.put(ComputePlan, 'app-default', { family: 'App', displayName: 'App', ...SIZES, isDefault: true })
     const body = { sourceKind: 'Image', image: 'site:1', minReplicas: 2, maxReplicas: 4 }
     const made = await tell('post', 'scaled', body)
     expect([made.status, made.body.replicas]).to.deep.equal([201, 2])

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import request from 'supertest'
 import {
   BLUEPRINTS as B,
+  DEPLOY,
   startBlueprintShopWithDefaults,
   searchTemplate as template,
 } from '../../../test/worlds/blueprintShop.ts'
@@ -238,6 +239,20 @@ components:
       expect(answer.status).to.equal(status)
       expect((await world.client.list(BlueprintExecution.resource)).items).to.have.length(0)
     })
+
+  it('is refused where another content than the one that was read would be deployed', async () => {
+    await post(template())
+    const { headers } = await world.ask('get', `${B}/search`)
+    const asked = { blueprintId: await world.idOfSlug('search'), clusterId: CLUSTER, name: 'find' }
+    const held = () => world.ask('post', `${DEPLOY}?dryRun=true`).set('if-match', String(headers.etag)).send(asked)
+    expect((await held()).status).to.equal(200)
+    await post(template('1.0.1'))
+    expect((await held()).body).to.include({ code: 'CONFLICT' })
+    // Made anew, it has the former version again, and may have any content.
+    await world.ask('delete', `${B}/templates/search`)
+    await post(template())
+    expect((await held()).status).to.equal(409)
+  })
 
   it('makes buckets, keys, functions and grants as REST would', async () => {
     world.put(ComputePlan, 'function-small', DEFAULT_PLANS['function-small'] ?? {})

@@ -12,6 +12,7 @@ import { ResourceName, Uuid } from '../../crds/fields.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { refuseStale } from '../http/etag.ts'
 import { checkProjected } from '../resources/chooseCluster.ts'
 import { inGroup } from '../resources/collection/homes.ts'
 import { clusterWords, findBoundary } from '../resources/places.ts'
@@ -58,6 +59,8 @@ export async function deployBlueprint(context: Deploy) {
   const { boundaryId, resourceGroup } = home
   const blueprint = await findBlueprint(services, boundaryId, context.parameters.slug ?? '')
   refuseAnother(context as Context, boundaryId, blueprint, body.blueprintId)
+  // Others may replace what the caller has read.
+  refuseStale([blueprint.object], context.ifMatch)
   refuseDisabled(blueprint)
   const template = requireValid(blueprint.read)
   checkProjected(services, boundaryId, body.clusterId, PlatformApp)

@@ -104,6 +104,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     {
       auth: read,
       scope: 'resourceGroup',
+      isHeld: true,
       summary: 'Deploy a blueprint; dryRun=true only shows what would be done',
       query: DeployQuery,
       body: DeployBlueprintRequest,

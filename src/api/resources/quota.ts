@@ -11,6 +11,7 @@ import {
   heldOf,
   isGroupGrant,
   isInFlight,
+  mostOf,
   type SeenUser,
   unseenUsers,
 } from '../../core/sizing/ledger.ts'
@@ -22,7 +23,7 @@ import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { type GroupResource, resourcesOfBoundary, resourcesOfGroup } from './contents.ts'
 import type { Place } from './places.ts'
-import { givingBack, grantsOf, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
+import { givingBack, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
 import { demandIn, quotaUsersOf, retainedIn } from './usage.ts'
 
 /** Reserves what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
@@ -72,22 +73,22 @@ async function reserve(
   if (wanted === undefined) return undefined
   const current = quotaUsersOf(services, limited.resources()).find((user) => user.key === key)
   const own = current?.demand
-  const subject = { ...(current ?? { key, createdAt: NEWEST, resourceGroup, wasReady: false }), demand: wanted }
+  const subject = {
+    ...(current ?? { key, createdAt: NEWEST, resourceGroup, wasReady: false, hasPlan: true }),
+    demand: wanted,
+  }
   const now = () => services.clock.now()
   const judge = (grants: Grants) => {
     const grant = grants[key]
-    const fresh = grant !== undefined && isInFlight(grant, now()) ? grant : undefined
-    // An existing resource that does not grow needs no grant, unless a fresh one says more than it asks for now.
-    if (own !== undefined && covers(own, wanted) && fresh === undefined) return undefined
-    if (fresh !== undefined && isSame(demandOfGrant(fresh), wanted)) return undefined
-    const granted = fresh && demandOfGrant(fresh)
-    const held = own === undefined ? granted : (heldOf(own, grant, now()) ?? own)
+    const fresh = grant !== undefined && isInFlight(grant, now()) ? demandOfGrant(grant) : undefined
+    if (fresh !== undefined && isSame(fresh, wanted)) return undefined
+    const held = own === undefined ? fresh : (heldOf(own, grant, now()) ?? own)
     const users = quotaUsersOf(services, limited.resources())
     refuseBeyond(limited, { ...subject, held }, users, { grants, now: now() }, place)
-    return grantOf(wanted, nowOf(context))
+    return grantOf(grant && own ? mostOf(demandOfGrant(grant), wanted) : wanted, nowOf(context))
   }
-  // No call if there is nothing to grant.
-  if (own !== undefined && covers(own, wanted) && grantsOf(context, boundaryId)[key] === undefined) return undefined
+  // An existing resource that does not grow needs no grant; what it needs no more is free once that is carried out.
+  if (own !== undefined && covers(own, wanted)) return undefined
   return takeQuota(context, boundaryId, key, judge)
 }
 
@@ -129,11 +130,7 @@ function refuseBeyond(
   const seen = new Set(users.map(({ key }) => key))
   const ofGroups = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
   const unseen = unseenUsers(grants, (one) => one === subject.key || seen.has(one) || isGroupGrant(one), now)
-  const others = [
-    ...users.map((user) => besideOthers(user, subject, grants[user.key], now)),
-    ...unseen,
-    ...groups.flatMap(retainedIn),
-  ]
+  const others = [...besideOthers(users, subject, grants, now), ...unseen, ...groups.flatMap(retainedIn)]
   const verdict = quotaVerdict({ boundary, groups: ofGroups, subject, others })
   if (verdict.kind === 'fits') return
   const { at, quota } = verdict

@@ -11,10 +11,6 @@ type Where = Pick<Context, 'services' | 'caller'>
 /** Grants of one boundary are serialized within this process; between processes the API server decides. */
 const turns = new Turns()
 
-export function grantsOf({ services }: Pick<Context, 'services'>, boundaryId: string): Grants {
-  return services.records.peek(QuotaLedger, refOf(boundaryId))?.spec.grants ?? {}
-}
-
 function refOf(boundaryId: string) {
   return { namespace: boundaryNamespace(boundaryId), name: LEDGER_NAME }
 }

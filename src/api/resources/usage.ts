@@ -1,7 +1,7 @@
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { type Demand, demandUnderPlans, type Sizable } from '../../core/sizing/demand.ts'
-import { besideOthers, grantKey, LEDGER_NAME, type SeenUser } from '../../core/sizing/ledger.ts'
+import { besideOthers, grantKey, LEDGER_NAME, NOTHING, type SeenUser } from '../../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaUser, retainedBeside, thoseThatCount } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ComputePlan } from '../../crds/plans.ts'
@@ -29,15 +29,16 @@ export function demandIn({ records }: Services, { kind: { sized }, object }: Gro
   return demandUnderPlans(sized, object as unknown as Sizable, records.peekAll(ComputePlan))
 }
 
-/** Resources as users of quotas, whoever created them; those without a plan request nothing yet. */
+/** Resources as users of quotas, whoever created them; those whose plan does not exist request nothing yet. */
 export function quotaUsersOf(services: Services, resources: readonly GroupResource[]): SeenUser[] {
-  return resources.flatMap((resource) => {
+  return resources.map((resource) => {
     const { metadata, status } = resource.object
     const demand = demandIn(services, resource)
-    if (demand === undefined) return []
     const wasReady = (status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined
     const { resourceGroup } = resource
-    return { key: quotaKeyOf(resource), createdAt: metadata.creationTimestamp ?? '', resourceGroup, demand, wasReady }
+    const createdAt = metadata.creationTimestamp ?? ''
+    const asked = { demand: demand ?? NOTHING, hasPlan: demand !== undefined }
+    return { key: quotaKeyOf(resource), createdAt, resourceGroup, ...asked, wasReady }
   })
 }
 
@@ -71,10 +72,10 @@ function countedIn(
   const namespace = groups[0]?.metadata.namespace ?? ''
   const boundary = records.peek(Boundary, { name: boundaryOfNamespace(namespace) ?? '' })?.spec.quota ?? {}
   const limits = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
-  if (![boundary, ...limits.values()].some(limitsAmounts)) return users
+  if (![boundary, ...limits.values()].some(limitsAmounts)) return users.filter(({ hasPlan }) => hasPlan)
   const grants = records.peek(QuotaLedger, { namespace, name: LEDGER_NAME })?.spec.grants ?? {}
   const now = clock.now()
-  const standing = users.map((user) => besideOthers(user, { wasReady: false }, grants[user.key], now))
+  const standing = besideOthers(users, { wasReady: false }, grants, now)
   return thoseThatCount({ boundary, groups: limits }, standing)
 }
 

@@ -15,7 +15,7 @@ import { applyWorkload } from '../containers/workload.ts'
 import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { checkQuota, releaseQuota } from '../quota.ts'
+import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
@@ -88,6 +88,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       overApp(judgeHealth),
     ),
     halt: (pass) => haltInstance(instancePass(pass)),
+    carriedOut: giveBackQuota,
     finalize: steps(
       endBuilds('apps'),
       removeReleases,

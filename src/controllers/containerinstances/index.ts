@@ -18,7 +18,7 @@ import { keepValues, withdrawPullSecret } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
 import { applyWorkload, keepRevisions } from '../containers/workload.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { checkQuota, releaseQuota } from '../quota.ts'
+import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
@@ -70,6 +70,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
       ].map(overWhole),
     ),
     halt: (pass) => haltInstance(wholePass(pass)),
+    carriedOut: giveBackQuota,
     finalize: steps(
       ...[
         unlessNamespaceGoes(removeWorkload),

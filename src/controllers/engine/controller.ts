@@ -36,6 +36,8 @@ export type ControllerOptions<K extends AnyKind, State> = {
    * keep it from being stopped.
    */
   halt?: Halt<K, State>
+  /** Runs after the steps where all are done, and after a stop: what is there is what the object asks for. Nothing if absent. */
+  carriedOut?: Step<K, State>
   /**
    * Runs during deletion, when no route leads there any more; `done` removes the finalizer. Only for kinds that own a namespace or data: with it
    * comes the finalizer, which is put on before the first step.
@@ -64,7 +66,7 @@ export type ControllerOptions<K extends AnyKind, State> = {
  * tie the options together and end there: a list of controllers has all kinds in it.
  */
 export type Controller = Readonly<
-  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf' | 'halt'>> & {
+  Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf' | 'halt' | 'carriedOut'>> & {
     kind: AnyKind
     /** The kind in lower case; label of metrics, name of the queue. */
     name: string
@@ -97,6 +99,7 @@ export function controller<K extends AnyKind, State = undefined>(
   options: ControllerOptions<K, State>,
 ): Controller {
   const routes = routesAmong(options.observes)
+  const { halt, carriedOut = () => done() } = options
   const guarded = (step: Step<K, State>) => (opensWays(kind) ? closing(options.observes, step) : step)
   const whole = {
     kind,
@@ -109,9 +112,9 @@ export function controller<K extends AnyKind, State = undefined>(
     childrenIn: options.childrenIn ?? 'workloads',
     observesOthers: options.observesOthers ?? false,
     fillSpec: options.fillSpec ?? (() => undefined),
-    reconcile: guarded(options.reconcile),
+    reconcile: guarded(steps(options.reconcile, carriedOut)),
     refuse: (refusal: Outcome) => guarded(() => refusal),
-    halt: options.halt,
+    halt: halt && haltedThen(halt, carriedOut),
     finalize: routes.length === 0 ? options.finalize : options.finalize && steps(cutRoutes(routes), options.finalize),
     abandon: options.abandon ?? (() => done()),
     isHeld: options.isHeld ?? (() => true),
@@ -120,6 +123,13 @@ export function controller<K extends AnyKind, State = undefined>(
     state: options.state ?? (() => undefined as State),
   }
   return Object.freeze(whole) as unknown as Controller
+}
+
+function haltedThen<K extends AnyKind, State>(halt: Halt<K, State>, carriedOut: Step<K, State>): Halt<K, State> {
+  return (pass) => {
+    const stop = halt(pass)
+    return stop && ((obstacle) => Promise.resolve(steps<K, State>(() => stop(obstacle), carriedOut)(pass)))
+  }
 }
 
 /**

@@ -17,7 +17,7 @@ import { httpRoute } from '../../kube/gateway.ts'
 import { controller, steps } from '../engine/controller.ts'
 import { otherClusterOf, projected } from '../engine/whereabouts.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { checkQuota, releaseQuota } from '../quota.ts'
+import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { type CertificateObject, certificateState, worstOf } from '../workload/certificates.ts'
 import { pruneChildren, writeChildren } from '../workload/children.ts'
@@ -87,6 +87,7 @@ export const functionNamespaceController = controller(FunctionNamespace, {
     judge,
   ),
   halt: (pass) => (pass.object.spec.running === false ? async () => judgeStopped(pass) : undefined),
+  carriedOut: giveBackQuota,
   finalize: steps(removeFunctions, removeRoute, releaseHosts, releaseQuota),
 })
 

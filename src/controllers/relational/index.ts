@@ -13,7 +13,7 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
-import { checkQuota, releaseQuota } from '../quota.ts'
+import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/home.ts'
@@ -150,6 +150,7 @@ const relationalController = controllerWith<
       judgeHealth,
     ),
     halt: haltEngine,
+    carriedOut: giveBackQuota,
     finalize: steps(
       releaseConnections,
       takeFinalSnapshot,

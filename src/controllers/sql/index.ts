@@ -2,7 +2,7 @@ import { sqlNames } from '../../contracts/sql.ts'
 import { newestVersion, SqlInstance } from '../../crds/sql.ts'
 import { configMap, networkPolicy, service, statefulSet } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { checkQuota, releaseQuota } from '../quota.ts'
+import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
 import type { Engine } from '../stateful/keptEngine.ts'
 import { observeWorkload } from '../stateful/pass.ts'
@@ -55,6 +55,7 @@ export const sqlController = controllerWith<
       judgeHealth,
     ),
     halt: haltStateful(judgeStopped),
+    carriedOut: giveBackQuota,
     finalize: steps(
       removeWorkload,
       removeVolumes(engineOf),

@@ -18,7 +18,7 @@ import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { checkQuota, releaseQuota } from '../quota.ts'
+import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
@@ -70,6 +70,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
       overComponents(judgeHealth),
     ),
     halt: (pass) => haltInstance(instancePass(sitePass(pass))),
+    carriedOut: giveBackQuota,
     finalize: steps(
       endBuilds('staticwebapps'),
       overComponents(unlessNamespaceGoes(removeWorkload)),

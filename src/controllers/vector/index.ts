@@ -4,7 +4,7 @@ import { configMap, ingress, networkPolicy, podDisruptionBudget, service, statef
 import { httpRoute } from '../../kube/gateway.ts'
 import { controllerWith, type Observed, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { checkQuota, releaseQuota } from '../quota.ts'
+import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
 import { observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
@@ -79,6 +79,7 @@ export const vectorController = controllerWith<
       ),
     ),
     halt: haltStateful(judgeStopped),
+    carriedOut: giveBackQuota,
     finalize: steps<typeof VectorCluster, VectorState>(
       removeWorkload,
       removeVolumes(runningEngine),

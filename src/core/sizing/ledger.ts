@@ -15,7 +15,7 @@ export const LEDGER_NAME = 'quota'
  */
 export const IN_FLIGHT = 30_000
 
-const NOTHING: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
+export const NOTHING: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
 
 export function grantKey(plural: string, resourceGroup: string, name: string): string {
   return `${plural}/${resourceGroup}/${name}`
@@ -58,27 +58,41 @@ function merged(a: Demand, b: Demand, pick: 'most' | 'least'): Demand {
 }
 
 /**
- * What a resource uses of a quota, as others see it: its grant while that is fresh, because its change may not have
- * been seen yet; later its request, unless that is more of anything: then it is refused as a whole, and what is there
- * stays as it was granted. Undefined without a grant, for which it still waits.
+ * What a resource uses of a quota, as others see it: what it was granted, whatever it asks for by now. A request for less frees
+ * nothing before it is carried out, since what runs may go on as it is for long. While the grant is fresh, its change may not have
+ * been seen yet. Undefined without a grant, for which it still waits.
  */
 export function heldOf(demand: Demand, grant: Grant | undefined, now: number): Demand | undefined {
   if (grant === undefined) return undefined
   const granted = demandOfGrant(grant)
-  if (isInFlight(grant, now)) return merged(granted, demand, 'most')
-  return covers(granted, demand) ? demand : granted
+  return isInFlight(grant, now) ? mostOf(granted, demand) : granted
 }
 
-/** What a grant leaves of itself to a resource that asks for less of one thing, and was refused more of another. */
-export function leftOf(demand: Demand, grant: Grant): Grant {
-  return grantOf(merged(demandOfGrant(grant), demand, 'least'), grant.at)
+/** What a resource holds while it becomes what it asks for. */
+export const mostOf = (granted: Demand, demand: Demand) => merged(granted, demand, 'most')
+
+/** What a grant leaves of itself to a resource that is as it asks. Volumes stay where nothing runs, however few are asked for. */
+export function leftOf(demand: Demand, granted: Demand): Demand {
+  const left = merged(granted, demand, 'least')
+  return demand.pods > 0 ? left : { ...left, storage: granted.storage }
 }
 
-/** A resource as quotas see it, with whether it was ever ready. */
-export type SeenUser = QuotaUser & { readonly wasReady: boolean }
+/** A resource as quotas see it, with whether it was ever ready, and whether its plan exists; it asks for nothing without. */
+export type SeenUser = QuotaUser & { readonly wasReady: boolean; readonly hasPlan: boolean }
 
-/** A user as it counts for others: with what it holds, or with what it requests while it waits for a grant. */
+/** Resources as they count for another: without a plan only with what they were granted before, which may go on. */
 export function besideOthers(
+  users: readonly SeenUser[],
+  subject: Pick<SeenUser, 'wasReady' | 'held'>,
+  grants: Grants,
+  now: number,
+): QuotaUser[] {
+  const counted = users.filter(({ key, hasPlan }) => hasPlan || grants[key] !== undefined)
+  return counted.map((user) => besideOther(user, subject, grants[user.key], now))
+}
+
+/** With what it holds, or with what it requests while it waits for a grant. */
+function besideOther(
   user: SeenUser,
   subject: Pick<SeenUser, 'wasReady' | 'held'>,
   grant: Grant | undefined,
