@@ -54,6 +54,8 @@ const isMarked = (file: string, mark: string) => textOf(file).includes(mark)
 /** The platform that a file uses in turn with others (test/cluster/lent.ts). */
 const lentTo = (file: string) => /^\/\/ @inTurn (\w+)/m.exec(textOf(file))?.[1]
 
+/** Long ones take more than four minutes. */
+type Planned = Work & { isLong?: boolean }
 type Part = Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[] }
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; hours: boolean; rest: string[] }
 
@@ -110,7 +112,7 @@ class TestRun {
   }
 
   /** Operators of tests are started from what is shipped, which is made once for all of them. */
-  #onBundle(works: readonly Work[]): Work[] {
+  #onBundle(works: readonly Planned[]): Planned[] {
     let made: Promise<void> | undefined
     const make = async () => (await import('./bundle.ts')).bundle()
     const run = async (work: Work) => {
@@ -118,7 +120,7 @@ class TestRun {
       await made
       await work.run()
     }
-    return works.map((work) => ({ weight: work.weight, run: () => run(work) }))
+    return works.map((work) => ({ ...work, run: () => run(work) }))
   }
 
   get #options(): string[] {
@@ -133,19 +135,22 @@ class TestRun {
   }
 
   /** The flows in which the operator dies at every write keep a core busy, and so are a part of their own. */
-  #unit(): Work[] {
+  #unit(): Planned[] {
     // The checks play what stands in test/policy; nothing is played twice in one run.
     const policy = this.#selection.checks ? [] : ['test/policy']
     const parts = [
       {
         weight: WEIGHTS.unit,
+        isLong: true,
         title: 'unit tests',
         files: this.#filesIn('src', 'scripts', ...policy),
         options: ['--parallel', `--jobs=${UNIT_JOBS}`],
       },
-      { weight: WEIGHTS.crashes, title: 'crashes', options: [], files: this.#filesIn('test/crashes') },
+      { weight: WEIGHTS.crashes, isLong: false, title: 'crashes', options: [], files: this.#filesIn('test/crashes') },
     ]
-    return parts.filter(({ files }) => files.length > 0).map(({ weight, ...part }) => this.#mocha(weight, part))
+    return parts
+      .filter(({ files }) => files.length > 0)
+      .map(({ weight, isLong, ...part }) => ({ ...this.#mocha(weight, part), isLong }))
   }
 
   /**
@@ -153,7 +158,7 @@ class TestRun {
    * beside. Those marked `@inTurn` kill the
    * operator, count its requests or give it other settings: one process plays them on one platform, file after file.
    */
-  #endToEnd(): Work[] {
+  #endToEnd(): Planned[] {
     const files = this.#filesIn('test/e2e')
     const inTurn = Object.entries(Object.groupBy(files, (file) => lentTo(file) ?? ''))
     const alone = files
@@ -162,8 +167,11 @@ class TestRun {
     const apart = inTurn.flatMap(([name, some]) => (name === '' || some === undefined ? [] : [{ name, files: some }]))
     const shared = files.filter((file) => !alone.includes(file) && lentTo(file) === undefined)
     return [
-      ...(shared.length > 0 ? [{ weight: WEIGHTS.shared, run: () => this.#shared(shared) }] : []),
-      ...apart.map(({ name, files }) => this.#mocha(WEIGHTS.alone, { title: `in turn, ${name} platform`, files })),
+      ...(shared.length > 0 ? [{ weight: WEIGHTS.shared, isLong: true, run: () => this.#shared(shared) }] : []),
+      ...apart.map(({ name, files }) => ({
+        ...this.#mocha(WEIGHTS.alone, { title: `in turn, ${name} platform`, files }),
+        isLong: true,
+      })),
       ...alone.map((file) => this.#mocha(WEIGHTS.alone, { title: `${file}, alone`, files: [file] })),
     ]
   }
@@ -268,9 +276,10 @@ class TestRun {
   }
 }
 
-/** Those that keep most busy also take longest; the light ones fill what they leave, the long ones of them first. */
-function longestFirst(works: readonly Work[]): Work[] {
-  return works.toSorted((one, other) => other.weight - one.weight)
+/** A light one that takes long would leave cores idle as the last; of the others, the light ones fill what is left. */
+function longestFirst(works: readonly Planned[]): Work[] {
+  const isLong = ({ isLong = false }: Planned) => Number(isLong)
+  return works.toSorted((one, other) => isLong(other) - isLong(one) || other.weight - one.weight)
 }
 
 async function covered(seenFile: string): Promise<Outcome> {

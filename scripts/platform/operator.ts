@@ -19,8 +19,8 @@ const TOKEN_SECONDS = 365 * 86_400
 
 /**
  * A kubeconfig with one context for each service account of ours, so that the platform runs under the very roles and
- * policies that a cluster would hold it to: by certificates with the accounts' own user names, or by tokens of the accounts
- * where the cluster is somebody else's.
+ * policies that a cluster would hold it to. It has tokens, as pods have: the API server remembers one for a while, where it
+ * would verify a certificate at every request.
  */
 export async function writeOperatorKubeconfig(
   controlPlane: ControlPlane,
@@ -28,16 +28,8 @@ export async function writeOperatorKubeconfig(
   admin: KubeClient,
 ): Promise<string> {
   const path = join(folder, 'platform', 'kubeconfig')
-  const userOf = (account: string) =>
-    controlPlane.source === 'kubeconfig'
-      ? tokenOf(account, admin)
-      : controlPlane.issueClientCertificate(`system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`, [
-          'system:serviceaccounts',
-          `system:serviceaccounts:${SYSTEM_NAMESPACE}`,
-          'system:authenticated',
-        ])
   const accounts = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, ACTIVATOR_ACCOUNT]
-  const contexts = await Promise.all(accounts.map(async (name) => ({ name, user: await userOf(name) })))
+  const contexts = await Promise.all(accounts.map(async (name) => ({ name, user: await tokenOf(name, admin) })))
   await controlPlane.writeKubeconfig(path, ...contexts)
   return path
 }

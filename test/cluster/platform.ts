@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
-import { findGitHost } from '../../scripts/githost/find.ts'
 import { runningNamespaces } from '../../scripts/node/namespaces.ts'
 import { findObjectStore } from '../../scripts/objectstore/find.ts'
 import { PLATFORM_PORTS, type PlatformPorts } from '../../scripts/platform/ports.ts'
@@ -31,8 +30,6 @@ export type OwnPlatformOptions = {
   wired?: boolean
   /** Runs an object store beside it. */
   withStore?: boolean
-  /** Runs a Git host beside it. */
-  withGit?: boolean
   environment?: Record<string, string>
 }
 
@@ -94,7 +91,6 @@ export class OwnPlatform {
       progress: silentProgress,
       signal,
       program: TEST_CONFIG.isBundled ? 'bundle' : 'sources',
-      ...(options.withGit === true ? { gitHost: findGitHost(silentProgress, signal) } : {}),
       ...(options.withStore === true ? { objectStore: findObjectStore(silentProgress, signal) } : {}),
     })
     const named = { fieldManager: 'test', userAgent: 'freehold-test' }

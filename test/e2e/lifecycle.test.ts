@@ -1,4 +1,4 @@
-// @alone: installs the kinds of Flux in a cluster of its own, and kills the operator.
+// @inTurn plain: installs the kinds of Flux in the cluster, and kills the operator.
 import { expect } from 'chai'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -9,7 +9,8 @@ import { installManifests } from '../../src/kube/crds.ts'
 import type { KubeError } from '../../src/kube/errors.ts'
 import { helmRelease, ociRepository } from '../../src/kube/flux.ts'
 import { fluxChartDefinitions } from '../cluster/fluxCharts.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { type ChartRegistry, startChartRegistry } from '../worlds/chartRegistry.ts'
 import { fluxStatus } from '../worlds/fluxPlay.ts'
@@ -32,12 +33,13 @@ const at = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 describe('components of the platform, by the kinds of Flux', () => {
   let own: OwnPlatform
   let registry: ChartRegistry
+  let settings: Record<string, string>
 
   before(async () => {
     registry = await startChartRegistry()
-    const environment = { PLATFORM_HEALTH_SETTLE_SECONDS: '0', PLATFORM_CHART_REGISTRY_URL: `${registry.url}/charts` }
-    own = await OwnPlatform.prepare({ environment })
-    await own.startOperator()
+    settings = { PLATFORM_HEALTH_SETTLE_SECONDS: '0', PLATFORM_CHART_REGISTRY_URL: `${registry.url}/charts` }
+    own = await borrowPlatform('plain')
+    await own.startOperator(settings)
     await own.admin.create(PlatformComponent.resource, {
       apiVersion: PlatformComponent.apiVersion,
       kind: PlatformComponent.kind,
@@ -54,7 +56,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     } as KubeObject)
   })
   after(async () => {
-    await own?.stop()
+    await giveBack(own)
     await registry?.stop()
   })
 
@@ -147,7 +149,7 @@ describe('components of the platform, by the kinds of Flux', () => {
     await own.keepSeen()
     await own.endOperator('SIGKILL')
     await flux()
-    await own.startOperator()
+    await own.startOperator(settings)
     expect(await reach(id, 'Succeeded Finished')).to.include({ version: '1.0.0', canResume: false })
     const { body: ended } = await call<{ items: Install[] }>('GET', '/installs?filter=status:eq:Succeeded')
     expect(ended.items.map((one) => one.id)).to.deep.equal([id])

@@ -1,4 +1,4 @@
-// @alone: rolls what the platform runs with, of which only one thing is rolled at a time, and kills the operator.
+// @inTurn proxied: rolls what the platform runs with, of which only one thing is rolled at a time, and kills the operator.
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { INSTALL_CONFIGURATION, releaseName } from '../../src/contracts/lifecycle.ts'
@@ -14,7 +14,8 @@ import { clusterRole, clusterRoleBinding, deployment, secret } from '../../src/k
 import { installManifests } from '../../src/kube/crds.ts'
 import type { KubeError } from '../../src/kube/errors.ts'
 import { FLUX, helmRelease, ociRepository } from '../../src/kube/flux.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { callOwn } from '../worlds/ownFacade.ts'
 
@@ -32,6 +33,7 @@ type Rollout = {
 type Component = PlatformComponent & KubeObject
 type Told = KubeObject & { spec: { ref?: { tag?: string } }; status?: { lastHandledReconcileAt?: string } }
 
+const SETTINGS = { PLATFORM_HEALTH_SETTLE_SECONDS: '0' }
 const SNAPSHOT = ['snapshot-possible']
 const at = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 
@@ -56,10 +58,9 @@ describe('rollouts of the platform', () => {
   let helm: (component: string, version: string) => 'deployed' | 'failed' | 'pending' = () => 'deployed'
 
   before(async () => {
-    const environment = { PLATFORM_HEALTH_SETTLE_SECONDS: '0', PLATFORM_RELEASE_FEED_MINUTES: '0' }
-    own = await OwnPlatform.prepare({ environment })
+    own = await borrowPlatform('proxied')
     await installManifests(own.admin, FLUX.map(definition))
-    await own.startOperator()
+    await own.startOperator(SETTINGS)
     const required = [
       { key: 'replicas', title: 'Replicas', type: 'Integer', isSecret: false, description: '', default: '1' },
     ]
@@ -73,7 +74,7 @@ describe('rollouts of the platform', () => {
       return found.every(({ status }) => status?.state === 'Ready' && status.installedVersion === '1.0.0')
     })
   })
-  after(() => own?.stop())
+  after(() => giveBack(own))
   beforeEach(() => {
     helm = () => 'deployed'
   })
@@ -187,7 +188,7 @@ describe('rollouts of the platform', () => {
     await own.keepSeen()
     await own.endOperator('SIGKILL')
     helm = () => 'deployed'
-    await own.startOperator()
+    await own.startOperator(SETTINGS)
     const { overrides, batches } = await reaches(rollout.id, 'Succeeded')
     expect(overrides.map(({ kind }) => kind)).to.deep.equal(['AcknowledgedFailure', 'SkipSnapshot'])
     expect(

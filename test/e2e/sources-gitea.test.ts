@@ -1,11 +1,13 @@
-// @alone: runs a real Gitea beside a platform of its own.
+// @inTurn proxied: runs a real Gitea beside the platform.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { isGitHostBuilt } from '../../scripts/githost/find.ts'
+import { silentProgress } from '../../scripts/controlplane/progress.ts'
+import { findGitHost, isGitHostBuilt } from '../../scripts/githost/find.ts'
+import { startGitHost } from '../../scripts/githost/start.ts'
 import { createOutgoing } from '../../src/adapters/outgoing/client.ts'
 import { createSources } from '../../src/adapters/sources/client.ts'
 import type { Connection } from '../../src/adapters/sources/port.ts'
@@ -15,7 +17,8 @@ import { boundaryNamespace } from '../../src/core/names.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
-import { OwnPlatform } from '../cluster/platform.ts'
+import { borrowPlatform, giveBack } from '../cluster/lent.ts'
+import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { until } from '../make/until.ts'
 import { sourceContract } from '../suites/sourceContract.ts'
@@ -47,6 +50,16 @@ describe('a real Gitea as the Git host of the platform', () => {
     return run('git', ['-c', 'user.name=a', '-c', 'user.email=a@example.com', ...args], { cwd: folder, env })
   }
 
+  async function startGitea() {
+    const program = await findGitHost(silentProgress, new AbortController().signal)
+    if (program === undefined) throw new Error('Gitea cannot be built here.')
+    const { controlPlane, ports } = own
+    const address = '127.0.0.1'
+    const certificate = await controlPlane.issueServingCertificate([address])
+    const place = { folder: controlPlane.folder, address, port: ports.git, certificate }
+    return startGitHost(program, place, controlPlane.startProcess)
+  }
+
   before(async function () {
     const isFull = TEST_CONFIG.sized(0, 1) === 1
     if (!isFull && !(await isGitHostBuilt())) {
@@ -56,8 +69,9 @@ describe('a real Gitea as the Git host of the platform', () => {
       this.skip()
     }
     folder = await mkdtemp(join(tmpdir(), 'freehold-gitea-'))
-    own = await OwnPlatform.prepare({ withGit: true })
-    await own.startOperator()
+    own = await borrowPlatform('proxied')
+    const { url, tokenFile } = await startGitea()
+    await own.startOperator({ PLATFORM_CIRCUIT_URL: url, PLATFORM_CIRCUIT_TOKEN_FILE: tokenFile })
     await writeFile(join(folder, 'ca.crt'), own.controlPlane.servingCaPem)
     outgoing = createOutgoing({
       allowedHosts: [`127.0.0.1:${own.ports.git}`],
@@ -81,7 +95,7 @@ describe('a real Gitea as the Git host of the platform', () => {
   })
   after(async () => {
     await outgoing?.close()
-    await own?.stop()
+    await giveBack(own)
     if (folder !== undefined) await rm(folder, { recursive: true, force: true })
   })
 

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import { layout } from '../../scripts/controlplane/flags.ts'
 import { applyManifests, crdManifests } from '../../scripts/platform/manifests.ts'
+import { writeOperatorKubeconfig } from '../../scripts/platform/operator.ts'
 import { platformAccess } from '../../scripts/platform.ts'
 import { messageOf } from '../../src/core/errors.ts'
 import { type KubeObject, type Resource, resourceId } from '../../src/core/object.ts'
@@ -150,6 +151,8 @@ describe('a platform restored from what Velero backed up', () => {
     await restore(own, backup)
     const caPem = own.controlPlane.servingCaPem
     await applyManifests(own.admin, { url: `https://127.0.0.1:${own.ports.webhook}/admit`, caPem })
+    // As each start of the platform does: the accounts are others than those of the old tokens.
+    await writeOperatorKubeconfig(own.controlPlane, own.controlPlane.folder, own.admin)
     await own.startOperator()
     token = former
     expect((await call('GET', base)).status, 'an access token of before').to.equal(401)

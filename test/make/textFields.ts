@@ -97,11 +97,18 @@ export const CONTROLLED: readonly string[] = FORMS.flatMap((form) => CONTROLS.ma
 
 const A_CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u
 
+/** Most schemas are those of several fields. */
+const asked = new WeakMap<z.ZodType, string[]>()
+
 /** Texts with a control character that the field takes, and does not take it away: spaces at the ends may go. */
 export function controlsTaken({ schema }: TextField): string[] {
-  return CONTROLLED.filter((text) => {
+  const known = asked.get(schema)
+  if (known !== undefined) return known
+  const taken = CONTROLLED.filter((text) => {
     const read = schema.safeParse(text)
     if (!read.success || typeof read.data !== 'string' || !A_CONTROL.test(read.data)) return false
     return hiddenTexts(schema, read.data).length === 0
   })
+  asked.set(schema, taken)
+  return taken
 }
