@@ -337,12 +337,18 @@ function readFile(path: string): Record<string, unknown> {
   return content as Record<string, unknown>
 }
 
+/** The variables that are meant for the platform, also those that are no setting. */
+export function settingsIn(environment: Record<string, string | undefined>): Record<string, string> {
+  const isMeant = ([name, value]: [string, string | undefined]) =>
+    name.startsWith(PREFIX) && value !== undefined && !CLIENT_VARIABLES.has(name)
+  return Object.fromEntries(Object.entries(environment).filter(isMeant)) as Record<string, string>
+}
+
 function readVariables(environment: Record<string, string | undefined>): Record<string, string> {
   const fields = new Map(Object.keys(Configuration.shape).map((field) => [variableName(field), field]))
   const entries: Record<string, string> = {}
   const unknown: string[] = []
-  for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith(PREFIX) || value === undefined || CLIENT_VARIABLES.has(name)) continue
+  for (const [name, value] of Object.entries(settingsIn(environment))) {
     const field = fields.get(name)
     if (field === undefined) unknown.push(name)
     else entries[field] = value
