@@ -49,6 +49,10 @@ export function renderError(context: KoaContextWithOIDC, { error, error_descript
   show(context, errorPage(SENTENCES[error] ?? sentence, error))
 }
 
+/** What a person sees where a program gets an error of OAuth: a sentence, and the code. */
+export const refusalPage = (error: string): Page =>
+  errorPage(SENTENCES[error] ?? `The request is not valid: ${error}.`, error)
+
 const SENTENCES: Record<string, string> = {
   session_not_found: 'This sign-in has expired, or was started in another browser.',
   access_denied: 'The sign-in was cancelled.',
