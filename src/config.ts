@@ -148,7 +148,9 @@ export const Configuration = z.strictObject({
   outgoingCertificateAuthority: z
     .string()
     .optional()
-    .describe('Path of a PEM bundle that hosts of deployment sources are verified with, beside what Node trusts'),
+    .describe(
+      'Path of a PEM bundle that hosts of tenants are verified with (deployment sources, identity providers, registries of charts), beside what Node trusts',
+    ),
   circuitUrl: z
     .url({ protocol: /^https$/ })
     .optional()

@@ -1,4 +1,5 @@
 import { lookup as resolve } from 'node:dns'
+import { getCACertificates } from 'node:tls'
 import { Agent, fetch as send } from 'undici'
 import { type ConnectionFailure, codesOf, connectionFailure } from '../../core/connectionFailure.ts'
 import { isPublicAddress, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
@@ -23,7 +24,9 @@ const REDIRECTING = new Set([301, 302, 303, 307, 308])
 
 /** Calls over TLS. Names are judged again by the addresses that the connection is really made to. */
 export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { close(): Promise<void> } {
-  const { allowedHosts = [], certificateAuthority: ca, timeout = 10_000, maxBytes = 256 * 1024 } = options
+  const { allowedHosts = [], certificateAuthority, timeout = 10_000, maxBytes = 256 * 1024 } = options
+  // Alone it would replace those that Node trusts.
+  const ca = certificateAuthority === undefined ? undefined : [...getCACertificates('default'), certificateAuthority]
   const tls = { timeout, ...(ca === undefined ? {} : { ca }) }
   const common = { headersTimeout: timeout, bodyTimeout: timeout, maxHeaderSize: 16_384 }
   const lookup = vettedLookup(options.lookup ?? resolve, isPublicAddress)
