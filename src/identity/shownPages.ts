@@ -110,7 +110,15 @@ export const logoutSettings = {
 
 /** Every page leaves with our headers and without script, also those that oidc-provider writes itself. */
 export async function guardPages(context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
-  await next()
+  try {
+    await next()
+  } catch (error) {
+    // oidc-provider shows the form of a device again only to a browser whose session it has stored.
+    const { route, session } = context.oidc ?? {}
+    const isNew = (session as { new?: boolean } | undefined)?.new === true
+    if (route !== 'code_verification' || !isNew || context.method !== 'POST') throw error
+    context.redirect(context.oidc.urlFor('code_verification'))
+  }
   if (context.response.is('html') === false || typeof context.body !== 'string') return
   for (const [header, value] of Object.entries(PAGE_HEADERS)) context.set(header, value)
   // Koa says undefined of a header that is absent, although its types promise a text.
