@@ -87,7 +87,10 @@ export const Configuration = z.strictObject({
     .default('platform-kubernetes-client')
     .describe('What the aud claim of accepted tokens must hold'),
   jwksUrl: Url.optional().describe("Where the issuer's keys are; its well-known place when absent"),
-  issuerCertificateAuthority: z.string().optional().describe('Path of a PEM bundle that the issuer is verified with'),
+  issuerCertificateAuthority: z
+    .string()
+    .optional()
+    .describe('Path of a PEM bundle that the issuer, and the administration of Keycloak, are verified with'),
   browserClientId: z
     .string()
     .min(1)
