@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Configuration, ConfigurationError, readConfiguration, variableName, withoutSecrets } from './config.ts'
+import {
+  Configuration,
+  ConfigurationError,
+  readConfiguration,
+  settingsIn,
+  variableName,
+  withoutSecrets,
+} from './config.ts'
 
 const least = { PLATFORM_ISSUER: 'https://login.example/realms/freehold' }
 
@@ -92,6 +99,11 @@ describe('configuration', () => {
 
   it("leaves the command-line client's variables alone", () => {
     expect(readConfiguration({ ...least, PLATFORM_TOKEN: 'x', PLATFORM_CLIENT_SECRET: 'y' }).role).to.equal('all')
+  })
+
+  it('tells what an environment means for the platform, misspelt or not, and nothing of the command line', () => {
+    const meant = { PLATFORM_LOG_LEVEL: 'debug', PLATFORM_LOGLEVEL: 'debug' }
+    expect(settingsIn({ ...meant, PLATFORM_TOKEN: 'x', HOME: '/root' })).to.deep.equal(meant)
   })
 
   it('is shown without the password of the mail server', () => {

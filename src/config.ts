@@ -87,7 +87,10 @@ export const Configuration = z.strictObject({
     .default('platform-kubernetes-client')
     .describe('What the aud claim of accepted tokens must hold'),
   jwksUrl: Url.optional().describe("Where the issuer's keys are; its well-known place when absent"),
-  issuerCertificateAuthority: z.string().optional().describe('Path of a PEM bundle that the issuer is verified with'),
+  issuerCertificateAuthority: z
+    .string()
+    .optional()
+    .describe('Path of a PEM bundle that the issuer, and the administration of Keycloak, are verified with'),
   browserClientId: z
     .string()
     .min(1)
@@ -148,7 +151,9 @@ export const Configuration = z.strictObject({
   outgoingCertificateAuthority: z
     .string()
     .optional()
-    .describe('Path of a PEM bundle that hosts of deployment sources are verified with, beside what Node trusts'),
+    .describe(
+      'Path of a PEM bundle that hosts of tenants are verified with (deployment sources, identity providers, registries of charts), beside what Node trusts',
+    ),
   circuitUrl: z
     .url({ protocol: /^https$/ })
     .optional()
@@ -337,12 +342,18 @@ function readFile(path: string): Record<string, unknown> {
   return content as Record<string, unknown>
 }
 
+/** The variables that are meant for the platform, also those that are no setting. */
+export function settingsIn(environment: Record<string, string | undefined>): Record<string, string> {
+  const isMeant = ([name, value]: [string, string | undefined]) =>
+    name.startsWith(PREFIX) && value !== undefined && !CLIENT_VARIABLES.has(name)
+  return Object.fromEntries(Object.entries(environment).filter(isMeant)) as Record<string, string>
+}
+
 function readVariables(environment: Record<string, string | undefined>): Record<string, string> {
   const fields = new Map(Object.keys(Configuration.shape).map((field) => [variableName(field), field]))
   const entries: Record<string, string> = {}
   const unknown: string[] = []
-  for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith(PREFIX) || value === undefined || CLIENT_VARIABLES.has(name)) continue
+  for (const [name, value] of Object.entries(settingsIn(environment))) {
     const field = fields.get(name)
     if (field === undefined) unknown.push(name)
     else entries[field] = value

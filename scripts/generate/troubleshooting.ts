@@ -102,7 +102,7 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
   },
   PlanNotFound: {
     means: 'There is no such compute plan.',
-    remedy: 'Name an existing one (`freehold list`, or `kubectl get computeplans`).',
+    remedy: 'Name an existing one: `kubectl get computeplans`, or `freehold list` with the plans of `freehold kinds`.',
   },
   PlanDoesNotFit: {
     means: 'No node has room for the plan, or the plan is of another family.',

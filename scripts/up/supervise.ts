@@ -1,5 +1,6 @@
 import { rm, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { settingsIn } from '../../src/config.ts'
 import { messageOf } from '../../src/core/errors.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { writePrivate } from '../controlplane/files.ts'
@@ -75,7 +76,13 @@ export async function supervise(
       store: _store,
       registry: served,
       ...platform
-    } = await unlessAborted(signal, installPlatform(controlPlane, { folder, ports, progress, signal, ...programs }))
+    } = await unlessAborted(
+      signal,
+      installPlatform(controlPlane, {
+        ...{ folder, ports, progress, signal, ...programs },
+        environment: settingsIn(process.env),
+      }),
+    )
     const host = served === undefined ? {} : { registry: served.host, registryAddress: served.address }
     const dev = { ...platform, ...host, ...(await describe(folder, controlPlane, platform.settings)) }
     await writeDevFile(folder, dev)

@@ -30,8 +30,8 @@ describe('command lines', () => {
     ['refuse unknown options', 'list vc --all', /--all/],
     ['refuse an option without its value', 'list vc --boundary', /--boundary/],
     ['refuse a value that is not a choice', 'list vc -o xml', /table, wide, name, json, yaml, jsonpath=/],
-    ['refuse too few words', 'delete vc', /Usage: freehold delete KIND NAME/],
-    ['refuse too many words', 'whoami now', /Usage: freehold whoami/],
+    ['refuse too few words', 'delete vc', /^NAME is missing\. Usage: freehold delete KIND NAME/],
+    ['refuse too many words', 'whoami now', /^"now" is one word too many\. Usage: freehold whoami/],
   ]
   for (const [what, line, message] of bad) it(what, () => expect(() => read(line)).to.throw(message))
 

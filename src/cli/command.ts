@@ -158,9 +158,9 @@ function check(command: Command, input: Input): void {
   const all = command.positionals ?? []
   const needed = all.filter(({ isOptional }) => isOptional !== true).length
   const most = all.at(-1)?.isMany === true ? Number.POSITIVE_INFINITY : all.length
-  if (input.positionals.length < needed || input.positionals.length > most) {
-    throw usage(`Usage: ${usageLine(command)}`)
-  }
+  const { length } = input.positionals
+  if (length < needed) throw usage(`${all[length]?.name} is missing. Usage: ${usageLine(command)}`)
+  if (length > most) throw usage(`"${input.positionals[most]}" is one word too many. Usage: ${usageLine(command)}`)
 }
 
 const wordsOf = ({ positionals = [] }: Command): string[] =>

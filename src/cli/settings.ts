@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { getCACertificates } from 'node:tls'
 import { z } from 'zod'
+import { believing } from '../core/authorities.ts'
 import { localTrouble, usage } from './failure.ts'
 import { readIfThere, writePrivate } from './files.ts'
 
@@ -103,7 +103,7 @@ export async function fetchOf(settings: Pick<Settings, 'certificateAuthority'>):
   }
   // Slow to load, and most platforms do not need it.
   const { Agent, fetch: fetchWith } = await import('undici')
-  const dispatcher = new Agent({ connect: { ca: [...getCACertificates('default'), pem] } })
+  const dispatcher = new Agent({ connect: { ca: believing(pem) } })
   // undici's own types and those of Node's built-in copy of it are declared twice.
   return (url, init) =>
     fetchWith(url, { ...init, dispatcher } as Parameters<typeof fetchWith>[1]) as unknown as Promise<Response>

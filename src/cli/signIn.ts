@@ -67,6 +67,16 @@ function loginOf(
   return tokens.refresh_token === undefined ? login : { ...login, refreshToken: tokens.refresh_token }
 }
 
+/** What shows that who asks for tokens is who began (RFC 7636). */
+async function proofKey() {
+  const verifier = oidc.randomPKCECodeVerifier()
+  const challenge = {
+    code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }
+  return { verifier, challenge }
+}
+
 /**
  * Signs in with a browser on this machine: authorization code with PKCE (RFC 7636), answered on a loopback redirect
  * (RFC 8252 section 7.3).
@@ -77,13 +87,13 @@ export async function signInWithBrowser(provider: Provider, person: Person): Pro
   const config = await discover(provider)
   const loopback = await startLoopback()
   try {
-    const [verifier, state, nonce] = [oidc.randomPKCECodeVerifier(), oidc.randomState(), oidc.randomNonce()]
+    const [state, nonce] = [oidc.randomState(), oidc.randomNonce()]
+    const { verifier, challenge } = await proofKey()
     const scope = scopeFor(config)
     const url = oidc.buildAuthorizationUrl(config, {
       redirect_uri: loopback.redirectUri,
       scope,
-      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
+      ...challenge,
       // Without it OpenID Connect Core section 11 has the provider ignore offline_access.
       ...(scope.includes('offline_access') && { prompt: 'consent' }),
       state,
@@ -123,13 +133,15 @@ export async function signInWithDevice(provider: Provider, person: Person): Prom
   if (config.serverMetadata().device_authorization_endpoint === undefined) {
     throw notSignedIn(`${provider.settings.issuer} does not offer the device flow: sign in with a browser.`)
   }
+  // RFC 8628 asks for none, but Keycloak does where the client requires PKCE. Others ignore it.
+  const { verifier, challenge } = await proofKey()
   const device = await attempt('The device flow could not begin', issuer, () =>
-    oidc.initiateDeviceAuthorization(config, { scope: scopeFor(config) }),
+    oidc.initiateDeviceAuthorization(config, { scope: scopeFor(config), ...challenge }),
   )
   const [page, code] = [printableCode(device.verification_uri), printableCode(device.user_code)]
   person.tell(`On any device, go to\n\n  ${page}\n\nand enter the code ${code}\n`)
   const tokens = await attempt('The sign-in did not succeed', issuer, () =>
-    oidc.pollDeviceAuthorizationGrant(config, device, undefined, { signal: person.signal }),
+    oidc.pollDeviceAuthorizationGrant(config, device, { code_verifier: verifier }, { signal: person.signal }),
   )
   return loginOf(provider, tokens)
 }

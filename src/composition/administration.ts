@@ -62,7 +62,9 @@ async function keycloak(configuration: Configuration): Promise<IdentityAdministr
   if (clientSecret === '') throw new ConfigurationError(`${path}: expected the client secret, found nothing.`)
   const url = keycloakUrl ?? issuerHost(issuer, realm)
   const { createKeycloakProvider } = await import('../adapters/identity/keycloak.ts')
-  const options = { url: url.replace(/\/+$/, ''), realm, clientId, clientSecret }
+  const { issuerCertificateAuthority: authority } = configuration
+  const certificateAuthority = authority === undefined ? undefined : await readFile(authority, 'utf8')
+  const options = { url: url.replace(/\/+$/, ''), realm, clientId, clientSecret, certificateAuthority }
   return createKeycloakProvider(adminRealm === undefined ? options : { ...options, adminRealm })
 }
 

@@ -37,6 +37,13 @@ describe('the account page', () => {
     for (const [, id] of page.html.matchAll(/<input id="(\w+)"/g)) expect(page.html).to.include(`<label for="${id}">`)
   })
 
+  it('says that the person cancelled, and of a browser without cookies that it keeps no sign-in', async () => {
+    const cancelled = await world.browser.submit(await world.browser.open(ACCOUNT), 'Cancel')
+    expect(cancelled.html).to.include('The sign-in was cancelled.')
+    const lost = await world.browser.open(`${ACCOUNT}?code=x&state=signed-in`)
+    expect(lost.html).to.include('This browser did not keep the sign-in.')
+  })
+
   it('changes the password, keeps this browser and ends the others', async () => {
     await elsewhere(async (other) => {
       const changed = await world.browser.submit(await open(), 'Change password', { current: PASSWORD, password: NEXT })

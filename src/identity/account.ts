@@ -11,7 +11,7 @@ import { isOutage } from './outage.ts'
 import { errorPage } from './pages.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { ACCOUNT_CLIENT } from './publicClients.ts'
-import { sendPage } from './shownPages.ts'
+import { refusalPage, sendPage } from './shownPages.ts'
 import { endOtherSignIns, endSignIn, signInsOf } from './signIns.ts'
 import { grantsOf, type StateStore, sessionIdOf } from './state.ts'
 import type { IdentityUser, UserStore } from './users.ts'
@@ -95,9 +95,12 @@ async function visitOf({ provider, users, passwords }: AccountOptions, request: 
 }
 
 function signIn({ issuer }: AccountOptions, request: Request, response: Response): void {
+  const returned = new URLSearchParams(request.url.split('?')[1] ?? '')
+  const error = returned.get('error')
   // A browser that comes back without a session takes no cookies: another round would not end.
-  if (new URLSearchParams(request.url.split('?')[1] ?? '').has('state')) {
-    sendPage(response, 400, errorPage('This browser did not keep the sign-in.', 'session_not_found'))
+  if (returned.has('state')) {
+    if (error !== null) sendPage(response, 400, refusalPage(error))
+    else sendPage(response, 400, errorPage('This browser did not keep the sign-in.', 'session_not_found'))
     return
   }
   const query = new URLSearchParams({

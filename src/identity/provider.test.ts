@@ -269,6 +269,17 @@ describe('the local identity provider', () => {
     expect(refused.headers).to.have.property('retry-after')
   })
 
+  it('shows a page to a person whose address is limited, and JSON to programs', async () => {
+    provider.stop()
+    provider = create({ limits: { deviceCodesPerMinute: 1 } })
+    const ask = (accept: string) => request(provider.handler).post('/realms/freehold/device').set('accept', accept)
+    await ask('text/html')
+    const page = await ask('text/html,application/xhtml+xml,*/*;q=0.8')
+    expect([page.status, page.type]).to.deep.equal([429, 'text/html'])
+    expect(page.text).to.include('Too many attempts. Wait a moment.')
+    for (const accept of ['application/json', '*/*']) expect((await ask(accept)).type).to.equal('application/json')
+  })
+
   const others = [
     ['discovery', DISCOVERY],
     ['the keys', CERTS],

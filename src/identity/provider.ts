@@ -24,7 +24,7 @@ import type { LastSeen } from './lastSeen.ts'
 import { type Causes, truthfulErrors } from './outage.ts'
 import type { PasswordVerifier } from './passwords.ts'
 import { formKey, settings } from './settings.ts'
-import { guardPages } from './shownPages.ts'
+import { guardPages, refusalPage, sendPage } from './shownPages.ts'
 import { returnRouter, signInRouter } from './signIn.ts'
 import type { SigningKeys } from './signingKeys.ts'
 import type { StateStore } from './state.ts'
@@ -201,9 +201,10 @@ function addressLimits(refusals: LateRefusals) {
       // Forwarded addresses count behind `trustedProxies` only. Whoever sends one else is not worth a line on the console.
       validate: { xForwardedForHeader: false, forwardedHeader: false },
       message: { error: 'temporarily_unavailable', error_description: 'too many requests from this address' },
-      handler: async (_request, response, _next, { statusCode, message }) => {
+      handler: async (request, response, _next, { statusCode, message }) => {
         await refusals.wait(signalOf(response))
-        response.status(statusCode).json(message)
+        if (request.accepts('json', 'html') === 'html') sendPage(response, statusCode, refusalPage(message.error))
+        else response.status(statusCode).json(message)
       },
     })
   const ofPath = (perMinute: number) =>

@@ -49,6 +49,10 @@ export function renderError(context: KoaContextWithOIDC, { error, error_descript
   show(context, errorPage(SENTENCES[error] ?? sentence, error))
 }
 
+/** What a person sees where a program gets an error of OAuth: a sentence, and the code. */
+export const refusalPage = (error: string): Page =>
+  errorPage(SENTENCES[error] ?? `The request is not valid: ${error}.`, error)
+
 const SENTENCES: Record<string, string> = {
   session_not_found: 'This sign-in has expired, or was started in another browser.',
   access_denied: 'The sign-in was cancelled.',
@@ -106,7 +110,15 @@ export const logoutSettings = {
 
 /** Every page leaves with our headers and without script, also those that oidc-provider writes itself. */
 export async function guardPages(context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
-  await next()
+  try {
+    await next()
+  } catch (error) {
+    // oidc-provider shows the form of a device again only to a browser whose session it has stored.
+    const { route, session } = context.oidc ?? {}
+    const isNew = (session as { new?: boolean } | undefined)?.new === true
+    if (route !== 'code_verification' || !isNew || context.method !== 'POST') throw error
+    context.redirect(context.oidc.urlFor('code_verification'))
+  }
   if (context.response.is('html') === false || typeof context.body !== 'string') return
   for (const [header, value] of Object.entries(PAGE_HEADERS)) context.set(header, value)
   // Koa says undefined of a header that is absent, although its types promise a text.

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { decodeJwt } from 'jose'
-import { ISSUER, PATH, signInWorld, USER } from '../../test/make/signIn.ts'
+import { Browser } from '../../test/make/browser.ts'
+import { ISSUER, ORIGIN, PATH, signInWorld, USER } from '../../test/make/signIn.ts'
 
 describe('connecting a device at the local provider', () => {
   const world = signInWorld()
@@ -42,6 +43,16 @@ describe('connecting a device at the local provider', () => {
     const opened = await world.browser.open(begun.body.verification_uri_complete ?? '')
     const asked = await world.browser.submit(opened, 'Continue')
     expect((await world.browser.submit(asked, 'Yes, connect it')).html).to.contain('Connected')
+  })
+
+  it('asks once more in a browser that no longer has what the page was made for', async () => {
+    const typed = await world.browser.open(`${ISSUER}/device`)
+    const stranger = new Browser(ORIGIN, { reach: world.reach })
+    const again = await stranger.submit(typed, 'Continue', { user_code: 'BBBB-BBBB' })
+    await stranger.close()
+    expect([again.status, again.html]).to.satisfy(([status, html]: [number, string]) => {
+      return status === 200 && html.includes('Code that the device shows')
+    })
   })
 
   it('tells a device that it was refused', async () => {

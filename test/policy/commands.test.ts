@@ -60,7 +60,7 @@ function inputOf(command: Command, words: readonly string[], isMention: boolean)
   try {
     return readInput(command, words)
   } catch (error) {
-    if (isMention && /^Usage: |argument missing/.test((error as Error).message)) return undefined
+    if (isMention && /is missing\. Usage: |argument missing/.test((error as Error).message)) return undefined
     throw error
   }
 }

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express from 'express'
-import Provider, { type ClientMetadata } from 'oidc-provider'
+import Provider, { type ClientMetadata, type KoaContextWithOIDC } from 'oidc-provider'
 
 const REALM = '/realms/test'
 const OIDC = '/protocol/openid-connect'
@@ -59,6 +59,7 @@ export async function startIssuer(clients: ClientMetadata[] = []): Promise<TestI
       jwks: `${OIDC}/certs`,
     },
   })
+  provider.use(deviceChallenges())
   const grants: string[] = []
   provider.on('grant.success', (context) => grants.push(String(context.oidc.params?.grant_type)))
   app.use(REALM, provider.callback())
@@ -71,6 +72,24 @@ export async function startIssuer(clients: ClientMetadata[] = []): Promise<TestI
       server.closeAllConnections()
     })
   return { url, grants, stop }
+}
+
+/** The device flow wants PKCE too, as in Keycloak for a client that requires it; oidc-provider knows it of codes only. */
+function deviceChallenges() {
+  const challenges = new Map<unknown, unknown>()
+  const refuse = (context: KoaContextWithOIDC, error: string) =>
+    Object.assign(context, { status: 400, body: { error } })
+  return async (context: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> => {
+    await next()
+    const { route, body: asked = {} } = context.oidc ?? {}
+    if (route === 'device_authorization') {
+      if (asked.code_challenge_method !== 'S256') return void refuse(context, 'invalid_request')
+      challenges.set((context.body as { device_code?: string }).device_code, asked.code_challenge)
+    }
+    if (route !== 'token' || asked.device_code === undefined) return
+    const challenge = createHash('sha256').update(`${asked.code_verifier}`).digest('base64url')
+    if (challenge !== challenges.get(asked.device_code)) refuse(context, 'invalid_grant')
+  }
 }
 
 /**

@@ -1,5 +1,7 @@
-import { request } from 'undici'
+import { Agent, type Dispatcher, request } from 'undici'
 import type { z } from 'zod'
+import { believing } from '../../core/authorities.ts'
+import { connectionFailure } from '../../core/connectionFailure.ts'
 import { parsedJson } from '../../core/parsedJson.ts'
 import { IdentityProviderError } from './port.ts'
 
@@ -11,6 +13,8 @@ export type KeycloakOptions = {
   clientId: string
   clientSecret: string
   adminRealm?: string
+  /** PEM, beside the authorities that Node trusts. */
+  certificateAuthority?: string | undefined
 }
 
 export type AdminAnswer = { status: number; location: string | undefined; body: unknown }
@@ -43,12 +47,14 @@ type CallOptions = {
   signal?: AbortSignal | undefined
 }
 
+const UNTRUSTED = 'its certificate is not valid for its address, or not signed by an authority that the platform trusts'
 const TIMEOUT = 10_000
 /** Tokens of an admin live a minute by default; this is how much of it must be left. */
 const MARGIN_SECONDS = 10
 
 export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
-  const { url, realm, adminRealm = realm } = options
+  const { url, realm, adminRealm = realm, certificateAuthority: authority } = options
+  const dispatcher = authority === undefined ? undefined : new Agent({ connect: { ca: believing(authority) } })
   let token: { text: Promise<string>; until: number } | undefined
 
   async function newToken(): Promise<string> {
@@ -63,6 +69,7 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
       {
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: form.toString(),
+        dispatcher,
       },
     )
     const { access_token: text, expires_in: seconds } = (body ?? {}) as { access_token?: string; expires_in?: number }
@@ -90,6 +97,7 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
           },
           ...(sent === undefined ? {} : { body: sent.text }),
           signal,
+          dispatcher,
         })
       let answer = await ask()
       if (answer.status === 401) {
@@ -103,9 +111,14 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
   }
 }
 
-type Sent = { headers: Record<string, string>; body?: string; signal?: AbortSignal | undefined }
+type Sent = {
+  headers: Record<string, string>
+  body?: string
+  signal?: AbortSignal | undefined
+  dispatcher: Dispatcher | undefined
+}
 
-async function send(method: Method, url: string, { headers, body, signal }: Sent): Promise<AdminAnswer> {
+async function send(method: Method, url: string, { headers, body, signal, dispatcher }: Sent): Promise<AdminAnswer> {
   signal?.throwIfAborted()
   const deadline = AbortSignal.timeout(TIMEOUT)
   try {
@@ -113,6 +126,7 @@ async function send(method: Method, url: string, { headers, body, signal }: Sent
       method,
       headers,
       ...(body === undefined ? {} : { body }),
+      ...(dispatcher !== undefined && { dispatcher }),
       signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
     })
     const text = await answer.body.text()
@@ -124,7 +138,7 @@ async function send(method: Method, url: string, { headers, body, signal }: Sent
     }
   } catch (error) {
     signal?.throwIfAborted()
-    throw unavailable('it does not answer', error)
+    throw unavailable(connectionFailure(error) === 'Untrusted' ? UNTRUSTED : 'it does not answer', error)
   }
 }
 

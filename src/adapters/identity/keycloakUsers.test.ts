@@ -27,3 +27,18 @@ describe('people of Keycloak in a list', () => {
     })
   })
 })
+
+describe('people whom the platform makes in Keycloak', () => {
+  it('have the role of everybody in the realm, without which their programs cannot stay signed in', async () => {
+    const imported: unknown[] = []
+    const call: KeycloakAdmin['call'] = async (method, path, { body } = {}) => {
+      if (path === '/partialImport') imported.push(body)
+      if (path === '') return { status: 200, body: { defaultRole: { name: 'of-everybody' } }, location: undefined }
+      const user = { id: 'ada', username: 'ada', enabled: true }
+      return { status: 200, body: path.startsWith('/users/ada') && method === 'GET' ? user : [], location: undefined }
+    }
+    const organizations = { tenantsOf: async () => [] } as unknown as KeycloakOrganizations
+    await keycloakUsers({ call }, organizations).create({ id: 'ada', userName: 'ada' } as never)
+    expect(imported).to.have.nested.property('[0].users[0].realmRoles').that.deep.equals(['of-everybody'])
+  })
+})

@@ -178,6 +178,8 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
   }
 }
 
+const Realm = z.looseObject({ defaultRole: z.looseObject({ name: z.string() }).optional() })
+
 /** The admin API chooses ids itself; an import takes those that it is given. */
 async function createUser(
   admin: KeycloakAdmin,
@@ -189,7 +191,10 @@ async function createUser(
   const user = { username, email, emailVerified, firstName, lastName, enabled: true }
   const accepted = [400, 409]
   if (wanted !== undefined) {
-    const body = { ifResourceExists: 'FAIL', users: [{ id: wanted, ...user }] }
+    // An import gives no role by itself. Without that of everybody, programs of the person get no refresh tokens.
+    const { defaultRole } = read(Realm, (await admin.call('GET', '', { signal })).body)
+    const realmRoles = defaultRole === undefined ? [] : [defaultRole.name]
+    const body = { ifResourceExists: 'FAIL', users: [{ id: wanted, ...user, realmRoles }] }
     assertAccepted(await admin.call('POST', '/partialImport', { body, accepted, signal }), false)
     const made = await recordOf(await existing(wanted, signal), signal)
     if (password !== undefined) await setPassword(wanted, password, { signal })

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { expect } from 'chai'
 import { Authority } from '../../../scripts/controlplane/pki.ts'
 import { createOutgoing, type OutgoingOptions } from './client.ts'
@@ -84,6 +85,17 @@ describe('calls of addresses that tenants named', () => {
     expect(message).to.equal(
       `${host} shows a certificate that is not valid for it, or not signed by an authority that the platform trusts.`,
     )
+  })
+
+  it('reach hosts of the authorities that Node trusts, whatever other authority is named', async () => {
+    const trusted = getCACertificates('default')
+    setDefaultCACertificates([...trusted, authority.certPem])
+    try {
+      const { certPem } = await Authority.open(folder, 'another')
+      expect(await open({ certificateAuthority: certPem }).document(`https://${host}/`)).to.equal('{"ok":true}')
+    } finally {
+      setDefaultCACertificates(trusted)
+    }
   })
 
   it('do not reach this machine where it is not listed, by number or by name', async () => {

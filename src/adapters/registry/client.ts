@@ -47,6 +47,9 @@ const ImageConfiguration = z.object({
   config: told(z.object({ Labels: z.record(z.string(), z.string()).nullish() })),
 })
 
+/** What programs of Go write of a time that they were not given. */
+const NEVER = '0001-01-01T00:00:00'
+
 type Ask = RegistryCall & { method?: 'GET' | 'HEAD' | 'DELETE'; accept?: string }
 type Said = { status: number; headers: Record<string, unknown>; text: string }
 
@@ -106,8 +109,8 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
     async details(repository, configuration, call = {}) {
       const { text = '{}' } = (await about(repository, `blobs/${configuration}`, call)) ?? {}
       const { created, os, architecture, config } = read(ImageConfiguration, text, repository)
-      const platform = os === undefined ? undefined : `${os}/${architecture ?? ''}`
-      return { createdAt: created, labels: config?.Labels ?? {}, platform }
+      const platform = os ? `${os}/${architecture ?? ''}` : undefined
+      return { createdAt: created?.startsWith(NEVER) ? undefined : created, labels: config?.Labels ?? {}, platform }
     },
     digests: async (repository) => disk?.digests(repository),
     async remove(repository, digest) {

@@ -66,6 +66,12 @@ describe('what somebody pushed', () => {
       expect([createdAt, labels, platform]).to.deep.equal(['2026-01-01T00:00:00Z', {}, undefined])
     })
   }
+
+  it('as a configuration that a program of Go left empty says nothing', async () => {
+    text = JSON.stringify({ architecture: '', created: '0001-01-01T00:00:00Z', os: '', config: {} })
+    const { createdAt, platform } = await registry.details('a/b', 'sha256:1')
+    expect([createdAt, platform]).to.deep.equal([undefined, undefined])
+  })
 })
 
 describe('keys of the registry', () => {

@@ -70,6 +70,17 @@ describe('the link of an invitation', () => {
     expect(assignments()).to.have.length(1)
   })
 
+  it('takes the longest names that its page lets a person type', async () => {
+    const { invite, tokenOf, services } = open()
+    const token = tokenOf(await invite())
+    const browser = { address: '::1', search: '', cookie: () => undefined, setCookie: () => {} }
+    const { html } = await invitationPages.show(services, token, browser)
+    const longest = (name: string) => Number(new RegExp(`id="${name}"[^>]*maxlength="(\\d+)"`).exec(html)?.[1])
+    const fields = (name: string) => (name.endsWith('Name') ? 'x'.repeat(longest(name)) : (given.get(name) ?? ''))
+    const given = new Map(Object.entries(person))
+    expect((await invitationPages.submit(services, token, fields, browser)).html).to.include('Welcome')
+  })
+
   it('takes nobody into a tenant that is removed at that moment, and gives nothing', async () => {
     const { invite, tokenOf, accept, users, records, assignments } = open()
     const { id } = users.put({ userName: 'carl', email: CARL })

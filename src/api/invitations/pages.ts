@@ -115,8 +115,8 @@ async function formFor(
 ): Promise<string> {
   if (requiresPassword) {
     const names = [
-      { name: 'firstName', label: 'First name', autocomplete: 'given-name' },
-      { name: 'lastName', label: 'Last name', autocomplete: 'family-name' },
+      { name: 'firstName', label: 'First name', autocomplete: 'given-name', longest: 64 },
+      { name: 'lastName', label: 'Last name', autocomplete: 'family-name', longest: 64 },
     ]
     const rules = rulesList(policySentences(await services.accounts.passwordRules()))
     return `${rules}\n${formOf([...names, newPassword], 'Make my account and join')}`

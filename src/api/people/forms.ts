@@ -151,14 +151,14 @@ function send(response: Response, status: number, { html, policy }: Page): void 
     .send(html)
 }
 
-type Input = { name: string; label: string; type?: string; autocomplete: string; value?: string }
+type Input = { name: string; label: string; type?: string; autocomplete: string; value?: string; longest?: number }
 
 /** A form of labelled fields and one button, which goes where the page is. */
 export function formOf(inputs: readonly Input[], button: string): string {
   const fields = inputs.map(
-    ({ name, label, type = 'text', autocomplete, value = '' }) =>
+    ({ name, label, type = 'text', autocomplete, value = '', longest = 128 }) =>
       `<label for="${name}">${escapeHtml(label)}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" required maxlength="128" value="${escapeHtml(value)}">`,
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" required maxlength="${longest}" value="${escapeHtml(value)}">`,
   )
   return `<form method="post">
 ${fields.join('\n')}

@@ -62,8 +62,11 @@ async function mint(context: Context, of: Pick<Credential, 'kind' | 'limit' | 'l
   return { password, expiresAt: timestamp(expiresAt) }
 }
 
+const WORDS: Record<string, string> = { resourceGroup: 'resource group', name: 'such resource:' }
+
 function unknown(field: string, value: string): PlatformError {
-  return new PlatformError('REFERENCE_NOT_FOUND', `There is no ${field} "${value}" there.`, { field, value })
+  const message = `There is no ${WORDS[field] ?? field} "${value}".`
+  return new PlatformError('REFERENCE_NOT_FOUND', message, { field, value })
 }
 
 /** The present life of a boundary or a group, as credentials name it. @throws PlatformError REFERENCE_NOT_FOUND */

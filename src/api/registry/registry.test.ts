@@ -200,23 +200,21 @@ describe('the token endpoint of the registry', () => {
   it('mints nothing for what is not there, and says what it is', async () => {
     const nobody = randomUUID()
     const build = { boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' }
-    const cases: [string, object, string][] = [
-      ['boundary-credential', { boundary: nobody }, 'boundary'],
-      ['build-token', { ...build, boundary: nobody }, 'boundary'],
-      ['build-token', { ...build, resourceGroup: 'none' }, 'resourceGroup'],
-      ['build-token', { ...build, kind: 'rockets' }, 'kind'],
-      ['build-token', { ...build, name: 'none' }, 'name'],
+    const cases: [string, object, string, string][] = [
+      ['boundary-credential', { boundary: nobody }, 'boundary', `There is no boundary "${nobody}".`],
+      ['build-token', { ...build, boundary: nobody }, 'boundary', `There is no boundary "${nobody}".`],
+      ['build-token', { ...build, resourceGroup: 'none' }, 'resourceGroup', 'There is no resource group "none".'],
+      ['build-token', { ...build, kind: 'rockets' }, 'kind', 'There is no kind "rockets".'],
+      ['build-token', { ...build, name: 'none' }, 'name', 'There is no such resource: "none".'],
     ]
     const mint = (what: string, body: object) =>
       supertest(facade.app)
         .post(`/v1/internal/registries/mint-${what}`)
         .set('authorization', bearer(withRole('Owner', '/')))
         .send(body)
-    for (const [what, body, field] of cases) {
-      const answer = await mint(what, body)
-      expect([answer.status, answer.body.code, answer.body.field], `${what} ${field}`).to.deep.equal([
-        ...[422, 'REFERENCE_NOT_FOUND', field],
-      ])
+    for (const [what, body, field, message] of cases) {
+      const { status, body: said } = await mint(what, body)
+      expect([status, said.code, said.field, said.error]).to.deep.equal([422, 'REFERENCE_NOT_FOUND', field, message])
     }
     const { status, body, headers } = await mint('build-token', build)
     expect([status, body.repository, headers['cache-control']]).to.deep.equal([200, REPOSITORY, 'no-store'])

@@ -1,9 +1,9 @@
 import { createDns } from '../../adapters/dns/client.ts'
-import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import { kubeSecrets } from '../../api/records/secrets.ts'
 import type { SignIn } from '../../contracts/managedIdentities.ts'
 import { networkOf } from '../../contracts/networks.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
+import { outgoingOf } from '../outgoing.ts'
 import { activityServices } from './activity.ts'
 import { blueprintServices } from './blueprints.ts'
 import { buildParts, buildPods } from './builds.ts'
@@ -63,8 +63,8 @@ function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): Si
 
 /** What the controllers of every area work with. */
 export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
-  const { allowOwnImages, projectRbac, outgoingHosts, closedNetworks, apiServerNetworks } = setup.configuration
-  const outgoing = createOutgoing({ allowedHosts: outgoingHosts })
+  const { allowOwnImages, projectRbac, closedNetworks, apiServerNetworks } = setup.configuration
+  const outgoing = outgoingOf(setup.configuration)
   setup.onStop(() => outgoing.close())
   const { registry, archives } = await registryPorts(setup)
   return {

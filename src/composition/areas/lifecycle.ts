@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import { createReleaseFeed } from '../../adapters/releases/client.ts'
 import { mirrorFetch } from '../../adapters/releases/mirror.ts'
 import type { ReleaseFeed } from '../../adapters/releases/port.ts'
@@ -7,6 +5,7 @@ import type { Services } from '../../api/http/context.ts'
 import { kubeInstallConfiguration } from '../../api/lifecycle/configuration.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { VERSION } from '../../core/release.ts'
+import { outgoingOf } from '../outgoing.ts'
 import type { AreaSetup } from './setup.ts'
 
 /** A list of tags is long. */
@@ -29,9 +28,8 @@ export function lifecyclePorts(setup: AreaSetup): Pick<ControllerPorts, 'lifecyc
 }
 
 function releaseFeed({ configuration, onStop }: AreaSetup): ReleaseFeed {
-  const { chartRegistryUrl: url, outgoingHosts, outgoingCertificateAuthority: path } = configuration
-  const authority = path === undefined ? {} : { certificateAuthority: readFileSync(path, 'utf8') }
-  const outgoing = createOutgoing({ allowedHosts: outgoingHosts, maxBytes: MAX_BYTES, ...authority })
+  const { chartRegistryUrl: url } = configuration
+  const outgoing = outgoingOf(configuration, { maxBytes: MAX_BYTES })
   onStop(() => outgoing.close())
   return createReleaseFeed({
     fetch: outgoing.fetch,

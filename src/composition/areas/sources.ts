@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { gitFiles } from '../../adapters/gitfiles/client.ts'
 import type { GitFiles } from '../../adapters/gitfiles/port.ts'
 import { judgedAddresses } from '../../adapters/outgoing/addresses.ts'
-import { createOutgoing } from '../../adapters/outgoing/client.ts'
 import { giteaCircuit } from '../../adapters/sources/circuit.ts'
 import { createSources } from '../../adapters/sources/client.ts'
 import type { CircuitPort, SourcePort } from '../../adapters/sources/port.ts'
@@ -14,6 +12,7 @@ import { kubeJournal } from '../../api/sources/journal.ts'
 import { kubePullSecrets } from '../../api/sources/pullSecrets.ts'
 import type { ControllerPorts } from '../../controllers/index.ts'
 import { systemClock } from '../../core/clock.ts'
+import { outgoingOf } from '../outgoing.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
 /** A page of repositories is long. */
@@ -22,10 +21,9 @@ const MAX_BYTES = 8 * 1024 * 1024
 type Providers = { port: SourcePort; circuit: CircuitPort; gitFiles: GitFiles }
 
 function providers({ configuration, onStop }: AreaSetup): Providers {
-  const { outgoingHosts, outgoingCertificateAuthority: path, circuitUrl, circuitTokenFile } = configuration
-  const authority = path === undefined ? {} : { certificateAuthority: readFileSync(path, 'utf8') }
+  const { outgoingHosts, circuitUrl, circuitTokenFile } = configuration
   const allowedHosts = circuitUrl === undefined ? outgoingHosts : [...outgoingHosts, new URL(circuitUrl).host]
-  const outgoing = createOutgoing({ allowedHosts, maxBytes: MAX_BYTES, ...authority })
+  const outgoing = outgoingOf(configuration, { allowedHosts, maxBytes: MAX_BYTES })
   onStop(() => outgoing.close())
   const adminToken = async () => {
     if (circuitTokenFile === undefined) return undefined
