@@ -144,6 +144,31 @@ describe('what is added to a record', () => {
     ).to.equal(held)
   })
 
+  it('is nothing for an apply of a part that is there, and an entry for one of it that changed', () => {
+    const metadata = { part: 'accountbuckets/raw' }
+    const applied = (state: string, uid = 'raw') => sighting({ onlyIfChanged: true, metadata, part: { uid, state } })
+    const made = added(head, [applied('1')])
+    expect(made.entries).to.have.length(1)
+    expect(added(made, [applied('1')])).to.equal(made)
+    const changed = [applied('2'), applied('1'), applied('1', 'another')].reduce(
+      (held, one) => added(held, [one]),
+      made,
+    )
+    expect(changed.entries).to.have.length(4)
+  })
+
+  it('is nothing for an apply of a part as a request made it, whoever told of the request first', () => {
+    const rest = sighting({ metadata: { path: 'buckets/raw' } })
+    const told = { ...rest, isSecondHand: true, metadata: {}, part: { uid: 'raw', state: '1' } }
+    for (const order of [
+      [rest, told],
+      [told, rest],
+    ]) {
+      const held = order.reduce((before, one) => added(before, [one]), head)
+      expect(added(held, [sighting({ onlyIfChanged: true, part: { uid: 'raw', state: '1' } })])).to.equal(held)
+    }
+  })
+
   it('is an entry if only labels changed', () => {
     const labelled = { ...stateOf(1, { size: 1 }), labelling: 'other', isNew: false }
     const { entries } = added(added(head, [first]), [sighting({ onlyIfChanged: true, after: labelled })])

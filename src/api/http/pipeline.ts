@@ -175,10 +175,10 @@ export class Pipeline {
   #tellWitness(passage: Passage, beganAt: number, failure: Failure | undefined) {
     const { attendance, match, caller, trace, address, response } = passage
     if (attendance === undefined || match === undefined || caller === undefined) return
-    const { id, writes: written } = attendance
+    const { id, writes: written, isUnchanged } = attendance
     const { correlationId, traceId } = trace
     const who = { caller, address, correlationId, traceId }
-    const said = { status: response.statusCode, error: failure?.error, written }
+    const said = { status: response.statusCode, error: failure?.error, written, isUnchanged }
     this.#options.witness?.({ id, match, ...who, beganAt, ...said })
   }
 
