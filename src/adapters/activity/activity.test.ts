@@ -46,6 +46,22 @@ describe('the record of activity in Secrets', () => {
     expect(await verbsOf()).to.deep.equal([4, 'list', 'get'])
   })
 
+  it('is looked through once, though what is known of so many resources is more than is kept', async () => {
+    const client = new FakeKubeClient()
+    const writer = new SecretActivity(client)
+    const spec = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`field${at}`, 'x'.repeat(100)]))
+    for (let at = 0; at < 700; at += 1)
+      await writer.append({ ...RESOURCE, resourceName: `r-${at}` }, [sighting({ after: stateOf(1, spec) })])
+    const reader = new SecretActivity(client)
+    const readsOf = async () => {
+      const before = client.calls.length
+      expect(await reader.newest(RESOURCE.boundaryId, () => () => true)).to.have.length(700)
+      return client.calls.slice(before).filter(({ verb }) => verb === 'get').length
+    }
+    expect(await readsOf()).to.equal(700)
+    expect(await readsOf()).to.equal(0)
+  })
+
   it('of before it said whose it is, says so with the next entry', async () => {
     const client = new FakeKubeClient()
     const store = new SecretActivity(client)

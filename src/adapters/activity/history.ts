@@ -85,7 +85,11 @@ export function oldestKept(now: number): string {
 }
 
 /** The chapters that still count: of the newest entries, young enough, and not too long in all. */
-export function chaptersKept({ chapters, entries }: Head, bounds: RecordBounds, now: number): Chapter[] {
+export function chaptersKept(
+  { chapters, entries }: Pick<Head, 'entries' | 'chapters'>,
+  bounds: RecordBounds,
+  now: number,
+): Chapter[] {
   let [count, bytes] = [entries.length, 0]
   const kept = chapters.toReversed().filter((chapter) => {
     const isKept = count < bounds.entries && bytes + chapter.bytes <= bounds.bytes && chapter.newest >= oldestKept(now)
