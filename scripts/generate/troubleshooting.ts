@@ -71,6 +71,11 @@ const ADVICE: Readonly<Record<Reason, Advice>> = {
   },
   RetainingData: { means: 'It is being deleted, and its volumes are kept.', remedy: PATIENCE },
   Available: { means: 'It runs as specified.' },
+  Ungoverned: {
+    means:
+      'A boundary runs as specified, and nobody is its Owner: two were removed at once with kubectl, or none was ever named.',
+    remedy: 'An Owner of the platform gives the role to somebody: `POST {B}/members`.',
+  },
   Stopped: {
     means: 'It is stopped, as specified. The message names what would prevent a start.',
     remedy: '`freehold start`, or `running: true` in its spec.',

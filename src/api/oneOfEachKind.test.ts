@@ -1,17 +1,23 @@
 import { expect } from 'chai'
 import { startWithOneOfEachKind } from '../../test/worlds/oneOfEachKind.ts'
+import { toldByRequest } from './activity/requests.ts'
+import type { FinishedRequest } from './http/witness.ts'
 import { SERVED_ROUTES } from './index.ts'
 
 const BUILT = SERVED_ROUTES
 const READS = BUILT.filter(({ method }) => method === 'GET')
+const CHANGES = BUILT.filter(
+  ({ method, path }) => /^(PUT|PATCH)$/.test(method) && READS.some((read) => read.path === path),
+)
 /** Those that name one object, of which a caller may have read a version. */
 const DELETIONS = BUILT.filter(({ method, path }) => method === 'DELETE' && (path.endsWith('}') || /pins$/.test(path)))
 
 describe('where there is one of each kind', () => {
   let server: Awaited<ReturnType<typeof startWithOneOfEachKind>>
   let [single, conflicts] = [0, 0]
+  let told: FinishedRequest[] = []
   before(async () => {
-    server = await startWithOneOfEachKind()
+    server = await startWithOneOfEachKind({ witness: (one) => void told.push(one) })
   })
   after(() => server.stop())
 
@@ -26,6 +32,22 @@ describe('where there is one of each kind', () => {
     })
   }
   it('many of them read one', () => expect(single).to.be.greaterThan(20))
+
+  let same = 0
+  for (const { method, path } of CHANGES) {
+    it(`${method} ${path} of what was read is no activity`, async () => {
+      const read = await server.ask('get', server.pathOf(path))
+      if (read.status !== 200) return
+      const send = () => server.ask(method.toLowerCase() as 'put', server.pathOf(path)).send(read.body)
+      // The first may fill in what the sample left out.
+      if ((await send()).status !== 200) return
+      told = []
+      expect((await send()).status).to.equal(200)
+      expect(told.map((one) => toldByRequest(one, () => true))).to.deep.equal([undefined])
+      same += 1
+    })
+  }
+  it('many of them can be sent back', () => expect(same).to.be.greaterThan(15))
 
   it('there are many routes that delete', () => expect(DELETIONS.length).to.be.greaterThan(25))
   for (const { path } of DELETIONS) {

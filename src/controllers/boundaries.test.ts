@@ -82,6 +82,41 @@ describe('the boundary controller', () => {
     expect(await assignments()).to.deep.equal([])
   })
 
+  it('says where nobody is Owner any more, as two may be removed at once, until somebody is', async () => {
+    seed({ initialOwner: OWNER })
+    await bench.start()
+    const ready = async () => (await stored()).status?.conditions?.find(({ type }) => type === 'Ready')
+    const told = () => bench.events.map(({ reason }) => reason)
+    expect([(await ready())?.reason, told()]).to.deep.equal(['Available', ['Available']])
+    const [first] = (await assignments()) as (RoleAssignment & KubeObject)[]
+    if (first === undefined) return expect.fail('there is no Owner')
+    await bench.client.remove(RoleAssignment.resource, { namespace: SPACE, name: first.metadata.name })
+    await bench.rest()
+    expect(await ready()).to.include({ status: 'True', reason: 'Ungoverned' })
+    expect((await ready())?.message).to.match(/an Owner of the platform gives the role/)
+    expect(told()).to.deep.equal(['Available', 'Ungoverned'])
+    for (const [name, more] of [
+      ['reads', { roleDefinitionName: 'Reader' }],
+      ['below', { scope: `${first.spec.scope}/resourcegroups/shop` }],
+    ] as const)
+      bench.seed(RoleAssignment, name, { ...first.spec, ...more }, { namespace: SPACE })
+    await bench.rest()
+    expect((await ready())?.reason).to.equal('Ungoverned')
+    bench.seed(RoleAssignment, 'another', first.spec, { namespace: SPACE })
+    await bench.rest()
+    expect((await ready())?.reason).to.equal('Available')
+  })
+
+  it('does not take an Owner for gone of whom it has not heard', async () => {
+    const hear = bench.holdBack(RoleAssignment.resource)
+    seed({ initialOwner: OWNER })
+    await bench.start()
+    expect(bench.events.map(({ reason }) => reason)).to.deep.equal(['Available'])
+    hear()
+    await bench.rest()
+    expect(bench.events.map(({ reason }) => reason)).to.deep.equal(['Available'])
+  })
+
   it('finishes the owner where it was stopped between the assignment and its note', async () => {
     seed({ initialOwner: OWNER })
     let refusals = 0

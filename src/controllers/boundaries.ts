@@ -12,6 +12,7 @@ import { closedNetworkPolicy } from '../desired/isolation.ts'
 import { clusterRole, namespace, networkPolicy, roleBinding } from '../kube/builtin.ts'
 import { controller, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { closeToNew, removeHome, whileHeld } from './leaving.ts'
+import { OWNERS_OF_BOUNDARIES, tellWhoGoverns } from './owners.ts'
 import { assignInitialOwner, INITIAL_OWNER_RIGHTS } from './rbac.ts'
 
 export type BoundaryPass = Pass<typeof Boundary>
@@ -21,7 +22,13 @@ export type BoundaryPass = Pass<typeof Boundary>
  * takes nothing along that somebody made in it.
  */
 export const boundaryController = controller(Boundary, {
-  observes: [namespace, networkPolicy, roleBinding, { resource: ResourceGroup.resource, keysOf: concernedBoundary }],
+  observes: [
+    namespace,
+    networkPolicy,
+    roleBinding,
+    { resource: ResourceGroup.resource, keysOf: concernedBoundary },
+    OWNERS_OF_BOUNDARIES,
+  ],
   childrenIn: 'records',
   writes: [
     { resource: namespace, verbs: ['get', 'create', 'patch', 'delete'] },
@@ -30,7 +37,7 @@ export const boundaryController = controller(Boundary, {
     { resource: clusterRole, verbs: ['bind'], resourceNames: [BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE] },
     ...INITIAL_OWNER_RIGHTS,
   ],
-  reconcile: steps(ensureNamespace, closeTraffic, openSecrets, assignInitialOwner, tellWhatHolds),
+  reconcile: steps(ensureNamespace, closeTraffic, openSecrets, assignInitialOwner, tellWhatHolds, tellWhoGoverns),
   finalize: steps(closeNamespace, stopWhileHeld, removeNamespace),
 })
 

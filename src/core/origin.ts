@@ -7,6 +7,8 @@ export type Origin = {
   readonly auditId: string
   /** An object of ours was written, and looks like this now. */
   written(resource: Resource, object: KubeObject): void
+  /** It is as was asked for already. */
+  unchanged(): void
 }
 
 const origins = new AsyncLocalStorage<Origin>()

@@ -32,6 +32,11 @@ export class Reading {
     return reading === undefined || reading.#isOver ? undefined : reading
   }
 
+  /** How many places it has read. */
+  get size(): number {
+    return this.#held.length
+  }
+
   hold(places: Map<string, Set<Reading>>, place: string): void {
     const readings = places.get(place) ?? new Set()
     if (readings.has(this)) return

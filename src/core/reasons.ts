@@ -27,7 +27,7 @@ export const RECONCILING_REASONS = [
   'RetainingData',
 ] as const
 
-export const READY_REASONS = ['Available', 'Stopped', 'Completed'] as const
+export const READY_REASONS = ['Available', 'Ungoverned', 'Stopped', 'Completed'] as const
 
 export const NOT_READY_REASONS = [
   'PartiallyAvailable',

@@ -18,6 +18,7 @@ import { triggerRules, variableRules } from './functionRules.ts'
 import {
   FunctionSecrets,
   functionSecretsAdmission,
+  MOST_VARIABLES,
   NamespaceSecrets,
   namespaceSecretsAdmission,
 } from './namespaceSecrets.ts'
@@ -27,7 +28,7 @@ import { tagKeyRule } from './tags.ts'
 import { AcceptedPlan, AllowedCidrs, ClusterId, ReadyReplicas } from './workloadFields.ts'
 import { allowedCidrsRule, celList } from './workloadRules.ts'
 
-const Environment = listBy('name', EnvironmentVariableField, 200).default([])
+const Environment = listBy('name', EnvironmentVariableField, MOST_VARIABLES).default([])
 
 /** Code is given the variables and the identity of its namespace: who brings code may read all of it. */
 const OTHER_CODE = `variables.isExempt || params.metadata.name != object.spec.namespaceName || ${unchanged('env', 'handler')}`

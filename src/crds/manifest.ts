@@ -1,6 +1,6 @@
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { type AnyKind, API_VERSION, brokenRules, type Column, isTransition, type Rule } from './define.ts'
+import { type AnyKind, API_VERSION, brokenRules, type Column, type Rule } from './define.ts'
 import { type StructuralSchema, structuralSchema } from './structural.ts'
 
 /** The CustomResourceDefinition of a kind, as `npm run generate` writes it. */
@@ -124,12 +124,10 @@ const NAME_MEANING = {
 }
 
 function validation(rule: Rule<unknown>): object {
-  const fieldPath = `.${rule.field}`
-  // A transition rule on the whole spec has the old spec at hand, also where the field is new.
   return {
     rule: rule.cel,
     message: rule.message,
-    ...(isTransition(rule) || rule.isOfField ? {} : { fieldPath }),
+    ...(rule.isOfField ? {} : { fieldPath: `.${rule.field}` }),
     reason: 'FieldValueInvalid',
   }
 }

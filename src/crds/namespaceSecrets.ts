@@ -4,6 +4,9 @@ import type { AdmissionRule } from './define.ts'
 import { setOf } from './fields.ts'
 import { mayReadAll, unchanged } from './referenceAdmission.ts'
 
+/** In `env` of a function or of its namespace. Each may refer to another resource, and who may not read all of these lists each. */
+export const MOST_VARIABLES = 200
+
 const COLLECTIONS = [...ACTIONS_OF_SECRETS.keys()]
 const NAMED = COLLECTIONS.filter((collection) => collection !== IDENTITIES)
 
@@ -16,7 +19,7 @@ const secretsOfGroup = (collections: readonly string[], but: string) =>
         new RegExp(`^(${collections.join('|')}|(${NAMED.join('|')})/[a-z0-9]([a-z0-9-]*[a-z0-9])?)$`),
         `must be one of ${collections.join(', ')}; all${but} may have a slash and the name of a resource behind them`,
       ),
-    50,
+    MOST_VARIABLES + collections.length,
   )
 
 export const NamespaceSecrets = secretsOfGroup(COLLECTIONS, ' but the first').describe(

@@ -33,7 +33,15 @@ describe('errors of the API server', () => {
     const body = status({ message: 'postgres://user:hunter2@db', details: { name: 'x', causes: [cause] } })
     const error = errorFromAnswer(attempt, 422, body)
     expect(error.message).not.to.contain('hunter2')
+    expect(error.message).to.contain('refused the object at spec.replicas (HTTP 422)')
     expect(error.causes).to.deep.equal([{ field: 'spec.replicas', message: 'Invalid value: 100: too many' }])
+  })
+
+  it('names no field whose path somebody chose', () => {
+    for (const field of ['spec.tags[hunter2]', 'spec.tags.hunter-2', 'hunter2', ''])
+      expect(
+        errorFromAnswer(attempt, 422, status({ details: { causes: [{ field, message: 'no' }] } })).message,
+      ).to.contain('refused the object (HTTP 422)')
   })
 
   it('finds each unknown field in the sentence of strict validation', () => {

@@ -161,7 +161,7 @@ export function errorFromAnswer(
   const reason = reasonOf(status, body, causes)
   const typeMissing = reason === 'NotFound' && attempt.resource !== undefined && body?.details?.name === undefined
   const sentence = typeMissing ? 'the API server does not serve this type' : SENTENCE[reason]
-  const where = denial === undefined ? '' : ` (policy "${denial.policy}")`
+  const where = denial === undefined ? fieldsOf(causes) : ` (policy "${denial.policy}")`
   return new KubeError(reason, `Cannot ${describeAttempt(attempt)}: ${sentence}${where} (HTTP ${status}).`, {
     status,
     cluster: attempt.cluster,
@@ -250,6 +250,15 @@ const CAUSES_MAX = 50
 const WORDS_MAX = 2_000
 const PATH_MAX = 500
 const words = (text: unknown, most = WORDS_MAX) => (typeof text === 'string' ? text.slice(0, most) : '')
+
+/** Of our schemas: keys of maps, which somebody chose, are in brackets. */
+const OF_SCHEMA = /^(metadata|spec)(\.[A-Za-z]{1,63}|\[\d{1,6}\]){1,10}$/
+const FIELDS_MAX = 3
+
+function fieldsOf(causes: readonly KubeErrorCause[]): string {
+  const fields = new Set(causes.flatMap(({ field }) => (OF_SCHEMA.test(field) ? [field] : [])))
+  return fields.size === 0 ? '' : ` at ${[...fields].slice(0, FIELDS_MAX).join(', ')}`
+}
 
 const STRICT = /(unknown|duplicate) field "([^"]+)"/g
 /** Bounded: each dot of a long text could be where a path begins, and would be followed to its end. */

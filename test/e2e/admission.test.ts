@@ -6,7 +6,7 @@ import { groupNamespaceObject } from '../../src/core/namespaces.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
-import type { AnyKind } from '../../src/crds/define.ts'
+import type { AnyKind, Rule } from '../../src/crds/define.ts'
 import { MemberInvitation } from '../../src/crds/invitations.ts'
 import { PrincipalGroup, RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
@@ -158,8 +158,13 @@ describe('what the API server refuses', () => {
         }
         try {
           if (refused.length === 0) return void (await write())
-          const words = said(await refusal(write()))
-          for (const message of refused) expect(words).to.include(message)
+          const error = await refusal(write())
+          for (const message of refused) expect(said(error)).to.include(message)
+          const rules = (kind.rules as readonly Rule<unknown>[]).filter(({ message }) => refused.includes(message))
+          for (const { field, message } of rules) {
+            const cause = error.causes.find((one) => one.message.includes(message))
+            expect(cause?.field, 'the field, for clients of Kubernetes').to.match(new RegExp(`^spec\\.${field}`))
+          }
         } finally {
           if (previous !== undefined && !isLasting) await admin.remove(kind.resource, ref)
         }

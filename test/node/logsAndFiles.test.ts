@@ -149,7 +149,7 @@ describe('logs and files on a node', () => {
         fileRoutes('{RG}/apps/{appName}', {
           read: dataAction('apps/readFiles'),
           write: dataAction('apps/writeFiles'),
-          find: async () => ({ component: 'web', hasVolumes: true, ...place }),
+          find: async () => ({ component: 'web', hasVolumes: true, rights: async () => [], ...place }),
         }),
       ]).routes
       const world = await startFacade({ routes }, { volumeFiles: files })

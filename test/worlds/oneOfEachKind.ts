@@ -33,8 +33,8 @@ function spaceOf({ placement }: AnyKind): string | undefined {
 }
 
 /** The facade with an object of each kind in the boundary and its group `shop`, whose owner owns the platform too. */
-export async function startWithOneOfEachKind() {
-  const server = await startShop()
+export async function startWithOneOfEachKind(...given: Parameters<typeof startShop>) {
+  const server = await startShop(...given)
   server.grant(OWNER, 'Platform Owner', '/')
   server.grant(OWNER, 'Owner', '/')
   for (const family of PLAN_FAMILIES) {

@@ -46,6 +46,22 @@ describe('the record of activity in Secrets', () => {
     expect(await verbsOf()).to.deep.equal([4, 'list', 'get'])
   })
 
+  it('is looked through once, though what is known of so many resources is more than is kept', async () => {
+    const client = new FakeKubeClient()
+    const writer = new SecretActivity(client)
+    const spec = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`field${at}`, 'x'.repeat(100)]))
+    for (let at = 0; at < 700; at += 1)
+      await writer.append({ ...RESOURCE, resourceName: `r-${at}` }, [sighting({ after: stateOf(1, spec) })])
+    const reader = new SecretActivity(client)
+    const readsOf = async () => {
+      const before = client.calls.length
+      expect(await reader.newest(RESOURCE.boundaryId, () => () => true)).to.have.length(700)
+      return client.calls.slice(before).filter(({ verb }) => verb === 'get').length
+    }
+    expect(await readsOf()).to.equal(700)
+    expect(await readsOf()).to.equal(0)
+  })
+
   it('of before it said whose it is, says so with the next entry', async () => {
     const client = new FakeKubeClient()
     const store = new SecretActivity(client)
@@ -142,6 +158,31 @@ describe('what is added to a record', () => {
     expect(
       added(held, [sighting({ onlyIfChanged: true, after: { ...stateOf(1, { size: 1 }), isNew: false } })]),
     ).to.equal(held)
+  })
+
+  it('is nothing for an apply of a part that is there, and an entry for one of it that changed', () => {
+    const metadata = { part: 'accountbuckets/raw' }
+    const applied = (state: string, uid = 'raw') => sighting({ onlyIfChanged: true, metadata, part: { uid, state } })
+    const made = added(head, [applied('1')])
+    expect(made.entries).to.have.length(1)
+    expect(added(made, [applied('1')])).to.equal(made)
+    const changed = [applied('2'), applied('1'), applied('1', 'another')].reduce(
+      (held, one) => added(held, [one]),
+      made,
+    )
+    expect(changed.entries).to.have.length(4)
+  })
+
+  it('is nothing for an apply of a part as a request made it, whoever told of the request first', () => {
+    const rest = sighting({ metadata: { path: 'buckets/raw' } })
+    const told = { ...rest, isSecondHand: true, metadata: {}, part: { uid: 'raw', state: '1' } }
+    for (const order of [
+      [rest, told],
+      [told, rest],
+    ]) {
+      const held = order.reduce((before, one) => added(before, [one]), head)
+      expect(added(held, [sighting({ onlyIfChanged: true, part: { uid: 'raw', state: '1' } })])).to.equal(held)
+    }
   })
 
   it('is an entry if only labels changed', () => {

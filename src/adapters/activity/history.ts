@@ -39,13 +39,19 @@ function withOne(head: Head, sighting: Sighting): Head {
     one.id === next?.entryId && one !== held ? fitting({ ...one, changes: next.changes }) : one,
   )
   if (held === undefined) {
-    if (onlyIfChanged && !isChange) return head
+    if (onlyIfChanged && (!isChange || isSamePart(head, facts))) return head
     return { ...head, known, entries: [...around, fitting({ ...facts, changes })].sort(inOrder) }
   }
-  const told = isSecondHand ? held : { ...held, ...facts, version: facts.version ?? held.version }
+  const told = isSecondHand
+    ? { ...held, part: held.part ?? facts.part }
+    : { ...held, ...facts, version: facts.version ?? held.version, part: facts.part ?? held.part }
   const entry = fitting({ ...told, changes: [...held.changes, ...changes] })
   if (known === head.known && JSON.stringify(entry) === JSON.stringify(held)) return head
   return { ...head, known, entries: around.map((one) => (one.id === held.id ? entry : one)) }
+}
+
+function isSamePart({ entries }: Head, { part }: Pick<Entry, 'part'>): boolean {
+  return part !== undefined && entries.findLast((one) => one.part?.uid === part.uid)?.part?.state === part.state
 }
 
 /** An entry of bounded length: a long list of changes loses its end, and says so. */
@@ -79,7 +85,11 @@ export function oldestKept(now: number): string {
 }
 
 /** The chapters that still count: of the newest entries, young enough, and not too long in all. */
-export function chaptersKept({ chapters, entries }: Head, bounds: RecordBounds, now: number): Chapter[] {
+export function chaptersKept(
+  { chapters, entries }: Pick<Head, 'entries' | 'chapters'>,
+  bounds: RecordBounds,
+  now: number,
+): Chapter[] {
   let [count, bytes] = [entries.length, 0]
   const kept = chapters.toReversed().filter((chapter) => {
     const isKept = count < bounds.entries && bytes + chapter.bytes <= bounds.bytes && chapter.newest >= oldestKept(now)

@@ -32,6 +32,8 @@ export type Entry = {
   readonly reportedAt?: string | undefined
   /** The version that it wrote, which tells the order of two in one millisecond. */
   readonly version?: string | undefined
+  /** The object that belongs to the resource as it wrote it, without its content: two alike are one. */
+  readonly part?: { readonly uid: string; readonly state: string } | undefined
 }
 
 /** A resource after a write. Of a scaled one only the number is known. */

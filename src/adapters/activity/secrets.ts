@@ -30,7 +30,7 @@ const OF_ANNOTATION = `${PREFIX}activity-of`
 /** When its newest entry was added: what the sweep goes by, without reading any. */
 const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
 
-/** Bytes of JSON that are kept in memory, of heads and of chapters. */
+/** Bytes of JSON that are kept in memory: of heads, of what is looked through of them, and of chapters. */
 const KEPT = 32 * 1024 * 1024
 
 const refOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
@@ -38,6 +38,8 @@ const refOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
 /** `bytes` as JSON. */
 type Held = { head: Head; version: string | undefined; bytes: number }
+/** Of a head what is shown. What is known of a resource besides is for its next entry, and may be a hundred times as long. */
+type Shown = Pick<Head, 'entries' | 'chapters'>
 /** What the platform saw of a resource, or what callers reported of it. */
 type Part = { readonly name: string; readonly bounds: RecordBounds; readonly isReported: boolean }
 type Marks = { readonly labels: Record<string, string>; readonly annotations: Record<string, string> }
@@ -52,6 +54,11 @@ export class SecretActivity implements ActivityStore {
   readonly #values: ReturnType<typeof secretValues>
   /** What this process wrote last: a write that others preceded is refused, and reads again. */
   readonly #heads = new LRUCache<string, Held>({ maxSize: KEPT, sizeCalculation: ({ bytes }) => bytes + 1 })
+  /** Of all resources of a boundary, which are looked through one after the other. */
+  readonly #shown = new LRUCache<string, { head: Shown; version: string; bytes: number }>({
+    maxSize: KEPT,
+    sizeCalculation: ({ bytes }) => bytes + 1,
+  })
   /** Others of this process wait instead of being refused. */
   readonly #turns = new Turns()
   readonly #chapters = new LRUCache<string, readonly Entry[]>({
@@ -125,19 +132,20 @@ export class SecretActivity implements ActivityStore {
     // A reported time may be ahead of that of the report.
     const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + AHEAD_MAX).toISOString()
     const open = async () => {
-      const { head } = await this.#headAt(name, resourceVersion)
+      const head = await this.#shownAt(name, resourceVersion)
       return { entries: told(head.entries), older: chaptersKept(head, part.bounds, this.#now()).map(chapter) }
     }
     return [{ newest, open }]
   }
 
   /** Read only if it is another than the one that was read or written here. */
-  async #headAt(name: string, version: string | undefined): Promise<Held> {
-    const held = this.#heads.get(name)
-    if (held !== undefined && held.version === version) return held
-    const read = await this.#readHead(name)
-    if (read.version !== undefined) this.#heads.set(name, read)
-    return read
+  async #shownAt(name: string, version: string | undefined): Promise<Shown> {
+    const held = [this.#heads.peek(name), this.#shown.get(name)].find((one) => one?.version === version)
+    if (held !== undefined) return held.head
+    const { head, version: read } = await this.#readHead(name)
+    const shown = { entries: head.entries, chapters: head.chapters }
+    if (read !== undefined) this.#shown.set(name, { head: shown, version: read, bytes: JSON.stringify(shown).length })
+    return shown
   }
 
   async sweep(): Promise<void> {

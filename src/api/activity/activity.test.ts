@@ -92,6 +92,24 @@ describe('requests as activity', () => {
     expect(told?.sighting).to.deep.include({ action: 'boundaries/create', operation: 'POST boundaries' })
   })
 
+  const unchanging: [string, Parameters<typeof send>][] = [
+    ['the same PATCH', ['patch', `${BASE}/search`, { tags: { team: 'b' } }]],
+    ['the same creation', ['post', `${BASE}/twice`, {}]],
+    ['the same name of the boundary', ['patch', OF_BOUNDARY, { displayName: 'Works' }]],
+    ['the same quota', ['put', `${OF_BOUNDARY}/quota`, { cpu: '8' }]],
+    ['a start of what runs', ['put', `${BASE}/search/actions/start`]],
+    ['as many replicas', ['post', `${BASE}/search/scale`, { targetScale: 2 }]],
+  ]
+  for (const [title, call] of unchanging) {
+    it(`tell nothing of what changes nothing: ${title}`, async () => {
+      here.facade.grant(PERSON, 'Platform Owner', '/')
+      await send(...call)
+      const told = await send(...call)
+      expect(here.told[0]?.status).to.equal(200)
+      expect(told).to.equal(undefined)
+    })
+  }
+
   const cases: [string, Parameters<typeof send>, string | undefined][] = [
     ['a refusal at what is there', ['patch', `${BASE}/search`, { computePlan: 'none' }], 'Refused 422'],
     ['no refusal at what is not there', ['put', `${BASE}/other`, { computePlan: 'none' }], undefined],

@@ -10,8 +10,8 @@ import { afterOf, kindOfSegment, outcomeOf, recordOf } from '../records/activity
 const MESSAGE_MAX = 512
 
 /**
- * A request as an entry of the resource that its path names. Not told of: what only reads, what is not about one resource,
- * and what did not come to pass at a resource that is not there: names that anybody may think of.
+ * A request as an entry of the resource that its path names. Not told of: what only reads, what changes nothing, what is not
+ * about one resource, and what did not come to pass at a resource that is not there: names that anybody may think of.
  */
 export function toldByRequest(
   request: FinishedRequest,
@@ -23,6 +23,7 @@ export function toldByRequest(
   const { action } = route.authorization
   if (/\/read[A-Za-z]*$/.test(action)) return undefined
   const outcome = outcomeOf(request.status)
+  if (outcome === 'Succeeded' && request.isUnchanged) return undefined
   if (outcome === undefined || (outcome !== 'Succeeded' && !isThere(resource))) return undefined
   const kind = kindOfSegment(resource.resourceType)
   const mine = request.written.filter(

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { APP_CONTENT } from '../../crds/appRules.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
+import { referringOfApp } from '../../crds/referring.ts'
 import { withDefaults } from '../../crds/sparse.ts'
 import type { Context } from '../http/context.ts'
 import { withoutAbsent } from '../records/specs.ts'
@@ -129,10 +130,10 @@ type Asking = Pick<Write, 'boundaryId' | 'resourceGroup' | 'services' | 'context
  * @throws PlatformError FORBIDDEN, REFERENCE_NOT_FOUND
  */
 export function refuseForeign(draft: Spec, view: Asking): void {
-  const { env, volumes, registryCredential, managedIdentity } = draft
+  const { env, volumes, registryCredential } = draft
   const before = view.previous?.spec
   if (before === undefined || !isDeepStrictEqual(contentOf(draft), contentOf(before)))
-    refuseForeignReferences({ components: [{ env }], volumes, managedIdentity }, view)
+    refuseForeignReferences(referringOfApp(draft), view)
   if (registryCredential !== undefined && !isDeepStrictEqual(registryCredential, before?.registryCredential))
     refuseForeignVaults([registryCredential.vaultName], view)
   const known = before === undefined ? [] : [...before.env, ...before.volumes, { secret: before.registryCredential }]
@@ -171,7 +172,5 @@ function mounted({ clusterId, volumes, replicas, maxReplicas }: Spec) {
 
 /** What is deployed sees the values that the app refers to. @throws PlatformError FORBIDDEN */
 export function refuseCode(spec: Spec, place: { boundaryId: string; resourceGroup: string }, context: Context): void {
-  const { env, volumes, managedIdentity } = spec
-  const asking = { ...place, services: context.services, context }
-  refuseForeignReferences({ components: [{ env }], volumes, managedIdentity }, asking)
+  refuseForeignReferences(referringOfApp(spec), { ...place, services: context.services, context })
 }

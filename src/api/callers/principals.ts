@@ -36,6 +36,11 @@ export function principalNotFound(principalId: string): PlatformError {
   return new PlatformError('principal_not_found', `No principal has the id "${principalId}".`, { principalId })
 }
 
+/** The tenants of a person; none of anybody else. */
+export async function tenantsOf({ principals }: { principals: Principals }, id: string): Promise<readonly string[]> {
+  return (await principals.find([id])).get(id)?.tenantIds ?? []
+}
+
 /** Principals of the local identity provider, from the caches. */
 export function recordedPrincipals(records: Pick<Records, 'peek'>): Principals {
   const one = (id: string, boundaryId: string | undefined): Principal | undefined =>

@@ -4,7 +4,7 @@ import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
 import { asking } from '../http/route.ts'
 import { recordedTenants } from '../people/tenants.ts'
-import type { Principal } from './principals.ts'
+import { type Principal, tenantsOf } from './principals.ts'
 import type { Caller } from './tokens.ts'
 
 declare module '../http/context.ts' {
@@ -30,7 +30,7 @@ type Sources = Pick<Services, 'records' | 'access' | 'principals' | 'sight'>
 export async function sightOf(services: Sources, { principalId }: Viewer): Promise<(person: Person) => boolean> {
   const access = services.sight ?? services.access
   if (access.isAllowed(principalId, 'rbac/members/admin', '/')) return () => true
-  const own = (await services.principals.find([principalId])).get(principalId)?.tenantIds ?? []
+  const own = await tenantsOf(services, principalId)
   const tenants = recordedTenants(services.records)
   const theirs = access
     .boundariesOf(principalId)

@@ -4,10 +4,11 @@ import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import { sameProcessCalls } from '../../adapters/calls/sameProcess.ts'
 import { functionObjectName } from '../../contracts/functions.ts'
 import { ACTIONS_OF_SECRETS } from '../../contracts/namespaceSecrets.ts'
-import { groupNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { ComputePlan } from '../../crds/plans.ts'
+import { DenyAssignment } from '../../crds/rbac.ts'
 import { SecretVault } from '../../crds/vaults.ts'
 
 const GROUP = `/boundaries/${B}/resourcegroups/shop`
@@ -75,6 +76,22 @@ describe('what a function may be given of its namespace', () => {
     server.put(FunctionNamespace, 'home', { runtime: 'nodejs', env }, NAMESPACE)
     await make(HOLDER)
     expect(await stored()).to.deep.equal([...CONTRIBUTED, 'secretvaults/keys'])
+  })
+
+  it('is as many single vaults as its namespace may refer to, for whom a deny keeps from another one', async () => {
+    const vaults = Array.from({ length: 200 }, (_, at) => `safe-${at}`)
+    for (const vault of vaults) server.put(SecretVault, vault, {}, NAMESPACE)
+    const variables = vaults.map((vaultName, at) => ({ name: `KEY_${at}`, secret: { vaultName, secretName: 'Key' } }))
+    server.put(FunctionNamespace, 'home', { runtime: 'nodejs', env: variables }, NAMESPACE)
+    const deny = {
+      actions: [],
+      dataActions: ['secretvault/readSecrets'],
+      scope: `${GROUP}/resources/secretvaults/keys`,
+    }
+    const whom = { principalId: READER, principalType: 'User', scopeIncarnation: 'life' }
+    server.put(DenyAssignment, crypto.randomUUID(), { ...deny, ...whom }, boundaryNamespace(B))
+    await make(READER)
+    expect(await stored()).to.deep.equal([...CONTRIBUTED, ...vaults.map((vault) => `secretvaults/${vault}`)])
   })
 
   const changes: [
@@ -193,6 +210,23 @@ describe('what the variables of a function namespace may come beside', () => {
         if (method === 'patch' || 'env' in body)
           expect((await server.ask(method, HOME, as).send(body)).status, method).to.equal(status)
     })
+
+  it('is refused in words beside more single vaults than the list has room for', async () => {
+    put()
+    for (const name of ['one', 'two']) {
+      const variables = Array.from({ length: 101 }, (_, at) => {
+        const vaultName = `${name}-${at}`
+        server.put(SecretVault, vaultName, {}, NAMESPACE)
+        server.grant(HOLDER, 'Secrets Reader', `${GROUP}/resources/secretvaults/${vaultName}`)
+        return { name: `KEY_${at}`, secret: { vaultName, secretName: 'Key' } }
+      })
+      const spec = { namespaceName: 'home', functionName: name, handler: 'index', env: variables }
+      server.put(ServerlessFunction, functionObjectName('home', name), spec, NAMESPACE)
+    }
+    const { status, body } = await server.ask('patch', HOME, HOLDER).send({ env })
+    expect([status, body.errors?.[0]?.field]).to.deep.equal([400, 'env'])
+    expect((await server.ask('patch', HOME).send({ env })).status, 'an Owner').to.equal(200)
+  })
 
   it('is not refused beside functions of others', async () => {
     put()

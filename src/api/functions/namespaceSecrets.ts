@@ -1,6 +1,8 @@
 import { ACTIONS_OF_SECRETS, collectionOf, IDENTITIES, secretsOf } from '../../contracts/namespaceSecrets.ts'
+import { refusedFields } from '../../core/errors.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { FunctionNamespace, type ServerlessFunction } from '../../crds/functions.ts'
+import { MOST_VARIABLES } from '../../crds/namespaceSecrets.ts'
 import type { Context, Services } from '../http/context.ts'
 
 type Asking = {
@@ -36,10 +38,17 @@ export function readableHere(asking: Asking): string[] {
   return readableAmong(secretsOf(services.records.peek(FunctionNamespace, ref)?.spec ?? {}), asking)
 }
 
-/** What new variables of a namespace may come beside: the same, and of the others what its functions have. */
+/**
+ * What new variables of a namespace may come beside: the same, and of the others what its functions have.
+ *
+ * @throws PlatformError BAD_REQUEST
+ */
 export function readableBeside(functions: readonly ServerlessFunction['spec'][], asking: Asking): string[] {
   const single = new Set(functions.flatMap(({ env }) => secretsOf({ env })))
-  return readableAmong([...single], asking).filter((secret) => secret !== IDENTITIES)
+  const found = readableAmong([...single], asking).filter((secret) => secret !== IDENTITIES)
+  if (found.filter((secret) => secret.includes('/')).length <= MOST_VARIABLES) return found
+  const message = `would come beside secrets of more than ${MOST_VARIABLES} resources, which only who may read all of a kind in the group may write`
+  throw refusedFields([{ field: 'env', message }])
 }
 
 function readableAmong(single: readonly string[], asking: Asking): string[] {

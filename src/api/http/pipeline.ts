@@ -6,6 +6,7 @@ import type { Log } from '../../core/log.ts'
 import { onBehalfOf } from '../../core/origin.ts'
 import { signalOf } from '../../core/signalOf.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
+import { tenantsOf } from '../callers/principals.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
 import type { Standing } from '../callers/standing.ts'
 import { authorizationHeader } from '../callers/tokens.ts'
@@ -175,10 +176,10 @@ export class Pipeline {
   #tellWitness(passage: Passage, beganAt: number, failure: Failure | undefined) {
     const { attendance, match, caller, trace, address, response } = passage
     if (attendance === undefined || match === undefined || caller === undefined) return
-    const { id, writes: written } = attendance
+    const { id, writes: written, isUnchanged } = attendance
     const { correlationId, traceId } = trace
     const who = { caller, address, correlationId, traceId }
-    const said = { status: response.statusCode, error: failure?.error, written }
+    const said = { status: response.statusCode, error: failure?.error, written, isUnchanged }
     this.#options.witness?.({ id, match, ...who, beganAt, ...said })
   }
 
@@ -320,34 +321,36 @@ export class Pipeline {
     return beginRawBody(passage.request, passage.response, rules, this.#options.services.clock)
   }
 
-  /** The list as it is and as it changes, for as long as the same request would be let through. */
-  #follow(passage: Passage, match: Match, parts: Parts): Promise<Answer> {
-    const { request, response } = passage
+  /** The list as it is and as it changes, while the same request would be let through. One tenant has many people. */
+  async #follow(passage: Passage, match: Match, parts: Parts): Promise<Answer> {
     const taker = takerOf(passage)
-    const follower = { principal: taker.key, place: match.parameters.boundaryId ?? '' }
+    const place = match.parameters.boundaryId ?? (await tenantsOf(this.#options.services, taker.key)).join()
     const read = async () => {
       await this.#askAgain(passage, match)
       const { entries } = await match.route.handler(this.#context(passage, match, parts))
       if (entries === undefined) throw new TypeError(`${match.route.path} does not tell its records one by one.`)
       return entries()
     }
-    return this.#streams.open(follower, {
-      read: () =>
-        read().catch((thrown: unknown) => {
-          passage.unread = this.#failure(passage, thrown)
-          throw thrown
-        }),
-      ask: async () => {
-        refuseTooOld(this.#options.staleness)
-        await this.#askAgain(passage, match).catch(unlessUntold)
+    return this.#streams.open(
+      { principal: taker.key, place },
+      {
+        read: () =>
+          read().catch((thrown: unknown) => {
+            passage.unread = this.#failure(passage, thrown)
+            throw thrown
+          }),
+        ask: async () => {
+          refuseTooOld(this.#options.staleness)
+          await this.#askAgain(passage, match).catch(unlessUntold)
+        },
+        turn: () => this.#share.take(FOLLOWED),
+        spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
+        refusalOf: (error) => JSON.stringify(refusalOf(passage, toPlatformError(error)).body),
+        lastEventId: single(passage.request, 'last-event-id'),
+        signal: signalOf(passage.response),
+        cut: () => passage.response.destroy(),
       },
-      turn: () => this.#share.take(FOLLOWED),
-      spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
-      refusalOf: (error) => JSON.stringify(refusalOf(passage, toPlatformError(error)).body),
-      lastEventId: single(request, 'last-event-id'),
-      signal: signalOf(response),
-      cut: () => response.destroy(),
-    })
+    )
   }
 
   #context(passage: Passage, match: Match, parts: Parts): RequestContext {

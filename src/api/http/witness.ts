@@ -19,6 +19,8 @@ export type FinishedRequest = {
   readonly address: string | undefined
   /** Objects of ours that it wrote, as they are now. */
   readonly written: readonly { readonly resource: Resource; readonly object: KubeObject }[]
+  /** All that it asked for is as it was. */
+  readonly isUnchanged: boolean
 }
 
 /** Hears of every such request. Must not throw. */
@@ -29,6 +31,7 @@ export class Attendance implements Origin {
   readonly id = randomUUID()
   readonly auditId: string
   readonly writes: { resource: Resource; object: KubeObject }[] = []
+  #hasAskedForNothing = false
 
   constructor(principalId: string) {
     this.auditId = auditIdOf(this.id, principalId)
@@ -36,5 +39,13 @@ export class Attendance implements Origin {
 
   written(resource: Resource, object: KubeObject): void {
     this.writes.push({ resource, object })
+  }
+
+  unchanged(): void {
+    this.#hasAskedForNothing = true
+  }
+
+  get isUnchanged(): boolean {
+    return this.#hasAskedForNothing && this.writes.length === 0
   }
 }

@@ -258,7 +258,10 @@ class KubeRecords implements Records {
     const current = await this.#matching(kind, ref, given, ifMatch)
     const spec = checkSpec(kind, await change(current), current.spec as object)
     const patch = mergePatchBetween(current.spec, spec)
-    if (patch === undefined) return { object: current, isChanged: false }
+    if (patch === undefined) {
+      currentOrigin()?.unchanged()
+      return { object: current, isChanged: false }
+    }
     const { generation = 1, resourceVersion, uid } = current.metadata
     const body = {
       metadata: {
@@ -358,7 +361,10 @@ async function sameOrTaken<K extends AnyKind>(
   refuseWhileDeleting(stored)
   const isEqualSpec =
     typeof spec === 'object' && isEqual(withDefaults(kind.spec, stored.spec), readSpec(kind, spec, stored.spec))
-  if (isSame === undefined ? isEqualSpec : await isSame(stored)) return stored
+  if (isSame === undefined ? isEqualSpec : await isSame(stored)) {
+    currentOrigin()?.unchanged()
+    return stored
+  }
   const how = isEqualSpec ? '' : ' with different content'
   throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.segment}${how}.`)
 }

@@ -38,7 +38,15 @@ describe('the files of a resource', () => {
           if (parameters.appName !== 'shop') throw new PlatformError('NOT_FOUND', 'There is no such app.')
           const { name } = componentWithFiles([{ name: 'web' }], component)
           const volumes = [{ path: '/data', claim: 'claim' }]
-          return { component: name, hasVolumes, namespace: 'n', owner, volumes, identity: { user: 65_532 } }
+          return {
+            component: name,
+            hasVolumes,
+            namespace: 'n',
+            owner,
+            volumes,
+            identity: { user: 65_532 },
+            rights: async () => [],
+          }
         },
       }),
     ]).routes

@@ -11,6 +11,7 @@ import {
   isAboutVolumes,
   pathSegments,
 } from '../../contracts/files.ts'
+import type { ReferencedRight } from '../../contracts/references.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
@@ -22,6 +23,7 @@ import type { RecordOf } from '../records/records.ts'
 import { DateTime } from './dto.ts'
 import { attachment, byteRange, downloadHeaders } from './fileHeaders.ts'
 import { refusedFile } from './fileRefusals.ts'
+import { isOver, refuseForeignCode, rightsOfCode } from './fileRights.ts'
 import { livePlaceOf } from './places.ts'
 
 declare module '../http/context.ts' {
@@ -68,7 +70,12 @@ const MoveRequest = z
   .meta({ id: 'MoveRequest' })
 
 /** The files of one component of a resource. `hasVolumes` is false until its first volume exists. */
-export type FoundFiles = FilePlace & { component: string; hasVolumes: boolean }
+export type FoundFiles = FilePlace & {
+  component: string
+  hasVolumes: boolean
+  /** What whoever brings code into the volumes must hold, too. */
+  rights: () => Promise<readonly ReferencedRight[]>
+}
 
 export type FileRoutes = {
   read: Authorization
@@ -85,8 +92,15 @@ export type FileRoutes = {
  * They see the persistent volumes of a component and nothing else.
  */
 export function fileRoutes(base: string, { read, write, find }: FileRoutes): RouteDraft[] {
-  const asker: AskerOf = (context, component) => askerOf(context, find, component)
-  return [...readingRoutes(`${base}/files`, read, asker), ...writingRoutes(`${base}/files`, write, asker)]
+  const findToWrite: FileRoutes['find'] = async (context, component) => {
+    const found = await find(context, component)
+    await refuseForeignCode(await found.rights(), context)
+    return found
+  }
+  return [
+    ...readingRoutes(`${base}/files`, read, (context, component) => askerOf(context, find, component)),
+    ...writingRoutes(`${base}/files`, write, (context, component) => askerOf(context, findToWrite, component)),
+  ]
 }
 
 type AskerOf = (context: Context, component: string | null | undefined) => Promise<Asker>
@@ -234,6 +248,7 @@ export async function filesOf(
   const own = pods.filter(({ metadata: { labels } }) => labels?.[COMPONENT_LABEL] === component)
   return {
     ...{ component, namespace, clusterId: place.clusterId, volumes, hasVolumes },
+    rights: () => rightsOfCode(services, object, pods),
     isStopped: (object.spec as { running?: boolean }).running === false,
     owner: { apiVersion, kind, name, uid },
     identity: { user, fsGroup: user },
@@ -247,9 +262,9 @@ type Placed = { metadata: { deletionTimestamp?: string | undefined }; spec?: unk
 function nodeOf(pods: readonly Placed[]): string | undefined {
   const placed = pods.flatMap(({ metadata, spec, status }) => {
     const { nodeName } = (spec ?? {}) as { nodeName?: string }
-    const { phase = '' } = (status ?? {}) as { phase?: string }
-    const isOver = phase === 'Failed' || phase === 'Succeeded'
-    return nodeName === undefined || isOver ? [] : [{ nodeName, isEnding: metadata.deletionTimestamp !== undefined }]
+    return nodeName === undefined || isOver({ status })
+      ? []
+      : [{ nodeName, isEnding: metadata.deletionTimestamp !== undefined }]
   })
   return (placed.find(({ isEnding }) => !isEnding) ?? placed[0])?.nodeName
 }

@@ -22,7 +22,7 @@ type Asking = Place & { readonly services: Services; readonly context: Context }
 type Referrer = Place & { readonly services: Services; readonly unseen?: Unseen | undefined }
 
 /** Whether or not there is such a thing: names must not tell. @throws PlatformError FORBIDDEN */
-function requireAll(
+export function requireAll(
   rights: readonly ReferencedRight[],
   { boundaryId, resourceGroup, services, context }: Asking,
 ): void {

@@ -59,6 +59,23 @@ describe('a function', () => {
     expect(await stageOf(THIRD)).to.equal('Succeeded')
   })
 
+  for (const [sentence, namespaceSecrets] of [
+    ['an image that was reported by somebody who may not read them', ['managedidentities']],
+    ['a function that may not be given them', []],
+  ] as const)
+    it(`fails a deployment that is kept from the secrets of its namespace: ${sentence}`, async () => {
+      await start({ namespaceSecrets })
+      await tell(UPLOADED, 'orders:1')
+      expect(await stageOf(UPLOADED)).to.equal('Succeeded')
+      await world.change(FunctionNamespace, HOME, { managedIdentity: true })
+      await world.rest()
+      await tell(SECOND, 'orders:2')
+      expect(await stageOf(SECOND)).to.equal('Failed')
+      const told = (await world.find(DeploymentRecord.resource, SECOND))?.status as { lastMessage?: string }
+      expect(told.lastMessage).to.match(/may not be given managedidentities/)
+      expect((await status())?.servingImage, 'what ran before goes on').to.equal('orders:1')
+    })
+
   it('takes its build along when it is deleted', async () => {
     await start({}, ['functionnamespace', 'serverlessfunction'])
     const spec = { ownerCollection: 'functions', ownerName: NAME, strategy: 'Build', provider: 'Upload' }

@@ -1,5 +1,7 @@
+import { wantedDeployment } from '../../contracts/deployments.ts'
 import { secretsOf, secretsWithin } from '../../contracts/namespaceSecrets.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
+import { ownDeployments } from '../deployments/owners.ts'
 import type { FunctionPass } from './types.ts'
 
 const lackingOf = (given: readonly string[], allowed: readonly string[]) => {
@@ -13,22 +15,31 @@ const lackingOf = (given: readonly string[], allowed: readonly string[]) => {
  *
  * @param what brings the code, in words
  */
-export function withheld({ state }: FunctionPass, what: string, allowed: readonly string[] = []): Outcome {
-  const lacking = lackingOf(secretsOf(state.around?.spec ?? {}), allowed)
+export function withheld(pass: FunctionPass, what: string, allowed: readonly string[] = []): Outcome {
+  const lacking = lackingOf(secretsOf(pass.state.around?.spec ?? {}), allowed)
   if (lacking === undefined) return done()
-  return stalled(
-    'ConfigurationInvalid',
+  return refused(
+    pass,
     `${what} may not be given ${lacking}, which its namespace has, as nobody who may read that wrote it: somebody who may creates it again.`,
   )
 }
 
 /** The same of what a function has itself: variables of its namespace lead a runtime to other code. */
-export function withheldFromVariables({ object, state }: FunctionPass): Outcome {
+export function withheldFromVariables(pass: FunctionPass): Outcome {
+  const { object, state } = pass
   const { env = [], functionSecrets = [] } = state.around?.spec ?? {}
   const lacking = env.length === 0 ? undefined : lackingOf(secretsOf({ env: object.spec.env }), functionSecrets)
   if (lacking === undefined) return done()
-  return stalled(
-    'ConfigurationInvalid',
+  return refused(
+    pass,
     `The variables of its namespace may not come beside ${lacking}, as nobody who may read that wrote them: somebody who may takes them away and writes them again.`,
   )
+}
+
+/** A deployment that waits to be served never is: nobody can make its code that of another writer. */
+function refused(pass: FunctionPass, message: string): Outcome {
+  const wanted = wantedDeployment(ownDeployments(pass))
+  if (wanted?.status?.stage === 'Deploying')
+    pass.report({ release: { deploymentId: wanted.metadata.name, state: 'Failed', message } })
+  return stalled('ConfigurationInvalid', message)
 }

@@ -128,6 +128,18 @@ describe('admission of writes of access control', () => {
     expect([...told].sort()).to.deep.equal([...new Set<string>(listed)].sort())
   })
 
+  it('names the field of whatever is not well-formed, for clients of Kubernetes', async () => {
+    let count = 0
+    for (const one of GRANTING_CASES) {
+      const causes = (await answerTo(prepare(), one))?.status?.details?.causes ?? []
+      for (const { reason, field } of causes.filter((cause) => cause.reason === 'BAD_REQUEST')) {
+        expect(field, `${one.rule}: ${reason}`).to.match(/^spec\.[a-zA-Z]/)
+        count += 1
+      }
+    }
+    expect(count).to.be.greaterThan(3)
+  })
+
   const anything = GRANTING_CASES[0] as GrantingCase
 
   it('refuses everything until the platform knows its boundaries and people', async () => {

@@ -44,7 +44,7 @@ type Status = {
   reason: string
   message: string
   /** `retryAfterSeconds` becomes a Retry-After header, by which clients of Kubernetes ask again by themselves. */
-  details?: { causes: { reason: string }[]; retryAfterSeconds?: number | undefined }
+  details?: { causes: { reason: string; field?: string }[]; retryAfterSeconds?: number | undefined }
 }
 export type AdmissionAnswer = {
   apiVersion: string
@@ -125,11 +125,13 @@ function asObject(kind: AnyKind, object: Request['object']): AnyObject | undefin
 
 /** Never 409: kubectl would take it for a conflict of versions and try again and again. */
 function statusOf({ code, message, extras }: PlatformError): Status {
-  const [first, ...errors] = (extras.errors ?? []) as { field: string; message: string }[]
+  const faults = (extras.errors ?? []) as { field: string; message: string }[]
+  const [first, ...errors] = faults
   // The sentence may tell the first reason already.
   if (first !== undefined && !message.includes(first.message)) errors.unshift(first)
   const fields = errors.map(({ field, message: why }) => ` ${field}: ${why}.`).join('')
-  const details = { causes: [{ reason: code, message }] }
+  const causes = faults.map(({ field, message: why }) => ({ reason: code, message: why, field: `spec.${field}` }))
+  const details = { causes: causes.length === 0 ? [{ reason: code, message }] : causes }
   if (ERROR_STATUS[code] === 403) return { code: 403, reason: 'Forbidden', message, details }
   if (ERROR_STATUS[code] === 429)
     return {

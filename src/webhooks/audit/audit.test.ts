@@ -214,6 +214,14 @@ describe('the audit log of the API server', () => {
     expect(told?.resource.resourceName).to.equal('photos')
     expect(told?.sighting.metadata.part).to.equal('accountbuckets/raw')
     expect(told?.sighting.after).to.equal(undefined)
+    const as = async (metadata: object) =>
+      (await toldBy([event({ objectRef, responseObject: { ...responseObject, metadata } })]))[0]?.sighting
+    const there = { name: 'raw', uid: 'u', generation: 1, resourceVersion: '5' }
+    const once = await as(there)
+    expect(once).to.include({ onlyIfChanged: true })
+    expect((await as({ ...there, resourceVersion: '9' }))?.part, 'its status alone changed').to.deep.equal(once?.part)
+    for (const changed of [{ generation: 2 }, { labels: { team: 'a' } }, { uid: 'v' }])
+      expect((await as({ ...there, ...changed }))?.part).to.not.deep.equal(once?.part)
     const [gone] = await toldBy([event({ verb: 'delete', objectRef, responseObject: {} })], { owner: 'photos' })
     expect(gone?.resource.resourceName).to.equal('photos')
   })

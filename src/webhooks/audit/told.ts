@@ -53,24 +53,23 @@ function ownerName(kind: AnyKind, { namespace, name, object }: Of, { ownerOfPart
   return typeof told === 'string' ? told : ownerOfPart(kind, namespace, name)
 }
 
+const isDeletion = (verb: string) => verb === 'delete' || verb === 'deletecollection'
+
 type What = { name: string; object: unknown; outcome: 'Succeeded' | 'Refused' | 'Failed' }
 
 function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }: What): Sighting | undefined {
   const { verb, objectRef, responseStatus } = event
   const subresource = objectRef?.subresource ?? ''
   const whole = subresource === '' ? kind.resource.plural : `${kind.resource.plural}/${subresource}`
-  const isDelete = verb === 'delete' || verb === 'deletecollection'
+  const isDelete = isDeletion(verb)
   const { metadata } = (object ?? {}) as { metadata?: { resourceVersion?: string } }
   const who = whoOf(event)
   const isOwnPart = kind.partOf !== undefined
-  const tells =
-    isOwnPart || isDelete || outcome !== 'Succeeded'
-      ? undefined
-      : afterWrite(kind, subresource, object, responseStatus?.code === 201)
+  const { after, part } = stateOf(event, kind, { name, object, outcome })
   // Requests for other things write in what holds them, too.
   const isOfRequest = who.entryId !== undefined && kind.placement === 'group'
   // Finalizers and annotations: what controllers write of themselves is no news.
-  if (who.channel === 'Platform' && (isOwnPart || (tells === undefined && !isDelete))) return undefined
+  if (who.channel === 'Platform' && (isOwnPart || (after === undefined && !isDelete))) return undefined
   return {
     id: who.entryId ?? uuidV5([event.auditID, userOf(event), event.requestReceivedTimestamp, whole, name].join('\n')),
     occurredAt: new Date(event.requestReceivedTimestamp).toISOString(),
@@ -86,10 +85,11 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
     // All but the last are what the client says of itself.
     remoteAddress: who.channel === 'Kubernetes' ? event.sourceIPs.at(-1)?.slice(0, 64) : undefined,
     version: isDelete ? undefined : metadata?.resourceVersion,
-    after: tells,
+    after,
+    part,
     ...(who.entryId !== undefined && { isSecondHand: true }),
     ...(who.channel === 'Platform' && { onlyIfKnown: true }),
-    ...(tells !== undefined && verb !== 'create' && !isOfRequest && { onlyIfChanged: true }),
+    ...((after ?? part) !== undefined && verb !== 'create' && !isOfRequest && { onlyIfChanged: true }),
   }
 }
 
@@ -102,6 +102,20 @@ function wordsOf(event: AuditEvent, { channel }: Who): Record<string, string> {
     ...(channel === 'Kubernetes' && userAgent !== '' && { userAgent: redacted(userAgent.slice(0, 200)) }),
     ...(manager !== undefined && { fieldManager: redacted(manager.slice(0, 128)) }),
   }
+}
+
+/** How the object is after the write. Of a part enough to see whether it changed. */
+function stateOf(
+  { verb, objectRef, responseStatus }: AuditEvent,
+  kind: AnyKind,
+  { object, outcome }: What,
+): Pick<Sighting, 'after' | 'part'> {
+  if (isDeletion(verb) || outcome !== 'Succeeded') return {}
+  if (kind.partOf === undefined)
+    return { after: afterWrite(kind, objectRef?.subresource ?? '', object, responseStatus?.code === 201) }
+  const after = afterOf(object, false)
+  if (after === undefined || 'replicas' in after) return {}
+  return { part: { uid: after.uid, state: `${after.generation} ${after.labelling}`.trimEnd() } }
 }
 
 function afterWrite(kind: AnyKind, subresource: string, object: unknown, isNew: boolean): Sighting['after'] {

@@ -1,17 +1,16 @@
-import { type Referring, referencedRights } from '../../contracts/references.ts'
+import { type GivenPod, givenRights, type ReferringRevision, waysOf } from '../../contracts/given.ts'
+import { referencedRights } from '../../contracts/references.ts'
 import { revisionOf } from '../../contracts/revisions.ts'
 import { ownerLabelSelector } from '../../contracts/workloads.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace, groupNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
-import { PlatformApp } from '../../crds/apps.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { ContainerInstance } from '../../crds/containerinstances.ts'
+import { REFERRING } from '../../crds/referring.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { type GivenPod, givenRights, type ReferringRevision, waysOf } from './given.ts'
 import type { GivenToPod, OwnerOfPod } from './podAccess.ts'
 import type { OwnerOfPart, PlaceOfNamespace } from './question.ts'
 
@@ -44,18 +43,6 @@ export function followPlaces(caches: Caches): { placeOf: PlaceOfNamespace; stop(
     },
     stop,
   }
-}
-
-/** The kinds whose pods are given what their specs refer to. */
-const REFERRING: Readonly<Record<string, { resource: Resource; of: (spec: object) => Referring }>> = {
-  [ContainerInstance.kind]: { resource: ContainerInstance.resource, of: (spec) => spec as Referring },
-  [PlatformApp.kind]: {
-    resource: PlatformApp.resource,
-    of: (spec) => {
-      const { env, volumes, managedIdentity } = spec as Partial<PlatformApp['spec']>
-      return { components: [{ env }], volumes: volumes ?? [], managedIdentity }
-    },
-  },
 }
 
 /**

@@ -29,7 +29,7 @@ export type Surroundings = {
   readonly clock: Clock
   /** Aborted when the platform stops. */
   readonly stopping: AbortSignal
-  /** Hears how many more records, or fewer, are remembered; what waits for its client counts as if it were some. */
+  /** Hears how many more records, or fewer, are remembered; what was read and what waits for its client count as if they were some. */
   readonly remember: (more: number) => void
 }
 
@@ -70,6 +70,7 @@ export class FollowedList {
   #restsUntil = 0
   #toldAt = 0
   #held = 0
+  #remembered = 0
 
   constructor(followed: Followed, around: Surroundings) {
     this.#followed = followed
@@ -110,7 +111,7 @@ export class FollowedList {
       signal.removeEventListener('abort', this.#finish)
     this.#reading?.end()
     this.#hold(0)
-    this.#around.remember(-this.#state.size)
+    this.#around.remember(-this.#remembered)
   }
 
   readonly #finish = () => {
@@ -161,9 +162,10 @@ export class FollowedList {
     this.#awake = awake
     const entries = await result
     if (entries.length > ENTRIES_MAX) throw tooMany()
-    const { size } = this.#state
     const changes = this.#state.changesTo(entries)
-    remember(this.#state.size - size)
+    const before = this.#remembered
+    this.#remembered = this.#state.size + reading.size
+    remember(this.#remembered - before)
     const now = clock.monotonic()
     this.#restsUntil = now + Math.min(REST_MAX, REST * (now - began))
     return changes

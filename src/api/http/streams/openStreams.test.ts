@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { expect } from 'chai'
 import { ManualClock } from '../../../../test/make/clock.ts'
 import { codeOf } from '../../../../test/worlds/facade.ts'
+import { Readers } from '../../../core/readers.ts'
 import { noMetrics } from '../metrics.ts'
 import type { Followed } from './followedList.ts'
 import type { ListEntry } from './listState.ts'
@@ -69,6 +70,21 @@ describe('the lists that a process has open', () => {
     for (const left of ['none', 'none', 'SERVICE_UNAVAILABLE']) expect(await codeAt('a boundary')).to.equal(left)
     for (const left of ['none', 'SERVICE_UNAVAILABLE']) expect(await codeAt('another boundary')).to.equal(left)
     expect(await codeAt('a third')).to.equal('none')
+  })
+
+  it('count what their lists have read as they do what they remember', async () => {
+    const streams = new OpenStreams(new ManualClock(), noMetrics, 20)
+    const readers = new Readers()
+    const read = async () => {
+      for (let at = 0; at < 9; at += 1) readers.note('home', String(at))
+      return []
+    }
+    const reading = { ...followed(), read }
+    const first = await streams.open(of('first'), reading)
+    expect((await codeOf(streams.open(of('second'), reading))).code).to.equal('SERVICE_UNAVAILABLE')
+    first.stream?.destroy()
+    if (first.stream !== undefined) await once(first.stream, 'close')
+    expect((await codeOf(streams.open(of('second'), reading))).code).to.equal('none')
   })
 
   it('remember no more though many begin at once', async () => {

@@ -7,13 +7,13 @@ import type { HttpMetrics } from '../metrics.ts'
 import { EVENT_STREAM } from '../negotiation.ts'
 import { type Followed, FollowedList } from './followedList.ts'
 
-/** Who follows, and in what: a boundary, or the platform. */
+/** Who follows, and in what: a boundary, or of the platform what a tenant sees. */
 export type Follower = { readonly principal: string; readonly place: string }
 
 /** A person's tabs, or the replicas of a service. */
 export const OF_PRINCIPAL = 32
 export const OF_PROCESS = 1_000
-/** Records that all streams of the process remember, and as much as they are while a client has not taken it. */
+/** Records that all streams of the process remember, and as much as they are: what they have read, and what a client has not taken. */
 const REMEMBERED_MAX = 500_000
 
 const HEADERS = {

@@ -12,12 +12,13 @@ import { PlatformApp } from '../../../crds/apps.ts'
 import { Boundary } from '../../../crds/boundaries.ts'
 import { PlatformCluster } from '../../../crds/clusters.ts'
 import { ContainerInstance } from '../../../crds/containerinstances.ts'
+import { PlatformUser } from '../../../crds/identity.ts'
 import { ComponentRelease, PlatformComponent } from '../../../crds/lifecycle.ts'
 import { DenyAssignment, RoleAssignment } from '../../../crds/rbac.ts'
 import { RegistryPin } from '../../../crds/registry.ts'
 import { VectorCluster } from '../../../crds/vector.ts'
 import { noMetrics } from '../metrics.ts'
-import { OF_PRINCIPAL } from './openStreams.ts'
+import { OF_PRINCIPAL, OF_PROCESS } from './openStreams.ts'
 
 const READER = '33333333-3333-4333-8333-333333333333'
 const HOME = groupNamespace(BOUNDARY, 'shop')
@@ -271,6 +272,21 @@ describe('a list as a stream of events', () => {
     open[0]?.close()
     await until('one has ended', () => following === OF_PRINCIPAL)
     await (await follow()).until('bookmark')
+  })
+
+  it('of the whole platform has places left for another tenant, however many people one has', async () => {
+    const id = (at: number) => `99999999-9999-4999-8999-${String(at).padStart(12, '0')}`
+    const tenants = [id(1001), id(1002)] as const
+    const person = (at: number, tenantId: string) => {
+      const spec = { userName: `user-${at}`, email: `user-${at}@example.test`, tenantIds: [tenantId] }
+      server.put(PlatformUser, id(at), spec, SYSTEM_NAMESPACE)
+      return id(at)
+    }
+    const open500 = Array.from({ length: OF_PROCESS / 2 }, (_, at) => Math.floor(at / OF_PRINCIPAL))
+    for (const at of open500) await follow('/boundaries', person(at, tenants[0]))
+    const ask = (as: string) => server.ask('get', '/boundaries', as).set('accept', 'text/event-stream')
+    expect((await ask(person(998, tenants[0]))).status).to.equal(503)
+    await (await follow('/boundaries', person(999, tenants[1]))).until('bookmark')
   })
 
   it('ends at once when the platform stops, and so does who connects again', async () => {

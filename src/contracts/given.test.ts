@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, REVISION_LABEL } from './containerinstances.ts'
 import { type GivenPod, givenRights, type ReferringRevision } from './given.ts'
 
 const ANYTHING = [

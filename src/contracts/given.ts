@@ -1,5 +1,6 @@
-import { COMPONENT_LABEL, REVISION_LABEL } from '../../contracts/containerinstances.ts'
-import { IDENTITY_VOLUME } from '../../contracts/managedIdentities.ts'
+import type { KubeObject } from '../core/object.ts'
+import { COMPONENT_LABEL, REVISION_LABEL } from './containerinstances.ts'
+import { IDENTITY_VOLUME } from './managedIdentities.ts'
 import {
   actionOfOutput,
   OUTPUT_COLLECTIONS,
@@ -7,8 +8,7 @@ import {
   type ReferencedRight,
   type Referring,
   referencedRights,
-} from '../../contracts/references.ts'
-import type { KubeObject } from '../../core/object.ts'
+} from './references.ts'
 
 type Variables = {
   env?: readonly { valueFrom?: { secretKeyRef?: object | undefined } | undefined }[]
