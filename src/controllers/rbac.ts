@@ -34,6 +34,7 @@ import {
 import { endWithRecord, grantForAWhile, JIT_OBSERVES } from './jit.ts'
 import { awaitedScopes, keepToLife } from './lifeOfGrant.ts'
 import { awaitedPrincipals, keepToPrincipals, PRINCIPAL_RIGHTS } from './principals.ts'
+import { BOUNDARIES_OF_TRUSTS, endWithBoundaries } from './trusts.ts'
 
 export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignment.resource, verbs: ['create'] }]
 
@@ -235,9 +236,9 @@ export const grantControllers: readonly Controller[] = [
     writes: [{ resource: RoleAssignment.resource, verbs: ['create', 'delete'] }],
   }),
   controller(BoundaryTrust, {
-    observes: [],
+    observes: [BOUNDARIES_OF_TRUSTS],
     childrenIn: 'records',
     writes: [{ resource: BoundaryTrust.resource, verbs: ['delete'] }],
-    reconcile: removeWhenOver(endOfGrant),
+    reconcile: steps(endWithBoundaries, removeWhenOver(endOfGrant) as Step),
   }),
 ]

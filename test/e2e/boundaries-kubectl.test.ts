@@ -144,7 +144,7 @@ describe('boundaries and resource groups with kubectl', () => {
       )
     }
     await patch({ storageSize: '40Gi', running: false })
-    await says(/quota of storage is 15Gi; 0 is used and 40Gi more was requested/)
+    await says(/quota of storage is 15Gi; 5Gi is used and 35Gi more was requested/)
     expect(await sizes()).to.deep.equal(['5Gi'])
     await kubectl(
       'patch',

@@ -221,6 +221,12 @@ components:
     ['a plan is of another family', { parameters: { plan: 'app-small' } }, 400, 'PARAMETER_INVALID'],
     ['a generated value is given', { parameters: { password: 'mine' } }, 400, 'PARAMETER_INVALID'],
     ['an override names no component', { componentOverrides: [{ name: 'web' }] }, 400, 'BAD_REQUEST'],
+    [
+      'a component is overridden twice',
+      { componentOverrides: [{ name: 'vectors', replicas: 2 }, { name: 'vectors' }] },
+      400,
+      'BAD_REQUEST',
+    ],
     ['an override is out of bounds', { componentOverrides: [{ name: 'vectors', replicas: 100 }] }, 400, 'BAD_REQUEST'],
     [
       'an override is of a plan that there is not',

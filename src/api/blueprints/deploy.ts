@@ -8,7 +8,7 @@ import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, type FieldError, firstReason, PlatformError, refusedFields } from '../../core/errors.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import { PlatformApp } from '../../crds/apps.ts'
-import { ResourceName, Uuid } from '../../crds/fields.ts'
+import { listBy, ResourceName, Uuid } from '../../crds/fields.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -38,7 +38,7 @@ export const DeployBlueprintRequest = z
     clusterId: Uuid,
     name: ResourceName.describe('Name of the deployment: what it makes is its own'),
     parameters: z.record(z.string(), z.string().max(4096)).default({}),
-    componentOverrides: z.array(Override).max(30).nullish(),
+    componentOverrides: listBy('name', Override, 30).nullish(),
   })
   .meta({ id: 'DeployBlueprintRequest' })
 type Request = z.output<typeof DeployBlueprintRequest>

@@ -205,7 +205,11 @@ describe('resource groups', () => {
     expect(refused.extras).to.deep.equal({
       resources: ['persistentvolumeclaims/storage-vc-old-0', 'vectorclusters/kept'],
     })
+    const said = await facade.call(routes, 'DELETE', path).catch(({ message }: Error) => message)
+    expect(said).to.match(/ A kept volume is deleted with a new resource of its name\.$/)
     facade.records.put(ResourceGroup, ref, {}, { heldBy: [] })
+    const protectedAlone = await facade.call(routes, 'DELETE', path).catch(({ message }: Error) => message)
+    expect(protectedAlone).to.match(/delete them first\.$/)
     facade.vector(ONE, 'shop', 'kept', { onDelete: 'Delete' })
     expect((await facade.call(routes, 'DELETE', path)).status).to.be.oneOf([202, 204])
   })

@@ -7,6 +7,7 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../core/namespaces.ts'
 import { grantOf, groupGrantKey, isGroupGrant, unseenUsers } from '../../core/sizing/ledger.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { persistentVolumeClaim } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { type BoundaryRecord, boundaryScope, requireBelow } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -144,7 +145,9 @@ export async function deleteGroup(context: GroupContext): Promise<{ isGone: bool
   if (holders.length > 0) {
     const shown = holders.filter((holder) => mayReadNamed(context, { boundaryId, resourceGroup: name }, holder))
     const { usedBy: resources, words } = namedHolders(shown, holders.length)
-    const message = `Resource group "${name}" contains protected resources: remove the protection, or delete them first.${words}`
+    const isVolume = (holder: string) => holder.startsWith(`${persistentVolumeClaim.plural}/`)
+    const advice = resources.some(isVolume) ? ' A kept volume is deleted with a new resource of its name.' : ''
+    const message = `Resource group "${name}" contains protected resources: remove the protection, or delete them first.${advice}${words}`
     throw new PlatformError('DELETION_PROTECTED', message, { resources })
   }
   const ref = { namespace: boundaryNamespace(boundaryId), name }

@@ -160,5 +160,5 @@ export function refuseWhileDeleting(object: {
   status?: object | undefined
 }): void {
   if (object.metadata.deletionTimestamp === undefined) return
-  throw invalidState(object, `"${object.metadata.name}" is being deleted.`)
+  throw invalidState(object, undefined)
 }

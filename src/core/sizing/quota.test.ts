@@ -56,7 +56,7 @@ describe('the quota verdict over the resources of a boundary', () => {
     [
       'refuses what it asks for beyond what it has',
       verdict({ storage: '1Gi', cpu: '1' }, { ...user('a', 1, { storage: '9Gi', cpu: '2' }), held: HELD }, []),
-      'boundary cpu: 0 + 2 > 1',
+      'boundary cpu: 1 + 1 > 1',
     ],
     [
       'orders equal ages by key, so that one of two fits and never both or none',

@@ -156,7 +156,9 @@ function exceeded(
     const most = parseQuantity(String(limit))
     if (used[quota] + wanted[quota] <= most) continue
     const show = SHOWN[quota]
-    return { kind: 'exceeded', at, quota, limit: show(most), used: show(used[quota]), requested: show(wanted[quota]) }
+    // What it has is used as well: it asks for no more than the rest.
+    const [taken, more] = [used[quota] + held[quota], wanted[quota] - held[quota]]
+    return { kind: 'exceeded', at, quota, limit: show(most), used: show(taken), requested: show(more) }
   }
   return undefined
 }

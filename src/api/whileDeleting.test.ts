@@ -1,0 +1,39 @@
+import { expect } from 'chai'
+import { startWithOneOfEachKind } from '../../test/worlds/oneOfEachKind.ts'
+import { KINDS } from '../crds/index.ts'
+import { SERVED_ROUTES } from './index.ts'
+
+/** Where something of a group may be in the way. */
+const ROUTES = SERVED_ROUTES.filter(({ path }) => path.includes('/resourcegroups/{'))
+const THEN = '2026-01-01T00:00:00Z'
+
+type Server = Awaited<ReturnType<typeof startWithOneOfEachKind>>
+
+function deleteAll({ client, caches }: Server): void {
+  for (const { resource, placement } of KINDS.filter(({ placement }) => placement === 'group'))
+    for (const object of [...client.stored(resource)]) {
+      const metadata = { ...object.metadata, deletionTimestamp: THEN, finalizers: [`held/${placement}`] }
+      caches.get(resource).observeWrite(client.seed(resource, { ...object, metadata }))
+    }
+}
+
+describe('of what is being deleted', () => {
+  let server: Server
+  let refused = 0
+  before(async () => {
+    server = await startWithOneOfEachKind()
+    deleteAll(server)
+  })
+  after(() => server.stop())
+
+  for (const { method, path } of ROUTES) {
+    it(`a refusal of ${method} ${path} by its state says so`, async () => {
+      const asked = server.ask(method.toLowerCase() as 'get', server.pathOf(path))
+      const { body } = await (method === 'GET' || method === 'DELETE' ? asked : asked.send({}))
+      if (body?.code !== 'INVALID_STATE') return
+      refused += 1
+      expect(body.error).to.match(/ is being deleted\.$/)
+    })
+  }
+  it('many are refused', () => expect(refused).to.be.greaterThan(20))
+})
