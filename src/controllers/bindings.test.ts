@@ -6,6 +6,7 @@ import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { PlatformTenant, PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { IdpBinding } from '../crds/sso.ts'
 import { bindingController } from './bindings.ts'
 
@@ -281,6 +282,44 @@ describe('what bindings give', () => {
     bench.seed(Boundary, BEN, { displayName: 'Late' })
     await bench.rest()
     expect(await holders()).to.deep.equal([`${boundaryNamespace(BEN)} ${ADA}`])
+  })
+
+  for (const [sentence, named] of [
+    ['that kubectl or Git made without naming its life', {}],
+    ['that names its life', { scopeIncarnation: 'of-the-boundary' }],
+  ] as const)
+    it(`is nothing in a boundary that was made anew, of a binding ${sentence}`, async () => {
+      bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}`, ...named })
+      person(ADA, ['staff'])
+      await bench.start()
+      expect(await holders()).to.deep.equal([`${boundaryNamespace(BOUNDARY_ID)} ${ADA}`])
+      await bench.client.remove(Boundary.resource, { name: BOUNDARY_ID })
+      for (const { metadata } of (await bench.client.list(RoleAssignment.resource)).items)
+        await bench.client.remove(RoleAssignment.resource, { namespace: metadata.namespace ?? '', name: metadata.name })
+      await bench.rest()
+      const annotations = { [INCARNATION_ANNOTATION]: 'of-the-next' }
+      bench.seed(Boundary, BOUNDARY_ID, { displayName: 'Anew' }, { annotations })
+      person(BEN, ['staff'])
+      await bench.rest()
+      expect(await holders()).to.deep.equal([])
+      const found = await bench.find<IdpBinding & KubeObject>(IdpBinding.resource, BINDING, namespace)
+      expect(found?.status?.phase).to.equal('ReferenceMissing')
+    })
+
+  it('is nothing in a group that was made anew', async () => {
+    const home = boundaryNamespace(BOUNDARY_ID)
+    const live = (incarnation: string) =>
+      bench.seed(ResourceGroup, 'web', {}, { namespace: home, annotations: { [INCARNATION_ANNOTATION]: incarnation } })
+    bind({ roleDefinitionName: 'Reader', scope: `/boundaries/${BOUNDARY_ID}/resourcegroups/web` })
+    live('first')
+    await bench.start()
+    await bench.client.remove(ResourceGroup.resource, { namespace: home, name: 'web' })
+    await bench.rest()
+    live('second')
+    await bench.rest()
+    person(ADA, ['staff'])
+    await bench.rest()
+    expect(await holders()).to.deep.equal([])
   })
 
   it('writes nothing when nothing changed', async () => {

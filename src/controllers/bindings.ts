@@ -1,7 +1,7 @@
 import { BINDING_LABEL } from '../contracts/sso.ts'
-import { createdByOf, INCARNATION_ANNOTATION } from '../core/labels.ts'
-import { SYSTEM_NAMESPACE } from '../core/names.ts'
-import { byAge, type KubeObject, keyOf, refOf } from '../core/object.ts'
+import { createdByOf, INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
+import { byAge, type KubeObject, keyOf, type Resource, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -9,20 +9,34 @@ import type { PlatformUser } from '../crds/identity.ts'
 import { PlatformUser as UserKind } from '../crds/identity.ts'
 import { incarnationsNamedBy } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
 import { IdpBinding } from '../crds/sso.ts'
 import { boundAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
 import { absent, alreadyThere } from '../kube/errors.ts'
 import { type BindingPass, oursOf, settleShare } from './bindingShares.ts'
-import { controller, steps, type Workspace } from './engine/controller.ts'
+import { controller, type Observed, steps, type Workspace } from './engine/controller.ts'
 import { BOUND_INDEX } from './engine/principalIndex.ts'
 import { followTenant, tenantOfKind } from './ofTenants.ts'
 import { giveIncarnation, writeIncarnations } from './principals.ts'
+
+/** Milliseconds until what was written down is done. */
+const AT_ONCE = 1
 
 type User = PlatformUser & KubeObject
 type Group = KubeObject & { spec: { memberIds: readonly string[] } }
 
 const tenantOf = ({ spec }: KubeObject) => (spec as IdpBinding['spec']).tenantId
+
+/** Boundaries or groups, as they come and go, and as they are made anew. */
+function places(resource: Resource, isOf: (boundaryId: string, place: KubeObject['metadata']) => boolean): Observed {
+  return {
+    resource,
+    keysOf: ({ metadata }, records) => bindingsWhere(records, (one) => isOf(boundaryOf(one) ?? '', metadata)),
+    relevant: ({ metadata }) => [metadata.deletionTimestamp, metadata.annotations?.[INCARNATION_ANNOTATION]],
+  }
+}
 
 /**
  * Gives people what the bindings of their tenant say of them: a RoleAssignment each, or a place in a group. What the
@@ -50,18 +64,15 @@ export const bindingController = controller(IdpBinding, {
       keysOf: ({ metadata }, records) => bindingsWhere(records, ({ spec }) => spec.groupId === metadata.name),
       relevant: ({ metadata }) => metadata.uid,
     },
-    {
-      resource: Boundary.resource,
-      keysOf: ({ metadata }, records) => bindingsWhere(records, (one) => boundaryOf(one) === metadata.name),
-      relevant: ({ metadata }) => metadata.deletionTimestamp,
-    },
+    places(Boundary.resource, (boundaryId, { name }) => name === boundaryId),
+    places(ResourceGroup.resource, (boundaryId, { namespace }) => namespace === boundaryNamespace(boundaryId)),
   ],
   reads: [{ resource: RoleAssignment.resource, in: 'records' }],
   writes: [
     { resource: RoleAssignment.resource, verbs: ['create', 'delete'] },
     { resource: PrincipalGroup.resource, verbs: ['patch'] },
   ],
-  reconcile: steps(followTenant(tenantOf), settleAssignments, keepToGroup, settleMembers),
+  reconcile: steps(followTenant(tenantOf), keepToScope, settleAssignments, keepToGroup, settleMembers),
   finalize: steps(takeEverything),
 })
 
@@ -114,7 +125,8 @@ const holderOf = ({ spec }: Assignment) => spec.principalId
 async function settleAssignments(pass: BindingPass): Promise<Outcome> {
   const { metadata, spec } = pass.object
   if (spec.groupId !== undefined) return done()
-  if (isWithoutBoundary(pass)) return stalled('ReferenceMissing', `What was at ${spec.scope} no longer exists.`)
+  if (isWithoutBoundary(pass) || isOfAnotherLife(pass))
+    return stalled('ReferenceMissing', `What was at ${spec.scope} no longer exists.`)
   const present = assignmentsOf(pass)
   const labelSelector = `${BINDING_LABEL}=${metadata.name}`
   return settleShare(pass, boundPeople(pass), {
@@ -134,6 +146,31 @@ function isWithoutBoundary({ records, object }: BindingPass): boolean {
   if (boundaryId === undefined) return false
   const boundary = records.cache(Boundary.resource).get(undefined, boundaryId)
   return boundary === undefined || boundary.metadata.deletionTimestamp !== undefined
+}
+
+/** Which life the object at the scope is in, if it is known here. */
+function lifeAtScope({ records, object }: BindingPass): string | undefined {
+  const scope = parseScope(object.spec.scope ?? '/')
+  const target = scope && scopeObject(scope)
+  if (target === undefined || !records.isCached(target.resource)) return undefined
+  const found = records.cache(target.resource).get(target.namespace, target.name)
+  return found?.metadata.annotations?.[INCARNATION_ANNOTATION]
+}
+
+function isOfAnotherLife(pass: BindingPass): boolean {
+  const [meant, present] = [scopeIncarnationOf(pass.object), lifeAtScope(pass)]
+  return meant !== undefined && present !== undefined && meant !== present
+}
+
+/** Writes down which life of the scope is meant, where kubectl or Git did not say so: the one that is there first. */
+async function keepToScope(pass: BindingPass): Promise<Outcome> {
+  const incarnation = lifeAtScope(pass)
+  if (incarnation === undefined || scopeIncarnationOf(pass.object) !== undefined) return done()
+  const object = pass.object as IdpBinding & KubeObject
+  const { uid, resourceVersion } = object.metadata
+  const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
+  await pass.records.client.mergePatch(IdpBinding.resource, refOf(object), patch, { uid, resourceVersion })
+  return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', AT_ONCE)
 }
 
 function assignmentsOf({ records, object }: BindingPass): readonly Assignment[] {
@@ -159,9 +196,6 @@ async function replaceAssignments(
     await client.create(RoleAssignment.resource, assignment).catch(alreadyThere)
   }
 }
-
-/** Milliseconds until what was written down is done. */
-const AT_ONCE = 1
 
 /** Writes down which group is meant: the one that has the id when the binding is first looked at. */
 async function keepToGroup(pass: BindingPass): Promise<Outcome> {

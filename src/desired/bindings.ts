@@ -6,6 +6,7 @@ import type { KubeObject } from '../core/object.ts'
 import { parseScope } from '../core/scope.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
 import { roleIncarnationOf } from '../crds/roleLife.ts'
+import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import type { IdpBinding } from '../crds/sso.ts'
 
 /** The assignment that a binding to a role gives one person; undefined for a binding to a group. */
@@ -13,10 +14,11 @@ export function boundAssignment(
   binding: Pick<IdpBinding, 'metadata' | 'spec'>,
   userId: string,
 ): KubeObject | undefined {
-  const { roleDefinitionName, scope, scopeIncarnation } = binding.spec
+  const { roleDefinitionName, scope } = binding.spec
   const namespace = placeOf(scope)
   if (roleDefinitionName === undefined || namespace === undefined) return undefined
   const { name } = binding.metadata
+  const scopeIncarnation = scopeIncarnationOf(binding)
   const spec = {
     principalId: userId,
     principalType: 'User',
