@@ -83,10 +83,13 @@ describe('volumes of a resource that is stopped', () => {
         const scaled = [statefulSet, deployment].flatMap((resource) => [...world.server.stored(resource)])
         return [...scaled.map((one) => (one.spec as { replicas?: number }).replicas), ...world.server.stored(pod)]
       }
+      const held = `${5 * fieldsOf(kind).length}Gi`
       const staysSmall = async () => {
         await phase('Stopped')
         await world.pass(60_000)
-        expect((await statusOf(kind)).statusMessage).to.match(/quota of storage is 25Gi; 0 is used and \d+Gi more/)
+        expect((await statusOf(kind)).statusMessage).to.match(
+          new RegExp(`quota of storage is 25Gi; ${held} is used and \\d+Gi more`),
+        )
         expect(copies().filter((one) => one !== 0)).to.deep.equal([])
         expect(sizes().filter((size) => size !== '5Gi')).to.deep.equal([])
       }
@@ -117,7 +120,6 @@ describe('volumes of a resource that is stopped', () => {
         await change(grown())
         await staysSmall()
         const ledger = ([...world.server.stored(QuotaLedger.resource)] as unknown as QuotaLedger[])[0]
-        const held = `${5 * fieldsOf(kind).length}Gi`
         const grant = ledger?.spec.grants[grantKey(kind.plural, GROUP, 'one')]
         expect(grant).to.include({ cpu: '0', memory: '0', storage: held, pods: 0 })
         await world.make(VectorCluster, 'other', { computePlan: 'vector-dev', storageSize: '21Gi' })
