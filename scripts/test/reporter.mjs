@@ -2,11 +2,7 @@
 // and what failed.
 import { appendFileSync } from 'node:fs'
 import { relative } from 'node:path'
-import { config } from 'chai'
 import mocha from 'mocha'
-
-// What failed in CI is known by its message alone, so none is cut.
-config.truncateThreshold = 0
 
 export default class CountingReporter extends mocha.reporters.Spec {
   constructor(runner, options) {
