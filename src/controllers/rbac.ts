@@ -239,6 +239,6 @@ export const grantControllers: readonly Controller[] = [
     observes: [BOUNDARIES_OF_TRUSTS],
     childrenIn: 'records',
     writes: [{ resource: BoundaryTrust.resource, verbs: ['delete'] }],
-    reconcile: steps(endWithBoundaries, removeWhenOver(endOfGrant) as Step),
+    reconcile: steps(removeWhenOver(endOfGrant) as Step, endWithBoundaries),
   }),
 ]

@@ -3,6 +3,7 @@ import { BOUNDARY_ID, type ControllerBench } from '../../test/worlds/controllers
 import { GrantsBench } from '../../test/worlds/grantsWorld.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { BoundaryTrust } from '../crds/rbac.ts'
 
@@ -15,7 +16,7 @@ describe('the controller of trusts', () => {
   beforeEach(() => {
     world = new GrantsBench()
     ;({ bench } = world)
-    seedBoundary('now')
+    for (const name of [BOUNDARY_ID, OTHER_ID]) seedBoundary('now', name)
   })
   afterEach(() => bench.stop())
 
@@ -24,10 +25,14 @@ describe('the controller of trusts', () => {
     bench.seed(Boundary, name, { displayName: 'Other' }, { annotations })
   }
 
-  function trust(lives: object) {
+  function trust(lives: object, incarnations?: object) {
     const spec = { boundaryId: BOUNDARY_ID, trustedBoundaryId: OTHER_ID, actions: ['apps/read'], ...lives }
-    bench.seed(BoundaryTrust, 'lent', spec, { namespace: SYSTEM_NAMESPACE })
+    const { apiVersion, kind, resource } = BoundaryTrust
+    const metadata = { name: 'lent', namespace: SYSTEM_NAMESPACE }
+    bench.client.seed(resource, { apiVersion, kind, metadata, spec, status: { incarnations } } as KubeObject)
   }
+  const phase = async () =>
+    (await bench.find<BoundaryTrust & KubeObject>(BoundaryTrust.resource, 'lent', SYSTEM_NAMESPACE))?.status?.phase
 
   const named = { boundaryIncarnation: 'now', trustedBoundaryIncarnation: 'now' }
   for (const [sentence, lives] of [
@@ -49,11 +54,15 @@ describe('the controller of trusts', () => {
     }
   }
 
-  it('removes a trust in a boundary that was made anew while nobody looked', async () => {
-    trust({ ...named, trustedBoundaryIncarnation: 'before' })
-    await bench.start()
-    expect(await world.names(BoundaryTrust)).to.deep.equal([])
-  })
+  for (const [sentence, lives] of [
+    ['that names their lives', named],
+    ['of kubectl or Git that names none', {}],
+  ] as const)
+    it(`removes a trust ${sentence} in a boundary that was made anew while nobody looked`, async () => {
+      trust(lives, { [BOUNDARY_ID]: 'now', [OTHER_ID]: 'before' })
+      await bench.start()
+      expect(await world.names(BoundaryTrust)).to.deep.equal([])
+    })
 
   it('leaves a trust of which it hears before it hears of the boundary', async () => {
     for (const name of [BOUNDARY_ID, OTHER_ID]) await bench.client.remove(Boundary.resource, { name })
@@ -62,15 +71,37 @@ describe('the controller of trusts', () => {
     for (const name of [BOUNDARY_ID, OTHER_ID]) seedBoundary('now', name)
     trust(named)
     await bench.rest()
-    expect(await world.names(BoundaryTrust)).to.deep.equal(['lent'])
+    expect(await phase()).to.equal('Available')
     tell()
+    await bench.rest()
+    expect(await phase()).to.equal('Available')
   })
 
-  it('leaves a trust in a boundary that has not been given its life yet', async () => {
+  for (const [sentence, lives, before] of [
+    ['that Git knows before the boundary', {}, undefined],
+    ['of another life of the boundary than the one that is there', { trustedBoundaryIncarnation: 'before' }, 'other'],
+  ] as const)
+    it(`leaves a trust ${sentence}, and says that there is none`, async () => {
+      await bench.client.remove(Boundary.resource, { name: OTHER_ID })
+      if (before !== undefined) seedBoundary(before)
+      trust(lives)
+      await bench.start()
+      expect(await phase()).to.equal('ReferenceMissing')
+    })
+
+  it('says that a trust is in force once the boundary is there, and removes it with that', async () => {
     await bench.client.remove(Boundary.resource, { name: OTHER_ID })
-    seedBoundary(undefined)
-    trust(named)
+    trust({})
     await bench.start()
-    expect(await world.names(BoundaryTrust)).to.deep.equal(['lent'])
+    seedBoundary(undefined)
+    await bench.rest()
+    expect(await phase()).to.equal('ReferenceMissing')
+    await bench.client.remove(Boundary.resource, { name: OTHER_ID })
+    seedBoundary('now')
+    await bench.rest()
+    expect(await phase()).to.equal('Available')
+    await bench.client.remove(Boundary.resource, { name: OTHER_ID })
+    await bench.rest()
+    expect(await world.names(BoundaryTrust)).to.deep.equal([])
   })
 })

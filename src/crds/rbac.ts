@@ -297,7 +297,12 @@ export const BoundaryTrust = defineKind({
     bidirectional: z.boolean().default(false).describe('True lends the same actions the other way round too'),
     expiresAt: ExpiresAt,
   }),
-  status: resourceStatus,
+  status: resourceStatus.extend({
+    incarnations: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('By id, the incarnations of the boundaries that it was in force between; it goes with either of them'),
+  }),
   immutable: ['boundaryId', 'boundaryIncarnation', 'trustedBoundaryId', 'trustedBoundaryIncarnation'],
   rules: [
     {

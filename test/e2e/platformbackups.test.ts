@@ -307,6 +307,8 @@ describe('backups of the platform', () => {
     expect((await call('POST', '/archiving/resume', foreign)).body.archiving).to.equal('ResumePending')
     await engineSays('True')
     await until('it is resumed', async () => (await refused('POST', '/archiving/resume', foreign))[0] === 409)
+    // Other files use this platform, and its rollouts wait for databases without a primary.
+    await own.admin.remove(postgresqlCluster, foreign)
   })
 
   it('end with the settings, and what Velero restores with stays', async () => {
