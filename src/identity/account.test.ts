@@ -44,6 +44,16 @@ describe('the account page', () => {
     expect(lost.html).to.include('This browser did not keep the sign-in.')
   })
 
+  for (const [title, error] of [
+    ['a text of somebody else', 'Call 555-0100 now'],
+    ['a word that every object knows', 'constructor'],
+  ] as const)
+    it(`does not show what a link says went wrong: ${title}`, async () => {
+      const page = await world.browser.open(`${ACCOUNT}?state=signed-in&error=${encodeURIComponent(error)}`)
+      expect(page.status).to.equal(400)
+      expect(page.html).to.include('The request is not valid.').and.not.include(error)
+    })
+
   it('changes the password, keeps this browser and ends the others', async () => {
     await elsewhere(async (other) => {
       const changed = await world.browser.submit(await open(), 'Change password', { current: PASSWORD, password: NEXT })

@@ -49,9 +49,11 @@ export function renderError(context: KoaContextWithOIDC, { error, error_descript
   show(context, errorPage(SENTENCES[error] ?? sentence, error))
 }
 
-/** What a person sees where a program gets an error of OAuth: a sentence, and the code. */
-export const refusalPage = (error: string): Page =>
-  errorPage(SENTENCES[error] ?? `The request is not valid: ${error}.`, error)
+/** What a person sees where a program gets an error of OAuth. Links of anybody name errors, so that only ours are shown. */
+export function refusalPage(error: string): Page {
+  const isOurs = Object.hasOwn(SENTENCES, error)
+  return errorPage((isOurs && SENTENCES[error]) || 'The request is not valid.', isOurs ? error : 'invalid_request')
+}
 
 const SENTENCES: Record<string, string> = {
   session_not_found: 'This sign-in has expired, or was started in another browser.',
