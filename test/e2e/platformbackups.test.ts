@@ -307,7 +307,7 @@ describe('backups of the platform', () => {
     expect((await call('POST', '/archiving/resume', foreign)).body.archiving).to.equal('ResumePending')
     await engineSays('True')
     await until('it is resumed', async () => (await refused('POST', '/archiving/resume', foreign))[0] === 409)
-    // Other files use this platform, and its rollouts wait for databases without a primary.
+    // Other files use this platform.
     await own.admin.remove(postgresqlCluster, foreign)
   })
 

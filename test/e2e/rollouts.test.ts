@@ -1,4 +1,4 @@
-// @inTurn proxied: rolls what the platform runs with, of which only one thing is rolled at a time, and kills the operator.
+// @alone: rolls what the platform runs with, of which only one thing is rolled at a time, and kills the operator.
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { INSTALL_CONFIGURATION, releaseName } from '../../src/contracts/lifecycle.ts'
@@ -14,8 +14,7 @@ import { clusterRole, clusterRoleBinding, deployment, secret } from '../../src/k
 import { installManifests } from '../../src/kube/crds.ts'
 import type { KubeError } from '../../src/kube/errors.ts'
 import { FLUX, helmRelease, ociRepository } from '../../src/kube/flux.ts'
-import { borrowPlatform, giveBack } from '../cluster/lent.ts'
-import type { OwnPlatform } from '../cluster/platform.ts'
+import { OwnPlatform } from '../cluster/platform.ts'
 import { until } from '../make/until.ts'
 import { callOwn } from '../worlds/ownFacade.ts'
 
@@ -33,7 +32,6 @@ type Rollout = {
 type Component = PlatformComponent & KubeObject
 type Told = KubeObject & { spec: { ref?: { tag?: string } }; status?: { lastHandledReconcileAt?: string } }
 
-const SETTINGS = { PLATFORM_HEALTH_SETTLE_SECONDS: '0' }
 const SNAPSHOT = ['snapshot-possible']
 const at = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 
@@ -58,9 +56,10 @@ describe('rollouts of the platform', () => {
   let helm: (component: string, version: string) => 'deployed' | 'failed' | 'pending' = () => 'deployed'
 
   before(async () => {
-    own = await borrowPlatform('proxied')
+    const environment = { PLATFORM_HEALTH_SETTLE_SECONDS: '0', PLATFORM_RELEASE_FEED_MINUTES: '0' }
+    own = await OwnPlatform.prepare({ environment })
     await installManifests(own.admin, FLUX.map(definition))
-    await own.startOperator(SETTINGS)
+    await own.startOperator()
     const required = [
       { key: 'replicas', title: 'Replicas', type: 'Integer', isSecret: false, description: '', default: '1' },
     ]
@@ -74,7 +73,7 @@ describe('rollouts of the platform', () => {
       return found.every(({ status }) => status?.state === 'Ready' && status.installedVersion === '1.0.0')
     })
   })
-  after(() => giveBack(own))
+  after(() => own?.stop())
   beforeEach(() => {
     helm = () => 'deployed'
   })
@@ -188,7 +187,7 @@ describe('rollouts of the platform', () => {
     await own.keepSeen()
     await own.endOperator('SIGKILL')
     helm = () => 'deployed'
-    await own.startOperator(SETTINGS)
+    await own.startOperator()
     const { overrides, batches } = await reaches(rollout.id, 'Succeeded')
     expect(overrides.map(({ kind }) => kind)).to.deep.equal(['AcknowledgedFailure', 'SkipSnapshot'])
     expect(
