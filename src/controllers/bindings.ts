@@ -1,5 +1,5 @@
 import { BINDING_LABEL } from '../contracts/sso.ts'
-import { createdByOf, INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { createdByOf, INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { byAge, type KubeObject, keyOf, type Resource, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
@@ -10,7 +10,7 @@ import { PlatformUser as UserKind } from '../crds/identity.ts'
 import { incarnationsNamedBy } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { scopeIncarnationOf, scopeObject } from '../crds/scopeObjects.ts'
+import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import { IdpBinding } from '../crds/sso.ts'
 import { boundAssignment } from '../desired/bindings.ts'
 import { isBoundBy } from '../iam/bindings.ts'
@@ -18,11 +18,9 @@ import { absent, alreadyThere } from '../kube/errors.ts'
 import { type BindingPass, oursOf, settleShare } from './bindingShares.ts'
 import { controller, type Observed, steps, type Workspace } from './engine/controller.ts'
 import { BOUND_INDEX } from './engine/principalIndex.ts'
+import { objectAt, writeLife } from './lifeOfGrant.ts'
 import { followTenant, tenantOfKind } from './ofTenants.ts'
 import { giveIncarnation, writeIncarnations } from './principals.ts'
-
-/** Milliseconds until what was written down is done. */
-const AT_ONCE = 1
 
 type User = PlatformUser & KubeObject
 type Group = KubeObject & { spec: { memberIds: readonly string[] } }
@@ -151,10 +149,7 @@ function isWithoutBoundary({ records, object }: BindingPass): boolean {
 /** Which life the object at the scope is in, if it is known here. */
 function lifeAtScope({ records, object }: BindingPass): string | undefined {
   const scope = parseScope(object.spec.scope ?? '/')
-  const target = scope && scopeObject(scope)
-  if (target === undefined || !records.isCached(target.resource)) return undefined
-  const found = records.cache(target.resource).get(target.namespace, target.name)
-  return found?.metadata.annotations?.[INCARNATION_ANNOTATION]
+  return scope && objectAt(scope, records)?.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 
 function isOfAnotherLife(pass: BindingPass): boolean {
@@ -166,11 +161,7 @@ function isOfAnotherLife(pass: BindingPass): boolean {
 async function keepToScope(pass: BindingPass): Promise<Outcome> {
   const incarnation = lifeAtScope(pass)
   if (incarnation === undefined || scopeIncarnationOf(pass.object) !== undefined) return done()
-  const object = pass.object as IdpBinding & KubeObject
-  const { uid, resourceVersion } = object.metadata
-  const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
-  await pass.records.client.mergePatch(IdpBinding.resource, refOf(object), patch, { uid, resourceVersion })
-  return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', AT_ONCE)
+  return writeLife(pass, incarnation)
 }
 
 function assignmentsOf({ records, object }: BindingPass): readonly Assignment[] {
@@ -196,6 +187,9 @@ async function replaceAssignments(
     await client.create(RoleAssignment.resource, assignment).catch(alreadyThere)
   }
 }
+
+/** Milliseconds until what was written down is done. */
+const AT_ONCE = 1
 
 /** Writes down which group is meant: the one that has the id when the binding is first looked at. */
 async function keepToGroup(pass: BindingPass): Promise<Outcome> {

@@ -29,9 +29,7 @@ export async function keepToLife(pass: Pass): Promise<Outcome> {
   if (scope === undefined || !mayStandIn(scope, grant.metadata.namespace))
     return stalled('ConfigurationInvalid', astray(grant))
   if (scope.level === 'root' || scopeIncarnationOf(grant) !== undefined) return done()
-  const target = scopeObject(scope)
-  const isKnown = target !== undefined && pass.records.isCached(target.resource)
-  const object = isKnown ? pass.records.cache(target.resource).get(target.namespace, target.name) : undefined
+  const object = objectAt(scope, pass.records)
   if (object === undefined || isYounger(object, grant)) {
     const isAnnounced = wasReserved(scope, grant, pass.records)
     if (object === undefined && isAnnounced)
@@ -40,10 +38,24 @@ export async function keepToLife(pass: Pass): Promise<Outcome> {
   }
   const incarnation = object?.metadata.annotations?.[INCARNATION_ANNOTATION]
   if (incarnation === undefined) return waiting('WaitingForDependency', `${grant.spec.scope} is new.`, SOON)
-  const { uid, resourceVersion } = grant.metadata
+  return writeLife(pass, incarnation)
+}
+
+/** What is at a scope, if it is known here. */
+export function objectAt(scope: Scope, records: Workspace): KubeObject | undefined {
+  const target = scopeObject(scope)
+  if (target === undefined || !records.isCached(target.resource)) return undefined
+  return records.cache(target.resource).get(target.namespace, target.name)
+}
+
+/** Our own write wakes us, with the version that the next steps need. */
+export async function writeLife(
+  { object, records, kind }: Pick<Pass, 'object' | 'records' | 'kind'>,
+  incarnation: string,
+): Promise<Outcome> {
+  const { uid, resourceVersion } = object.metadata
   const patch = { metadata: { annotations: { [SCOPE_INCARNATION_ANNOTATION]: incarnation } } }
-  await pass.records.client.mergePatch(pass.kind.resource, refOf(grant), patch, { uid, resourceVersion })
-  // Our own write wakes us, with the version that the next steps need.
+  await records.client.mergePatch(kind.resource, refOf(object as KubeObject), patch, { uid, resourceVersion })
   return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', SOON)
 }
 

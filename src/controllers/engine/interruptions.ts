@@ -32,3 +32,11 @@ export class WaitingError extends Error {
     this.reason = reason
   }
 }
+
+/** A pass that threw: the step, and a message that may be shown. The cause is for the log. */
+export class PassError extends Error {
+  constructor(message: string, cause: unknown) {
+    super(message, { cause })
+    this.name = 'PassError'
+  }
+}

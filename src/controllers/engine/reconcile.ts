@@ -13,7 +13,7 @@ import { withDeadline } from './deletion.ts'
 import type { Environment } from './environment.ts'
 import { Expectations } from './expectations.ts'
 import { FILLING_MANAGER, givenWay } from './filling.ts'
-import { StalledError, WaitingError } from './interruptions.ts'
+import { PassError, StalledError, WaitingError } from './interruptions.ts'
 import { placeOf } from './place.ts'
 import { refusalOf } from './refusal.ts'
 import { type Failed, nextStatus, statusPatch, type Transition, transition } from './status.ts'
@@ -32,14 +32,6 @@ export type Verdict =
   /** Somebody else wrote first: retry soon, without a log line. */
   | { kind: 'conflict' }
   | { kind: 'failed'; error: PassError }
-
-/** A pass that threw: the step, and a message that may be shown. The cause is for the log. */
-export class PassError extends Error {
-  constructor(message: string, cause: unknown) {
-    super(message, { cause })
-    this.name = 'PassError'
-  }
-}
 
 /** This many conflicts in a row are normal; more mean two writers that never agree, and people should know. */
 const QUIET_CONFLICTS = 10
