@@ -2,6 +2,7 @@ import { rm, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { settingsIn } from '../../src/config.ts'
 import { messageOf } from '../../src/core/errors.ts'
+import { unlessAborted } from '../../src/core/unlessAborted.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { writePrivate } from '../controlplane/files.ts'
 import { type ControlPlane, type Progress, startControlPlane } from '../controlplane/index.ts'
@@ -76,12 +77,13 @@ export async function supervise(
       store: _store,
       registry: served,
       ...platform
+      // What was begun ends with what it calls, which is stopped next; nobody waits for that.
     } = await unlessAborted(
-      signal,
       installPlatform(controlPlane, {
         ...{ folder, ports, progress, signal, ...programs },
         environment: settingsIn(process.env),
       }),
+      signal,
     )
     const host = served === undefined ? {} : { registry: served.host, registryAddress: served.address }
     const dev = { ...platform, ...host, ...(await describe(folder, controlPlane, platform.settings)) }
@@ -165,11 +167,6 @@ async function describe(folder: string, controlPlane: ControlPlane, settings: De
   // What /version says: the control plane plays a part of it, and what was started beside it the rest.
   const simulated = (settings.PLATFORM_SIMULATED ?? '').split(',').filter((part) => part !== '')
   return { gateway, kubeconfig, kubernetes: { source, version, simulated }, certificateAuthority }
-}
-
-/** What was begun ends with what it calls, which is stopped next; nobody waits for that. */
-function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  return Promise.race([work, aborted(signal).then(() => Promise.reject(signal.reason))])
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
