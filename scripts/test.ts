@@ -8,6 +8,7 @@ import { machineFacts, nodeIsImpossible } from './node/requirements.ts'
 import { runChecks } from './test/checks.ts'
 import { unseenCodes } from './test/codes.ts'
 import { keepSeenRoutes, SEEN_VARIABLE, untestedRoutes } from './test/coverage.ts'
+import { interruption } from './test/interruption.ts'
 import {
   afterRunningAgain,
   type Failure,
@@ -105,7 +106,7 @@ class TestRun {
         : []),
     ]
     this.#isHeldBack = works.length > 1
-    await runSideBySide(works, CORES)
+    await runSideBySide(works, CORES, interruption())
     if (e2e && this.#selection.rest.length === 0) this.#add(await covered(this.#seenRoutes))
     rmSync(this.#folder, { recursive: true })
     this.#tell()

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { beforeInterrupted } from './interruption.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -57,10 +58,15 @@ export async function runMocha({ title, files, options, environment, isHeldBack 
   })
   child.stdout?.on('data', (chunk: Buffer) => output.push(chunk))
   child.stderr?.on('data', (chunk: Buffer) => output.push(chunk))
-  const status = await new Promise<number>((done, fail) => {
+  const ended = new Promise<number>((done, fail) => {
     child.once('error', fail)
     child.once('close', (code) => done(code ?? 1))
   })
+  const forget = beforeInterrupted(() => {
+    child.kill()
+    return ended
+  })
+  const status = await ended.finally(forget)
   if (isHeldBack) process.stdout.write(`\n== ${title}\n${Buffer.concat(output)}`)
   console.log(`   ${title}: ${Math.round((performance.now() - started) / 1000)} s`)
   const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean)

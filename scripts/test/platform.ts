@@ -9,6 +9,7 @@ import { findObjectStore } from '../objectstore/find.ts'
 import { PLATFORM_PORTS } from '../platform/ports.ts'
 import { installPlatform, platformAccess } from '../platform.ts'
 import { findRegistry } from '../registry/find.ts'
+import { beforeInterrupted, interruption } from './interruption.ts'
 
 /** A running platform for tests, and the variables that tell them where it is. */
 export type TestPlatform = {
@@ -33,16 +34,6 @@ async function placeOfProviders(controlPlane: ControlPlane, folder: string, { gi
   await writePrivate(place.certificate, certPem)
   await writePrivate(place.key, keyPem)
   return { port: git, host: `127.0.0.1:${git}`, ssh: { port: ssh, host: `127.0.0.1:${ssh}` }, ...place }
-}
-
-/** Exit status after a signal, as shells have it. */
-const INTERRUPTED = 130
-
-/** Whoever loses patience leaves nothing behind either: the cgroups of a node would outlive its processes. */
-function interruption(): AbortSignal {
-  const interrupted = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupted.abort())
-  return interrupted.signal
 }
 
 /**
@@ -75,11 +66,12 @@ export async function startTestPlatform({
     await rm(folder, { recursive: true, force: true })
     throw error
   })
-  const stop = async () => {
+  const stopAll = async () => {
     await controlPlane.stop()
     await rm(folder, { recursive: true, force: true })
   }
-  signal.addEventListener('abort', () => void stop().finally(() => process.exit(INTERRUPTED)), { once: true })
+  const forget = beforeInterrupted(stopAll)
+  const stop = () => stopAll().finally(forget)
   try {
     const git = await placeOfProviders(controlPlane, folder, ports)
     const {

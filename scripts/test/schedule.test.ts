@@ -56,6 +56,16 @@ describe('parts of a test run', () => {
     await all
   })
 
+  it('do not begin after an abort', async () => {
+    const { begun, works, end } = parts({ a: 1, b: 1 })
+    const abort = new AbortController()
+    const all = runSideBySide(works, 1, abort.signal)
+    abort.abort()
+    await end('a')
+    await all
+    expect(begun).to.deep.equal(['a'])
+  })
+
   it('all run although one failed, which is told in the end', async () => {
     const { begun, works, end } = parts({ a: 1, b: 1 })
     const all = runSideBySide(works, 1).then(

@@ -11,11 +11,11 @@ export type Work = { weight: number; run: () => Promise<void> }
 
 /**
  * Runs all of it, as many parts at once as there are cores for; at least one. Parts begin in their order, but a lighter
- * one goes ahead of one that does not fit yet, so that no core waits for the other.
+ * one goes ahead of one that does not fit yet, so that no core waits for the other. After an abort none begins any more.
  *
  * @throws what the first part that failed threw, after all have ended
  */
-export async function runSideBySide(works: readonly Work[], cores: number): Promise<void> {
+export async function runSideBySide(works: readonly Work[], cores: number, signal?: AbortSignal): Promise<void> {
   const waiting = [...works]
   const underWay = new Set<Promise<void>>()
   const failures: unknown[] = []
@@ -30,8 +30,11 @@ export async function runSideBySide(works: readonly Work[], cores: number): Prom
       })
     underWay.add(running)
   }
-  while (waiting.length > 0 || underWay.size > 0) {
-    const next = waiting.findIndex(({ weight }) => busy + weight <= cores + ROUNDING || underWay.size === 0)
+  const isLeft = () => waiting.length > 0 && signal?.aborted !== true
+  while (isLeft() || underWay.size > 0) {
+    const next = waiting.findIndex(
+      ({ weight }) => (isLeft() && busy + weight <= cores + ROUNDING) || underWay.size === 0,
+    )
     const [work] = next < 0 ? [] : waiting.splice(next, 1)
     if (work === undefined) await Promise.race(underWay)
     else begin(work)
