@@ -5,23 +5,13 @@ import { boundaryNamespace, boundaryOfNamespace, groupNamespace } from '../core/
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { recentlyUsed } from '../core/recentlyUsed.ts'
-import { type Demand, demandUnderPlans, type Sizable } from '../core/sizing/demand.ts'
-import {
-  besideOthers,
-  covers,
-  demandOfGrant,
-  grantKey,
-  isGroupGrant,
-  leftOf,
-  mostOf,
-  NOTHING,
-  type SeenUser,
-  unseenUsers,
-} from '../core/sizing/ledger.ts'
+import { type Demand, demandUnderPlans, NOTHING, type Sizable } from '../core/sizing/demand.ts'
+import { besideOthers, covers, demandOfGrant, grantKey, leftOf, mostOf, type SeenUser } from '../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaLimits, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
+import { holderOfCounted, quotaUserOf, unseenCounted } from '../crds/counted.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { RESOURCE_KINDS } from '../crds/index.ts'
+import { COUNTED_KINDS } from '../crds/index.ts'
 import { ComputePlan } from '../crds/plans.ts'
 import { QuotaLedger } from '../crds/quotas.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -33,7 +23,7 @@ import {
   type Asked,
   askLedger,
   forgetGrant,
-  isGranted,
+  grantIn,
   type LedgerView,
   lessenGrant,
   releaseGrant,
@@ -47,9 +37,9 @@ type User = KubeObject & Sizable
 type Known = LRUCache<string, { version: string; user: SeenUser }>
 const knownOf = new WeakMap<Workspace, Known>()
 
-/** The resources of a boundary's groups with what they ask for: nothing yet, where their plan does not exist. */
+/** The resources of a boundary's groups, and parts of them that run, with what they ask for. */
 function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
-  const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
+  const plans = plansIn(records)
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
   const known: Known = knownOf.get(records) ?? recentlyUsed(MOST_KNOWN)
   knownOf.set(records, known)
@@ -57,19 +47,18 @@ function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
     .cache(namespaces)
     .list()
     .filter(({ metadata }) => metadata.labels?.[BOUNDARY_LABEL] === boundaryId)
-  return RESOURCE_KINDS.flatMap((kind) =>
+  return COUNTED_KINDS.flatMap((kind) =>
     homes.flatMap(({ metadata: { name: namespace, labels } }) =>
       records
         .cache<User>(kind.resource)
         .list({ namespace })
-        .flatMap((object) => {
-          const resourceGroup = labels?.[GROUP_LABEL] ?? ''
-          const version = `${object.metadata.uid} ${object.metadata.resourceVersion} ${planVersions}`
+        .map((object) => {
+          const holder = holderIn(records, kind, object)
+          const version = [object, holder].map(versionOf).join(' ') + planVersions
           const knownAs = `${kind.plural}/${keyOf(object)}`
           let entry = known.get(knownAs)
           if (entry?.version !== version) {
-            const key = grantKey(kind.plural, resourceGroup, object.metadata.name)
-            entry = { version, user: quotaUser(kind, { key, resourceGroup, object, plans }) }
+            entry = { version, user: quotaUserOf(kind, labels?.[GROUP_LABEL] ?? '', object, { plans, holder }) }
             known.set(knownAs, entry)
           }
           return entry.user
@@ -79,16 +68,14 @@ function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
 }
 
 const MOST_KNOWN = 20_000
+const versionOf = (object: KubeObject | undefined) =>
+  object && `${object.metadata.uid} ${object.metadata.resourceVersion}`
+const plansIn = (records: Workspace) => records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
 
-function quotaUser(
-  { sized }: AnyKind,
-  of: { key: string; resourceGroup: string; object: User; plans: readonly ComputePlan[] },
-): SeenUser {
-  const { key, resourceGroup, object, plans } = of
-  const demand = demandUnderPlans(sized, object, plans)
-  const createdAt = object.metadata.creationTimestamp ?? ''
-  const wasReady = (object.status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined
-  return { key, createdAt, resourceGroup, demand: demand ?? NOTHING, wasReady, hasPlan: demand !== undefined }
+/** Of a part that quotas count: what it is a part of. */
+function holderIn(records: Workspace, kind: AnyKind, { metadata, spec }: User): User | undefined {
+  const holder = holderOfCounted(kind, metadata.name, spec)
+  return holder && records.cache<User>(holder.kind.resource).get(metadata.namespace, holder.name)
 }
 
 /** What of a pass quotas need, whatever its kind and state. */
@@ -146,7 +133,7 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
   if (held !== undefined && covers(held, subject.demand)) return { kind: 'held' }
   if (grant === undefined && runsAsAsked(object)) return { kind: 'granted', demand: subject.demand }
   const seen = new Set(users.map((user) => user.key))
-  const unseen = unseenUsers(grants, (one) => seen.has(one) || isGroupGrant(one), now)
+  const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const growing = { ...subject, held }
   const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
   const others = [...besideOthers(users, growing, grants, now), ...unseen, ...retained]
@@ -170,14 +157,20 @@ function runsAsAsked({ metadata, status }: QuotaPass['object']): boolean {
  * a resource from becoming smaller keeps what is there running.
  */
 export function giveBackQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<Outcome> {
-  const { kind, object, records } = pass
-  const plans = records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
-  const demand = demandUnderPlans(kind.sized, object as unknown as User, plans) ?? NOTHING
-  return giveBack(pass, demand)
+  const { kind, records } = pass
+  const object = pass.object as unknown as User
+  return giveBack(pass, demandUnderPlans(kind, object, plansIn(records), holderIn(records, kind, object)) ?? NOTHING)
 }
 
 /** Of a resource that ended by itself. */
 export const giveBackAll = (pass: QuotaPass): Promise<Outcome> => giveBack(pass, NOTHING)
+
+/** What a resource was granted, whatever it asks for by now; undefined of one that waits, or is not limited. */
+export function grantedTo({ kind, place, records, object }: QuotaPass): Demand | undefined {
+  const { boundaryId = '', resourceGroup = '' } = place
+  const grant = grantIn(records, boundaryId, grantKey(kind.plural, resourceGroup, object.metadata.name))
+  return grant && demandOfGrant(grant)
+}
 
 function giveBack(pass: QuotaPass, demand: Demand): Promise<Outcome> {
   const { boundaryId = '', resourceGroup = '' } = pass.place
@@ -214,7 +207,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       if (!isLimited(limits, name)) return []
       const here = records.cache<User>(kind.resource).list({ namespace: groupNamespace(boundaryId, name) })
       const hasNone = ({ metadata }: KubeObject) =>
-        !isGranted(records, boundaryId, grantKey(kind.plural, name, metadata.name))
+        grantIn(records, boundaryId, grantKey(kind.plural, name, metadata.name)) === undefined
       return here.filter((one) => runsAsAsked(one) && hasNone(one)).map(keyOf)
     })
   }
@@ -232,7 +225,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       resource: ResourceGroup.resource,
       keysOf: ({ metadata }, records) => touched(records, boundaryOfNamespace(metadata.namespace ?? ''), metadata.name),
     },
-    ...RESOURCE_KINDS.map((user) => ({
+    ...COUNTED_KINDS.map((user) => ({
       resource: user.resource,
       keysOf: ({ metadata }: KubeObject, records: Workspace) => {
         const home = records.cache(namespaces).get(undefined, metadata.namespace ?? '')

@@ -6,6 +6,7 @@ import type { Demand } from '../core/sizing/demand.ts'
 import {
   covers,
   demandOfGrant,
+  type Grant,
   type Grants,
   grantOf,
   IN_FLIGHT,
@@ -134,6 +135,7 @@ export async function forgetGrant(pass: LedgerPass, boundaryId: string, key: str
   return done()
 }
 
-export function isGranted(records: Workspace, boundaryId: string, key: string): boolean {
-  return cached({ records }, boundaryId)?.spec.grants[key] !== undefined
+/** As the cache has it. */
+export function grantIn(records: Workspace, boundaryId: string, key: string): Grant | undefined {
+  return cached({ records }, boundaryId)?.spec.grants[key]
 }

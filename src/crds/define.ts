@@ -109,7 +109,10 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   beside?: readonly { readonly of: string; readonly rules: readonly AdmissionRule[] }[]
   /** Objects that belong to a resource of another kind, at whose scope permissions are asked for. */
   partOf?: PartOf
-  /** Its objects are parts of another resource: no quota counts them, and no list of resources shows them. */
+  /**
+   * Its objects are parts of another resource: no list of resources shows them, and quotas do not count them as resources. What those
+   * ask for that run (`sized`) is counted.
+   */
   isPart?: boolean
   /** Nobody but the platform writes its objects, so nobody keeps them in Git: why it does, in words for the reference. */
   writtenByPlatform?: string
@@ -122,6 +125,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   runsAnywhere?: true
   /** The family of compute plans that its objects take their sizes from; what has none counts as one resource. */
   sized?: PlanFamily
+  /** It runs nothing itself: its plan, and whether it runs, count for its parts, where these say nothing themselves. */
+  sizesParts?: true
 }
 
 /**

@@ -51,6 +51,7 @@ export const FunctionNamespace = defineKind({
   runsAnywhere: true,
   actions: 'functions',
   sized: 'Function',
+  sizesParts: true,
   hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
   description: 'Functions that share a runtime, a public host and a limit for simultaneous requests.',
   spec: z.strictObject({

@@ -104,9 +104,14 @@ export const KINDS: readonly AnyKind[] = [
 ]
 
 /**
- * Kinds whose objects are resources of a group, each a collection of the interface: what quotas count and lists of
- * resources hold. Those that belong to a resource (a bucket to its account) are not among them.
+ * Kinds whose objects are resources of a group, each a collection of the interface: what lists of resources hold. Those that
+ * belong to a resource (a bucket to its account) are not among them.
  */
 export const RESOURCE_KINDS: readonly AnyKind[] = KINDS.filter(
   ({ placement, actions, isPart }) => placement === 'group' && actions !== undefined && isPart !== true,
+)
+
+/** What quotas count: resources, and those parts of them that run. */
+export const COUNTED_KINDS: readonly AnyKind[] = KINDS.filter(
+  (kind) => RESOURCE_KINDS.includes(kind) || (kind.isPart === true && kind.sized !== undefined),
 )

@@ -9,11 +9,13 @@ import { escapedPart } from '../../core/jsonPointer.ts'
 import { BLUEPRINT_ANNOTATION } from '../../core/labels.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { MASK } from '../../core/redaction.ts'
+import { type Holder, sumOf } from '../../core/sizing/demand.ts'
+import { holderOfCounted } from '../../crds/counted.ts'
 import { mergePatchBetween } from '../records/mergePatch.ts'
 import { otherClusterOf } from '../resources/places.ts'
 import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
 import { isTakenElsewhere } from '../resources/platformNames.ts'
-import { demandIn } from '../resources/usage.ts'
+import { quotaUserIn } from '../resources/usage.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { awaitedIn, requireHolder } from './existing.ts'
 import { type Deploying, type Located, locateAll, mayRead, plannedOf, requireAtEach, specOf } from './mapping.ts'
@@ -181,19 +183,29 @@ function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.o
   }
 }
 
+/** What a part takes its plan from, if the deployment makes or changes that too. */
+function plannedHolder(steps: readonly PlannedComponent[], { entry, ref }: Located, spec: object): Holder | undefined {
+  const holder = holderOfCounted(entry.kind, ref.name, spec)
+  const isIt = ({ located }: PlannedComponent) =>
+    located !== undefined && located.entry.kind === holder?.kind && located.ref.name === holder.name
+  const planned = steps.find(isIt)?.spec
+  return planned && { spec: planned }
+}
+
 /** As of plans, for everything that is new together. */
 function verdictFor({ context, resourceGroup, clusterId }: Deploying, steps: readonly PlannedComponent[]): Verdict {
   const { services } = context
-  const sum = { cpu: 0n, memory: 0n }
-  for (const { action, located, spec } of steps) {
-    if (action !== 'Create' || located === undefined || spec === undefined || located.entry.kind.sized === undefined)
-      continue
-    const { kind, apiVersion } = located.entry.kind
-    const object = { apiVersion, kind, metadata: { ...located.ref }, spec }
-    const demand = demandIn(services, { kind: located.entry.kind, resourceGroup, object } as never)
-    sum.cpu += demand?.cpu ?? 0n
-    sum.memory += demand?.memory ?? 0n
-  }
+  const sum = sumOf(
+    steps.flatMap(({ action, located, spec }) => {
+      if (action !== 'Create' || located === undefined || spec === undefined) return []
+      const { kind } = located.entry
+      if (kind.sized === undefined) return []
+      const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata: { ...located.ref }, spec }
+      return [
+        quotaUserIn(services, { kind, resourceGroup, object } as never, plannedHolder(steps, located, spec)).demand,
+      ]
+    }),
+  )
   const rooms = otherClusterOf(services, clusterId) === undefined ? services.capacity.rooms() : undefined
   const all = rooms && [
     {

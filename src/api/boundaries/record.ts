@@ -11,7 +11,7 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { type BoundaryRecord, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
-import { resourcesOfBoundary } from '../resources/contents.ts'
+import { countedInBoundary, isWhole } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
 import { dateTime, enumeration, type ListShape, text } from '../resources/paging.ts'
@@ -53,7 +53,7 @@ export function boundaryDto(context: Context, boundary: BoundaryRecord): Boundar
   const { metadata, spec } = boundary
   const id = metadata.name
   const crosslink = { namespace: boundaryNamespace(id), name: CROSSLINK_NAME }
-  const resources = resourcesOfBoundary(services, id)
+  const counted = countedInBoundary(services, id)
   const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(id) })
   const isRead = ({ metadata: { name } }: (typeof groups)[number]) =>
     services.access.isAllowed(caller.principalId, 'resourcegroups/read', groupScope(id, name))
@@ -67,13 +67,13 @@ export function boundaryDto(context: Context, boundary: BoundaryRecord): Boundar
     createdBy: createdByOf(metadata),
     ...summaryOf(boundary),
     resourceGroupCount: groups.filter(isRead).length,
-    resourceCount: resources.filter((resource) => mayRead(context, id, resource)).length,
+    resourceCount: counted.filter(isWhole).filter((resource) => mayRead(context, id, resource)).length,
     memberCount: countMembers(services, boundary),
     projectionCount: services.records.peekAll(BoundaryProjection, { namespace: boundaryNamespace(id) }).length,
     defaultClusterId: defaultClusterOf(services, id).id,
     crosslinkEnabled: services.records.peek(BoundaryCrosslink, crosslink)?.spec.enabled === true,
     quota: quotaDto(spec.quota),
-    usage: quotaDto({ ...usageOf(services, groups, resources), resourceGroups: groups.length }),
+    usage: quotaDto({ ...usageOf(services, groups, counted), resourceGroups: groups.length }),
     permissions: null,
     tags: spec.tags,
   }

@@ -9,7 +9,7 @@ import { etagOf } from '../http/etag.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec } from '../records/specs.ts'
-import { createResource } from '../resources/change.ts'
+import { changeResource, createResource } from '../resources/change.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inParent } from '../resources/collection/homes.ts'
 import { declare } from '../resources/declarations.ts'
@@ -131,17 +131,13 @@ async function create(context: Context): Promise<Answer<never>> {
 
 async function update(context: Context): Promise<Answer<never>> {
   const { ref, at } = await findFunction(context)
-  const { services, caller, ifMatch } = context
   const { object } = await underNewAddresses(ServerlessFunction, context, (claimAdded) =>
-    services.records.update(ServerlessFunction, ref, {
-      caller,
-      ifMatch,
-      change: async (stored) => {
-        refuseWhileDeleting(stored)
-        const spec = await specForUpdate(ServerlessFunction, context, at, declaration, stored, 'put')
-        await claimAdded(stored, checkSpec(ServerlessFunction, spec, stored.spec))
-        return spec
-      },
+    changeResource(ServerlessFunction, { ref, place: at }, context, async (stored, reserve) => {
+      const spec = await specForUpdate(ServerlessFunction, context, at, declaration, stored, 'put')
+      const checked = checkSpec(ServerlessFunction, spec, stored.spec)
+      await reserve(checked)
+      await claimAdded(stored, checked)
+      return spec
     }),
   )
   return ok(recordOfFunction(object, context, at.resourceGroup) as never, { etag: etagOf(object) })

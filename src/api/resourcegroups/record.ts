@@ -8,7 +8,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
+import { countedInGroup, type GroupResource, isWhole } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
 import { dateTime, enumeration, type ListShape, number, text } from '../resources/paging.ts'
@@ -46,16 +46,21 @@ export type GroupView = {
   readonly group: GroupRecord
   readonly boundaryId: string
   readonly boundary: string
-  readonly resources: () => readonly GroupResource[]
-  /** Those that the caller may read. */
+  /** What quotas count. */
+  readonly counted: () => readonly GroupResource[]
+  /** Resources that the caller may read. */
   readonly readable: () => readonly GroupResource[]
 }
 
 export function groupView(context: Context, group: GroupRecord, boundary: string): GroupView {
   const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '') ?? ''
-  const resources = once(() => resourcesOfGroup(context.services, boundaryId, group.metadata.name))
-  const readable = once(() => resources().filter((resource) => mayRead(context, boundaryId, resource)))
-  return { group, boundaryId, boundary, resources, readable }
+  const counted = once(() => countedInGroup(context.services, boundaryId, group.metadata.name))
+  const readable = once(() =>
+    counted()
+      .filter(isWhole)
+      .filter((resource) => mayRead(context, boundaryId, resource)),
+  )
+  return { group, boundaryId, boundary, counted, readable }
 }
 
 function once<Value extends object>(make: () => Value): () => Value {
@@ -84,7 +89,7 @@ export function groupDto(services: Services, view: GroupView): ResourceGroupDto 
     resourceCount: readable.length,
     resourceCounts: counts,
     quota: quotaDto(spec.quota),
-    usage: quotaDto(usageOf(services, [view.group], view.resources())),
+    usage: quotaDto(usageOf(services, [view.group], view.counted())),
     tags: spec.tags,
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),

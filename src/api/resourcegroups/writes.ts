@@ -121,18 +121,18 @@ async function underGroupQuota<Result>(
   const { services, parameters } = context
   const { boundaryId, resourceGroupName: name } = parameters
   const key = groupGrantKey(name)
-  const taken = await takeQuota(context, boundaryId, key, (grants) => {
+  const taken = await takeQuota(context, boundaryId, (grants) => {
     const now = services.clock.now()
     const groups = services.records.peekAll(ResourceGroup, { namespace: boundaryNamespace(boundaryId) })
     const seen = new Set(groups.map((group) => groupGrantKey(group.metadata.name)))
-    if (seen.has(key)) return undefined
+    if (seen.has(key)) return {}
     const unseen = unseenUsers(grants, (one) => one === key || seen.has(one) || !isGroupGrant(one), now)
     const used = seen.size + unseen.length
-    if (used < limit) return grantOf(undefined, nowOf(context))
+    if (used < limit) return { [key]: grantOf(undefined, nowOf(context)) }
     const message = `Boundary "${boundaryId}" may have ${counted(limit, 'resource group')} and has ${used}.`
     throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'resourceGroups', limit, used, requested: 1 })
   })
-  return taken === undefined ? create() : givingBack(context, boundaryId, [taken], create)
+  return givingBack(context, boundaryId, taken, create)
 }
 
 /** Deletes the group and, in dependency order, everything in it. @throws PlatformError DELETION_PROTECTED, NOT_FOUND */

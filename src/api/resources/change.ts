@@ -29,7 +29,7 @@ export async function createResource<K extends AnyKind>(
   const { nameTaken: taken = 'ALREADY_EXISTS', hasFinalizer = true } = declaration
   checkNewName(place.name, context.services.reservedNames, kind.nameMin)
   await requireMatch(kind, ref, context)
-  return underQuota(kind, place, context, (reserve) =>
+  return underQuota(kind, { ...place, name: ref.name }, context, (reserve) =>
     underNewNames(kind, ref, { context, taken }, (claim) =>
       context.services.records.create(kind, {
         ...ref,
@@ -102,7 +102,7 @@ export function changeResource<K extends AnyKind>(
   { services, caller, ifMatch }: Pick<Context, 'services' | 'caller' | 'ifMatch'>,
   next: (stored: RecordOf<K>, reserve: Reserve) => object | Promise<object>,
 ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
-  return underQuota(kind, place, { services, caller }, (reserve) =>
+  return underQuota(kind, { ...place, name: ref.name }, { services, caller }, (reserve) =>
     services.records.update(kind, ref, {
       caller,
       ifMatch,

@@ -1,11 +1,11 @@
 import { groupNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
-import { RESOURCE_KINDS } from '../../crds/index.ts'
+import { COUNTED_KINDS, RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
 import { groupsOfBoundary } from './places.ts'
 
-/** A resource of any kind with its group. */
+/** A resource of any kind, or a part of one that quotas count, with its group. */
 export type GroupResource = {
   readonly kind: AnyKind
   readonly object: RecordOf<AnyKind>
@@ -13,8 +13,23 @@ export type GroupResource = {
 }
 
 export function resourcesOfGroup(services: Services, boundaryId: string, group: string): GroupResource[] {
+  return objectsOf(RESOURCE_KINDS, services, boundaryId, group)
+}
+
+/** What quotas count: resources, and parts of them that run. */
+export function countedInGroup(services: Services, boundaryId: string, group: string): GroupResource[] {
+  return objectsOf(COUNTED_KINDS, services, boundaryId, group)
+}
+
+export function countedInBoundary(services: Services, boundaryId: string): GroupResource[] {
+  return groupsOfBoundary(services, boundaryId).flatMap(({ name }) => countedInGroup(services, boundaryId, name))
+}
+
+export const isWhole = ({ kind }: GroupResource) => kind.isPart !== true
+
+function objectsOf(kinds: readonly AnyKind[], services: Services, boundaryId: string, group: string): GroupResource[] {
   const namespace = groupNamespace(boundaryId, group)
-  return RESOURCE_KINDS.flatMap((kind) =>
+  return kinds.flatMap((kind) =>
     services.records.peekAll(kind, { namespace }).map((object) => ({ kind, object, resourceGroup: group })),
   )
 }
@@ -23,7 +38,7 @@ export function resourcesOfBoundary(services: Services, boundaryId: string): Gro
   return groupsOfBoundary(services, boundaryId).flatMap(({ name }) => resourcesOfGroup(services, boundaryId, name))
 }
 
-/** As the two above, past the cache if `fresh` is set. */
+/** Resources, past the cache if `fresh` is set. */
 export async function readResources(
   services: Services,
   boundaryId: string,

@@ -1,30 +1,30 @@
 import { PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
-import type { Demand } from '../../core/sizing/demand.ts'
+import { type Demand, type Holder, NOTHING, sumOf } from '../../core/sizing/demand.ts'
 import {
   besideOthers,
   covers,
   demandOfGrant,
+  type Grant,
   type Grants,
-  grantKey,
   grantOf,
   heldOf,
-  isGroupGrant,
   isInFlight,
   mostOf,
   type SeenUser,
-  unseenUsers,
 } from '../../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaLimits, type QuotaName, quotaVerdict } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import { holderOfCounted, unseenCounted } from '../../crds/counted.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { COUNTED_KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import { type GroupResource, resourcesOfBoundary, resourcesOfGroup } from './contents.ts'
+import { countedInBoundary, countedInGroup, type GroupResource } from './contents.ts'
 import type { Place } from './places.ts'
 import { givingBack, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
-import { demandIn, quotaUsersOf, retainedIn } from './usage.ts'
+import { quotaUserIn, quotaUsersOf, retainedIn } from './usage.ts'
 
 /** Reserves what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
 export type Reserve = (spec: object) => Promise<undefined>
@@ -43,8 +43,7 @@ export async function underQuota<Result>(
   const taken: Taken[] = []
   return givingBack(context, place.boundaryId, taken, () =>
     write(async (spec) => {
-      const one = await reserve(kind, place, spec, context)
-      if (one !== undefined) taken.push(one)
+      taken.push(...(await reserve(kind, place, spec, context)))
       return undefined
     }),
   )
@@ -54,43 +53,81 @@ type Limited = {
   boundary: QuotaLimits
   groups: readonly RecordOf<typeof ResourceGroup>[]
   /** Those that share a limit. */
-  resources: () => readonly GroupResource[]
+  counted: () => readonly GroupResource[]
 }
+
+/**
+ * What would count for more than it does: with what it asks for then, and with what it asks for now, if it is there. A part of what is
+ * written that has never had anything waits for room by itself.
+ */
+type Growing = { user: SeenUser; own: Demand | undefined; mayWait: boolean }
 
 async function reserve(
   kind: AnyKind,
   place: Place,
   spec: object,
   context: Pick<Context, 'services' | 'caller'>,
-): Promise<Taken | undefined> {
+): Promise<readonly Taken[]> {
   const { services } = context
-  const limited = kind.isPart === true ? undefined : limitsAbove(place, services)
-  if (limited === undefined) return undefined
-  const { boundaryId, resourceGroup, name } = place
-  const key = grantKey(kind.plural, resourceGroup, name)
-  const wanted = demandIn(services, { kind, resourceGroup, object: objectOf(kind, place, spec) })
-  // The write itself says which plan is missing.
-  if (wanted === undefined) return undefined
-  const current = quotaUsersOf(services, limited.resources()).find((user) => user.key === key)
-  const own = current?.demand
-  const subject = {
-    ...(current ?? { key, createdAt: NEWEST, resourceGroup, wasReady: false, hasPlan: true }),
-    demand: wanted,
-  }
-  const now = () => services.clock.now()
-  const judge = (grants: Grants) => {
-    const grant = grants[key]
-    const fresh = grant !== undefined && isInFlight(grant, now()) ? demandOfGrant(grant) : undefined
-    if (fresh !== undefined && isSame(fresh, wanted)) return undefined
-    const held = own === undefined ? fresh : (heldOf(own, grant, now()) ?? own)
-    const users = quotaUsersOf(services, limited.resources())
-    refuseBeyond(limited, { ...subject, held }, users, { grants, now: now() }, place)
-    return grantOf(grant && own ? mostOf(demandOfGrant(grant), wanted) : wanted, nowOf(context))
-  }
-  // An existing resource that does not grow needs no grant; what it needs no more is free once that is carried out.
-  if (own !== undefined && covers(own, wanted)) return undefined
-  return takeQuota(context, boundaryId, key, judge)
+  const limited = COUNTED_KINDS.includes(kind) ? limitsAbove(place, services) : undefined
+  if (limited === undefined) return []
+  const { resourceGroup } = place
+  const growing = growingBy({ kind, resourceGroup, object: objectOf(kind, place, spec) }, limited, services)
+  if (growing.length === 0) return []
+  return takeQuota(context, place.boundaryId, (grants) => {
+    const now = services.clock.now()
+    const asking = growing.map((one) => ({ ...one, ...standing(one, grants[one.user.key], now) })).filter(isAsking)
+    const [first] = asking
+    if (first === undefined) return {}
+    const held = asking.some((one) => one.held) ? sumOf(asking.map((one) => one.held ?? NOTHING)) : undefined
+    const subject = { ...first.user, demand: sumOf(asking.map(({ user }) => user.demand)), held }
+    const keys = new Set(asking.map(({ user }) => user.key))
+    refuseBeyond(limited, { subject, keys }, quotaUsersOf(services, limited.counted()), { grants, now }, place)
+    return Object.fromEntries(asking.map(({ user, granted }) => [user.key, grantOf(granted, nowOf(context))]))
+  })
 }
+
+/**
+ * What a write makes grow: the object itself, and parts that take their plan from it. What does not grow needs no grant, and what it
+ * needs no more is free once that is carried out.
+ */
+function growingBy(written: GroupResource, limited: Limited, services: Context['services']): Growing[] {
+  const wanted = quotaUserIn(services, written)
+  // The write itself says which plan is missing.
+  if (!wanted.hasPlan) return []
+  const counted = limited.counted()
+  const users = quotaUsersOf(services, counted)
+  const current = users.find(({ key }) => key === wanted.key)
+  const itself = {
+    user: { ...(current ?? { ...wanted, createdAt: NEWEST }), demand: wanted.demand },
+    own: current?.demand,
+    mayWait: false,
+  }
+  const parts = counted.flatMap((one, at): Growing[] => {
+    const holder = holderOfCounted(one.kind, one.object.metadata.name, one.object.spec as object)
+    const isOf = holder?.kind === written.kind && holder.name === written.object.metadata.name
+    if (!isOf || one.resourceGroup !== written.resourceGroup) return []
+    const user = quotaUserIn(services, one, written.object as Holder)
+    return [{ user, own: users[at]?.demand, mayWait: !user.wasReady }]
+  })
+  // Parts of what is not there wait for it, and are judged by themselves.
+  return [itself, ...(current === undefined ? [] : parts)].filter(
+    ({ user, own }) => own === undefined || !covers(own, user.demand),
+  )
+}
+
+type Standing = { held: Demand | undefined; granted: Demand | undefined }
+
+/** What it has by now, and what it is to be granted: undefined where it has that, or waits. */
+function standing({ user, own, mayWait }: Growing, grant: Grant | undefined, now: number): Standing {
+  const fresh = grant !== undefined && isInFlight(grant, now) ? demandOfGrant(grant) : undefined
+  const held = own === undefined ? fresh : (heldOf(own, grant, now) ?? own)
+  const hasNoNeed = grant === undefined ? mayWait : fresh !== undefined && isSame(fresh, user.demand)
+  if (hasNoNeed) return { held, granted: undefined }
+  return { held, granted: grant && own ? mostOf(demandOfGrant(grant), user.demand) : user.demand }
+}
+
+const isAsking = <One extends Standing>(one: One): one is One & { granted: Demand } => one.granted !== undefined
 
 /** Comes after all that are there. */
 const NEWEST = '~'
@@ -104,10 +141,10 @@ function limitsAbove({ boundaryId, resourceGroup }: Place, services: Context['se
   const boundary = records.peek(Boundary, { name: boundaryId })?.spec.quota ?? {}
   if (limitsAmounts(boundary)) {
     const groups = records.peekAll(ResourceGroup, { namespace })
-    return { boundary, groups, resources: () => resourcesOfBoundary(services, boundaryId) }
+    return { boundary, groups, counted: () => countedInBoundary(services, boundaryId) }
   }
   if (group === undefined || !limitsAmounts(group.spec.quota)) return undefined
-  return { boundary, groups: [group], resources: () => resourcesOfGroup(services, boundaryId, resourceGroup) }
+  return { boundary, groups: [group], counted: () => countedInGroup(services, boundaryId, resourceGroup) }
 }
 
 function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['object'] {
@@ -118,19 +155,23 @@ function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['obj
 
 /**
  * The verdict of the controllers, so that both count alike: what was granted, and what waits and fits. What kubectl made
- * beyond a quota has nothing of it. @throws PlatformError QUOTA_EXCEEDED
+ * beyond a quota has nothing of it.
+ *
+ * @param keys of all that the subject stands for
+ * @throws PlatformError QUOTA_EXCEEDED
  */
 function refuseBeyond(
   { boundary, groups }: Limited,
-  subject: SeenUser,
+  { subject, keys }: { subject: SeenUser; keys: ReadonlySet<string> },
   users: readonly SeenUser[],
   { grants, now }: { grants: Grants; now: number },
   { boundaryId, resourceGroup }: Place,
 ): void {
-  const seen = new Set(users.map(({ key }) => key))
+  const seen = new Set([...keys, ...users.map(({ key }) => key)])
   const ofGroups = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
-  const unseen = unseenUsers(grants, (one) => one === subject.key || seen.has(one) || isGroupGrant(one), now)
-  const others = [...besideOthers(users, subject, grants, now), ...unseen, ...groups.flatMap(retainedIn)]
+  const unseen = unseenCounted(grants, (one) => seen.has(one), now)
+  const beside = users.filter(({ key }) => !keys.has(key))
+  const others = [...besideOthers(beside, subject, grants, now), ...unseen, ...groups.flatMap(retainedIn)]
   const verdict = quotaVerdict({ boundary, groups: ofGroups, subject, others })
   if (verdict.kind === 'fits') return
   const { at, quota } = verdict

@@ -19,35 +19,31 @@ function refOf(boundaryId: string) {
 export type Taken = { key: string; grant: Grant; before: Grant | undefined }
 
 /**
- * Writes a grant into the ledger of a boundary, if `judge` lets it.
+ * Writes grants into the ledger of a boundary, if `judge` lets it: all of them or none.
  *
- * @param judge asked again at each newer version of the ledger; throws to refuse; undefined if nothing is to be granted
+ * @param judge what is to be granted, asked again at each newer version of the ledger; throws to refuse
  */
-export function takeQuota(
-  where: Where,
-  boundaryId: string,
-  key: string,
-  judge: (grants: Grants) => Grant | undefined,
-): Promise<Taken | undefined> {
+export function takeQuota(where: Where, boundaryId: string, judge: Judge): Promise<readonly Taken[]> {
   return turns.take(boundaryId, async () => {
     try {
-      return await attempt(where, boundaryId, { key, judge, fresh: false })
+      return await attempt(where, boundaryId, { judge, fresh: false })
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'QUOTA_EXCEEDED') throw error
       // The cache may hold quota that was just released: never refuse because of it alone.
-      return attempt(where, boundaryId, { key, judge, fresh: true })
+      return attempt(where, boundaryId, { judge, fresh: true })
     }
   })
 }
 
-type Asked = { key: string; judge: (grants: Grants) => Grant | undefined; fresh: boolean }
+type Judge = (grants: Grants) => Grants
+type Asked = { judge: Judge; fresh: boolean }
 
-async function attempt(where: Where, boundaryId: string, { key, judge, fresh }: Asked): Promise<Taken | undefined> {
-  let taken: Taken | undefined
+async function attempt(where: Where, boundaryId: string, { judge, fresh }: Asked): Promise<readonly Taken[]> {
+  let taken: readonly Taken[] = []
   const next = (grants: Grants): { grants: Grants } => {
-    const grant = judge(grants)
-    taken = grant && { key, grant, before: grants[key] }
-    return { grants: grant === undefined ? grants : { ...grants, [key]: grant } }
+    const granted = judge(grants)
+    taken = Object.entries(granted).map(([key, grant]) => ({ key, grant, before: grants[key] }))
+    return { grants: taken.length === 0 ? grants : { ...grants, ...granted } }
   }
   const { records } = where.services
   const { caller } = where
@@ -57,10 +53,10 @@ async function attempt(where: Where, boundaryId: string, { key, judge, fresh }: 
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== 'NOT_FOUND') throw error
     const spec = next({})
-    if (taken === undefined) return undefined
+    if (taken.length === 0) return []
     const { isNew } = await records.create(QuotaLedger, { ...ref, spec, caller, isSame: () => true })
     // Somebody else created it in between.
-    if (!isNew) return attempt(where, boundaryId, { key, judge, fresh: true })
+    if (!isNew) return attempt(where, boundaryId, { judge, fresh: true })
   }
   return taken
 }

@@ -1,9 +1,10 @@
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { formatBytes, formatCores } from '../../core/quantity.ts'
-import { type Demand, demandUnderPlans, type Sizable } from '../../core/sizing/demand.ts'
-import { besideOthers, grantKey, LEDGER_NAME, NOTHING, type SeenUser } from '../../core/sizing/ledger.ts'
+import { type Demand, type Holder, sumOf } from '../../core/sizing/demand.ts'
+import { besideOthers, LEDGER_NAME, type SeenUser } from '../../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaUser, retainedBeside, thoseThatCount } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import { holderOfCounted, quotaUserOf } from '../../crds/counted.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { QuotaLedger } from '../../crds/quotas.ts'
 import type { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -19,27 +20,26 @@ export function retainedIn({ metadata, status }: RecordOf<typeof ResourceGroup>)
   return retainedUsers(metadata.name, status?.retainedStorage)
 }
 
-/** What a resource counts under in quotas and their ledger. */
-export function quotaKeyOf({ kind, resourceGroup, object }: GroupResource): string {
-  return grantKey(kind.plural, resourceGroup, object.metadata.name)
+/** Of a part that quotas count: what it is a part of, as it is stored. */
+function holderIn({ records }: Services, { kind, object: { metadata, spec } }: GroupResource): Holder | undefined {
+  const holder = holderOfCounted(kind, metadata.name, spec as object)
+  const found = holder && records.peek(holder.kind, { namespace: metadata.namespace, name: holder.name })
+  return found as Holder | undefined
 }
 
-/** What one resource requests, from its spec; undefined if its plan does not exist. */
-export function demandIn({ records }: Services, { kind: { sized }, object }: GroupResource): Demand | undefined {
-  return demandUnderPlans(sized, object as unknown as Sizable, records.peekAll(ComputePlan))
+/**
+ * A resource, or a part of one, as a user of quotas, whoever created it.
+ *
+ * @param holder of a part, if another one counts than that which is stored
+ */
+export function quotaUserIn(services: Services, resource: GroupResource, holder?: Holder): SeenUser {
+  const { kind, resourceGroup, object } = resource
+  const plans = services.records.peekAll(ComputePlan)
+  return quotaUserOf(kind, resourceGroup, object as never, { plans, holder: holder ?? holderIn(services, resource) })
 }
 
-/** Resources as users of quotas, whoever created them; those whose plan does not exist request nothing yet. */
 export function quotaUsersOf(services: Services, resources: readonly GroupResource[]): SeenUser[] {
-  return resources.map((resource) => {
-    const { metadata, status } = resource.object
-    const demand = demandIn(services, resource)
-    const wasReady = (status as { firstReadyAt?: string } | undefined)?.firstReadyAt !== undefined
-    const { resourceGroup } = resource
-    const createdAt = metadata.creationTimestamp ?? ''
-    const asked = { demand: demand ?? NOTHING, hasPlan: demand !== undefined }
-    return { key: quotaKeyOf(resource), createdAt, resourceGroup, ...asked, wasReady }
-  })
+  return resources.map((resource) => quotaUserIn(services, resource))
 }
 
 /**
@@ -49,18 +49,12 @@ export function quotaUsersOf(services: Services, resources: readonly GroupResour
 export function usageOf(
   services: Services,
   groups: readonly RecordOf<typeof ResourceGroup>[],
-  resources: readonly GroupResource[],
+  counted: readonly GroupResource[],
 ): Usage {
-  const sum = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
-  const users = countedIn(services, groups, quotaUsersOf(services, resources))
-  for (const { demand } of users) {
-    sum.cpu += demand.cpu
-    sum.memory += demand.memory
-    sum.storage += demand.storage
-    sum.pods += demand.pods
-  }
-  sum.storage += retainedBeside(groups.flatMap(retainedIn), users)
-  return shownUsage({ ...sum, resources: users.length })
+  const users = countedIn(services, groups, quotaUsersOf(services, counted))
+  const sum = sumOf(users.map(({ demand }) => demand))
+  const storage = sum.storage + retainedBeside(groups.flatMap(retainedIn), users)
+  return shownUsage({ ...sum, storage, resources: users.filter(({ isPart }) => isPart !== true).length })
 }
 
 /** Groups of one boundary lie in its namespace, and so does its ledger. */

@@ -21,7 +21,7 @@ import { PlatformError } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
-import { KINDS, RESOURCE_KINDS } from '../../crds/index.ts'
+import { COUNTED_KINDS } from '../../crds/index.ts'
 import { clientSecretCheck, type Guesses, kubeClientStore, type LastSeen } from '../../identity/index.ts'
 import { controllerRevision, pod } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -75,18 +75,16 @@ async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey 
   }
 }
 
-/** Resources, and parts of them that run: a function that sleeps has no pod, and is to wake up with its image. */
-const NAMING_KINDS = KINDS.filter((kind) => RESOURCE_KINDS.includes(kind) || kind.sized !== undefined)
-
 /**
- * Everything that may name an image: pods, resources, and what can be brought back.
+ * Everything that may name an image: pods, resources, and what can be brought back. A function that sleeps has no pod, and is to
+ * wake up with its image.
  *
  * @internal Its test calls it.
  */
 export async function usesNow(client: Pick<KubeClient, 'list'>, others: Pick<AreaSetup['agents'], 'clientOf'>) {
   const running: unknown[] = (await client.list(pod)).items
   running.push(...(await podsElsewhere(client, others)))
-  for (const { resource } of NAMING_KINDS) running.push(...(await client.list(resource)).items)
+  for (const { resource } of COUNTED_KINDS) running.push(...(await client.list(resource)).items)
   const deployments = await client.list<KubeObject & Pick<DeploymentRecord, 'status'>>(DeploymentRecord.resource)
   // An uploaded source until it is built, and an image until its revision is kept.
   running.push(...deployments.items.filter(({ status }) => !isEnd(status?.stage)))

@@ -1,6 +1,5 @@
 import { farCopyEntry } from '../../contracts/farCopies.ts'
 import { functionNames, pathClaim } from '../../contracts/functions.ts'
-import { isOwnedBy } from '../../contracts/workloads.ts'
 import { agreed, counted, readyOf } from '../../core/counted.ts'
 import { keyOf } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -8,13 +7,15 @@ import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '..
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
-import { isDeployed, isReady, type LiveDeployment, type LivePod, troubleOf } from '../../desired/workload/trouble.ts'
-import { deployment, namespace, pod, secret } from '../../kube/builtin.ts'
+import { isDeployed, isReady, type LiveDeployment, troubleOf } from '../../desired/workload/trouble.ts'
+import { deployment, namespace, secret } from '../../kube/builtin.ts'
 import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, type Observed, steps, type Workspace } from '../engine/controller.ts'
 import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims, releaseNames } from '../nameClaims.ts'
+import { releaseQuota } from '../quota.ts'
+import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { findCluster } from '../workload/home.ts'
 import { judgeStop } from '../workload/judge.ts'
@@ -23,6 +24,7 @@ import { over, placeOfPass, planOf, withSpec } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removingSecrets } from '../workload/secrets.ts'
+import { checkCopies, copiesGone, giveBackCopies, namespaceOf, podsOf } from './copies.ts'
 import { findIdentity, withdrawIdentity } from './identity.ts'
 import { chooseImage, DEPLOYMENT_RIGHTS, keepDeployments, reportRelease } from './release.ts'
 import {
@@ -90,7 +92,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
   {
     observes: [...CHILDREN, secret, ...OTHERS],
     reads: [namespace],
-    writes: [...childRights(CHILDREN), ...DIGEST_RIGHTS, DEPLOYMENT_RIGHTS, CLAIM_RIGHTS],
+    writes: [...childRights(CHILDREN), ...DIGEST_RIGHTS, DEPLOYMENT_RIGHTS, CLAIM_RIGHTS, LEDGER_RIGHTS],
   },
   (options) => ({
     state: newFunctionState,
@@ -105,6 +107,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       withheldFromVariables,
       findHome,
       resolvePlanOfBoth,
+      checkCopies,
       checkTimers,
       claimPaths,
       keepSource,
@@ -118,16 +121,11 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
       judge,
     ),
     halt: haltCopies,
-    finalize: steps(endBuilds('functions'), removeCopies, releaseNames),
-    abandon: steps(endBuilds('functions'), releaseNames),
+    carriedOut: giveBackCopies,
+    finalize: steps(endBuilds('functions'), removeCopies, releaseNames, releaseQuota),
+    abandon: steps(endBuilds('functions'), releaseNames, releaseQuota),
   }),
 )
-
-function podsOf({ object, workloads }: FunctionPass): LivePod[] {
-  const { namespace: home, name } = placeOfPass({ object })
-  const pods = workloads.cache<LivePod>(pod).list({ namespace: home })
-  return pods.filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
-}
 
 /** What serves, said first: the activator calls it, whatever a later step waits for. */
 function observeCopies(pass: FunctionPass): Outcome {
@@ -144,9 +142,6 @@ function observeCopies(pass: FunctionPass): Outcome {
   pass.serving(ready.length > 0)
   return done()
 }
-
-const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | 'records'>) =>
-  records.cache<CachedNamespace>(FunctionNamespace.resource).get(object.metadata.namespace, object.spec.namespaceName)
 
 function findNamespace(pass: FunctionPass): Outcome {
   const { object, state } = pass
@@ -286,15 +281,16 @@ function judge(pass: FunctionPass): Outcome {
   return waiting('WaitingForWorkload', `${readyOf(ready, wanted, 'copy', 'copies')}.`)
 }
 
-/** In another cluster nobody collects what is left there. */
+/** What it has of its quotas is free when its copies are gone. In another cluster nobody collects what is left there. */
 async function removeCopies(pass: FunctionPass): Promise<Outcome> {
   const { children, object, records } = pass
   await children.prune(deployment, [])
-  if (clusterOfFunction(object, records) === undefined) return done()
-  const { namespace, name } = placeOfPass(pass)
-  const { values, identity } = functionNames(name)
-  await removingSecrets(async () => {
-    for (const each of [values, identity]) await children.remove(secret, namespace, each)
-  })
-  return children.owned(deployment).length === 0 ? done() : waiting('TearingDown', 'Its copies are being deleted.')
+  if (clusterOfFunction(object, records) !== undefined) {
+    const { namespace, name } = placeOfPass(pass)
+    const { values, identity } = functionNames(name)
+    await removingSecrets(async () => {
+      for (const each of [values, identity]) await children.remove(secret, namespace, each)
+    })
+  }
+  return copiesGone(pass)
 }

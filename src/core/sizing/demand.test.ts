@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { computePlans } from '../../../test/make/vector.ts'
 import { formatBytes, formatCores } from '../quantity.ts'
-import { demandOf, type Sizable } from './demand.ts'
+import { copiesWithin, demandOf, demandUnderPlans, type Holder, type Sizable } from './demand.ts'
+import type { SizingPlan } from './plans.ts'
 
 const plan = computePlans().find(({ metadata }) => metadata.name === 'vector-medium')
 
@@ -60,4 +61,65 @@ describe('what a resource asks for', () => {
   it('is nothing without a plan and sizes of its own', () => {
     expect(shown({ spec: { replicas: 3 } }, undefined)).to.equal('0 cpu, 0, 0 stored, 3 pods')
   })
+})
+
+describe('what a part of a resource asks for', () => {
+  const planned = (name: string, cpuRequest: string, isDefault = false): SizingPlan => ({
+    metadata: { name },
+    spec: {
+      ...{ family: 'Function', cpuRequest, cpuLimit: '4', memoryRequest: '128Mi', memoryLimit: '1Gi' },
+      ...{ storageClass: '', replicas: 1, isDefault, deprecated: false },
+    },
+  })
+  const plans = [planned('small', '100m', true), planned('medium', '500m'), planned('large', '2'), ...computePlans()]
+  const part = { sized: 'Function', isPart: true } as const
+  const shown = (spec: Sizable['spec'], holder: Holder['spec'] | undefined) => {
+    const demand = demandUnderPlans(part, { spec }, plans, holder && { spec: holder })
+    return demand && `${formatCores(demand.cpu)} cpu, ${demand.pods} pods`
+  }
+  const large = { computePlan: 'large' }
+  const cases: [sentence: string, spec: Sizable['spec'], holder: Holder['spec'] | undefined, expected?: string][] = [
+    ['is its own plan times its most copies', { ...large, maxReplicas: 3 }, { computePlan: 'small' }, '6 cpu, 3 pods'],
+    [
+      'is the plan of the resource if it names none',
+      { maxReplicas: 3 },
+      { computePlan: 'medium' },
+      '1500m cpu, 3 pods',
+    ],
+    ['is the default plan if neither names one', { maxReplicas: 3 }, {}, '300m cpu, 3 pods'],
+    ['is nothing while it is switched off', { ...large, maxReplicas: 3, enabled: false }, {}, '0 cpu, 0 pods'],
+    ['is nothing while the resource is stopped', { ...large, maxReplicas: 3 }, { running: false }, '0 cpu, 0 pods'],
+    [
+      'is nothing where it is on and the resource is not',
+      { maxReplicas: 3, enabled: true },
+      { running: false },
+      '0 cpu, 0 pods',
+    ],
+    ['is not known without the resource', { ...large, maxReplicas: 3 }, undefined],
+    ['is not known without its plan', { computePlan: 'none', maxReplicas: 3 }, large],
+    ['is not known without the plan of the resource', { maxReplicas: 3 }, { computePlan: 'none' }],
+    ['is not known by a plan of another family', { computePlan: 'vector-dev', maxReplicas: 3 }, large],
+  ]
+  for (const [sentence, spec, holder, expected] of cases)
+    it(sentence, () => expect(shown(spec, holder)).to.equal(expected))
+
+  it('leaves the resource without copies, whose plan must exist nevertheless', () => {
+    const demandFor = (computePlan: string) =>
+      demandUnderPlans({ sized: 'Function', sizesParts: true }, { spec: { computePlan } }, plans)
+    expect(demandFor('large')).to.deep.equal({ cpu: 0n, memory: 0n, storage: 0n, pods: 0 })
+    expect(demandFor('none')).to.equal(undefined)
+  })
+})
+
+describe('copies within what was granted', () => {
+  const granted = demandOf({ spec: { replicas: 4, cpuRequest: '500m', memoryRequest: '1Gi' } }, undefined)
+  const cases: [sentence: string, each: Parameters<typeof copiesWithin>[1], copies: number][] = [
+    ['are all of those that it was granted for', { cpuRequest: '500m', memoryRequest: '1Gi' }, 4],
+    ['are no more where each is smaller', { cpuRequest: '100m', memoryRequest: '1Gi' }, 4],
+    ['are fewer where each has more cores', { cpuRequest: '600m', memoryRequest: '1Gi' }, 3],
+    ['are fewer where each has more memory', { cpuRequest: '500m', memoryRequest: '3Gi' }, 1],
+    ['are none where one is too many', { cpuRequest: '3', memoryRequest: '1Gi' }, 0],
+    ['are counted where they request nothing', {}, 4],
+  ]
+  for (const [sentence, each, copies] of cases) it(sentence, () => expect(copiesWithin(granted, each)).to.equal(copies))
 })

@@ -1,6 +1,13 @@
 import { isQuantity, parseQuantity } from '../quantity.ts'
 import { type PlanFamily, type PlanOverrides, planFor, type SizingPlan } from './plans.ts'
 
+/** How the objects of a kind count, as `defineKind` says. */
+export type Counting = {
+  sized?: PlanFamily | undefined
+  isPart?: boolean | undefined
+  sizesParts?: boolean | undefined
+}
+
 /** The fields of any kind that decide what it asks for; each kind has some of them. */
 export type Sizable = {
   spec: PlanOverrides & {
@@ -10,6 +17,8 @@ export type Sizable = {
     /** Where the number follows the load. */
     maxReplicas?: number | undefined
     running?: boolean | undefined
+    /** Of a part, which is switched off by itself. */
+    enabled?: boolean | undefined
     /** Workloads that run side by side, each with its own sizes or those of a plan that it may name. */
     components?: readonly (PlanOverrides & { replicas?: number | undefined })[] | undefined
     volumes?: readonly { kind: string; size?: string | undefined }[] | undefined
@@ -21,15 +30,57 @@ export type Sizable = {
 /** In thousandths of a core and of a byte; `pods` is a count. */
 export type Demand = { cpu: bigint; memory: bigint; storage: bigint; pods: number }
 
-/** Undefined for a resource whose plan does not exist: it requests nothing yet. */
+export const NOTHING: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
+
+/** What a part has from the resource that it is a part of: its plan, unless it names one, and whether it runs. */
+export type Holder = { spec: Pick<Sizable['spec'], 'computePlan' | 'running'> }
+
+/**
+ * Undefined for a resource whose plan does not exist, and for a part of what does not exist: it requests nothing yet.
+ *
+ * @param holder of a part
+ */
 export function demandUnderPlans(
-  family: PlanFamily | undefined,
+  { sized, isPart = false, sizesParts = false }: Counting,
   object: Sizable,
   plans: readonly SizingPlan[],
+  holder?: Holder,
 ): Demand | undefined {
-  const plan = family === undefined ? undefined : planFor(family, object.spec, plans)
-  if (family !== undefined && plan?.spec.family !== family) return undefined
-  return demandOf(object, plan, (name) => plans.find(({ metadata }) => metadata.name === name))
+  if (isPart && holder === undefined) return undefined
+  const whole = isPart ? { ...object, spec: asPart(object.spec, holder?.spec) } : object
+  const plan = sized === undefined ? undefined : planFor(sized, whole.spec, plans)
+  if (sized !== undefined && plan?.spec.family !== sized) return undefined
+  if (sizesParts) return NOTHING
+  return demandOf(whole, plan, (name) => plans.find(({ metadata }) => metadata.name === name))
+}
+
+function asPart(spec: Sizable['spec'], { computePlan, running = true }: Holder['spec'] = {}): Sizable['spec'] {
+  return { ...spec, computePlan: spec.computePlan ?? computePlan, running: running && spec.enabled !== false }
+}
+
+/** All of several together. */
+export function sumOf(demands: readonly Demand[]): Demand {
+  return demands.reduce(
+    (sum, one) => ({
+      cpu: sum.cpu + one.cpu,
+      memory: sum.memory + one.memory,
+      storage: sum.storage + one.storage,
+      pods: sum.pods + one.pods,
+    }),
+    NOTHING,
+  )
+}
+
+/**
+ * How many copies, each with these requests, stay within what was granted to all copies of former ones: a workload that is refused
+ * a change keeps as it is, and comes and goes with its load.
+ */
+export function copiesWithin(
+  { cpu, memory, pods }: Demand,
+  each: { cpuRequest?: string | undefined; memoryRequest?: string | undefined },
+): number {
+  const most = (granted: bigint, request: bigint) => (request === 0n ? pods : Number(granted / request))
+  return Math.min(pods, most(cpu, amount(each.cpuRequest)), most(memory, amount(each.memoryRequest)))
 }
 
 /**
@@ -49,12 +100,7 @@ export function demandOf(
         sizes.computePlan === undefined ? plan : planNamed(sizes.computePlan),
       ),
     )
-    return {
-      cpu: parts.reduce((sum, { cpu }) => sum + cpu, 0n),
-      memory: parts.reduce((sum, { memory }) => sum + memory, 0n),
-      storage: storageOf(volumes),
-      pods: parts.reduce((sum, { pods }) => sum + pods, 0),
-    }
+    return { ...sumOf(parts), storage: storageOf(volumes) }
   }
   const wanted = spec.maxReplicas ?? spec.replicas ?? plan?.spec.replicas ?? 0
   const running = spec.running === false || status?.completedAt !== undefined ? 0 : wanted

@@ -1,5 +1,5 @@
 import { formatBytes, formatCores, parseQuantity } from '../quantity.ts'
-import type { Demand } from './demand.ts'
+import { type Demand, NOTHING } from './demand.ts'
 import type { QuotaUser } from './quota.ts'
 
 /** What a resource was granted of the quotas above it, over all its replicas, and when (RFC 3339). */
@@ -15,8 +15,6 @@ export const LEDGER_NAME = 'quota'
  */
 export const IN_FLIGHT = 30_000
 
-export const NOTHING: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
-
 export function grantKey(plural: string, resourceGroup: string, name: string): string {
   return `${plural}/${resourceGroup}/${name}`
 }
@@ -24,6 +22,10 @@ export function grantKey(plural: string, resourceGroup: string, name: string): s
 /** The key under which a resource group counts among the groups of its boundary. */
 export const groupGrantKey = (name: string) => grantKey('resourcegroups', '', name)
 export const isGroupGrant = (key: string) => key.startsWith('resourcegroups/')
+
+export function pluralOfGrant(key: string): string {
+  return key.split('/')[0] ?? ''
+}
 
 export function groupOfGrant(key: string): string {
   return key.split('/')[1] ?? ''
@@ -77,7 +79,10 @@ export function leftOf(demand: Demand, granted: Demand): Demand {
   return demand.pods > 0 ? left : { ...left, storage: granted.storage }
 }
 
-/** A resource as quotas see it, with whether it was ever ready, and whether its plan exists; it asks for nothing without. */
+/**
+ * A resource as quotas see it, with whether it was ever ready, and whether its plan exists, and what it is a part of; it asks for
+ * nothing without.
+ */
 export type SeenUser = QuotaUser & { readonly wasReady: boolean; readonly hasPlan: boolean }
 
 /** Resources as they count for another: without a plan only with what they were granted before, which may go on. */

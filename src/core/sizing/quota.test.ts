@@ -81,6 +81,21 @@ describe('the quota verdict over the resources of a boundary', () => {
     ],
     ['counts resources', verdict({ resources: 1 }, user('b', 2), [user('a', 1)]), 'boundary resources: 1 + 1 > 1'],
     [
+      'counts no part as a resource',
+      verdict({ resources: 1 }, user('b', 2), [{ ...user('a', 1), isPart: true }]),
+      'fits',
+    ],
+    [
+      'refuses no part for want of resources',
+      verdict({ resources: 1 }, { ...user('b', 2), isPart: true }, [user('a', 1)]),
+      'fits',
+    ],
+    [
+      'counts what parts ask for',
+      verdict({ pods: 5 }, user('b', 2, { pods: 3 }), [{ ...user('a', 1, { pods: 3 }), isPart: true }]),
+      'boundary pods: 3 + 3 > 5',
+    ],
+    [
       'counts pods over replicas',
       verdict({ pods: 5 }, user('b', 2, { pods: 3 }), [user('a', 1, { pods: 3 })]),
       'boundary pods: 3 + 3 > 5',

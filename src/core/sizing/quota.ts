@@ -21,6 +21,8 @@ export type QuotaUser = {
   isGranted?: boolean
   /** The present usage: a quota of which it requests no more does not refuse it, even over a lowered limit. */
   held?: Demand | undefined
+  /** It is a part of a resource, and counts as none itself. */
+  isPart?: boolean
   /** Volumes that a former resource of this key left on purpose: they take storage, and count as no resource. */
   isRetained?: boolean
 }
@@ -173,8 +175,8 @@ const SHOWN: Record<(typeof AMOUNTS)[number], (thousandths: bigint) => string> =
 }
 
 /** In thousandths, exactly; a resource counts as one of `resources` whatever it asks for. */
-function amountsOf({ demand: { pods, ...demand }, isRetained }: QuotaUser): Amounts {
-  return { ...demand, pods: BigInt(pods) * 1000n, resources: isRetained === true ? 0n : 1000n }
+function amountsOf({ demand: { pods, ...demand }, isPart, isRetained }: QuotaUser): Amounts {
+  return { ...demand, pods: BigInt(pods) * 1000n, resources: isPart === true || isRetained === true ? 0n : 1000n }
 }
 
 function zero(): Amounts {

@@ -1,0 +1,68 @@
+import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
+import { agreed, counted } from '../../core/counted.ts'
+import { done, type Outcome, waiting } from '../../core/outcome.ts'
+import { copiesWithin, type Demand } from '../../core/sizing/demand.ts'
+import { FunctionNamespace } from '../../crds/functions.ts'
+import { wantedCopies } from '../../desired/functions.ts'
+import { isDeployed, type LiveDeployment, type LivePod } from '../../desired/workload/trouble.ts'
+import { deployment, pod } from '../../kube/builtin.ts'
+import { checkQuota, giveBackQuota, grantedTo } from '../quota.ts'
+import { scaleTo } from '../workload/halt.ts'
+import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
+import type { CachedNamespace, FunctionPass } from './types.ts'
+
+export const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | 'records'>) =>
+  records.cache<CachedNamespace>(FunctionNamespace.resource).get(object.metadata.namespace, object.spec.namespaceName)
+
+/** Those that leave among them. */
+export function podsOf({ object, workloads }: FunctionPass): LivePod[] {
+  const { namespace, name } = placeOfPass({ object })
+  const pods = workloads.cache<LivePod>(pod).list({ namespace })
+  return pods.filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
+}
+
+/** Whether the most copies that it may have fit. Where they do not, what was granted before goes on as it is. */
+export async function checkCopies(pass: FunctionPass): Promise<Outcome> {
+  const outcome = await checkQuota(pass)
+  const granted = outcome.kind === 'done' ? undefined : grantedTo(pass)
+  if (granted !== undefined) await scaleWithin(granted, pass)
+  return outcome
+}
+
+type Requests = { cpu?: string; memory?: string }
+type Sized = LiveDeployment & {
+  spec: { template?: { spec?: { containers?: { resources?: { requests?: Requests } }[] } } }
+}
+
+/** Copies come and go with calls, also those of a function whose change is refused: it would not wake up again. */
+async function scaleWithin(granted: Demand, pass: FunctionPass): Promise<void> {
+  const [made] = pass.children.owned<Sized>(deployment)
+  if (made === undefined) return
+  const { cpu, memory } = made.spec.template?.spec?.containers?.[0]?.resources?.requests ?? {}
+  const most = copiesWithin(granted, { cpuRequest: cpu, memoryRequest: memory })
+  const replicas = Math.min(wantedCopies(pass.object, pass.state.around), most)
+  pass.report({ replicas })
+  await scaleTo(pass, deployment, made, replicas)
+}
+
+const ENDED = ['Succeeded', 'Failed']
+
+/** A copy that leaves ends its calls first: until then it has what it had. */
+export async function giveBackCopies(pass: FunctionPass): Promise<Outcome> {
+  const { object, state } = pass
+  const left = podsOf(pass).filter(({ status }) => !ENDED.includes(status?.phase ?? '')).length
+  const isAsAsked = state.deployment === undefined || isDeployed(state.deployment)
+  const most = state.deployment === undefined ? 0 : wantedCopies(object, namespaceOf(pass))
+  return isAsAsked && left <= most ? giveBackQuota(pass) : done()
+}
+
+/** What a namespace of Kubernetes that goes takes along by itself is not waited for. */
+export async function copiesGone(pass: FunctionPass): Promise<Outcome> {
+  const { namespace, name } = placeOfPass(pass)
+  const labelSelector = ownerLabelSelector(pass.kind.kind, name)
+  // The cache may lack the newest ones, and nobody looks for them later.
+  const left = (await pass.workloads.client.list(pod, { namespace, labelSelector })).items.length
+  const isGone = left === 0 && pass.children.owned(deployment).length === 0
+  if (isGone || namespaceIsGoing(pass.records, namespace)) return done()
+  return waiting('TearingDown', `${counted(left, 'copy', 'copies')} ${agreed(left, 'is', 'are')} shutting down.`)
+}
