@@ -206,6 +206,21 @@ describe('a quota that many ask for at once', () => {
       expect(usage(facade), 'it waits again').to.include({ storage: '20Gi', resources: 1 })
     })
 
+    it('grants nothing of what was refused to a change of something else', async () => {
+      world = new Facades({ storage: '30Gi', cpu: '2' }, 'group')
+      const spec = { computePlan: 'vector-dev', storageSize: '900Gi' }
+      world.server.seed(VectorCluster.resource, stored(spec, refused) as KubeObject)
+      const { context } = await world.facade()
+      const change = (more: object) =>
+        underQuota(VectorCluster, { boundaryId: B, resourceGroup: GROUP, name: 'huge' }, context, async (reserve) => {
+          await reserve(VectorCluster.spec.parse({ ...spec, ...more }) as object)
+          return 202
+        }).catch((error: PlatformError) => error.status)
+      expect(await change({ cpuRequest: '300m' })).to.equal(422)
+      expect(await world.server.list(QuotaLedger.resource).then(({ items }) => items)).to.deep.equal([])
+      expect(await change({ cpuRequest: '300m', storageSize: '30Gi' })).to.equal(202)
+    })
+
     it('counts what has no plan for nothing, and what fits as what it asks for', async () => {
       world = new Facades({ storage: '30Gi' }, 'group')
       world.server.seed(VectorCluster.resource, stored({ computePlan: 'none', storageSize: '20Gi' }) as KubeObject)

@@ -121,7 +121,8 @@ type Standing = { held: Demand | undefined; granted: Demand | undefined }
 /** What it has by now, and what it is to be granted: undefined where it has that, or waits. */
 function standing({ user, own, mayWait }: Growing, grant: Grant | undefined, now: number): Standing {
   const fresh = grant !== undefined && isInFlight(grant, now) ? demandOfGrant(grant) : undefined
-  const held = own === undefined ? fresh : (heldOf(own, grant, now) ?? own)
+  // What has no grant has what it asks for if it ran before there was a limit, and else nothing.
+  const held = own === undefined ? fresh : (heldOf(own, grant, now) ?? (user.wasReady ? own : undefined))
   const hasNoNeed = grant === undefined ? mayWait : fresh !== undefined && isSame(fresh, user.demand)
   if (hasNoNeed) return { held, granted: undefined }
   return { held, granted: grant && own ? mostOf(demandOfGrant(grant), user.demand) : user.demand }
