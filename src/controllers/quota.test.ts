@@ -188,6 +188,21 @@ describe('quotas of resources that come by kubectl', () => {
     await says('zz', 'QuotaExceeded')
   })
 
+  it('let one of two in that are started together, a moment after they were made', async () => {
+    await begin(() => limitGroup({ cpu: '2' }))
+    for (const name of ['aa', 'zz']) {
+      await world.make(VectorCluster, name, { ...spec, running: false })
+      await says(name, 'Stopped')
+    }
+    for (const { metadata } of objects(VectorCluster))
+      world.server.edit(VectorCluster.resource, metadata, (object) => {
+        object.spec = { ...(object.spec as object), running: true }
+      })
+    await world.rest()
+    await world.pass(300_000)
+    expect(objects(VectorCluster).map(({ status }) => status?.phase)).to.have.members(['Available', 'QuotaExceeded'])
+  })
+
   it('give the room of what became smaller to others', async () => {
     await begin(() => limitGroup({ cpu: '2' }))
     await world.make(VectorCluster, 'aa', spec)

@@ -136,7 +136,7 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const growing = { ...subject, held }
   const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
-  const others = [...besideOthers(users, growing, grants, now), ...unseen, ...retained]
+  const others = [...besideOthers(users, growing, grants), ...unseen, ...retained]
   const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
   const verdict = quotaVerdict({ boundary: limits.boundary, groups, subject: growing, others })
   if (verdict.kind === 'fits') return { kind: 'granted', demand: held ? mostOf(held, subject.demand) : subject.demand }

@@ -293,6 +293,27 @@ describe('a quota that many ask for at once', () => {
     expect(await change({ ...plan, storageSize: '30Gi' }), 'a start within the quota').to.equal(202)
   })
 
+  it('grants nothing of what kubectl grew beyond it a moment after a grant to a change of something else', async () => {
+    world = new Facades({ storage: '30Gi', cpu: '2' }, 'group')
+    const facade = await world.facade()
+    const plan = { computePlan: 'vector-dev', replicas: 1 }
+    expect(await facade.create(VectorCluster, 'one', { ...plan, storageSize: '10Gi' })).to.equal(201)
+    const grown = { ...plan, storageSize: '900Gi' }
+    const ref = { namespace: HOME, name: 'one' }
+    await world.server.mergePatch(VectorCluster.resource, ref, { spec: grown })
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+    const change = underQuota(
+      VectorCluster,
+      { boundaryId: B, resourceGroup: GROUP, name: 'one' },
+      facade.context,
+      async (reserve) => {
+        await reserve(VectorCluster.spec.parse({ ...grown, cpuRequest: '300m' }) as object)
+        return 202
+      },
+    )
+    expect(await change.catch((error: PlatformError) => error.status)).to.equal(422)
+  })
+
   it('gives back what a refused write took, at once', async () => {
     world = new Facades({ resources: 1 }, 'group')
     const facade = await world.facade()

@@ -122,10 +122,10 @@ type Standing = { held: Demand | undefined; granted: Demand | undefined }
 function standing({ user, own, mayWait }: Growing, grant: Grant | undefined, now: number): Standing {
   const fresh = grant !== undefined && isInFlight(grant, now) ? demandOfGrant(grant) : undefined
   // What has no grant has what it asks for if it ran before there was a limit, and else nothing.
-  const held = own === undefined ? fresh : (heldOf(own, grant, now) ?? (user.wasReady ? own : undefined))
+  const held = own === undefined ? fresh : (heldOf(grant) ?? (user.wasReady ? own : undefined))
   const hasNoNeed = grant === undefined ? mayWait : fresh !== undefined && isSame(fresh, user.demand)
   if (hasNoNeed) return { held, granted: undefined }
-  return { held, granted: grant && own ? mostOf(demandOfGrant(grant), user.demand) : user.demand }
+  return { held, granted: own && held ? mostOf(held, user.demand) : user.demand }
 }
 
 const isAsking = <One extends Standing>(one: One): one is One & { granted: Demand } => one.granted !== undefined
@@ -172,7 +172,7 @@ function refuseBeyond(
   const ofGroups = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const beside = users.filter(({ key }) => !keys.has(key))
-  const others = [...besideOthers(beside, subject, grants, now), ...unseen, ...groups.flatMap(retainedIn)]
+  const others = [...besideOthers(beside, subject, grants), ...unseen, ...groups.flatMap(retainedIn)]
   const verdict = quotaVerdict({ boundary, groups: ofGroups, subject, others })
   if (verdict.kind === 'fits') return
   const { at, quota } = verdict

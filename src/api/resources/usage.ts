@@ -59,7 +59,7 @@ export function usageOf(
 
 /** Groups of one boundary lie in its namespace, and so does its ledger. */
 function countedIn(
-  { records, clock }: Services,
+  { records }: Services,
   groups: readonly RecordOf<typeof ResourceGroup>[],
   users: readonly SeenUser[],
 ): readonly QuotaUser[] {
@@ -68,8 +68,7 @@ function countedIn(
   const limits = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
   if (![boundary, ...limits.values()].some(limitsAmounts)) return users.filter(({ hasPlan }) => hasPlan)
   const grants = records.peek(QuotaLedger, { namespace, name: LEDGER_NAME })?.spec.grants ?? {}
-  const now = clock.now()
-  const standing = besideOthers(users, { wasReady: false }, grants, now)
+  const standing = besideOthers(users, { wasReady: false }, grants)
   return thoseThatCount({ boundary, groups: limits }, standing)
 }
 

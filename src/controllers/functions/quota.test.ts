@@ -160,6 +160,21 @@ describe('quotas of functions that come by kubectl', () => {
     expect(await copies('one')).to.equal(2)
   })
 
+  it('judge functions that were made in a namespace that is stopped when it starts', async () => {
+    await begin({ pods: 4 })
+    await world.change(FunctionNamespace, SHOP, { running: false })
+    for (const name of ['one', 'two']) {
+      await make(name, { minReplicas: 2, maxReplicas: 3 })
+      await says(name, 'Stopped')
+    }
+    expect([grant('one')?.pods, grant('two')?.pods]).to.deep.equal([0, 0])
+    await world.change(FunctionNamespace, SHOP, { running: true })
+    await world.until('one of them fits, and the other waits', async () => {
+      const phases = await Promise.all(['one', 'two'].map(async (name) => (await statusOf(name)).phase))
+      return phases.sort().join() === 'Available,QuotaExceeded'
+    })
+  })
+
   it('let go on what ran before there was one, whatever it asks for, and refuse it more', async () => {
     await begin({})
     await make('one', { maxReplicas: 10 })

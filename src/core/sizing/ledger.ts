@@ -61,13 +61,10 @@ function merged(a: Demand, b: Demand, pick: 'most' | 'least'): Demand {
 
 /**
  * What a resource uses of a quota, as others see it: what it was granted, whatever it asks for by now. A request for less frees
- * nothing before it is carried out, since what runs may go on as it is for long. While the grant is fresh, its change may not have
- * been seen yet. Undefined without a grant, for which it still waits.
+ * nothing before it is carried out, since what runs may go on as it is for long. Undefined without a grant, for which it still waits.
  */
-export function heldOf(demand: Demand, grant: Grant | undefined, now: number): Demand | undefined {
-  if (grant === undefined) return undefined
-  const granted = demandOfGrant(grant)
-  return isInFlight(grant, now) ? mostOf(granted, demand) : granted
+export function heldOf(grant: Grant | undefined): Demand | undefined {
+  return grant && demandOfGrant(grant)
 }
 
 /** What a resource holds while it becomes what it asks for. */
@@ -90,10 +87,9 @@ export function besideOthers(
   users: readonly SeenUser[],
   subject: Pick<SeenUser, 'wasReady' | 'held'>,
   grants: Grants,
-  now: number,
 ): QuotaUser[] {
   const counted = users.filter(({ key, hasPlan }) => hasPlan || grants[key] !== undefined)
-  return counted.map((user) => besideOther(user, subject, grants[user.key], now))
+  return counted.map((user) => besideOther(user, subject, grants[user.key]))
 }
 
 /** With what it holds, or with what it requests while it waits for a grant. */
@@ -101,9 +97,8 @@ function besideOther(
   user: SeenUser,
   subject: Pick<SeenUser, 'wasReady' | 'held'>,
   grant: Grant | undefined,
-  now: number,
 ): QuotaUser {
-  const held = heldOf(user.demand, grant, now)
+  const held = heldOf(grant)
   // What ran before there was a limit has no grant, and still comes before what is new or grows; among such, age decides.
   const ranBefore = user.wasReady && (!subject.wasReady || subject.held !== undefined)
   return { ...user, demand: held ?? user.demand, isGranted: held !== undefined || ranBefore }
