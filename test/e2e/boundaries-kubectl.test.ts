@@ -2,11 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { BOUNDARY_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
+import { ServerlessFunction } from '../../src/crds/functions.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import {
+  deployment,
   limitRange,
   namespace,
   networkPolicy,
@@ -156,6 +159,49 @@ describe('boundaries and resource groups with kubectl', () => {
     )
     await says(/^(?!.*quota)/)
     expect(await sizes()).to.deep.equal(['40Gi'])
+  })
+
+  it('let functions wait whose most copies do not fit, and leave what runs as it is', async () => {
+    const id = await makeBoundary({ quota: { pods: 4 } })
+    await apply(group(id, 'orders'))
+    await ready('resourcegroup', 'orders', '-n', boundaryNamespace(id))
+    const home = groupNamespace(id, 'orders')
+    const { apiVersion } = ServerlessFunction
+    const make = (kind: string, name: string, spec: object) =>
+      apply({ apiVersion, kind, metadata: { name, namespace: home }, spec })
+    const function_ = (functionName: string, more: object) =>
+      make(ServerlessFunction.kind, `shop.${functionName}`, {
+        ...{ namespaceName: 'shop', functionName, handler: 'index', image: 'docker.io/library/hello:1', ...more },
+      })
+    const phaseOf = async (name: string) => {
+      const ref = { namespace: home, name: `shop.${name}` }
+      return (await admin.get<ServerlessFunction & KubeObject>(ServerlessFunction.resource, ref)).status?.phase
+    }
+    const says = (name: string, phase: string) =>
+      until(`${name} is ${phase}`, async () => (await phaseOf(name)) === phase)
+    const copies = async (name: string) => {
+      const { items } = await admin.list(deployment, { namespace: home })
+      const found = items.find(({ metadata }) => metadata.name.includes(name))
+      return (found?.spec as { replicas?: number } | undefined)?.replicas
+    }
+    await make('FunctionNamespace', 'shop', { runtime: 'nodejs', running: false })
+    for (const name of ['one', 'two']) {
+      await function_(name, { minReplicas: 2, maxReplicas: 3 })
+      await says(name, 'Stopped')
+    }
+    await kubectl('-n', home, 'patch', 'fnns/shop', '--type=merge', '-p', '{"spec":{"running":true}}')
+    const first = await until('one of them fits and the other waits', async () => {
+      const phases = await Promise.all(['one', 'two'].map(phaseOf))
+      return phases.toSorted().join() === 'Available,QuotaExceeded' && ['one', 'two'][phases.indexOf('Available')]
+    })
+    const second = first === 'one' ? 'two' : 'one'
+    expect([await copies(first), (await copies(second)) ?? 0]).to.deep.equal([2, 0])
+    await function_(first, { minReplicas: 20, maxReplicas: 20 })
+    await says(first, 'QuotaExceeded')
+    await until('it has what it was granted', async () => (await copies(first)) === 3)
+    await kubectl('-n', home, 'delete', `sfn/shop.${first}`, '--timeout=2m')
+    await says(second, 'Available')
+    expect(await copies(second)).to.equal(2)
   })
 
   it('leave nothing of a group that is deleted', async () => {

@@ -11,6 +11,7 @@ import { isKubeError } from '../../src/kube/errors.ts'
 import {
   call,
   expectCall,
+  expectRemoved,
   itemsOf,
   makeBoundary,
   makeCaller,
@@ -92,6 +93,42 @@ describe('resource groups', () => {
     const { status, body } = await call<Record<string, unknown>>('POST', `/boundaries/${id}/resourcegroups/second`)
     expect(status).to.equal(422)
     expect(body).to.deep.include({ code: 'QUOTA_EXCEEDED', quota: 'resourceGroups', limit: 1, used: 1, requested: 1 })
+  })
+
+  it('bound functions by their most copies, in a namespace that is started or gets another plan too', async () => {
+    const { id } = await makeBoundary()
+    const { scope } = await makeGroup(id)
+    const limit = (quota: object) => expectCall(200, 'PUT', `/boundaries/${id}/quota`, quota)
+    const home = `${scope}/resources/functionnamespaces/shop`
+    const refused = async (method: 'POST' | 'PUT' | 'PATCH', path: string, body: object, told: object) => {
+      const { status, body: problem } = await call<object>(method, path, body)
+      expect(status).to.equal(422)
+      expect(problem).to.deep.include({ code: 'QUOTA_EXCEEDED', ...told })
+    }
+    await limit({ pods: 5, resources: 1 })
+    await expectCall(201, 'POST', home, { runtime: 'nodejs' })
+    await expectCall(201, 'POST', `${home}/functions/one`, { handler: 'index', maxReplicas: 3 })
+    const bigger = { handler: 'index', minReplicas: 20, maxReplicas: 20 }
+    const full = { quota: 'pods', limit: 5, used: 3 }
+    await refused('POST', `${home}/functions/two`, bigger, { ...full, requested: 20 })
+    await refused('PUT', `${home}/functions/one`, bigger, { ...full, requested: 17 })
+    const usage = async (path: string) => (await expectCall<BoundaryDto>(200, 'GET', path)).body.usage
+    for (const path of [scope, `/boundaries/${id}`])
+      await until('it is seen', async () => (await usage(path)).pods === 3 && (await usage(path)).resources === 1)
+    expect(await itemsOf<Summary>(`${scope}/resources`)).to.have.length(1)
+
+    const { cpu } = await usage(scope)
+    await limit({ cpu })
+    await refused('PATCH', home, { computePlan: 'function-large' }, { quota: 'cpu', limit: cpu, used: cpu })
+    const other = `${scope}/resources/functionnamespaces/other`
+    await limit({ pods: 5 })
+    await expectCall(201, 'POST', other, { runtime: 'nodejs' })
+    await expectCall(202, 'PUT', `${other}/actions/stop`)
+    await expectCall(201, 'POST', `${other}/functions/two`, { handler: 'index', maxReplicas: 3 })
+    await refused('PUT', `${other}/actions/start`, {}, { ...full, requested: 3 })
+    await expectRemoved(`${home}/functions/one`)
+    await expectCall(202, 'PUT', `${other}/actions/start`)
+    await until('it counts', async () => (await usage(scope)).pods === 3)
   })
 
   it('take tags and a quota by PATCH, which kubectl reads at once', async () => {
