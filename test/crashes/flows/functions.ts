@@ -1,4 +1,5 @@
-import { functionObjectName } from '../../../src/contracts/functions.ts'
+import { functionNames, functionObjectName } from '../../../src/contracts/functions.ts'
+import { Boundary } from '../../../src/crds/boundaries.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../../src/crds/functions.ts'
 import { ManagedIdentity } from '../../../src/crds/managedidentities.ts'
 import { NameClaim } from '../../../src/crds/nameclaims.ts'
@@ -8,7 +9,7 @@ import { mountedCredentials } from '../credentials.ts'
 import { FAR_CONTROLLERS, joinFar } from '../far.ts'
 import type { Flow, Step } from '../flow.ts'
 import { FAR } from '../operator.ts'
-import { OUTER } from '../seeds.ts'
+import { BOUNDARY_ID, HOME as HOME_OF_GROUP, OUTER } from '../seeds.ts'
 import type { World } from '../world.ts'
 
 const HOME = 'shop'
@@ -74,6 +75,31 @@ const makeNamespaceThere: Step = {
   until: (world) => world.isReady(FunctionNamespace, HOME),
 }
 
+const limitBoundary: Step = {
+  user: 'limits the pods of the boundary',
+  act: (world) => world.change(Boundary, BOUNDARY_ID, { quota: { pods: 5 } }),
+}
+const changeTo = (what: string, spec: object, phase: string): Step => ({
+  user: what,
+  act: (world) => world.change(ServerlessFunction, NAME, spec),
+  until: async (world) => {
+    const found = await world.find(ServerlessFunction.resource, NAME)
+    return (found?.status as { phase?: string } | undefined)?.phase === phase
+  },
+})
+const callMany: Step = {
+  user: 'calls it often',
+  act: (world) => {
+    const status = { desiredReplicas: 20 }
+    const ref = { namespace: HOME_OF_GROUP, name: NAME }
+    return world.server.mergePatch(ServerlessFunction.resource, ref, { status }, { subresource: 'status' })
+  },
+  until: async (world) => {
+    const found = await world.find(deployment, functionNames(NAME).workload)
+    return (found?.spec as { replicas?: number } | undefined)?.replicas === 5
+  },
+}
+
 /** What is in the other cluster of functions. */
 async function factsThere(world: World): Promise<object> {
   const names = async (resource: typeof deployment) =>
@@ -120,6 +146,19 @@ export const functionFlows: readonly Flow[] = [
           }),
         until: (world) => world.isReady(ServerlessFunction, NAME),
       },
+      deleteNamespace,
+    ],
+  },
+  {
+    ...common,
+    title: 'a function is made under a quota, is refused more, wakes within it, asks for less, and goes',
+    given: [makeNamespace],
+    steps: [
+      limitBoundary,
+      makeFunction,
+      changeTo('asks for more than fits', { maxReplicas: 20 }, 'QuotaExceeded'),
+      callMany,
+      changeTo('asks for less', { maxReplicas: 2 }, 'Available'),
       deleteNamespace,
     ],
   },
