@@ -54,7 +54,7 @@ function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
         .list({ namespace })
         .map((object) => {
           const holder = holderIn(records, kind, object)
-          const version = [object, holder].map(versionOf).join(' ') + planVersions
+          const version = `${versionOf(object)} ${holder && versionOf(holder)} ${planVersions}`
           const knownAs = `${kind.plural}/${keyOf(object)}`
           let entry = known.get(knownAs)
           if (entry?.version !== version) {
@@ -68,13 +68,12 @@ function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
 }
 
 const MOST_KNOWN = 20_000
-const versionOf = (object: KubeObject | undefined) =>
-  object && `${object.metadata.uid} ${object.metadata.resourceVersion}`
+const versionOf = ({ metadata }: KubeObject) => `${metadata.uid} ${metadata.resourceVersion}`
 const plansIn = (records: Workspace) => records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
 
 /** Of a part that quotas count: what it is a part of. */
 function holderIn(records: Workspace, kind: AnyKind, { metadata, spec }: User): User | undefined {
-  const holder = holderOfCounted(kind, metadata.name, spec)
+  const holder = holderOfCounted(kind, metadata, spec)
   return holder && records.cache<User>(holder.kind.resource).get(metadata.namespace, holder.name)
 }
 

@@ -1,30 +1,36 @@
 import { expect } from 'chai'
 import { grantKey, grantOf, groupGrantKey } from '../core/sizing/ledger.ts'
 import { holderOfCounted, unseenCounted } from './counted.ts'
-import { FunctionNamespace, ServerlessFunction } from './functions.ts'
+import type { AnyKind } from './define.ts'
+import { ServerlessFunction } from './functions.ts'
 import { COUNTED_KINDS, RESOURCE_KINDS } from './index.ts'
 import { VectorCluster } from './vector.ts'
 
+const wordOf = (kind: AnyKind | undefined) => kind?.kind
+
 describe('what quotas count', () => {
   it('are resources, and parts that run, each of a resource that says what they take from it', () => {
+    const words = COUNTED_KINDS.map(wordOf)
+    expect(words).to.include.members(RESOURCE_KINDS.map(wordOf))
     const parts = COUNTED_KINDS.filter((kind) => !RESOURCE_KINDS.includes(kind))
-    expect(COUNTED_KINDS).to.include.members([...RESOURCE_KINDS])
-    expect(parts).to.include(ServerlessFunction)
-    const holders = parts.map((kind) => holderOfCounted(kind, 'shop.orders', {})?.kind)
-    expect(holders.every((holder) => holder?.sizesParts === true)).to.equal(true)
-    expect(COUNTED_KINDS.filter(({ sizesParts }) => sizesParts === true)).to.have.members(holders)
+    expect(parts.map(wordOf)).to.include(ServerlessFunction.kind)
+    const holders = parts.map((kind) => holderOfCounted(kind, { name: 'shop.orders' }, {})?.kind)
+    const saying = COUNTED_KINDS.filter(({ sizesParts }) => sizesParts === true)
+    expect(saying.map(wordOf)).to.have.members(holders.map(wordOf))
   })
 
-  it('is a function in the namespace that its name says, and nothing that is no part', () => {
-    expect(holderOfCounted(ServerlessFunction, 'shop.orders', {})).to.deep.equal({
-      kind: FunctionNamespace,
-      name: 'shop',
+  const holders: [sentence: string, kind: AnyKind, name: string, expected: string | undefined][] = [
+    ['a function is of the namespace that its name says', ServerlessFunction, 'shop.orders', 'FunctionNamespace shop'],
+    ['a function is of none if its name says none', ServerlessFunction, 'orders', undefined],
+    ['what is no part is of nothing', VectorCluster, 'shop.orders', undefined],
+  ]
+  for (const [sentence, kind, name, expected] of holders)
+    it(sentence, () => {
+      const found = holderOfCounted(kind, { name }, {})
+      expect(found && `${found.kind.kind} ${found.name}`).to.equal(expected)
     })
-    expect(holderOfCounted(ServerlessFunction, 'orders', {})).to.equal(undefined)
-    expect(holderOfCounted(VectorCluster, 'shop.orders', {})).to.equal(undefined)
-  })
 
-  it('is, of what was granted a moment ago, no part as a resource, and no group', () => {
+  it('of what was granted a moment ago, no part is a resource, and no group counts', () => {
     const demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 3 }
     const [function_, vector] = [ServerlessFunction, VectorCluster].map(({ plural }) => grantKey(plural, 'shop', 'a.b'))
     const keys = [function_ ?? '', vector ?? '', groupGrantKey('shop')]

@@ -28,11 +28,12 @@ const PLURALS_OF_PARTS = new Set(COUNTED_PARTS.map(({ plural }) => plural))
 /** Of a part that quotas count: the kind and the name of what it takes its plan from. */
 export function holderOfCounted(
   kind: AnyKind,
-  name: string,
-  spec: object,
+  { name }: { name: string },
+  spec: unknown,
 ): { kind: AnyKind; name: string } | undefined {
-  const [holder, holderName] = [HOLDERS.get(kind.plural), holderOf(kind, name, spec)]
-  return holder === undefined || holderName === undefined ? undefined : { kind: holder, name: holderName }
+  const holder = HOLDERS.get(kind.plural)
+  const holderName = holder && holderOf(kind, name, spec)
+  return holder && holderName !== undefined ? { kind: holder, name: holderName } : undefined
 }
 
 type Counted = Pick<KubeObject, 'metadata'> & Pick<Sizable, 'spec'> & { readonly status?: unknown }

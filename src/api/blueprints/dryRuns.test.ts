@@ -163,6 +163,30 @@ describe('a dry run of a blueprint', () => {
     expect((await deploy()).body.code).to.equal('INVALID_STATE')
   })
 
+  it('counts functions with their most copies, of the plan that their namespace is made with', async () => {
+    await world.stop()
+    const rooms = [{ cpu: 9_000n, memory: 1024n ** 4n * 1000n }]
+    world = await startBlueprintShop({}, { capacity: { rooms: () => rooms } })
+    const sizes = { cpuLimit: '2', memoryRequest: '1Gi', memoryLimit: '1Gi' }
+    for (const [name, cpuRequest] of [
+      ['function-small', '100m'],
+      ['function-large', '2'],
+    ] as const)
+      world.put(ComputePlan, name, {
+        ...{ family: 'Function', displayName: name, cpuRequest, ...sizes, isDefault: name === 'function-small' },
+      })
+    const verdictWith = async (maxReplicas: number, version: string) => {
+      const [home, code] = [
+        '  - { name: home, collection: functionnamespaces, resourceName: home, spec: { runtime: nodejs, computePlan: function-large } }',
+        `  - { name: code, collection: functions, resourceName: code, spec: { namespaceName: home, handler: index, maxReplicas: ${maxReplicas} } }`,
+      ]
+      await post(made([home, code].join('\n')).replace('1.0.0', version))
+      return (await deploy({}, '?dryRun=true')).body
+    }
+    expect((await verdictWith(4, '1.0.1')).verdict).to.equal('Tight')
+    expect((await verdictWith(5, '1.0.2')).verdictReason).to.match(/no room for the requested 10 cpu and 5Gi memory/)
+  })
+
   it('says nothing of the room on nodes that are not seen: those of another cluster', async () => {
     await world.stop()
     const rooms = [{ cpu: 64_000n, memory: 1024n ** 4n * 1000n }]

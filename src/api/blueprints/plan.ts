@@ -185,7 +185,7 @@ function* changesOf(before: unknown, patch: unknown, path: string): Iterable<z.o
 
 /** What a part takes its plan from, if the deployment makes or changes that too. */
 function plannedHolder(steps: readonly PlannedComponent[], { entry, ref }: Located, spec: object): Holder | undefined {
-  const holder = holderOfCounted(entry.kind, ref.name, spec)
+  const holder = holderOfCounted(entry.kind, ref, spec)
   const isIt = ({ located }: PlannedComponent) =>
     located !== undefined && located.entry.kind === holder?.kind && located.ref.name === holder.name
   const planned = steps.find(isIt)?.spec

@@ -7,6 +7,7 @@ import { IN_FLIGHT } from '../../core/sizing/ledger.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { DEFAULT_PLANS } from '../../crds/defaultPlans.ts'
 import type { AnyKind } from '../../crds/define.ts'
+import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { KINDS } from '../../crds/index.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { QuotaLedger } from '../../crds/quotas.ts'
@@ -333,6 +334,15 @@ describe('a quota that many ask for at once', () => {
     expect(await facade.create(SecretVault, 'two', {})).to.equal(422)
     world.now += IN_FLIGHT
     expect(await facade.create(SecretVault, 'two', {})).to.equal(201)
+  })
+
+  it('judges a function whose namespace another facade has made a moment ago', async () => {
+    world = new Facades({ pods: 5 }, 'boundary')
+    const [one, other] = [await world.facade(), await world.facade(false)]
+    expect(await one.create(FunctionNamespace, 'home', { runtime: 'nodejs' })).to.equal(201)
+    const spec = { namespaceName: 'home', functionName: 'huge', handler: 'index', maxReplicas: 6 }
+    expect(await other.create(ServerlessFunction, 'home.huge', spec)).to.equal(422)
+    expect(await other.create(ServerlessFunction, 'home.huge', { ...spec, maxReplicas: 5 })).to.equal(201)
   })
 
   it('costs nothing if nothing is limited', async () => {

@@ -24,7 +24,7 @@ import type { RecordOf } from '../records/records.ts'
 import { countedInBoundary, countedInGroup, type GroupResource } from './contents.ts'
 import type { Place } from './places.ts'
 import { givingBack, nowOf, type Taken, takeQuota } from './quotaLedger.ts'
-import { quotaUserIn, quotaUsersOf, retainedIn } from './usage.ts'
+import { freshHolder, quotaUserIn, quotaUsersOf, retainedIn } from './usage.ts'
 
 /** Reserves what a spec asks for, before it is written. @throws PlatformError QUOTA_EXCEEDED */
 export type Reserve = (spec: object) => Promise<undefined>
@@ -72,7 +72,10 @@ async function reserve(
   const limited = COUNTED_KINDS.includes(kind) ? limitsAbove(place, services) : undefined
   if (limited === undefined) return []
   const { resourceGroup } = place
-  const growing = growingBy({ kind, resourceGroup, object: objectOf(kind, place, spec) }, limited, services)
+  const written = { kind, resourceGroup, object: objectOf(kind, place, spec) }
+  const wanted = quotaUserIn(services, written, await freshHolder(services, written))
+  // The write itself says which plan is missing.
+  const growing = wanted.hasPlan ? growingBy(wanted, written, limited, services) : []
   if (growing.length === 0) return []
   return takeQuota(context, place.boundaryId, (grants) => {
     const now = services.clock.now()
@@ -91,10 +94,12 @@ async function reserve(
  * What a write makes grow: the object itself, and parts that take their plan from it. What does not grow needs no grant, and what it
  * needs no more is free once that is carried out.
  */
-function growingBy(written: GroupResource, limited: Limited, services: Context['services']): Growing[] {
-  const wanted = quotaUserIn(services, written)
-  // The write itself says which plan is missing.
-  if (!wanted.hasPlan) return []
+function growingBy(
+  wanted: SeenUser,
+  written: GroupResource,
+  limited: Limited,
+  services: Context['services'],
+): Growing[] {
   const counted = limited.counted()
   const users = quotaUsersOf(services, counted)
   const current = users.find(({ key }) => key === wanted.key)
@@ -104,7 +109,7 @@ function growingBy(written: GroupResource, limited: Limited, services: Context['
     mayWait: false,
   }
   const parts = counted.flatMap((one, at): Growing[] => {
-    const holder = holderOfCounted(one.kind, one.object.metadata.name, one.object.spec as object)
+    const holder = holderOfCounted(one.kind, one.object.metadata, one.object.spec)
     const isOf = holder?.kind === written.kind && holder.name === written.object.metadata.name
     if (!isOf || one.resourceGroup !== written.resourceGroup) return []
     const user = quotaUserIn(services, one, written.object as Holder)

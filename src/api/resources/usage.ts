@@ -22,24 +22,39 @@ export function retainedIn({ metadata, status }: RecordOf<typeof ResourceGroup>)
 
 /** Of a part that quotas count: what it is a part of, as it is stored. */
 function holderIn({ records }: Services, { kind, object: { metadata, spec } }: GroupResource): Holder | undefined {
-  const holder = holderOfCounted(kind, metadata.name, spec as object)
+  const holder = holderOfCounted(kind, metadata, spec)
   const found = holder && records.peek(holder.kind, { namespace: metadata.namespace, name: holder.name })
   return found as Holder | undefined
+}
+
+/** The same, also where the cache lacks what another replica has made a moment ago. */
+export async function freshHolder(services: Services, resource: GroupResource): Promise<Holder | undefined> {
+  const { metadata, spec } = resource.object
+  const holder = holderOfCounted(resource.kind, metadata, spec)
+  const known = holderIn(services, resource)
+  if (holder === undefined || known !== undefined) return known
+  const ref = { namespace: metadata.namespace, name: holder.name }
+  return (await services.records.get(holder.kind, ref, { fresh: true })) as Holder | undefined
 }
 
 /**
  * A resource, or a part of one, as a user of quotas, whoever created it.
  *
- * @param holder of a part, if another one counts than that which is stored
+ * @param holder of a part, if another one counts than that which is in the cache
  */
-export function quotaUserIn(services: Services, resource: GroupResource, holder?: Holder): SeenUser {
+export function quotaUserIn(
+  services: Services,
+  resource: GroupResource,
+  holder = holderIn(services, resource),
+  plans = services.records.peekAll(ComputePlan),
+): SeenUser {
   const { kind, resourceGroup, object } = resource
-  const plans = services.records.peekAll(ComputePlan)
-  return quotaUserOf(kind, resourceGroup, object as never, { plans, holder: holder ?? holderIn(services, resource) })
+  return quotaUserOf(kind, resourceGroup, object as never, { plans, holder })
 }
 
 export function quotaUsersOf(services: Services, resources: readonly GroupResource[]): SeenUser[] {
-  return resources.map((resource) => quotaUserIn(services, resource))
+  const plans = services.records.peekAll(ComputePlan)
+  return resources.map((resource) => quotaUserIn(services, resource, undefined, plans))
 }
 
 /**

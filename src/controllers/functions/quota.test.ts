@@ -1,7 +1,8 @@
 import { expect } from 'chai'
-import { BOUNDARY_ID, GROUP, HOME, seedGroup } from '../../../test/crashes/seeds.ts'
+import { BOUNDARY_ID, GROUP, HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { functionNames, functionObjectName } from '../../contracts/functions.ts'
+import type { KubeObject } from '../../core/object.ts'
 import { grantKey } from '../../core/sizing/ledger.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
@@ -182,8 +183,22 @@ describe('quotas of functions that come by kubectl', () => {
     await says('one', 'Available')
     await says('asleep', 'Available')
     limit({ pods: 3 })
+    // As an earlier version left it: namespaces counted as a copy, and functions as nothing.
+    world.server.seed(QuotaLedger.resource, {
+      apiVersion: QuotaLedger.apiVersion,
+      kind: QuotaLedger.kind,
+      metadata: { name: 'quota', namespace: OUTER },
+      spec: {
+        grants: {
+          [grantKey(FunctionNamespace.plural, GROUP, SHOP)]: {
+            ...{ cpu: '100m', memory: '128Mi', storage: '0', pods: 1, at: '2025-01-01T00:00:00Z' },
+          },
+        },
+      },
+    } as KubeObject)
     await world.pass(60_000)
     expect([grant('one')?.pods, grant('asleep')?.pods]).to.deep.equal([10, 10])
+    expect(grantOf(FunctionNamespace.plural, SHOP)).to.include({ cpu: '0', pods: 0 })
     await calls('one', 7)
     await world.pass(60_000)
     expect(await copies('one')).to.equal(7)
