@@ -5,6 +5,7 @@ import { executionSecretName, valueSecretName } from '../../contracts/blueprints
 import { entryName } from '../../contracts/vaults/names.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { BlueprintExecution } from '../../crds/blueprints.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../crds/functions.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 
@@ -106,6 +107,21 @@ describe('a deployment of a blueprint', () => {
     await world.make(BlueprintExecution, ID, spec, OUTER)
     await world.pass(10_000)
   }
+
+  it('fails at a function that does not fit into a quota', async () => {
+    const names = ['blueprintexecution', 'functionnamespace', 'serverlessfunction']
+    world = new World((all) => all.filter(({ name }) => names.includes(name)))
+    seedGroup(world.server)
+    await world.change(Boundary, BOUNDARY_ID, { quota: { pods: 5 } })
+    await world.lead()
+    await world.make(FunctionNamespace, 'shop', { runtime: 'nodejs' })
+    const spec = { namespaceName: 'shop', functionName: 'pay', handler: 'index', image: 'pay:1', maxReplicas: 6 }
+    await makeFunction(ServerlessFunction.spec.parse(spec))
+    expect((await world.find(BlueprintExecution.resource, ID, OUTER))?.status).to.include({
+      state: 'Failed',
+      message: `Component "pay": The boundary's quota of pods is 5; 0 is used and 6 more was requested.`,
+    })
+  })
 
   it('gives a function of it what its namespace has, as whoever started it is asked for that', async () => {
     await begin()
