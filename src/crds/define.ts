@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { ErrorCode, FieldError } from '../core/errors.ts'
 import type { ClaimType } from '../core/nameClaims.ts'
@@ -37,6 +38,13 @@ export type Rule<Spec> = {
   isOfField?: true
   test: (next: Spec, previous: Spec) => boolean
 }
+
+/**
+ * A rule of a kind with the fields of the spec that it asks about. Where a write leaves them as they are, nothing is asked anew, as
+ * the API server has it of a single field (KEP-4008): a rule that a later version brings must not keep an older object from
+ * being stopped, scaled or tagged. A transition has none: it is asked on each update.
+ */
+export type DeclaredRule<Spec> = Rule<Spec> & { asksAbout: readonly string[] }
 
 export type Column = {
   name: string
@@ -154,7 +162,7 @@ export type AdmissionRule = {
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<
   Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate' | 'segment'> & {
     segment: string
-    rules: readonly Rule<z.output<S>>[]
+    rules: readonly DeclaredRule<z.output<S>>[]
     immutable: readonly string[]
     name: 'resource' | 'uuid' | 'free'
     aggregate: boolean
@@ -173,7 +181,7 @@ export type StatusOf<K> = K extends { status: infer T extends AnyStatus } ? z.ou
 
 /** Any kind, for code that walks over all of them and does not care for the fields. */
 export type AnyKind = Omit<Kind, 'rules' | 'spec' | 'status'> & {
-  rules: readonly Rule<never>[]
+  rules: readonly DeclaredRule<never>[]
   spec: AnySpec
   status: AnyStatus
 }
@@ -242,9 +250,10 @@ export function defineKind<const S extends AnySpec, const T extends AnyStatus>(
 ): Kind<S, T> {
   const group = definition.group === 'core' ? 'freehold.dev' : `${definition.group}.freehold.dev`
   const immutable = definition.immutable ?? []
+  const rules = [...immutable.map((field) => immutableRule<z.output<S>>(field)), ...(definition.rules ?? [])]
   return Object.freeze({
     ...definition,
-    rules: [...immutable.map((field) => immutableRule<z.output<S>>(field)), ...(definition.rules ?? [])],
+    rules: rules.map((rule) => ({ ...rule, asksAbout: fieldsOf(rule, Object.keys(definition.spec.shape)) })),
     immutable,
     name: definition.name ?? 'resource',
     segment: definition.segment ?? definition.plural,
@@ -278,18 +287,29 @@ export function isTransition(rule: { cel: string }): boolean {
 
 export type BrokenRule = FieldError & { code: ErrorCode }
 
+/** Those that the CEL of a rule names: it calls the spec `self`, or `c` where a list of containers stands for it. */
+function fieldsOf<Spec>(rule: Rule<Spec>, fields: readonly string[]): string[] {
+  if (isTransition(rule)) return []
+  if (rule.isOfField) return [rule.field]
+  return fields.filter((field) => new RegExp(`\\b(self|c)\\.\\??${field}\\b`).test(rule.cel))
+}
+
 /** The rules of a kind that `next` breaks, in the order of their declaration; empty when it may be written. */
-export function brokenRules<Spec>(kind: { rules: readonly Rule<Spec>[] }, next: Spec, previous?: Spec): BrokenRule[] {
+export function brokenRules<Spec>(
+  kind: { rules: readonly DeclaredRule<Spec>[] },
+  next: Spec,
+  previous?: Spec,
+): BrokenRule[] {
   return kind.rules
     .filter((rule) => previous !== undefined || !isTransition(rule))
     .filter((rule) => !rule.test(next, previous ?? next) && !isForgiven(rule, next, previous))
     .map(({ field, message, code, explain }) => ({ field, message: explain?.(next) ?? message, code }))
 }
 
-/** As the API server has it (KEP-4008), of a field that is as it was nothing is asked anew. */
-function isForgiven<Spec>({ isOfField, field }: Rule<Spec>, next: Spec, previous: Spec | undefined): boolean {
-  const value = (spec: Spec) => JSON.stringify((spec as Record<string, unknown>)[field])
-  return isOfField === true && previous !== undefined && value(next) === value(previous)
+function isForgiven<Spec>(rule: DeclaredRule<Spec>, next: Spec, previous: Spec | undefined): boolean {
+  if (previous === undefined || isTransition(rule)) return false
+  const value = (spec: Spec, field: string) => (spec as Record<string, unknown>)[field]
+  return rule.asksAbout.every((field) => isDeepStrictEqual(value(next, field), value(previous, field)))
 }
 
 /**

@@ -1,6 +1,6 @@
 import { RESOURCE_NAME_MAX_LENGTH, RESOURCE_NAME_PATTERN, UUID_PATTERN } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
-import { type AnyKind, API_VERSION, brokenRules, type Column, type Rule } from './define.ts'
+import { type AnyKind, API_VERSION, brokenRules, type Column, type DeclaredRule, isTransition } from './define.ts'
 import { type StructuralSchema, structuralSchema } from './structural.ts'
 
 /** The CustomResourceDefinition of a kind, as `npm run generate` writes it. */
@@ -73,14 +73,15 @@ function subresources(kind: AnyKind): object {
   }
 }
 
-function rootSchema(kind: AnyKind): StructuralSchema {
+/** The schema of its objects. */
+export function rootSchema(kind: AnyKind): StructuralSchema {
   const spec = structuralSchema(kind.spec, `${kind.kind}.spec`)
   // Where every field has a default, `kubectl apply` of a manifest without a spec means the defaults.
   const defaults = kind.spec.safeParse({})
   // Unless a rule refuses them: then something has to be said.
   const isEnough = defaults.success && brokenRules(kind as never, defaults.data as never).length === 0
   if (isEnough) spec.default = defaults.data
-  const rules = kind.rules as readonly Rule<unknown>[]
+  const rules = kind.rules as readonly DeclaredRule<unknown>[]
   const ofSpec = rules.filter(({ isOfField }) => isOfField !== true)
   if (ofSpec.length > 0) spec['x-kubernetes-validations'] = ofSpec.map(validation)
   const fields = spec.properties as Record<string, StructuralSchema>
@@ -123,12 +124,22 @@ const NAME_MEANING = {
   free: 'Name of the object; immutable',
 }
 
-function validation(rule: Rule<unknown>): object {
+function validation(rule: DeclaredRule<unknown>): object {
+  const { message } = rule
+  // The API server forgives a field by itself.
+  if (rule.isOfField) return { rule: rule.cel, message, reason: 'FieldValueInvalid' }
+  return { ...asked(rule), message, fieldPath: `.${rule.field}`, reason: 'FieldValueInvalid' }
+}
+
+/** On creation, and on an update that changes what the rule asks about. */
+function asked(rule: DeclaredRule<unknown>): object {
+  if (isTransition(rule)) return { rule: rule.cel }
+  const isKept = rule.asksAbout.map(
+    (field) => `has(o.${field}) == has(self.${field}) && (!has(self.${field}) || o.${field} == self.${field})`,
+  )
   return {
-    rule: rule.cel,
-    message: rule.message,
-    ...(rule.isOfField ? {} : { fieldPath: `.${rule.field}` }),
-    reason: 'FieldValueInvalid',
+    rule: `oldSelf.optMap(o, ${isKept.join(' && ')}).orValue(false) || (${rule.cel})`,
+    optionalOldSelf: true,
   }
 }
 

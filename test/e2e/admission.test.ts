@@ -160,7 +160,9 @@ describe('what the API server refuses', () => {
           if (refused.length === 0) return void (await write())
           const error = await refusal(write())
           for (const message of refused) expect(said(error)).to.include(message)
-          const rules = (kind.rules as readonly Rule<unknown>[]).filter(({ message }) => refused.includes(message))
+          const rules = (kind.rules as unknown as readonly Rule<unknown>[]).filter(({ message }) =>
+            refused.includes(message),
+          )
           for (const { field, message } of rules) {
             const cause = error.causes.find((one) => one.message.includes(message))
             expect(cause?.field, 'the field, for clients of Kubernetes').to.match(new RegExp(`^spec\\.${field}`))

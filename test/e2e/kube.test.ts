@@ -4,13 +4,16 @@ import { z } from 'zod'
 import { mergePatchBetween } from '../../src/api/records/mergePatch.ts'
 import { OWNER_INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
-import { Description, DisplayName } from '../../src/crds/fields.ts'
+import { defineKind, type Rule } from '../../src/crds/define.ts'
+import { Description, DisplayName, setOf } from '../../src/crds/fields.ts'
+import { rootSchema } from '../../src/crds/manifest.ts'
 import { structuralSchema } from '../../src/crds/structural.ts'
 import { applyIfChanged } from '../../src/kube/apply.ts'
 import * as builtin from '../../src/kube/builtin.ts'
 import { CacheSet } from '../../src/kube/caches.ts'
 import { createKubeClient, type KubeClient, type WriteObserver } from '../../src/kube/client.ts'
 import { installManifests, resourcesOf } from '../../src/kube/crds.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
 import { EventRecorder } from '../../src/kube/events.ts'
 import { LeaderLease } from '../../src/kube/lease.ts'
 import { loadKubeconfig, parseKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
@@ -382,6 +385,57 @@ describe('kube room on a real API server', () => {
         const asking = client.mergePatch(resource, { namespace, name: `case-${at}` }, patch)
         expect(await isRefused(asking), sentence).to.equal(refused.length > 0)
       }
+    } finally {
+      await client.remove(builtin.customResourceDefinition, before.metadata)
+    }
+  })
+
+  it('does not let a rule that a later version brings keep an older object from anything else', async () => {
+    const rules: Rule<unknown>[] = [
+      { cel: "self.engine != 'Big' || !has(self.size) || self.size >= 2", field: 'size' },
+      { cel: "[self].all(c, !has(c.names) || c.names.all(n, n != 'master'))", field: 'names' },
+    ].map((rule) => ({ ...rule, message: `${rule.field} must fit`, code: 'BAD_REQUEST', test: () => true }))
+    const declared = { engine: z.string(), size: z.int().optional(), names: setOf(z.string().max(9), 3).optional() }
+    const kind = {
+      group: 'core',
+      kind: 'Try',
+      plural: 'tries',
+      shortNames: [],
+      placement: 'group',
+      area: 'tries',
+    } as const
+    const spec = z.strictObject({ ...declared, running: z.boolean().optional() })
+    const texts = { description: '', spec, status: z.object({}), columns: [] }
+    const schemaWith = (all: Rule<unknown>[]): object =>
+      (rootSchema(defineKind({ ...kind, ...texts, rules: all })).properties as Record<string, object>).spec ?? {}
+    const before = definitionOf({ spec: schemaWith([]) })
+    const after = structuredClone(before) as KubeObject & { spec: { versions: Versions } }
+    for (const { schema } of after.spec.versions) schema.openAPIV3Schema.properties.spec = schemaWith(rules)
+    const [resource] = resourcesOf(before) as [Resource]
+    const old = { engine: 'Big', size: 1, names: ['master', 'b'] }
+    const object = (name: string) => ({
+      ...{ apiVersion: `${resource.group}/${resource.version}`, kind: resource.kind },
+      ...{ metadata: { name, namespace }, spec: old },
+    })
+    const refused = (asking: Promise<unknown>) =>
+      asking.then(
+        () => [],
+        (error: unknown) => (isKubeError(error) ? error.causes.map(({ field }) => field) : [String(error)]),
+      )
+    const patched = (part: object) => refused(client.mergePatch(resource, { namespace, name: 'old' }, { spec: part }))
+    try {
+      await installManifests(client, [before])
+      await client.create(resource, object('old'))
+      await installManifests(client, [after])
+      await seen('the new definition counts', async () => {
+        const found = await refused(client.create(resource, object('late'), { dryRun: true }))
+        return found.join() === 'spec.size,spec.names'
+      })
+      expect(await patched({ running: false })).to.deep.equal([])
+      expect(await patched({ size: 0 })).to.deep.equal(['spec.size'])
+      expect(await patched({ names: ['master'] })).to.deep.equal(['spec.names'])
+      expect(await patched({ size: 2, names: ['b'] })).to.deep.equal([])
+      expect(await patched({ size: 1 })).to.deep.equal(['spec.size'])
     } finally {
       await client.remove(builtin.customResourceDefinition, before.metadata)
     }

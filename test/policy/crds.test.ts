@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Boundary } from '../../src/crds/boundaries.ts'
-import { type AnyKind, brokenRules, isTransition } from '../../src/crds/define.ts'
+import { type AnyKind, brokenRules, type DeclaredRule, isTransition } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
@@ -139,6 +139,26 @@ describe('rules, as the facade runs them', () => {
       expect(broken?.message).to.equal(`"${name}" is not allowed: ${rule.message}`)
     })
   }
+
+  it('say nothing of what an older object has, while that is as it was', () => {
+    const stored = RULE_CASES.filter(({ previous, refused }) => previous === undefined && refused.length > 0)
+    const refusing = stored.filter(
+      ({ kind, next }) => brokenRules(kind as never, next as never, next as never).length > 0,
+    )
+    expect(stored.length).to.be.greaterThan(100)
+    expect(refusing.map(({ kind, name }) => `${kind.kind}: ${name}`)).to.deep.equal([])
+  })
+
+  it('know all that they ask about: an update that changes it is judged', () => {
+    for (const { kind, rules } of KINDS) {
+      for (const rule of rules as readonly DeclaredRule<never>[]) {
+        if (isTransition(rule)) continue
+        expect(rule.asksAbout, `${kind}: ${rule.cel}`).to.include(rule.field.split('.')[0])
+        // As a whole the spec is in no rule but in a list that stands for containers.
+        if (!rule.isOfField && !rule.cel.startsWith('[self].')) expect(rule.cel, kind).not.to.match(/\bself\b(?!\.)/)
+      }
+    }
+  })
 
   it('ask transition rules on updates only', () => {
     const transitions = [...Boundary.rules, ...VectorCluster.rules].filter(isTransition)

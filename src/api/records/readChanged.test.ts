@@ -51,11 +51,13 @@ describe('what an earlier version stored', () => {
     })
   }
 
-  it('is judged by no rule of the whole while nothing changes', () => {
-    const never = { code: 'BAD_REQUEST', field: 'size', message: 'is refused', cel: 'false', test: () => false }
-    const ruled = { ...kind, rules: [never] } as unknown as AnyKind
+  it('is judged by no rule while nothing changes that it asks about', () => {
+    const never = { code: 'BAD_REQUEST', field: 'size', message: 'is refused', cel: 'self.size < 0', test: () => false }
+    const ruled = { ...kind, rules: [{ ...never, asksAbout: ['size'] }] } as unknown as AnyKind
     expect(refusedBy(() => checkSpec(ruled, { size: 1 }, { size: 1 }))).to.equal(undefined)
+    expect(refusedBy(() => checkSpec(ruled, { size: 1, note: 'x' }, { size: 1 }))).to.equal(undefined)
     expect(refusedBy(() => checkSpec(ruled, { size: 2 }, { size: 1 }))).to.deep.equal(['size'])
+    expect(refusedBy(() => checkSpec(ruled, { size: 1 }, undefined))).to.deep.equal(['size'])
   })
 
   for (const kind of KINDS) {

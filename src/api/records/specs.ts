@@ -15,8 +15,7 @@ export function checkSpec(kind: AnyKind, spec: object, previous: object | undefi
   const isChanged = (path: readonly PropertyKey[]) => !isKept(kind.spec, path, next, previous)
   const hidden = hiddenTexts(kind.spec, next).filter(({ path }) => isChanged(path))
   if (hidden.length > 0) throw refusedFields(hidden.map(({ path, message }) => ({ field: path.join('.'), message })))
-  // The rules stand at the spec as a whole.
-  const broken = isChanged([]) ? brokenRules<unknown>(kind as never, next, previous) : []
+  const broken = brokenRules<unknown>(kind as never, next, previous)
   const [first] = broken
   if (first === undefined) return next
   throw first.code === 'BAD_REQUEST'
