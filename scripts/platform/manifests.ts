@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { validatingAdmissionPolicy, validatingAdmissionPolicyBinding } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 
@@ -12,6 +13,8 @@ const deploy = join(import.meta.dirname, '../../deploy')
 const SERVED_WITHIN = 180_000
 /** Of the manifests, what the embedded platform needs: its processes run beside the cluster, not in it. */
 const MANIFESTS = ['namespace.yaml', 'builds.yaml', 'rbac.yaml', 'policies.yaml']
+/** What every object of the manifests carries. */
+const OURS = 'app.kubernetes.io/part-of=freehold'
 
 export function readManifests(path: string): KubeObject[] {
   const documents = loadAll(readFileSync(path, 'utf8')) as (KubeObject | null)[]
@@ -38,6 +41,18 @@ export async function applyManifests(client: KubeClient, webhook?: WebhookAddres
     ...readManifests(join(deploy, 'manifests', 'webhooks.yaml')).map((manifest) => reachedAt(manifest, webhook)),
   ]
   await installManifests(client, manifests, { timeout: SERVED_WITHIN })
+  await removeOtherPolicies(client, manifests)
+}
+
+/** Deletes policies of a version that ran on the data before, newer or older: they would go on refusing what this one allows. */
+export async function removeOtherPolicies(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
+  // Bindings first: a binding without its policy is a configuration error.
+  for (const resource of [validatingAdmissionPolicyBinding, validatingAdmissionPolicy]) {
+    const wanted = new Set(manifests.filter(({ kind }) => kind === resource.kind).map(({ metadata }) => metadata.name))
+    const { items } = await client.list(resource, { labelSelector: OURS })
+    for (const { metadata } of items)
+      if (!wanted.has(metadata.name)) await client.remove(resource, metadata, { uid: metadata.uid })
+  }
 }
 
 type WebhookConfiguration = KubeObject & { webhooks: { clientConfig: object }[] }
