@@ -4,6 +4,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import {
   BatchSpanProcessor,
   type IdGenerator,
+  ParentBasedSampler,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
@@ -23,7 +24,8 @@ export function createTracing({ endpoint, ratio, service }: Options): Tracing {
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': service, 'service.version': VERSION }),
-    sampler: new TraceIdRatioBasedSampler(ratio),
+    // Who began a trace has decided whether it is kept: half of one helps nobody.
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     idGenerator: ids,
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   })
@@ -51,10 +53,10 @@ function attributesOf({ method, route, status, trace: { correlationId } }: Trace
   }
 }
 
-function parentOf({ trace: { traceId, parentSpanId } }: TracedRequest) {
-  if (parentSpanId === undefined) return ROOT_CONTEXT
-  const parent = { traceId, spanId: parentSpanId, traceFlags: TraceFlags.SAMPLED, isRemote: true }
-  return trace.setSpanContext(ROOT_CONTEXT, parent)
+function parentOf({ trace: { traceId, parent } }: TracedRequest) {
+  if (parent === undefined) return ROOT_CONTEXT
+  const traceFlags = parent.isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parent.spanId, traceFlags, isRemote: true })
 }
 
 /** A span begins in the same turn in which its ids are set. */

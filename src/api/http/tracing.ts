@@ -7,7 +7,7 @@ export type Trace = {
   /** Of this request. */
   readonly spanId: string
   /** Of the caller, who began the trace. */
-  readonly parentSpanId?: string
+  readonly parent?: { readonly spanId: string; readonly isSampled: boolean }
   readonly traceparent: string
 }
 
@@ -54,7 +54,7 @@ export function traceOf(correlationId: string | undefined, traceparent: string |
     correlationId: correlationId !== undefined && CORRELATION_ID.test(correlationId) ? correlationId : randomUUID(),
     traceId,
     spanId: random.slice(32),
-    ...(isUsable && { parentSpanId: parent[2] ?? '' }),
+    ...(isUsable && { parent: { spanId: parent[2] ?? '', isSampled: (Number.parseInt(flags, 16) & 1) === 1 } }),
     traceparent: `00-${traceId}-${random.slice(32)}-${flags}`,
   }
 }
