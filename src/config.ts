@@ -268,7 +268,7 @@ export const Configuration = z.strictObject({
   otlpEndpoint: Url.optional().describe(
     'Collector of OpenTelemetry that takes traces of requests by OTLP over HTTP, such as http://collector:4318; nothing is traced when absent',
   ),
-  traceRatio: z.coerce.number().min(0).max(1).default(1).describe('Part of the traces that begin here that is sent there; a caller decides about its own'),
+  traceRatio: z.coerce.number().min(0).max(1).default(1).describe('Part of the traces begun here that is sent there'),
   simulated: List.default([]).describe('What /version lists as played'),
 
   commit: z.string().default('unknown').describe('What /version shows; the image sets it'),
