@@ -161,7 +161,7 @@ export class Reconciler {
     const { kind, fillSpec } = this.#controller
     const spec = fillSpec(object as ObjectOf<typeof kind>, this.#environment.records)
     if (spec === undefined) return { spec }
-    const [broken] = brokenRules<unknown>(kind as never, { ...(object.spec as object), ...spec })
+    const [broken] = brokenRules<unknown>(kind as never, { ...(object.spec as object), ...spec }, object.spec)
     return { spec, ...(broken && { refusal: stalled('ConfigurationInvalid', `${broken.message}.`) }) }
   }
 

@@ -63,6 +63,13 @@ describe('the controller of relational databases', () => {
     expect(writes).to.deep.equal([])
   })
 
+  it('fills them in whatever rule about something else came after the database', async () => {
+    await begin()
+    world.database('orders', { computePlan: 'relational-medium', databaseName: 'postgres' })
+    await world.bench.rest()
+    expect((await world.status('orders')).phase).to.equal('WaitingForWorkload')
+  })
+
   it('refuses a spec that the instances of the plan do not agree with, in the words of the rule', async () => {
     await begin()
     world.database('orders', { computePlan: 'relational-dev', synchronousReplicas: 1 })
