@@ -8,7 +8,9 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../core/webhook.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
+import { rootSchema } from '../../crds/manifest.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { validatingWebhookConfiguration } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -25,6 +27,7 @@ import {
   judgeRegistry,
   judgeVersion,
   judgeWebhook,
+  saysTheSame,
 } from './judge.ts'
 
 /** What the checks look at: the cluster and the systems that the configuration names. */
@@ -74,17 +77,36 @@ async function servesGroup({ client }: Scene, group: string): Promise<boolean> {
 }
 
 async function lookAtKinds({ client }: Scene): Promise<Finding> {
-  const versions = new Set(KINDS.map(({ apiVersion }) => apiVersion))
   const served = new Set<string>()
-  for (const apiVersion of versions) {
+  const other: string[] = []
+  for (const apiVersion of new Set(KINDS.map((kind) => kind.apiVersion))) {
     const group = apiVersion.split('/')[0]
     const found = await json<{ resources: { name: string }[] }>(client, `/apis/${apiVersion}`).catch(() => undefined)
     for (const { name } of found?.resources ?? []) served.add(`${name}.${group}`)
+    const published = await publishedSchemas(client, apiVersion)
+    const kinds = KINDS.filter((kind) => kind.apiVersion === apiVersion)
+    other.push(...kinds.filter((kind) => !isAsDeclared(kind, published.get(kind.kind))).map(nameOf))
   }
-  return judgeKinds(
-    KINDS.map(({ resource }) => `${resource.plural}.${resource.group}`),
-    served,
+  return judgeKinds(KINDS.map(nameOf), served, other)
+}
+
+const nameOf = ({ resource }: AnyKind) => `${resource.plural}.${resource.group}`
+
+type Published = { properties?: Record<string, unknown>; 'x-kubernetes-group-version-kind'?: { kind: string }[] }
+
+/** By kind: the schemas of a group as the API server tells everybody. */
+async function publishedSchemas(client: Scene['client'], apiVersion: string): Promise<Map<string, Published>> {
+  type Document = { components?: { schemas?: Record<string, Published> } }
+  const document = await json<Document>(client, `/openapi/v3/apis/${apiVersion}`).catch((): Document => ({}))
+  const schemas = Object.values(document.components?.schemas ?? {})
+  return new Map(
+    schemas.flatMap((schema) => (schema['x-kubernetes-group-version-kind'] ?? []).map(({ kind }) => [kind, schema])),
   )
+}
+
+function isAsDeclared(kind: AnyKind, published: Published | undefined): boolean {
+  const { spec, status } = rootSchema(kind).properties as Record<string, unknown>
+  return saysTheSame(published?.properties, { spec, status })
 }
 
 type Webhooks = KubeObject & {

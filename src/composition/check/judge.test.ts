@@ -9,6 +9,7 @@ import {
   judgeRegistry,
   judgeVersion,
   judgeWebhook,
+  saysTheSame,
 } from './judge.ts'
 
 const ISSUER = 'https://id.example.com/realms/freehold'
@@ -21,6 +22,12 @@ describe('a check of an installation', () => {
     ['refuses an older one', judgeVersion(version('33')), 'fault', 'too old'],
     ['is content where all kinds are served', judgeKinds(['a.x'], new Set(['a.x', 'b.x'])), 'ok', 'All 1'],
     ['names kinds that are not', judgeKinds(['a', 'b', 'c', 'd', 'e'], new Set(['a'])), 'fault', 'b, c, d and 1 more'],
+    [
+      'names kinds of another version',
+      judgeKinds(['a.x'], new Set(['a.x']), ['a.x']),
+      'fault',
+      'another version: a.x.',
+    ],
     ['wants the webhook', judgeWebhook(undefined, {}), 'fault', 'not installed'],
     ['wants its authority', judgeWebhook({ authority: false }, { status: 404 }), 'fault', 'names no authority'],
     ['wants its answer', judgeWebhook({ authority: true }, { reason: 'refused' }), 'fault', 'refused'],
@@ -66,6 +73,20 @@ describe('a check of an installation', () => {
       if (verdict === 'fault') expect(finding.remedy, 'a fault says what to do').to.be.a('string')
     })
   }
+
+  it('tells a definition of another version by its schema, whatever it says in words', () => {
+    const declared = {
+      type: 'object',
+      description: 'A',
+      properties: { description: { type: 'string', enum: ['a', 'b'] } },
+    }
+    const published = { ...declared, description: 'B', 'x-kubernetes-selectable-fields': [] }
+    const withField = (description: object | undefined) => ({ ...published, properties: { description } })
+    expect(saysTheSame(published, declared)).to.equal(true)
+    expect(saysTheSame({ type: 'object' }, { type: 'object', properties: {} })).to.equal(true)
+    for (const other of [undefined, {}, { type: 'string' }, { type: 'string', enum: ['a'] }])
+      expect(saysTheSame(withField(other), declared), JSON.stringify(other)).to.equal(false)
+  })
 
   it('is shown in columns', () => {
     const findings = [

@@ -1,3 +1,4 @@
+import { isRecord } from '../../core/isRecord.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 
 const OLDEST_MINOR = 34
@@ -16,16 +17,40 @@ export function judgeVersion({
   return fault(`Kubernetes ${gitVersion} is too old.`, `Upgrade the cluster to 1.${OLDEST_MINOR} or newer.`)
 }
 
-/** @param wanted plural and group of each kind @param served the same of what the API server serves */
-export function judgeKinds(wanted: readonly string[], served: ReadonlySet<string>): Finding {
+/**
+ * @param wanted plural and group of each kind @param served the same of what the API server serves
+ * @param other those of `wanted` whose schema is another one there
+ */
+export function judgeKinds(
+  wanted: readonly string[],
+  served: ReadonlySet<string>,
+  other: readonly string[] = [],
+): Finding {
   const missing = wanted.filter((name) => !served.has(name))
-  if (missing.length === 0) return ok(`All ${wanted.length} kinds are served.`)
-  const shown = missing.slice(0, 3).join(', ')
-  const more = missing.length > 3 ? ` and ${missing.length - 3} more` : ''
-  return fault(
-    `These kinds are not served: ${shown}${more}.`,
-    'Apply the definitions of this version: deploy/crds, or the chart.',
-  )
+  const remedy = 'Apply the definitions of this version: deploy/crds, or the chart.'
+  if (missing.length > 0) return fault(`These kinds are not served: ${first(missing)}.`, remedy)
+  // Fields that they lack are dropped, or refused to callers who never named them.
+  if (other.length > 0) return fault(`The definitions of these kinds are of another version: ${first(other)}.`, remedy)
+  return ok(`All ${wanted.length} kinds are served.`)
+}
+
+function first(names: readonly string[]): string {
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : ''
+  return `${names.slice(0, 3).join(', ')}${more}`
+}
+
+/** Whether a published schema says what a declared one does. Descriptions do not count, nor what the API server adds. */
+export function saysTheSame(published: unknown, declared: unknown): boolean {
+  if (Array.isArray(declared)) {
+    const isAsLong = Array.isArray(published) && published.length === declared.length
+    return isAsLong && declared.every((part, at) => saysTheSame(published[at], part))
+  }
+  if (!isRecord(declared)) return published === declared
+  const counts = ([name, part]: [string, unknown]) => name !== 'description' || typeof part !== 'string'
+  const parts = Object.entries(declared).filter(counts)
+  // What is empty the API server leaves out.
+  if (parts.length === 0) return true
+  return isRecord(published) && parts.every(([name, part]) => saysTheSame(published[name], part))
 }
 
 /** @param answer the status of any answer; undefined and a reason if there was none */
