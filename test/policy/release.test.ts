@@ -1,7 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { load } from 'js-yaml'
 import { VERSION } from '../../src/core/release.ts'
+
+/** Bytes that the API server takes in the data of a Secret. */
+const SECRET_MAX = 1_048_576
 
 describe('a release', () => {
   it('brings a client of its own version', () => {
@@ -25,4 +29,18 @@ describe('a release', () => {
       expect(labels.map(({ includeSelectors }) => includeSelectors)).to.deep.equal([undefined])
     })
   }
+
+  it('fits into the Secret in which Helm keeps it, chart and manifests compressed and in base64, with room to grow', () => {
+    const chart = new URL('../../deploy/helm/freehold/', import.meta.url)
+    const files = (folder: URL) => readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'base64'))
+    const kept = {
+      templates: files(new URL('templates/', chart)),
+      schema: readFileSync(new URL('values.schema.json', chart), 'base64'),
+      manifest: readFileSync(new URL('../../deploy/install.yaml', import.meta.url), 'utf8'),
+    }
+    const bytes = gzipSync(JSON.stringify(kept), { level: 9 }).toString('base64').length
+    expect(bytes)
+      .to.be.greaterThan(300_000)
+      .and.lessThan(0.75 * SECRET_MAX)
+  })
 })
