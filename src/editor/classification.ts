@@ -12,7 +12,10 @@ export type Statement = {
   tables: readonly string[]
   /** Drops something, or changes every row of a table. */
   isDestructive: boolean
-  /** Shows or compares what is stored, whatever else it does: who may only write must not read rows by it. */
+  /**
+   * Shows or compares what is stored, whatever else it does: who may not read rows must not by it. So does each change of
+   * schema but a removal: as the owner, the engine converts, checks and computes with stored values, and its error quotes them.
+   */
   reads: boolean
   /** Why it will not be run; undefined if it may. */
   refusal?: string

@@ -29,6 +29,8 @@ const CASES: Case[] = [
   ['an update without WHERE is destructive', ALL, 'update t set a = 1', 'Write', { destructive: true }],
   ['a delete without WHERE is destructive', ALL, 'delete from t', 'Write', { destructive: true }],
   ['a create table changes the schema', ALL, 'create table t (id int primary key)', 'Ddl', { destructive: false }],
+  ['an alter table changes the schema', ALL, 'alter table t add b int', 'Ddl', { destructive: false }],
+  ['a dropped column is destructive', ALL, 'alter table t drop column b', 'Ddl', { destructive: true }],
   ['a drop is destructive', ALL, 'drop table t', 'Ddl', { destructive: true }],
   ['a truncate is destructive', ALL, 'truncate table t', 'Ddl', { destructive: true }],
   ['an explain reads', ['postgresql', 'mariadb'], 'explain select 1', 'Read'],
@@ -197,6 +199,13 @@ const CASES: Case[] = [
   ['a block of code is refused', ['postgresql'], "do $$ begin execute 'drop table t'; end $$", 'Unknown'],
   ['an empty batch is refused', ALL, ' ; -- x\n', 'Unknown'],
   ['what is not SQL is refused', ALL, 'frobnicate the table', 'Unknown'],
+  [
+    'a statement whose tree is deeper than the parser’s reader is told as any other',
+    ['postgresql'],
+    `create table t (a int default 1${'+1'.repeat(2000)})`,
+    'Ddl',
+    { destructive: false },
+  ],
   ['deep nesting is refused', ALL, `select ${'('.repeat(5000)}1${')'.repeat(5000)}`, 'Unknown'],
 ]
 
@@ -227,7 +236,17 @@ const READING: [sentence: string, dialects: Dialect[], sql: string, reads: boole
   ['a plan of an update that is run', ['postgresql'], 'explain analyze update t set a = 1 where b = 2', true],
   ['a table made by a query', ['postgresql'], 'create table b as select * from a', true],
   ['a table made by INTO', ['postgresql', 'mssql'], 'select * into b from a', true],
-  ['a new table', ALL, 'create table t (id int primary key)', false],
+  // Whoever changes a schema can have the engine work on what is stored, and say what it found.
+  ['a new table', ALL, 'create table t (id int primary key)', true],
+  ['another type of a column', ['mariadb'], 'alter table t modify column a int', true],
+  ['another type of a column', ['postgresql'], 'alter table t alter column a type int using a::int', true],
+  ['another type of a column', ['mssql'], 'alter table t alter column a int', true],
+  ['an index', ALL, 'create index i on t (a)', true],
+  ['a new column', ['postgresql'], 'alter table t add column b text default f()', true],
+  ['a function', ['postgresql'], "create function f() returns text language sql as 'select a from t'", true],
+  ['a trigger', ['postgresql'], 'create trigger g before insert on t for each row execute function f()', true],
+  ['a drop', ALL, 'drop table t', false],
+  ['a truncate', ALL, 'truncate table t', false],
 ]
 
 describe('whether a statement reads what is stored, whatever else it does', () => {

@@ -110,13 +110,16 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
         : kind
   if (into === 'elsewhere') return refused('Unknown', 'A query cannot write its result anywhere.', tables)
   if (isTwofold(dialect, kind as 'Read', piece)) return refused('Unknown', 'It is ambiguous.', tables)
-  if (
-    kind === 'Ddl' &&
-    !MADE.test(String(tree.keyword ?? (tree.type === 'truncate' || tree.type === 'rename' ? 'table' : '')))
-  )
+  if (kind === 'Ddl' && !MADE.test(subjectOf(tree)))
     return refused('Unknown', 'Only tables, indexes, views and sequences can be created, altered and dropped.', tables)
   const isDestructive = destroys(tree, kind, piece)
   return { kind: weighed, tables, isDestructive, reads: reads(tree, weighed, piece) }
+}
+
+/** What a change of schema is about. Of these statements the parsers name none where it is a table. */
+function subjectOf({ type, keyword, table }: Node): string {
+  const isTable = type === 'truncate' || type === 'rename' || (type === 'alter' && Array.isArray(table))
+  return String(keyword ?? (isTable ? 'table' : ''))
 }
 
 /** Without comments and texts, which may say anything. */
@@ -147,10 +150,10 @@ function intoOf(tree: Node): 'table' | 'elsewhere' | undefined {
 /** Words of a write that looks at stored values, as far as the parser may drop them. */
 const READING_WORDS = /^(select|table|with|where|returning|output|using|join|order|limit|top|duplicate)$/i
 
-/** Whether a statement shows or compares what is stored. Of a change of schema only a query that fills a table does. */
+/** Whether a statement shows or compares what is stored. */
 function reads(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {
   if (kind === 'Read') return true
-  if (kind === 'Ddl') return piece.some(({ kind: word, text }) => word === 'word' && /^select$/i.test(text))
+  if (kind === 'Ddl') return !/^(drop|truncate)$/i.test(piece[0]?.text ?? '')
   let found = piece.some(({ kind: word, text }) => word === 'word' && READING_WORDS.test(text))
   walk(tree, ({ type, column }) => {
     // SQL Server's parser takes a parameter for a column.

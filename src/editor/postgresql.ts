@@ -69,7 +69,7 @@ function judgeNode(statement: Node): Judgement {
     return refused('Admin', 'It administers the server.', tables)
   if (kind === 'Transaction')
     return refused('Transaction', 'A batch is one transaction of its own, which it cannot end or divide.', tables)
-  return { ...weigh(name, kind, body as Node, found), tables }
+  return { ...weigh(name, kind, found), tables }
 }
 
 /** Objects that statements of many kinds rename, drop and comment on, and that are of the server or reach others. */
@@ -93,17 +93,16 @@ type Survey = {
   whole: boolean
   locks: boolean
   makes: boolean
+  drops: boolean
   reads: boolean
   grants: boolean
   function: string | undefined
 }
 
-function weigh(name: string, kind: StatementKind, body: Node, found: Survey): Omit<Judgement, 'tables'> {
+function weigh(name: string, kind: StatementKind, found: Survey): Omit<Judgement, 'tables'> {
   if (kind === 'Ddl' || found.makes) {
-    const drops = name === 'DropStmt' || name === 'TruncateStmt' || JSON.stringify(body).includes('"AT_Drop')
-    // Of a view or an index only the definition names columns; a table made by a query is filled.
-    const reads = found.makes || name === 'CreateTableAsStmt' || name === 'RefreshMatViewStmt'
-    return { kind: 'Ddl', isDestructive: drops || found.whole, reads }
+    const removes = name === 'DropStmt' || name === 'TruncateStmt'
+    return { kind: 'Ddl', isDestructive: removes || found.drops || found.whole, reads: !removes }
   }
   const isRead = kind === 'Read'
   return {
@@ -122,6 +121,7 @@ function survey(root: Node): Survey {
     whole: false,
     locks: false,
     makes: false,
+    drops: false,
     reads: false,
     grants: false,
     function: undefined,
@@ -144,6 +144,7 @@ function look(name: string, child: Node, found: Survey): void {
   if (name === 'lockingClause') found.locks = true
   if (name === 'GrantStmt') found.grants = true
   if (name === 'intoClause') found.makes = true
+  if (name === 'subtype' && String(child).startsWith('AT_Drop')) found.drops = true
   if (READING_NODES.has(name)) found.reads = true
   if (name === 'relation' || name === 'RangeVar') noteTable(child, found)
   if (name === 'CommonTableExpr') found.named.add(String(child.ctename))
