@@ -160,6 +160,13 @@ export const GRANTING_CASES: readonly GrantingCase[] = [
     write: (world) => update(forAWhile(world, 'Owner', SOON)),
   },
   {
+    rule: 'a role does not end in the past, whatever the object says of when it was changed',
+    refused: () => 'The field "expiresAt" must be in the future',
+    roles: owner,
+    given: (world) => [forAWhile(world, 'Reader', LATER)],
+    write: (world) => update(forAWhile(world, 'Reader', OVER)),
+  },
+  {
     rule: 'an Owner denies somebody something',
     roles: owner,
     ...denying(({ other }) => ({ principalId: other, principalType: 'ServicePrincipal' })),

@@ -92,6 +92,12 @@ export const LENDING_CASES: readonly GrantingCase[] = [
     write: (world) => create(request(world, { principalId: world.other })),
   },
   {
+    rule: 'nobody asks for a role as a group',
+    refused: () => 'The field "principalType" must be User or ServicePrincipal',
+    roles: reader,
+    write: (world) => create(request(world, { principalType: 'Group' })),
+  },
+  {
     rule: 'nobody decides their own request',
     refused: () => 'cannot be set by the requester',
     roles: owner,

@@ -1,6 +1,7 @@
 import type { Services } from '../../api/http/context.ts'
 import { findBoundary } from '../../api/resources/places.ts'
 import { refuseWhileDeleting } from '../../api/resources/writes.ts'
+import { refusePast } from '../../api/rules/expiry.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { ROOT_SCOPE, type Scope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -47,5 +48,15 @@ export async function judge(services: Services, change: Change): Promise<void> {
   const place: Scope = boundaryId === undefined ? ROOT_SCOPE : { level: 'boundary', boundaryId }
   const next = operation === 'DELETE' ? undefined : change.next
   const previous = operation === 'CREATE' ? undefined : change.previous
+  refuseEnded(services, next, previous)
   await judgeKind({ services, caller, boundaryId, place, next: next as never, previous: previous as never })
+}
+
+type Ending = { readonly spec: { readonly expiresAt?: string | null } }
+
+/** The policy of the API server (src/crds/ends.ts) knows the time only from field managers, which whoever writes can drop. */
+function refuseEnded({ clock }: Services, next: unknown, previous: unknown): void {
+  const [wanted, stored] = [(next as Ending | undefined)?.spec, (previous as Ending | undefined)?.spec]
+  if (wanted === undefined || wanted.expiresAt === stored?.expiresAt) return
+  refusePast(clock.now(), 'expiresAt', wanted)
 }

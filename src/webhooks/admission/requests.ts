@@ -28,6 +28,10 @@ export function judgeRequest(judged: Judged<RequestRecord>): void {
   requireAction(services, caller, 'boundaries/read', place)
   if (!isOwn) throw new PlatformError('forbidden', 'You can only request a role for yourself.')
   refuseDecision(next)
+  if (next.spec.principalType === 'Group')
+    throw refusedFields([
+      { field: 'principalType', message: 'must be User or ServicePrincipal: a group asks for nothing' },
+    ])
   const role = findRole(services, next.spec.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, next.spec.scope)
   scopeOfRecord(services, next)
