@@ -1,7 +1,7 @@
 import type { Progress } from '../controlplane/progress.ts'
 import { findTool, lockedVersion, type Tool } from '../controlplane/tool.ts'
 
-const STORE: Tool = { folder: 'versitygw', package: 'github.com/versity/versitygw/cmd/versitygw', name: 'versitygw' }
+const STORE: Tool = { folder: 'versitygw', package: '.', name: 'versitygw' }
 
 /**
  * The program of the object store. Undefined, and said so, if there is no Go that could build it: everything else of the

@@ -17,6 +17,7 @@ import { hostileRequest, type SentRequest } from '../make/accessLog.ts'
 import { SeededRandom } from '../make/random.ts'
 import { clientOf, s3Client } from '../make/s3Client.ts'
 import { promised, until } from '../make/until.ts'
+import { bucketEscapesSuite } from '../suites/bucketEscapes.ts'
 import { objectStoreContract, type StoreClient, settings } from '../suites/objectStoreContract.ts'
 import { StorageBench } from '../worlds/storageWorld.ts'
 import { testPlatform } from '../worlds/tenant.ts'
@@ -40,6 +41,10 @@ describe('versitygw', () => {
   })
   after(() => store?.close())
   objectStoreContract(() => opened(store, running && clientOf(running.endpoint)), { audits: true })
+  bucketEscapesSuite(() => ({
+    store: opened(store, running && clientOf(running.endpoint)).store,
+    endpoint: running?.endpoint ?? '',
+  }))
 
   it('has one entry in its audit for a request at most, whatever is asked for', async () => {
     const { store: administered } = opened(store, running && clientOf(running.endpoint))
@@ -119,6 +124,7 @@ describe('SeaweedFS, behind the gateway that its operator would run', () => {
     await server?.stop()
   })
   objectStoreContract(() => opened(store, client), { audits: false, keys: TEST_CONFIG.sized(24, 104) })
+  bucketEscapesSuite(() => ({ store: opened(store, client).store, endpoint: server?.endpoint ?? '' }))
 
   it('keeps lifecycle rules, changes them and takes them away', async () => {
     const { store: administered } = opened(store, client)

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  GetObjectTaggingCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  PutObjectCommand,
+  type S3Client,
+  UploadPartCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3'
+import { expect } from 'chai'
+import type { ObjectStore } from '../../src/adapters/objectstorage/port.ts'
+import { s3Client, statusOf } from '../make/s3Client.ts'
+import { until } from '../make/until.ts'
+import { settings } from './objectStoreContract.ts'
+
+/** Of the length that a store may take for an id of a version. */
+const VERSIONS = ['./../../../../../../secret', '../../../../../../objects/', 'null/../../../../../secret']
+
+/** Stores that keep buckets as folders may make paths of what a request names beside its bucket. */
+export function bucketEscapesSuite(open: () => { store: ObjectStore; endpoint: string }): void {
+  describe('whatever a request names,', () => {
+    let clients: { mine: S3Client; theirs: S3Client }
+    let mine: string
+    let theirs: string
+
+    beforeEach(async () => {
+      const { store, endpoint } = open()
+      const tail = randomUUID().slice(0, 8)
+      ;[mine, theirs] = [`mine-${tail}`, `theirs-${tail}`]
+      const openBucket = async (bucket: string, versioning: 'Off' | 'Enabled') => {
+        await store.ensureBucket(settings(bucket, { versioning }))
+        const grants = [{ bucket, permission: 'ReadWrite' as const }]
+        const user = `key-${randomUUID()}`
+        const key = { user, isActive: true, grants, among: [bucket], known: undefined, keep: async () => undefined }
+        const client = s3Client(endpoint, await store.ensureKey(key))
+        const put = new PutObjectCommand({ Bucket: bucket, Key: 'kept', Body: bucket })
+        await until('it writes', async () => (await statusOf(client.send(put))) === 200)
+        return client
+      }
+      clients = { mine: await openBucket(mine, 'Enabled'), theirs: await openBucket(theirs, 'Off') }
+    })
+    afterEach(async () => {
+      expect(await keysOf(clients.theirs, theirs)).to.deep.equal(['kept'])
+      expect(await keysOf(clients.mine, mine)).to.include('kept')
+      for (const client of Object.values(clients)) client.destroy()
+    })
+
+    const keysOf = async (client: S3Client, Bucket: string) =>
+      (await client.send(new ListObjectsV2Command({ Bucket }))).Contents?.map(({ Key }) => Key)
+    /** What it answers does not matter as long as it is not what was asked for: some drop a connection. */
+    const asked = async (command: unknown): Promise<number> =>
+      statusOf(clients.mine.send(command as GetObjectCommand)).catch(() => 0)
+
+    it('a list of keys to delete reaches nothing outside of the bucket', async () => {
+      const keys = [
+        `../${theirs}/kept`,
+        `x/../../${theirs}/kept`,
+        `/../${theirs}/kept`,
+        `./../${theirs}/kept`,
+        '..',
+        '.',
+      ]
+      for (const Key of keys)
+        await asked(
+          new DeleteObjectsCommand({ Bucket: mine, Delete: { Objects: [{ Key }, { Key, VersionId: 'null' }] } }),
+        )
+    })
+
+    it('an upload reaches nothing outside of its own', async () => {
+      for (const UploadId of [`../../../../${theirs}`, '../../..', '..', '.', '../../../../', 'a/../..']) {
+        const upload = { Bucket: mine, Key: 'up', UploadId }
+        const part = { ...upload, PartNumber: 7 }
+        const parts = { Parts: [{ PartNumber: 7, ETag: '"d41d8cd98f00b204e9800998ecf8427e"' }] }
+        const answers = {
+          part: await asked(new UploadPartCommand({ ...part, Body: 'planted' })),
+          copy: await asked(new UploadPartCopyCommand({ ...part, CopySource: `${mine}/kept` })),
+          list: await asked(new ListPartsCommand(upload)),
+          complete: await asked(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: parts })),
+        }
+        for (const [what, status] of Object.entries(answers)) expect(status, `${what} of ${UploadId}`).not.to.equal(200)
+        await asked(new AbortMultipartUploadCommand(upload))
+      }
+    })
+
+    it('a version is one of its object', async () => {
+      for (const VersionId of VERSIONS) {
+        const version = { Bucket: mine, Key: 'kept', VersionId }
+        const CopySource = `${mine}/kept?versionId=${encodeURIComponent(VersionId)}`
+        const answers = {
+          read: await asked(new GetObjectCommand(version)),
+          head: await asked(new HeadObjectCommand(version)),
+          tags: await asked(new GetObjectTaggingCommand(version)),
+          copy: await asked(new CopyObjectCommand({ Bucket: mine, Key: 'copied', CopySource })),
+        }
+        for (const [what, status] of Object.entries(answers))
+          expect(status, `${what} of ${VersionId}`).not.to.equal(200)
+        await asked(new DeleteObjectCommand(version))
+      }
+    })
+  })
+}
