@@ -6,6 +6,8 @@ import { SqlFault } from './port.ts'
  * database can make it answer anything, and others live in the same process.
  */
 export const ANSWER_MAX_BYTES = 32 * 1024 * 1024
+/** What all databases together answer at once: each one is held several times over until it is sent. */
+export const ANSWERS_MAX_BYTES = 4 * ANSWER_MAX_BYTES
 /** What an engine says before it lets somebody in. */
 const OPENING_MAX_BYTES = 1024 * 1024
 

@@ -15,6 +15,7 @@ import {
 } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { UnprovedRequests } from './unproved.ts'
+import { type Unread, UnreadAnswers } from './unreadAnswers.ts'
 
 export type CallerLimitsOptions = RequestLimits & {
   /** How long whoever is over a limit waits to hear of it, in milliseconds. Absent: a second. */
@@ -49,6 +50,7 @@ export class CallerLimits {
   readonly #bodies = new Budget(BODY_RATE)
   readonly #uploads: Budget
   readonly #answers: Budget
+  readonly #unread = new UnreadAnswers()
   readonly #refusals: LateRefusals
   readonly #clock: Clock
   readonly #metrics: HttpMetrics
@@ -118,9 +120,15 @@ export class CallerLimits {
     return wait > LONGEST_WAIT ? undefined : wait
   }
 
-  /** How long an answer is shows only once it is there: the next request waits for it. */
-  oweAnswer({ key }: Taker, bytes: number): void {
-    if (bytes > SMALL_ANSWER) this.#answers.owe(key, bytes, this.#clock.monotonic())
+  /**
+   * How long an answer is shows only once it is there: the next request waits for it.
+   *
+   * @param response absent where it goes on
+   */
+  oweAnswer({ key }: Taker, bytes: number, response?: Unread): void {
+    if (bytes <= SMALL_ANSWER) return
+    this.#answers.owe(key, bytes, this.#clock.monotonic())
+    if (response !== undefined) this.#unread.add(key, bytes, response)
   }
 
   /** Before a refusal is sent; over once the caller has gone. */

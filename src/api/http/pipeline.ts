@@ -140,7 +140,7 @@ export class Pipeline {
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
         turn: () => this.#share.take(taker.key),
-        spend: (bytes) => this.#limits.oweAnswer(taker, bytes),
+        spend: (bytes) => this.#limits.oweAnswer(taker, bytes, response),
         dropping: this.#dropping(taker),
       })
     } catch (thrown) {
