@@ -149,7 +149,10 @@ function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   endWith(socket, message)
 }
 
-/** An answer in the form of section 7 to what never became a request. */
+/** Milliseconds in which a client that is refused may read why. */
+const LINGER = 2_000
+
+/** An answer in the form of section 7 to what never became a request. The connection ends with it, also where its client stays. */
 function endWith(socket: Duplex, message: string): void {
   const { correlationId, traceId } = traceOf(undefined, undefined)
   const body = JSON.stringify({ error: message, code: 'BAD_REQUEST', module: 'platform', correlationId, traceId })
@@ -160,6 +163,8 @@ function endWith(socket: Duplex, message: string): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
   ]
   socket.end(`${[...head, 'Connection: close'].join('\r\n')}\r\n\r\n${body}`)
+  const timer = setTimeout(() => socket.destroy(), LINGER)
+  socket.once('close', () => clearTimeout(timer))
 }
 
 function listen(server: Server, port: number, host: string | undefined): Promise<{ port: number }> {

@@ -99,6 +99,8 @@ export async function openGate(options: GateOptions, address: { host: string; po
       }
     },
   )
+  // Who does not shake hands in time, or not at all, is only told of.
+  server.on('tlsClientError', (_error, socket) => socket.destroy())
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(new Error(`The gate of agents cannot listen on ${address.host}:${address.port}.`, { cause })),

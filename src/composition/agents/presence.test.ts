@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { performServerHandshake } from 'node:http2'
 import { request as requestHttps } from 'node:https'
+import { connect } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { expect } from 'chai'
 import { settle } from '../../../test/make/clock.ts'
@@ -191,6 +192,11 @@ describe('agents that are connected', () => {
     await settle()
     await bench.rest()
     expect((await found(idOf(12))).agent).to.deep.equal(before.agent)
+  })
+
+  it('are let go where they never shake hands', async () => {
+    const silent = connect(gate.port, '127.0.0.1')
+    await once(silent.resume(), 'close')
   })
 
   it('are turned away when their certificate ends', async () => {
