@@ -14,7 +14,7 @@ export type Statement = {
   isDestructive: boolean
   /**
    * Shows or compares what is stored, whatever else it does: who may not read rows must not by it. So does each change of
-   * schema but a removal: as the owner, the engine converts, checks and computes with stored values, and its error quotes them.
+   * schema but a removal and a plain new table: as the owner, the engine converts, checks and computes with stored values, and its error quotes them.
    */
   reads: boolean
   /** Why it will not be run; undefined if it may. */

@@ -150,10 +150,18 @@ function intoOf(tree: Node): 'table' | 'elsewhere' | undefined {
 /** Words of a write that looks at stored values, as far as the parser may drop them. */
 const READING_WORDS = /^(select|table|with|where|returning|output|using|join|order|limit|top|duplicate)$/i
 
+/** What lets a new table show what others hold: expressions, which may call anything, rows of a query, keys of another table. */
+const BRINGING_WORDS = /^(default|check|generated|references|partition|like|select|as|with)$/i
+
+function makesPlainTable(tree: Node, piece: readonly Token[]): boolean {
+  const brings = piece.some(({ kind, text }) => kind === 'word' && BRINGING_WORDS.test(text))
+  return tree.type === 'create' && subjectOf(tree) === 'table' && !brings
+}
+
 /** Whether a statement shows or compares what is stored. */
 function reads(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {
   if (kind === 'Read') return true
-  if (kind === 'Ddl') return !/^(drop|truncate)$/i.test(piece[0]?.text ?? '')
+  if (kind === 'Ddl') return !/^(drop|truncate)$/i.test(piece[0]?.text ?? '') && !makesPlainTable(tree, piece)
   let found = piece.some(({ kind: word, text }) => word === 'word' && READING_WORDS.test(text))
   walk(tree, ({ type, column }) => {
     // SQL Server's parser takes a parameter for a column.

@@ -86,6 +86,18 @@ function judgeExplain({ query, options }: Node): Judgement {
   return runs || inner.refusal !== undefined ? inner : { ...inner, kind: 'Read', isDestructive: false }
 }
 
+/** What lets a new table show what others hold: an expression (it may call anything), rows of a partition, keys of another table. */
+const BRINGING_NODES = new Set([
+  'raw_expr',
+  'raw_default',
+  'partbound',
+  'partspec',
+  'pktable',
+  'inhRelations',
+  'ofTypename',
+  'TableLikeClause',
+])
+
 type Survey = {
   tables: Set<string>
   named: Set<string>
@@ -94,6 +106,7 @@ type Survey = {
   locks: boolean
   makes: boolean
   drops: boolean
+  brings: boolean
   reads: boolean
   grants: boolean
   function: string | undefined
@@ -102,7 +115,8 @@ type Survey = {
 function weigh(name: string, kind: StatementKind, found: Survey): Omit<Judgement, 'tables'> {
   if (kind === 'Ddl' || found.makes) {
     const removes = name === 'DropStmt' || name === 'TruncateStmt'
-    return { kind: 'Ddl', isDestructive: removes || found.drops || found.whole, reads: !removes }
+    const isPlain = removes || (name === 'CreateStmt' && !found.brings)
+    return { kind: 'Ddl', isDestructive: removes || found.drops || found.whole, reads: !isPlain }
   }
   const isRead = kind === 'Read'
   return {
@@ -122,6 +136,7 @@ function survey(root: Node): Survey {
     locks: false,
     makes: false,
     drops: false,
+    brings: false,
     reads: false,
     grants: false,
     function: undefined,
@@ -145,6 +160,7 @@ function look(name: string, child: Node, found: Survey): void {
   if (name === 'GrantStmt') found.grants = true
   if (name === 'intoClause') found.makes = true
   if (name === 'subtype' && String(child).startsWith('AT_Drop')) found.drops = true
+  if (BRINGING_NODES.has(name)) found.brings = true
   if (READING_NODES.has(name)) found.reads = true
   if (name === 'relation' || name === 'RangeVar') noteTable(child, found)
   if (name === 'CommonTableExpr') found.named.add(String(child.ctename))

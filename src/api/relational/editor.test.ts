@@ -173,13 +173,17 @@ describe('the editor of relational databases over REST', () => {
 
   it('lets who may change the schema, but not see rows, see none by a change of it', async () => {
     database('orders')
-    for (const sql of ['drop table t; select * from secrets', 'create table t (id int)', 'alter table t add b int']) {
+    for (const sql of [
+      'create table t (id int); select * from secrets',
+      'create table t (id int default f())',
+      'alter table t add b int',
+    ]) {
       const { status, body } = await query('orders', sql, PLATFORM)
       expect([status, body.code], sql).to.deep.equal([403, 'FORBIDDEN'])
       expect(body.action ?? body.error).to.contain('sqlcluster/dataRead')
     }
     expect(engine.runs).to.deep.equal([])
-    expect((await query('orders', 'drop table t', PLATFORM)).body.executed).to.equal(true)
+    expect((await query('orders', 'create table t (id int)', PLATFORM)).body.executed).to.equal(true)
   })
 
   it('says what is stopped, what is not there yet, and what is played', async () => {
