@@ -171,14 +171,14 @@ async function readForm(context: Context): Promise<URLSearchParams> {
 }
 
 const TokenQuery = z.object({
-  service: z.string().max(255).optional(),
+  service: z.string().max(255).optional().describe('Name of this registry, as its challenge says it'),
   scope: z
     .array(z.string().max(1024))
     .default([])
     .describe('`repository:<name>:pull,push`; may be given several times'),
-  account: z.string().max(255).optional(),
-  client_id: z.string().max(255).optional(),
-  offline_token: z.string().max(16).optional(),
+  account: z.string().max(255).optional().describe('Without effect: the credentials say who asks'),
+  client_id: z.string().max(255).optional().describe('Without effect'),
+  offline_token: z.string().max(16).optional().describe('true asks for a refresh token too'),
 })
 
 const shared = { auth: anonymous, ignoresUnknownQuery: true, reply: RegistryTokenDto }

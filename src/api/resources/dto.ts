@@ -55,9 +55,16 @@ export const PaginationMetaDto = z
   })
   .meta({ id: 'PaginationMeta' })
 
-/** PagedListResponse<T>. */
-export function pagedListOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ items: z.array(item), pagination: PaginationMetaDto })
+const pageOf = <Item extends z.ZodType>(item: Item) => z.object({ items: z.array(item), pagination: PaginationMetaDto })
+const pages = new Map<z.ZodType, z.ZodType>()
+
+/** PagedListResponse<T>, one for each T, so that documents and clients have one name for it. */
+export function pagedListOf<Item extends z.ZodType>(item: Item): ReturnType<typeof pageOf<Item>> {
+  const id = item.meta()?.id
+  const page =
+    pages.get(item) ?? (id === undefined ? pageOf(item) : pageOf(item).meta({ id: `PagedListResponseOf${id}` }))
+  pages.set(item, page)
+  return page as ReturnType<typeof pageOf<Item>>
 }
 
 export const ScaleRequestDto = z.strictObject({ targetScale: z.int() }).meta({ id: 'ScaleRequest' })

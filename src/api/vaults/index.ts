@@ -110,7 +110,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
     {
       auth: asking('the data action `secretvault/readSecrets` at the vault'),
       summary: 'A secret with its value, by the name of its vault alone',
-      query: z.strictObject({ version: Whole(1).optional() }),
+      query: z.strictObject({ version: Whole(1).optional().describe('The current one when absent') }),
       reply: SecretDto,
     },
     readByVaultName,
