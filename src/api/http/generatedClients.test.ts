@@ -97,4 +97,17 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     expect(choices).to.have.length.above(100)
     expect(choices.filter(({ schema }) => schema.default !== undefined).map((at) => at.where)).to.deep.equal([])
   })
+
+  // Of a choice, they make a record of its own for the values of a map.
+  it('has maps of texts and numbers that may be null, not of choices between them and null', () => {
+    const isScalar = ({ type, ...rest }: Schema) =>
+      ['string', 'integer', 'number', 'boolean'].includes(String(type)) && !('enum' in rest) && !('const' in rest)
+    const maps = all.filter(({ where }) => where.endsWith('/additionalProperties'))
+    expect(maps).to.have.length.above(20)
+    const choices = maps.filter(
+      ({ schema: { anyOf: [one, nothing, ...others] = [] } }) =>
+        one !== undefined && isScalar(one) && nothing?.type === 'null' && others.length === 0,
+    )
+    expect(choices.map((at) => at.where)).to.deep.equal([])
+  })
 })
