@@ -257,7 +257,10 @@ describe('the OpenAPI documents', () => {
       const pattern = new RegExp(filter?.items?.pattern ?? 'none')
       expect(pattern.test('noSuchField:eq:x')).to.equal(false)
       const filters = filtersOf(route.list as NonNullable<Route['list']>).filter((field) => !field.endsWith('*'))
-      for (const field of filters) expect(pattern.test(`${field}:eq:x`), field).to.equal(true)
+      for (const field of filters) {
+        expect(pattern.test(`${field}:exists:true`), field).to.equal(true)
+        expect(pattern.test(`${field}:exists:x`), field).to.equal(false)
+      }
     })
   }
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   FILTER_MAX_LENGTH,
   FILTERS_MAX,
+  type FieldType,
   filtersOf,
   type ListField,
   operatorsOf,
@@ -68,16 +69,29 @@ function listParameters({ list }: Route): Record<string, z.ZodType> {
       .array(z.string().max(FILTER_MAX_LENGTH).regex(filterPattern(list)))
       .max(FILTERS_MAX)
       .optional()
-      .describe('field:operator:value; may be given several times, all must hold'),
+      .describe(
+        'field:operator:value; may be given several times, all must hold; upper and lower case of values count the same',
+      ),
     ...limit,
   }
 }
 
+/** How the value of a filter begins, by the type of its field. */
+const VALUES: Readonly<Partial<Record<FieldType, string>>> = {
+  number: '-?[0-9]',
+  dateTime: '[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]',
+  boolean: '(true|false)$',
+  quantity: '[0-9.+-]',
+}
+
 function filterPattern(list: NonNullable<Route['list']>): RegExp {
-  const fields = filtersOf(list).map((field) => {
-    const { type = 'text' } = (list.fields as Readonly<Record<string, Partial<ListField<never>>>>)[field] ?? {}
-    const name = field.endsWith('*') ? `${field.slice(0, -1).replaceAll('.', '\\.')}[^:]+` : field
-    return `${name}:(${operatorsOf(type).join('|')})`
+  const names = filtersOf(list).map((field) => field.replaceAll('.', '\\.').replace('*', '[^:]+'))
+  const fields = filtersOf(list).map((field, index) => {
+    const known = (list.fields as Readonly<Record<string, Partial<ListField<never>>>>)[field] ?? {}
+    const { type = 'text', values } = known
+    const operators = operatorsOf(type).filter((operator) => operator !== 'exists')
+    const value = values === undefined ? (VALUES[type] ?? '') : `(${values.join('|')})`
+    return `${names[index]}:(${operators.join('|')}):${value}`
   })
-  return new RegExp(`^(${fields.join('|')}):`)
+  return new RegExp(`^((${names.join('|')}):exists:(true|false)$|${fields.join('|')})`)
 }
