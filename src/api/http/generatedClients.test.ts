@@ -110,4 +110,13 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     )
     expect(choices.map((at) => at.where)).to.deep.equal([])
   })
+
+  it('says of every body what it holds: fields or bytes, but for what may be any JSON', () => {
+    const bodies = all.filter(({ where }) => /\/content\/[^/]+~?\/?[^/]*\/schema$/.test(where))
+    expect(bodies).to.have.length.above(500)
+    const unsaid = bodies.filter(({ schema }) => Object.keys(schema).every((key) => key === 'description'))
+    expect(unsaid.map((at) => at.where).filter((where) => !where.endsWith('/application/json/schema'))).to.deep.equal(
+      [],
+    )
+  })
 })

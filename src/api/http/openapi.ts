@@ -188,12 +188,15 @@ function describeAuthorization({ authorization, scope }: Route): string {
   }
 }
 
+/** As generators of clients know it, which give it a stream or a file. */
+const Bytes = z.unknown().meta({ override: { type: 'string', format: 'binary' }, description: 'Bytes, as they are' })
+
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
   const { body, documentedBody = body, bodyKind, isBodyOptional, mediaTypes } = route
   if (bodyKind === 'none') return {}
-  const schema = documentedBody ?? z.unknown().meta({ description: 'Bytes, as they are' })
+  const schemaOf = (type: string) => documentedBody ?? (type === 'application/json' ? z.unknown() : Bytes)
   const example = route.example === undefined ? {} : { example: route.example }
-  const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema, ...example }]))
+  const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema: schemaOf(type), ...example }]))
   return { requestBody: { required: !isBodyOptional, content } }
 }
 
@@ -296,7 +299,7 @@ const hasTag = (route: Route) =>
 
 function contentOf(route: Route, status: number): Pick<ZodOpenApiResponseObject, 'content'> {
   const isFile = route.reply === undefined && route.replyMediaType !== 'application/json'
-  if (isFile) return { content: { [route.replyMediaType]: {} } }
+  if (isFile) return { content: { [route.replyMediaType]: { schema: Bytes } } }
   if (route.reply === undefined || status === 204 || status === 302) return {}
   const json = { 'application/json': { schema: route.reply } }
   const isText = route.replyMediaType === 'text/plain'
