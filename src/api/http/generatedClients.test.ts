@@ -119,4 +119,11 @@ describe('the OpenAPI document, as generators of clients read it', () => {
       [],
     )
   })
+
+  // Generators for Go decode a choice by the type that they make for its name.
+  it('has a name for each choice between several', () => {
+    const choices = where(({ anyOf = [] }) => anyOf.filter(({ type }) => type !== 'null').length > 1)
+    expect(choices).to.not.be.empty
+    expect(choices.filter((where) => !/^\/components\/schemas\/\w+$/.test(where))).to.deep.equal([])
+  })
 })

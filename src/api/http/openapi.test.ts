@@ -159,11 +159,12 @@ describe('the OpenAPI documents', () => {
 
   it('show the record beside the refusal where a failing status may bring it', () => {
     const { content } = whole.paths['/readyz']?.get?.responses['503'] ?? {}
-    const told = content?.['application/json'] as { schema: { anyOf?: { $ref: string }[] } } | undefined
-    expect(told?.schema.anyOf?.map(({ $ref }) => $ref.split('/').at(-1))).to.deep.equal([
-      'ReadinessDto',
-      'PlatformError',
-    ])
+    expect(content?.['application/json']).to.have.nested.property(
+      'schema.$ref',
+      '#/components/schemas/ReadinessDtoOrRefusal',
+    )
+    const told = whole.components.schemas.ReadinessDtoOrRefusal as { anyOf?: { $ref: string }[] }
+    expect(told.anyOf?.map(({ $ref }) => $ref.split('/').at(-1))).to.deep.equal(['ReadinessDto', 'PlatformError'])
   })
 
   it('refer to nothing that is not there', () => {

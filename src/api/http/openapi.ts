@@ -281,9 +281,12 @@ function responseOf(route: Route, status: number) {
 }
 
 /** The record stands in the place of the refusal, or the refusal itself, as of a platform that has too much to do. */
-function withReply({ description, content }: ZodOpenApiResponseObject, { reply = z.unknown() }: Route) {
+function withReply({ description, content }: ZodOpenApiResponseObject, route: Route) {
+  const { reply = z.unknown() } = route
   const example = content?.['application/json']?.example
-  return { description, content: { 'application/json': { schema: z.union([reply, PlatformError]), example } } }
+  const id = `${reply.meta()?.id ?? route.operation}OrRefusal`
+  const schema = z.union([reply, PlatformError]).meta({ id })
+  return { description, content: { 'application/json': { schema, example } } }
 }
 
 const LOCATIONS: Readonly<Record<number, z.ZodObject>> = {

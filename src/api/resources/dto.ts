@@ -128,6 +128,8 @@ export const ExternalAddressDto = z
   .meta({ id: 'ExternalAddress' })
 export type ExternalAddressDto = z.output<typeof ExternalAddressDto>
 
+const EnumeratedValue = z.union([z.string(), z.int()]).meta({ id: 'EnumeratedValue' })
+
 export const ListConfigDto = z
   .object({
     collection: z.string(),
@@ -152,7 +154,7 @@ export const ListConfigDto = z
     searchFields: z.array(z.string()),
     enumerations: z.record(
       z.string(),
-      z.array(z.object({ value: z.union([z.string(), z.int()]), title: z.string() }).meta({ id: 'EnumerationValue' })),
+      z.array(z.object({ value: EnumeratedValue, title: z.string() }).meta({ id: 'EnumerationValue' })),
     ),
     plans: z.array(z.object({ id: z.string(), name: z.string(), isDefault: z.boolean() }).meta({ id: 'PlanChoice' })),
     actions: z.array(z.string()).describe('What this caller may do here'),
