@@ -218,6 +218,15 @@ describe('the OpenAPI documents', () => {
     }
   })
 
+  it('say what the name in the path must be of what is made there', () => {
+    const named = SERVED_ROUTES.filter(({ naming }) => naming !== undefined)
+    expect(named).to.have.length.above(10)
+    for (const route of named) {
+      const last = operationOf(route)?.parameters.findLast((parameter) => parameter.in === 'path')
+      expect((last?.schema as { pattern?: string } | undefined)?.pattern, route.path).to.equal(route.naming?.pattern)
+    }
+  })
+
   it('have no two paths that differ in the names of parameters alone', () => {
     const nameless = Object.keys(whole.paths).map((path) => path.replaceAll(/\{[^}]+\}/g, '{}'))
     expect(nameless).to.deep.equal([...new Set(nameless)])

@@ -21,9 +21,13 @@ export function parametersOf(route: Route, path: string) {
   return { path: pathParameters(route, path), query: queryParameters(route), header: headers(route) }
 }
 
-function pathParameters({ opaque }: Route, path: string): z.ZodObject {
-  const names = templateSegments(path).filter(({ kind }) => kind !== 'literal')
-  return z.object(Object.fromEntries(names.map(({ text }) => [text, pathParameter(text, opaque.includes(text))])))
+function pathParameters({ opaque, naming }: Route, path: string): z.ZodObject {
+  const names = templateSegments(path).flatMap(({ kind, text }) => (kind === 'literal' ? [] : [text]))
+  const schemas = names.map((name): [string, z.ZodType] => [name, pathParameter(name, opaque.includes(name))])
+  const [last, what] = schemas.at(-1) ?? []
+  if (last === undefined || naming === undefined) return z.object(Object.fromEntries(schemas))
+  const named = z.string().regex(new RegExp(naming.pattern)).describe(`${what?.description}; it ${naming.rule}`)
+  return z.object({ ...Object.fromEntries(schemas), [last]: named })
 }
 
 const CONDITION = {

@@ -36,7 +36,7 @@ const PARAMETERS: Readonly<Record<string, z.ZodType>> = {
   keyId: id('access key'),
   managedIdentityId: id('managed identity'),
   module: name('module'),
-  name: z.string().describe('Name of what the path ends with'),
+  name: z.string().describe('Name in the collection before it'),
   namespaceName: name('function namespace, or of the namespace of Kubernetes'),
   number: number('revision'),
   path: z.string().describe('Path of the file'),
