@@ -126,4 +126,21 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     expect(choices).to.not.be.empty
     expect(choices.filter((where) => !/^\/components\/schemas\/\w+$/.test(where))).to.deep.equal([])
   })
+
+  // A record without a name cannot be written down in Go.
+  it('has a name for each record that is sent or within another', () => {
+    const records = all.filter(({ schema }) => typeof (schema as { properties?: object }).properties === 'object')
+    expect(records).to.have.length.above(400)
+    const nameless = records.filter(({ where }) => !/^\/components\/schemas\/\w+$/.test(where))
+    expect(nameless.map((at) => at.where)).to.deep.equal([])
+    // A generator names each answer so.
+    const ids = new Set(all.flatMap(({ schema }) => (schema as { operationId?: string }).operationId ?? []))
+    const taken = records.filter(({ where }) => ids.has(/(\w+)Response$/.exec(where)?.[1] ?? ''))
+    expect(taken.map((at) => at.where)).to.deep.equal([])
+    const counted = records.filter(({ where }) => /[a-z][2-9]$/.test(where))
+    expect(
+      counted.map((at) => at.where),
+      'names that only a number tells apart',
+    ).to.deep.equal([])
+  })
 })

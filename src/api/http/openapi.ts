@@ -10,6 +10,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 import { VERSION } from '../../core/release.ts'
 import { EVENT_STREAM, isFollowable, notFollowed } from './negotiation.ts'
 import { parametersOf } from './openapiParameters.ts'
+import { withNamedRecords } from './openapiRecords.ts'
 import { documentedSchema } from './openapiSchemas.ts'
 import { type ErrorForm, shownAs } from './problem.ts'
 import { heedsIfMatch, type Route } from './route.ts'
@@ -85,7 +86,7 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
     const method = route.method.toLowerCase()
     paths[path] = { [method]: operationOf(route, path, idOf(route)), ...paths[path] }
   }
-  return createDocument(
+  const document = createDocument(
     {
       openapi: '3.1.0',
       info: {
@@ -118,6 +119,7 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
       override: documentedSchema,
     },
   )
+  return withNamedRecords(document)
 }
 
 /** Two paths that differ in the names of parameters alone are one to OpenAPI (4.8.8): that of the first route. */
