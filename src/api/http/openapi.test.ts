@@ -266,6 +266,10 @@ describe('the OpenAPI documents', () => {
       expect(filter?.type).to.equal('array')
       const pattern = new RegExp(filter?.items?.pattern ?? 'none')
       expect(pattern.test('noSuchField:eq:x')).to.equal(false)
+      if (route.list?.tagsOf !== undefined) {
+        expect(pattern.test('tags.team:lead:eq:x')).to.equal(true)
+        for (const key of ['a'.repeat(129), 'a\tb', '']) expect(pattern.test(`tags.${key}:eq:x`), key).to.equal(false)
+      }
       const filters = filtersOf(route.list as NonNullable<Route['list']>).filter((field) => !field.endsWith('*'))
       for (const field of filters) {
         expect(pattern.test(`${field}:exists:true`), field).to.equal(true)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TAG_KEY } from '../../crds/tags.ts'
 import {
   FILTER_MAX_LENGTH,
   FILTERS_MAX,
@@ -89,7 +90,7 @@ const VALUES: Readonly<Partial<Record<FieldType, string>>> = {
 }
 
 function filterPattern(list: NonNullable<Route['list']>): RegExp {
-  const names = filtersOf(list).map((field) => field.replaceAll('.', '\\.').replace('*', '[^:]+'))
+  const names = filtersOf(list).map((field) => field.replaceAll('.', '\\.').replace('*', TAG_KEY))
   const fields = filtersOf(list).map((field, index) => {
     const known = (list.fields as Readonly<Record<string, Partial<ListField<never>>>>)[field] ?? {}
     const { type = 'text', values } = known
