@@ -59,4 +59,18 @@ describe('If-Match on what does not exist is false, so that', () => {
       expect((await server.ask(method, path).send(body)).status).to.be.oneOf([200, 201])
     })
   }
+
+  const replaced: [string, 'put' | 'patch' | 'post' | 'delete', string, object][] = [
+    ['a secret', 'put', `${GROUP}/resources/secretvaults/keys/secrets/word`, { value: 'y' }],
+    ['a vault', 'patch', `${GROUP}/resources/secretvaults/keys`, { tags: { a: 'b' } }],
+    ['a template', 'post', `/boundaries/${BOUNDARY}/resources/blueprints/templates`, TEMPLATE],
+    ['a function', 'delete', `${GROUP}/resources/functionnamespaces/calls/functions/f`, {}],
+  ]
+  for (const [what, method, path, body] of replaced) {
+    it(`${what} is not written over by who says that there must be none`, async () => {
+      const refused = await server.ask(method, path).set('if-none-match', '*').send(body)
+      expect([refused.status, refused.body.code]).to.deep.equal([400, 'BAD_REQUEST'])
+      expect(refused.body.error).to.match(/^If-None-Match guards no write here/)
+    })
+  }
 })

@@ -546,7 +546,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"defaultStorageClass","type":"string, at most 253 characters","about":"StorageClass that people are offered first; the cluster's default when absent"},
   ],
   "POST /lifecycle/rollouts/plans": [
-    {"name":"targetVersions","type":"map of (string, at most 64 characters)","isRequired":true,"default":"{}","about":"Version for each component; null for a pinned chart that is not to roll along"},
+    {"name":"targetVersions","type":"map of (string, at most 64 characters), at least 1 names","isRequired":true,"default":"{}","about":"Version for each component; null for a pinned chart that is not to roll along"},
   ],
   "POST /lifecycle/rollouts/executions": [
     {"name":"planId","type":"uuid","isRequired":true,"about":"Id of the plan that is carried out"},

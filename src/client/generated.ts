@@ -1140,10 +1140,10 @@ export interface OperationTypes {
   "DocsManifest_module": { body: unknown; reply: DocsManifest }
   "PlatformReadiness": { body: unknown; reply: ReadinessDto }
   "Version_resource-groups": { body: unknown; reply: VersionDto }
-  "ListVectorClusters": { body: unknown; reply: { items: Array<VectorClusterDto>; pagination: PaginationMeta } }
+  "ListVectorClusters": { body: unknown; reply: PagedListResponseOfVectorClusterDto }
   "GetVectorClustersConfig": { body: unknown; reply: ListConfig }
   "GetVectorCluster": { body: unknown; reply: VectorClusterDto }
-  "ListAllVectorClusters": { body: unknown; reply: { items: Array<VectorClusterDto>; pagination: PaginationMeta } }
+  "ListAllVectorClusters": { body: unknown; reply: PagedListResponseOfVectorClusterDto }
   "GetAllVectorClustersConfig": { body: unknown; reply: ListConfig }
   "CreateVectorCluster": { body: { clusterId?: string | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; replicas?: number | null; vectorVersion?: "1.13.6" | "1.14.1" | "1.15.5" | "1.16.3" | "1.17.1" | "1.18.2" | null; imageName?: string | null; apiKeyEnabled?: boolean | null; enableIngress?: boolean | null; ingressHost?: string | null; enableLoadBalancer?: boolean | null; allowedCidrs?: string | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: VectorClusterDto }
   "UpdateVectorCluster": { body: { clusterId?: string | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; replicas?: number | null; vectorVersion?: "1.13.6" | "1.14.1" | "1.15.5" | "1.16.3" | "1.17.1" | "1.18.2" | null; imageName?: string | null; apiKeyEnabled?: boolean | null; enableIngress?: boolean | null; ingressHost?: string | null; enableLoadBalancer?: boolean | null; allowedCidrs?: string | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: VectorClusterDto }
@@ -1151,17 +1151,17 @@ export interface OperationTypes {
   "ExecuteVectorClusterAction": { body: unknown; reply: ResourceActionResult }
   "GetVectorClusterScale": { body: unknown; reply: ScaleStatus }
   "ScaleVectorCluster": { body: ScaleRequestInput; reply: ScaleStatus }
-  "ListVectorComputePlans": { body: unknown; reply: { items: Array<VectorResourcePlanDto>; pagination: PaginationMeta } }
+  "ListVectorComputePlans": { body: unknown; reply: PagedListResponseOfVectorResourcePlanDto }
   "GetVectorComputePlan": { body: unknown; reply: VectorResourcePlanDto }
   "GetBoundariesResourcegroupsResourcesVectorclustersNameApikey": { body: unknown; reply: VectorApiKeyDto }
   "PostBoundariesResourcegroupsResourcesVectorclustersApikeyRotate": { body: unknown; reply: VectorApiKeyDto }
   "GetBoundariesResourcegroupsResourcesVectorclustersNameConnectioninfo": { body: unknown; reply: VectorConnectionInfo }
   "GetBoundariesResourcegroupsResourcesVectorclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesVectorclustersNameHealth": { body: unknown; reply: VectorHealthReport }
-  "ListClusters": { body: unknown; reply: { items: Array<RelationalClusterDto>; pagination: PaginationMeta } }
+  "ListClusters": { body: unknown; reply: PagedListResponseOfRelationalClusterDto }
   "GetClustersConfig": { body: unknown; reply: ListConfig }
   "GetCluster": { body: unknown; reply: RelationalClusterDto }
-  "ListAllClusters": { body: unknown; reply: { items: Array<RelationalClusterDto>; pagination: PaginationMeta } }
+  "ListAllClusters": { body: unknown; reply: PagedListResponseOfRelationalClusterDto }
   "GetAllClustersConfig": { body: unknown; reply: ListConfig }
   "CreateCluster": { body: { clusterId?: string | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; walStorageSize?: string | null; replicas?: number | null; engineVersion?: "14" | "15" | "16" | "17" | null; imageName?: string | null; databaseName?: string | null; ownerName?: string | null; extensions?: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector"> | null; parameters?: Record<string, (unknown) & (unknown)> | null; synchronousReplicas?: number | null; enablePooler?: boolean | null; poolerMode?: "Session" | "Transaction" | null; enableLoadBalancer?: boolean | null; allowedCidrs?: string | null; backupEnabled?: boolean | null; backupSchedule?: string | null; backupRetentionDays?: number | null; deletionProtection?: boolean | null; finalSnapshotOnDelete?: boolean | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: RelationalClusterDto }
   "UpdateCluster": { body: { clusterId?: string | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; walStorageSize?: string | null; replicas?: number | null; engineVersion?: "14" | "15" | "16" | "17" | null; imageName?: string | null; databaseName?: string | null; ownerName?: string | null; extensions?: Array<"bloom" | "btree_gin" | "btree_gist" | "citext" | "cube" | "dict_int" | "earthdistance" | "fuzzystrmatch" | "hstore" | "intarray" | "isn" | "lo" | "ltree" | "pg_trgm" | "pgcrypto" | "seg" | "tablefunc" | "tsm_system_rows" | "tsm_system_time" | "unaccent" | "uuid-ossp" | "vector"> | null; parameters?: Record<string, (unknown) & (unknown)> | null; synchronousReplicas?: number | null; enablePooler?: boolean | null; poolerMode?: "Session" | "Transaction" | null; enableLoadBalancer?: boolean | null; allowedCidrs?: string | null; backupEnabled?: boolean | null; backupSchedule?: string | null; backupRetentionDays?: number | null; deletionProtection?: boolean | null; finalSnapshotOnDelete?: boolean | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: RelationalClusterDto }
@@ -1169,25 +1169,25 @@ export interface OperationTypes {
   "ExecuteClusterAction": { body: unknown; reply: ResourceActionResult }
   "GetClusterScale": { body: unknown; reply: ScaleStatus }
   "ScaleCluster": { body: ScaleRequestInput; reply: ScaleStatus }
-  "ListRelationalComputePlans": { body: unknown; reply: { items: Array<RelationalResourcePlanDto>; pagination: PaginationMeta } }
+  "ListRelationalComputePlans": { body: unknown; reply: PagedListResponseOfRelationalResourcePlanDto }
   "GetBoundariesResourcesRelationalcomputeplansByResourceId": { body: unknown; reply: RelationalResourcePlanDto }
   "GetBoundariesResourcegroupsResourcesRelationalclustersNameConnectionstring": { body: unknown; reply: ConnectionStringDto }
   "GetBoundariesResourcegroupsResourcesRelationalclustersConnectionstringExternal": { body: unknown; reply: ConnectionStringDto }
   "GetBoundariesResourcegroupsResourcesRelationalclustersExternalIp": { body: unknown; reply: ExternalAddress }
   "GetBoundariesResourcegroupsResourcesRelationalclustersNameHealth": { body: unknown; reply: RelationalHealthReport }
-  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
-  "ListClusterSnapshots": { body: unknown; reply: { items: Array<SnapshotDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesRelationalclustersEditorHistory": { body: unknown; reply: PagedListResponseOfEditorHistoryEntry }
+  "ListClusterSnapshots": { body: unknown; reply: PagedListResponseOfSnapshotDto }
   "PostBoundariesResourcegroupsResourcesRelationalclustersNameSnapshots": { body: CreateSnapshotRequestInput; reply: SnapshotDto }
   "GetClusterPitrWindow": { body: unknown; reply: PitrWindowDto }
   "RestoreClusterFromSnapshot": { body: RestoreSnapshotRequestInput; reply: RestoreResultDto }
-  "ListSqlInstances": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
+  "ListSqlInstances": { body: unknown; reply: PagedListResponseOfSqlInstanceDto }
   "GetSqlInstancesConfig": { body: unknown; reply: ListConfig }
   "GetSqlInstance": { body: unknown; reply: SqlInstanceDto }
   "CreateSqlInstance": { body: { clusterId?: string | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; engine?: "MsSql" | "MariaDb" | null; engineVersion?: "2019" | "2022" | "10.11" | "11.4" | "11.8" | null; edition?: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community" | null; acceptEula?: boolean | null; collation?: string | null; timeZone?: string | null; databaseName?: string | null; memoryLimitMb?: number | null; enableLoadBalancer?: boolean | null; allowedCidrs?: string | null; backupEnabled?: boolean | null; backupSchedule?: string | null; backupRetentionDays?: number | null; deletionProtection?: boolean | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: SqlInstanceDto }
   "UpdateSqlInstance": { body: { clusterId?: string | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; engine?: "MsSql" | "MariaDb" | null; engineVersion?: "2019" | "2022" | "10.11" | "11.4" | "11.8" | null; edition?: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community" | null; acceptEula?: boolean | null; collation?: string | null; timeZone?: string | null; databaseName?: string | null; memoryLimitMb?: number | null; enableLoadBalancer?: boolean | null; allowedCidrs?: string | null; backupEnabled?: boolean | null; backupSchedule?: string | null; backupRetentionDays?: number | null; deletionProtection?: boolean | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: SqlInstanceDto }
   "PatchSqlInstance": { body: { clusterId?: string | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; storageSize?: string | null; storageClass?: string | null; engine?: "MsSql" | "MariaDb" | null; engineVersion?: "2019" | "2022" | "10.11" | "11.4" | "11.8" | null; edition?: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community" | null; acceptEula?: boolean | null; collation?: string | null; timeZone?: string | null; databaseName?: string | null; memoryLimitMb?: number | null; enableLoadBalancer?: boolean | null; allowedCidrs?: string | null; backupEnabled?: boolean | null; backupSchedule?: string | null; backupRetentionDays?: number | null; deletionProtection?: boolean | null; tags?: Record<string, string | null> | null; resourcePlanId?: string | null }; reply: SqlInstanceDto }
   "ExecuteSqlInstanceAction": { body: unknown; reply: ResourceActionResult }
-  "GetBoundariesResourcesSqlcomputeplans": { body: unknown; reply: { items: Array<SqlResourcePlanDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesSqlcomputeplans": { body: unknown; reply: PagedListResponseOfSqlResourcePlanDto }
   "GetBoundariesResourcesSqlcomputeplansByResourceId": { body: unknown; reply: SqlResourcePlanDto }
   "GetBoundariesResourcegroupsResourcesSqlclustersNameConnectionstring": { body: unknown; reply: ConnectionStringDto }
   "GetBoundariesResourcegroupsResourcesSqlclustersConnectionstringExternal": { body: unknown; reply: ConnectionStringDto }
@@ -1202,16 +1202,16 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
   "PostBoundariesResourcegroupsResourcesSqlclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
-  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { body: unknown; reply: { items: Array<EditorHistoryEntry>; pagination: PaginationMeta } }
-  "ListContainerInstances": { body: unknown; reply: { items: Array<ContainerInstanceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesSqlclustersEditorHistory": { body: unknown; reply: PagedListResponseOfEditorHistoryEntry }
+  "ListContainerInstances": { body: unknown; reply: PagedListResponseOfContainerInstanceDto }
   "GetContainerInstancesConfig": { body: unknown; reply: ListConfig }
   "GetContainerInstance": { body: unknown; reply: ContainerInstanceDto }
   "CreateContainerInstance": { body: { clusterId?: string | null; computePlan?: string | null; components: Array<{ name: string; image: string; command?: Array<string> | null; args?: Array<string> | null; replicas?: number | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; ports?: Array<{ name: string; port: number; protocol?: "Tcp" | "Udp" | null }> | null; mounts?: Array<{ volume: string; path: string; subPath?: string | null; readOnly?: boolean | null }> | null; livenessProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; readinessProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; startupProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; dependsOn?: Array<string> | null; imagePullPolicy?: "IfNotPresent" | "Always" | null; runAsUser?: number | null; gracePeriodSeconds?: number | null; readyReplicas?: unknown; imageDigest?: unknown }>; volumes?: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size?: string | null; storageClass?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; sharedByComponents?: unknown }> | null; running?: boolean | null; registryCredential?: { vaultName: string; secretName: string; version?: number | null } | null; managedIdentity?: boolean | null; isPublic?: boolean | null; publicComponent?: string | null; publicPort?: number | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; parameters?: Record<string, string> | null; tags?: Record<string, string> | null }; reply: ContainerInstanceDto }
   "UpdateContainerInstance": { body: { clusterId?: string | null; computePlan?: string | null; components: Array<{ name: string; image: string; command?: Array<string> | null; args?: Array<string> | null; replicas?: number | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; ports?: Array<{ name: string; port: number; protocol?: "Tcp" | "Udp" | null }> | null; mounts?: Array<{ volume: string; path: string; subPath?: string | null; readOnly?: boolean | null }> | null; livenessProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; readinessProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; startupProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; dependsOn?: Array<string> | null; imagePullPolicy?: "IfNotPresent" | "Always" | null; runAsUser?: number | null; gracePeriodSeconds?: number | null; readyReplicas?: unknown; imageDigest?: unknown }>; volumes?: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size?: string | null; storageClass?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; sharedByComponents?: unknown }> | null; running?: boolean | null; registryCredential?: { vaultName: string; secretName: string; version?: number | null } | null; managedIdentity?: boolean | null; isPublic?: boolean | null; publicComponent?: string | null; publicPort?: number | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; parameters?: Record<string, string> | null; tags?: Record<string, string> | null }; reply: ContainerInstanceDto }
   "PatchContainerInstance": { body: { clusterId?: string | null; computePlan?: string | null; components?: Array<{ name: string; image: string; command?: Array<string> | null; args?: Array<string> | null; replicas?: number | null; computePlan?: string | null; cpuRequest?: string | null; cpuLimit?: string | null; memoryRequest?: string | null; memoryLimit?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; ports?: Array<{ name: string; port: number; protocol?: "Tcp" | "Udp" | null }> | null; mounts?: Array<{ volume: string; path: string; subPath?: string | null; readOnly?: boolean | null }> | null; livenessProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; readinessProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; startupProbe?: { kind: "Http" | "Tcp" | "Exec"; path?: string | null; port?: number | null; command?: Array<string> | null; initialDelaySeconds?: number | null; periodSeconds?: number | null; timeoutSeconds?: number | null; failureThreshold?: number | null } | null; dependsOn?: Array<string> | null; imagePullPolicy?: "IfNotPresent" | "Always" | null; runAsUser?: number | null; gracePeriodSeconds?: number | null; readyReplicas?: unknown; imageDigest?: unknown }> | null; volumes?: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size?: string | null; storageClass?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; sharedByComponents?: unknown }> | null; running?: boolean | null; registryCredential?: { vaultName: string; secretName: string; version?: number | null } | null; managedIdentity?: boolean | null; isPublic?: boolean | null; publicComponent?: string | null; publicPort?: number | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; parameters?: Record<string, string | null> | null; tags?: Record<string, string | null> | null }; reply: ContainerInstanceDto }
-  "GetBoundariesResourcesContainerinstancecomputeplans": { body: unknown; reply: { items: Array<ContainerInstancePlanDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesContainerinstancecomputeplans": { body: unknown; reply: PagedListResponseOfContainerInstancePlanDto }
   "GetBoundariesResourcesContainerinstancecomputeplansByResourceId": { body: unknown; reply: ContainerInstancePlanDto }
-  "GetBoundariesResourcegroupsResourcesContainerinstancesNameCrates": { body: unknown; reply: { items: Array<CrateDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesContainerinstancesNameCrates": { body: unknown; reply: PagedListResponseOfCrateDto }
   "GetBoundariesResourcegroupsResourcesContainerinstancesCratesByCrateId": { body: unknown; reply: CrateWithEvents }
   "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicy": { body: unknown; reply: BackupPolicyDto }
   "PutBoundariesResourcegroupsResourcesContainerinstancesBackupPolicy": { body: BackupPolicySpecDtoInput; reply: BackupPolicyDto }
@@ -1219,16 +1219,16 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesContainerinstancesFilesUpload": { body: unknown; reply: FileEntryDto }
   "PostBoundariesResourcegroupsResourcesContainerinstancesFilesDirectory": { body: MakeDirectoryRequestInput; reply: FileEntryDto }
   "PostBoundariesResourcegroupsResourcesContainerinstancesFilesMove": { body: MoveRequestInput; reply: FileEntryDto }
-  "GetBoundariesResourcegroupsResourcesContainerinstancesNameRevisions": { body: unknown; reply: { items: Array<RevisionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesContainerinstancesNameRevisions": { body: unknown; reply: PagedListResponseOfRevisionDto }
   "GetBoundariesResourcegroupsResourcesContainerinstancesRevisionsByNumber": { body: unknown; reply: ContainerInstanceRevisionDto }
   "GetBoundariesResourcegroupsResourcesContainerinstancesRevisionsDiffByTo": { body: unknown; reply: RevisionDiffDto }
   "PostBoundariesResourcegroupsResourcesContainerinstancesRevisionsNumberRollback": { body: unknown; reply: ContainerInstanceDto }
   "PostBoundariesResourcegroupsResourcesContainerinstancesComponentsActionsRedeploy": { body: unknown; reply: ResourceActionResult }
   "PostBoundariesResourcesContainerinstancesUrl": { body: ContainerInstanceUrlRequestInput; reply: UrlPreviewDto }
-  "ListStaticWebApps": { body: unknown; reply: { items: Array<StaticWebAppDto>; pagination: PaginationMeta } }
+  "ListStaticWebApps": { body: unknown; reply: PagedListResponseOfStaticWebAppDto }
   "GetStaticWebAppsConfig": { body: unknown; reply: ListConfig }
   "GetStaticWebApp": { body: unknown; reply: StaticWebAppDto }
-  "ListAllStaticWebApps": { body: unknown; reply: { items: Array<StaticWebAppDto>; pagination: PaginationMeta } }
+  "ListAllStaticWebApps": { body: unknown; reply: PagedListResponseOfStaticWebAppDto }
   "GetAllStaticWebAppsConfig": { body: unknown; reply: ListConfig }
   "CreateStaticWebApp": { body: { clusterId?: string | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string | null; buildCommand?: string | null; builderImage?: string | null; outputPath?: string | null; buildEnv?: Array<{ name: string; value?: string | null }> | null; buildTimeoutMinutes?: number | null } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; image?: string | null; replicas?: number | null; cacheControl?: string | null; headers?: Record<string, string> | null; isSinglePage?: boolean | null; notFoundPage?: string | null; proxyUrl?: string | null; enableIngress?: boolean | null; ingressHost?: string | null; customDomains?: Array<string> | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: StaticWebAppDto }
   "UpdateStaticWebApp": { body: { clusterId?: string | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string | null; buildCommand?: string | null; builderImage?: string | null; outputPath?: string | null; buildEnv?: Array<{ name: string; value?: string | null }> | null; buildTimeoutMinutes?: number | null } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; image?: string | null; replicas?: number | null; cacheControl?: string | null; headers?: Record<string, string> | null; isSinglePage?: boolean | null; notFoundPage?: string | null; proxyUrl?: string | null; enableIngress?: boolean | null; ingressHost?: string | null; customDomains?: Array<string> | null; tags?: Record<string, string> | null; resourcePlanId?: string | null }; reply: StaticWebAppDto }
@@ -1238,107 +1238,107 @@ export interface OperationTypes {
   "ScaleStaticWebApp": { body: ScaleRequestInput; reply: ScaleStatus }
   "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeploy": { body: StaticWebAppDeployRequestInput; reply: DeploymentLogEntryDto }
   "PostBoundariesResourcegroupsResourcesStaticwebappsNameRollback": { body: StaticWebAppRollbackRequestInput; reply: StaticWebAppDto }
-  "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { body: unknown; reply: { items: Array<DeploymentLogEntryDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { body: unknown; reply: PagedListResponseOfDeploymentLogEntryDto }
   "GetBoundariesResourcegroupsResourcesStaticwebappsDeploymentsConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesResourcegroupsResourcesStaticwebappsNameDeployments": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
   "PutBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
   "PostBoundariesResourcegroupsResourcesStaticwebappsDeploymentsDeploymentIdLogs": { body: UploadBuildLogsRequestInput; reply: BuildLogState }
-  "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods": { body: unknown; reply: { items: Array<PodDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesStaticwebappsNamePods": { body: unknown; reply: PagedListResponseOfPodDto }
   "PostBoundariesResourcesStaticwebappsUrl": { body: StaticWebAppUrlRequestInput; reply: UrlPreviewDto }
-  "ListApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
+  "ListApps": { body: unknown; reply: PagedListResponseOfAppDto }
   "GetAppsConfig": { body: unknown; reply: ListConfig }
   "GetApp": { body: unknown; reply: AppDto }
   "CreateApp": { body: { clusterId?: string | null; sourceKind: "Repository" | "Image" | "Upload"; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string | null; buildCommand?: string | null; builderImage?: string | null; outputPath?: string | null; buildEnv?: Array<{ name: string; value?: string | null }> | null; buildTimeoutMinutes?: number | null } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; dockerfilePath?: string | null; image?: string | null; runtime?: string | null; runtimeVersion?: string | null; startCommand?: string | null; computePlan?: string | null; replicas?: number | null; minReplicas?: number | null; maxReplicas?: number | null; targetCpuPercent?: number | null; port?: number | null; healthPath?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; volumes?: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size?: string | null; storageClass?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; mountPath: string; sharedByComponents?: unknown }> | null; releaseCommand?: string | null; registryCredential?: { vaultName: string; secretName: string; version?: number | null } | null; managedIdentity?: boolean | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; httpsOnly?: boolean | null; sessionAffinity?: boolean | null; requestTimeoutSeconds?: number | null; backupPolicy?: { enabled?: boolean | null; schedule: string; retentionDays: number; keepLast?: number | null; method?: "Snapshot" | "FileSystem" | null; volumes?: Array<string> | null; hooks?: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds?: number | null; onError?: "Fail" | "Continue" | null }> | null } | null; tags?: Record<string, string> | null }; reply: AppDto }
   "UpdateApp": { body: { clusterId?: string | null; sourceKind?: "Repository" | "Image" | "Upload"; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string | null; buildCommand?: string | null; builderImage?: string | null; outputPath?: string | null; buildEnv?: Array<{ name: string; value?: string | null }> | null; buildTimeoutMinutes?: number | null } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; dockerfilePath?: string | null; image?: string | null; runtime?: string | null; runtimeVersion?: string | null; startCommand?: string | null; computePlan?: string | null; replicas?: number | null; minReplicas?: number | null; maxReplicas?: number | null; targetCpuPercent?: number | null; port?: number | null; healthPath?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; volumes?: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size?: string | null; storageClass?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; mountPath: string; sharedByComponents?: unknown }> | null; releaseCommand?: string | null; registryCredential?: { vaultName: string; secretName: string; version?: number | null } | null; managedIdentity?: boolean | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; httpsOnly?: boolean | null; sessionAffinity?: boolean | null; requestTimeoutSeconds?: number | null; backupPolicy?: { enabled?: boolean | null; schedule: string; retentionDays: number; keepLast?: number | null; method?: "Snapshot" | "FileSystem" | null; volumes?: Array<string> | null; hooks?: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds?: number | null; onError?: "Fail" | "Continue" | null }> | null } | null; tags?: Record<string, string> | null }; reply: AppDto }
   "PatchApp": { body: { clusterId?: string | null; sourceKind?: "Repository" | "Image" | "Upload" | null; repositoryUrl?: string | null; branch?: string | null; pipeline?: { rootPath?: string | null; buildCommand?: string | null; builderImage?: string | null; outputPath?: string | null; buildEnv?: Array<{ name: string; value?: string | null }> | null; buildTimeoutMinutes?: number | null } | null; deploymentSourceId?: string | null; deployOnPush?: boolean | null; previewBranches?: Array<string> | null; dockerfilePath?: string | null; image?: string | null; runtime?: string | null; runtimeVersion?: string | null; startCommand?: string | null; computePlan?: string | null; replicas?: number | null; minReplicas?: number | null; maxReplicas?: number | null; targetCpuPercent?: number | null; port?: number | null; healthPath?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; volumes?: Array<{ name: string; kind: "Persistent" | "Ephemeral" | "Secret"; size?: string | null; storageClass?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; mountPath: string; sharedByComponents?: unknown }> | null; releaseCommand?: string | null; registryCredential?: { vaultName: string; secretName: string; version?: number | null } | null; managedIdentity?: boolean | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; httpsOnly?: boolean | null; sessionAffinity?: boolean | null; requestTimeoutSeconds?: number | null; backupPolicy?: { enabled?: boolean | null; schedule: string; retentionDays: number; keepLast?: number | null; method?: "Snapshot" | "FileSystem" | null; volumes?: Array<string> | null; hooks?: Array<{ component: string; when: "Before" | "After"; command: Array<string>; timeoutSeconds?: number | null; onError?: "Fail" | "Continue" | null }> | null } | null; tags?: Record<string, string | null> | null }; reply: AppDto }
   "ExecuteAppAction": { body: unknown; reply: ResourceActionResult }
-  "GetBoundariesResourcesAppcomputeplans": { body: unknown; reply: { items: Array<AppComputePlanDto>; pagination: PaginationMeta } }
-  "GetBoundariesResourcesAppruntimes": { body: unknown; reply: { items: Array<AppRuntimeDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesAppcomputeplans": { body: unknown; reply: PagedListResponseOfAppComputePlanDto }
+  "GetBoundariesResourcesAppruntimes": { body: unknown; reply: PagedListResponseOfAppRuntimeDto }
   "GetBoundariesResourcegroupsResourcesAppsCertificateStatus": { body: unknown; reply: CertificateStatusDto }
   "PostBoundariesResourcegroupsResourcesAppsRevisionsNumberRollback": { body: unknown; reply: AppDto }
   "GetBoundariesResourcegroupsResourcesAppsAppNameMetrics": { body: unknown; reply: MetricsDto }
   "GetBoundariesResourcegroupsResourcesAppsMetricsWeb": { body: unknown; reply: WebMetricsDto }
-  "GetBoundariesResourcegroupsResourcesAppsAppNameDeployments": { body: unknown; reply: { items: Array<DeploymentLogEntryDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesAppsAppNameDeployments": { body: unknown; reply: PagedListResponseOfDeploymentLogEntryDto }
   "GetBoundariesResourcegroupsResourcesAppsDeploymentsConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesResourcegroupsResourcesAppsAppNameDeployments": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
   "PutBoundariesResourcegroupsResourcesAppsDeploymentsByDeploymentId": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
   "PostBoundariesResourcegroupsResourcesAppsDeploymentsDeploymentIdLogs": { body: UploadBuildLogsRequestInput; reply: BuildLogState }
-  "GetBoundariesResourcegroupsResourcesAppsAppNamePods": { body: unknown; reply: { items: Array<PodDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesAppsAppNamePods": { body: unknown; reply: PagedListResponseOfPodDto }
   "GetBoundariesResourcegroupsResourcesAppsAppNameFiles": { body: unknown; reply: FileListDto }
   "PostBoundariesResourcegroupsResourcesAppsFilesUpload": { body: unknown; reply: FileEntryDto }
   "PostBoundariesResourcegroupsResourcesAppsFilesDirectory": { body: MakeDirectoryRequestInput; reply: FileEntryDto }
   "PostBoundariesResourcegroupsResourcesAppsFilesMove": { body: MoveRequestInput; reply: FileEntryDto }
-  "ListSecretVaults": { body: unknown; reply: { items: Array<SecretVaultDto>; pagination: PaginationMeta } }
+  "ListSecretVaults": { body: unknown; reply: PagedListResponseOfSecretVaultDto }
   "GetSecretVaultsConfig": { body: unknown; reply: ListConfig }
   "GetSecretVault": { body: unknown; reply: SecretVaultDto }
-  "ListAllSecretVaults": { body: unknown; reply: { items: Array<SecretVaultDto>; pagination: PaginationMeta } }
+  "ListAllSecretVaults": { body: unknown; reply: PagedListResponseOfSecretVaultDto }
   "GetAllSecretVaultsConfig": { body: unknown; reply: ListConfig }
   "CreateSecretVault": { body: { clusterId?: string | null; softDeleteEnabled?: boolean | null; softDeleteRetentionDays?: number | null; enablePurgeProtection?: boolean | null; tags?: Record<string, string> | null }; reply: SecretVaultDto }
   "UpdateSecretVault": { body: { clusterId?: string | null; softDeleteEnabled?: boolean | null; softDeleteRetentionDays?: number | null; enablePurgeProtection?: boolean | null; tags?: Record<string, string> | null }; reply: SecretVaultDto }
   "PatchSecretVault": { body: { clusterId?: string | null; softDeleteEnabled?: boolean | null; softDeleteRetentionDays?: number | null; enablePurgeProtection?: boolean | null; tags?: Record<string, string | null> | null }; reply: SecretVaultDto }
-  "GetAccessibleVaults": { body: unknown; reply: { items: Array<AccessibleVaultDto>; pagination: PaginationMeta } }
-  "GetBoundariesResourcegroupsResourcesSecretvaultsResourceNameSecrets": { body: unknown; reply: { items: Array<SecretDto>; pagination: PaginationMeta } }
-  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { body: unknown; reply: { items: Array<SecretVersionDto>; pagination: PaginationMeta } }
+  "GetAccessibleVaults": { body: unknown; reply: PagedListResponseOfAccessibleVaultDto }
+  "GetBoundariesResourcegroupsResourcesSecretvaultsResourceNameSecrets": { body: unknown; reply: PagedListResponseOfSecretDto }
+  "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameVersions": { body: unknown; reply: PagedListResponseOfSecretVersionDto }
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: unknown; reply: SecretDto }
   "PutBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: SetSecretRequestInput; reply: SecretDto }
   "DeleteBoundariesResourcegroupsResourcesSecretvaultsSecretsBySecretName": { body: unknown; reply: SecretDto }
   "PostBoundariesResourcegroupsResourcesSecretvaultsSecretsSecretNameRecover": { body: unknown; reply: SecretDto }
   "GetBoundariesResourcegroupsResourcesSecretvaultsSecretsVersionsByVersion": { body: unknown; reply: SecretVersionDto }
   "GetSecretByVaultName": { body: unknown; reply: SecretDto }
-  "GetBoundariesResourcegroupsResourcesJobs": { body: unknown; reply: { items: Array<JobDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesJobs": { body: unknown; reply: PagedListResponseOfJobDto }
   "GetBoundariesResourcegroupsResourcesJobsByJobName": { body: unknown; reply: JobDto }
   "PostBoundariesResourcegroupsResourcesJobsByJobName": { body: { clusterId?: string | null; image: string; tag?: string | null; computePlan?: string | null; env?: Record<string, string> | null; activeDeadlineSeconds?: number | null; ttlSecondsAfterFinished?: number | null }; reply: JobDto }
-  "GetBoundariesResourcegroupsResourcesFunctionnamespaces": { body: unknown; reply: { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespaces": { body: unknown; reply: PagedListResponseOfFunctionNamespaceDto }
   "GetFunctionNamespacesConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { body: unknown; reply: FunctionNamespaceDto }
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { body: { clusterId?: string | null; runtime: "nodejs" | "python" | "go" | "dotnet" | "java" | "php"; runtimeVersion?: string | null; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; maxConcurrency?: number | null; managedIdentity?: boolean | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; tags?: Record<string, string> | null }; reply: FunctionNamespaceDto }
   "PutBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { body: { clusterId?: string | null; runtime?: "nodejs" | "python" | "go" | "dotnet" | "java" | "php"; runtimeVersion?: string | null; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; maxConcurrency?: number | null; managedIdentity?: boolean | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; tags?: Record<string, string> | null }; reply: FunctionNamespaceDto }
   "PatchBoundariesResourcegroupsResourcesFunctionnamespacesByNamespaceName": { body: { clusterId?: string | null; runtime?: "nodejs" | "python" | "go" | "dotnet" | "java" | "php" | null; runtimeVersion?: string | null; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; maxConcurrency?: number | null; managedIdentity?: boolean | null; isPublic?: boolean | null; customDomains?: Array<string> | null; allowedCidrs?: string | null; tags?: Record<string, string | null> | null }; reply: FunctionNamespaceDto }
-  "GetBoundariesResourcesFunctioncomputeplans": { body: unknown; reply: { items: Array<FunctionComputePlanDto>; pagination: PaginationMeta } }
-  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { body: unknown; reply: { items: Array<DeploymentLogEntryDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesFunctioncomputeplans": { body: unknown; reply: PagedListResponseOfFunctionComputePlanDto }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { body: unknown; reply: PagedListResponseOfDeploymentLogEntryDto }
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameDeployments": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
   "PutBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsByDeploymentId": { body: DeploymentLogEntryInput; reply: DeploymentLogEntryDto }
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesDeploymentsDeploymentIdLogs": { body: UploadBuildLogsRequestInput; reply: BuildLogState }
-  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameFunctions": { body: unknown; reply: { items: Array<FunctionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesFunctionnamespacesNamespaceNameFunctions": { body: unknown; reply: PagedListResponseOfFunctionDto }
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { body: unknown; reply: FunctionDto }
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { body: { handler: string; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; timeoutSeconds?: number | null; concurrency?: number | null; minReplicas?: number | null; maxReplicas?: number | null; idleSeconds?: number | null; triggers?: Array<{ name: string; kind: "Http" | "Timer"; path?: string | null; methods?: Array<string> | null; authLevel?: "Platform" | "Secret" | "Anonymous" | null; keySecret?: { vaultName: string; secretName: string; version?: number | null } | null; schedule?: string | null; timeZone?: string | null; nextRunAt?: unknown; lastRunAt?: unknown }> | null; enabled?: boolean | null; tags?: Record<string, string> | null }; reply: FunctionDto }
   "PutBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsByFunctionName": { body: { handler: string; computePlan?: string | null; env?: Array<{ name: string; value?: string | null; secret?: { vaultName: string; secretName: string; version?: number | null } | null; output?: { collection: "vectorclusters" | "relationalclusters" | "sqlclusters" | "containerinstances" | "apps" | "staticwebapps" | "functionnamespaces" | "objectstorageaccounts"; name: string; output: string } | null }> | null; timeoutSeconds?: number | null; concurrency?: number | null; minReplicas?: number | null; maxReplicas?: number | null; idleSeconds?: number | null; triggers?: Array<{ name: string; kind: "Http" | "Timer"; path?: string | null; methods?: Array<string> | null; authLevel?: "Platform" | "Secret" | "Anonymous" | null; keySecret?: { vaultName: string; secretName: string; version?: number | null } | null; schedule?: string | null; timeZone?: string | null; nextRunAt?: unknown; lastRunAt?: unknown }> | null; enabled?: boolean | null; tags?: Record<string, string> | null }; reply: FunctionDto }
   "PostBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameSource": { body: UploadSourceRequestInput; reply: FunctionSourceDto }
   "GetBoundariesResourcegroupsResourcesFunctionnamespacesFunctionsFunctionNameMetrics": { body: unknown; reply: MetricsDto }
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccounts": { body: unknown; reply: PagedListResponseOfObjectStorageAccountDto }
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: unknown; reply: ObjectStorageAccountDto }
-  "GetBoundariesResourcesObjectstorageaccounts": { body: unknown; reply: { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesObjectstorageaccounts": { body: unknown; reply: PagedListResponseOfObjectStorageAccountDto }
   "GetBoundariesResourcesObjectstorageaccountsConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: { clusterId?: string | null; quotaBytes?: number | null; quotaObjects?: number | null; maxBuckets?: number | null; enablePublicAccess?: boolean | null; defaultVersioning?: "Off" | "Enabled" | null; auditEnabled?: boolean | null; deletionProtection?: boolean | null; tags?: Record<string, string> | null }; reply: ObjectStorageAccountDto }
   "PutBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: { clusterId?: string | null; quotaBytes?: number | null; quotaObjects?: number | null; maxBuckets?: number | null; enablePublicAccess?: boolean | null; defaultVersioning?: "Off" | "Enabled" | null; auditEnabled?: boolean | null; deletionProtection?: boolean | null; tags?: Record<string, string> | null }; reply: ObjectStorageAccountDto }
   "PatchBoundariesResourcegroupsResourcesObjectstorageaccountsByName": { body: { clusterId?: string | null; quotaBytes?: number | null; quotaObjects?: number | null; maxBuckets?: number | null; enablePublicAccess?: boolean | null; defaultVersioning?: "Off" | "Enabled" | null; auditEnabled?: boolean | null; deletionProtection?: boolean | null; tags?: Record<string, string | null> | null }; reply: ObjectStorageAccountDto }
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { body: unknown; reply: { items: Array<BucketDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { body: unknown; reply: PagedListResponseOfBucketDto }
   "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameBuckets": { body: BucketCreateDtoInput; reply: BucketDto }
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsBucketsByBucketName": { body: unknown; reply: BucketDto }
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { body: unknown; reply: { items: Array<AccessKeyDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { body: unknown; reply: PagedListResponseOfAccessKeyDto }
   "PostBoundariesResourcegroupsResourcesObjectstorageaccountsAccountNameAccesskeys": { body: IssueAccessKeyRequestInput; reply: IssuedAccessKeyDto }
-  "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { body: unknown; reply: { items: Array<AccessKeyDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { body: unknown; reply: PagedListResponseOfAccessKeyDto }
   "PostBoundariesResourcegroupsManagedidentitiesManagedIdentityIdObjectaccesskeys": { body: IssueAccessKeyRequestInput; reply: IssuedAccessKeyDto }
   "PatchBoundariesResourcegroupsManagedidentitiesObjectaccesskeysByKeyId": { body: UpdateAccessKeyStatusRequestInput; reply: AccessKeyDto }
   "PostBoundariesResourcegroupsResourcesObjectstorageaccountsStsSessions": { body: IssueStsRequestInput; reply: StsSessionDto }
-  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit": { body: unknown; reply: { items: Array<ObjectAuditEntry>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameAudit": { body: unknown; reply: PagedListResponseOfObjectAuditEntry }
   "GetBoundariesResourcegroupsResourcesObjectstorageaccountsNameUsage": { body: unknown; reply: ObjectUsageDto }
   "GetBoundariesResourcesObjectstorageaccountsRuntimeInfo": { body: unknown; reply: ObjectRuntimeInfoDto }
-  "GetBoundaries": { body: unknown; reply: { items: Array<BoundaryDto>; pagination: PaginationMeta } }
+  "GetBoundaries": { body: unknown; reply: PagedListResponseOfBoundaryDto }
   "PostBoundaries": { body: CreateBoundaryRequestInput; reply: BoundaryDto }
   "GetBoundariesConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesByBoundaryId": { body: unknown; reply: BoundaryDto }
   "PatchBoundariesByBoundaryId": { body: UpdateBoundaryRequestInput; reply: BoundaryDto }
-  "GetBoundariesBoundaryIdMembers": { body: unknown; reply: { items: Array<BoundaryMemberDto>; pagination: PaginationMeta } }
+  "GetBoundariesBoundaryIdMembers": { body: unknown; reply: PagedListResponseOfBoundaryMemberDto }
   "GetBoundariesMembersConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesBoundaryIdMembers": { body: AddBoundaryMemberRequestInput; reply: BoundaryMemberDto }
   "PostBoundariesNetworkCheck": { body: NetworkCheckRequestInput; reply: NetworkCheckResult }
-  "GetBoundariesNetworkDenies": { body: unknown; reply: { items: Array<NetworkDenyDto>; pagination: PaginationMeta; from: string; to: string; isComplete: boolean; incompleteReason: string | null } }
+  "GetBoundariesNetworkDenies": { body: unknown; reply: PagedListResponseOfNetworkDenies }
   "GetBoundariesNetworkDeniesByDenyId": { body: unknown; reply: NetworkDenyDetailDto }
   "GetBoundariesNetworkGraph": { body: unknown; reply: NetworkGraphDto }
   "GetBoundariesNetworkSeries": { body: unknown; reply: NetworkSeriesDto }
   "GetBoundariesNetworkStatus": { body: unknown; reply: NetworkStatusDto }
-  "GetBoundariesBoundaryIdProjections": { body: unknown; reply: { items: Array<BoundaryProjectionDto>; pagination: PaginationMeta } }
+  "GetBoundariesBoundaryIdProjections": { body: unknown; reply: PagedListResponseOfBoundaryProjectionDto }
   "PostBoundariesBoundaryIdProjections": { body: CreateBoundaryProjectionRequestInput; reply: BoundaryProjectionDto }
   "GetBoundariesProjectionsByProjectionId": { body: unknown; reply: BoundaryProjectionDto }
   "PatchBoundariesProjectionsByProjectionId": { body: UpdateBoundaryProjectionRequestInput; reply: BoundaryProjectionDto }
@@ -1346,71 +1346,71 @@ export interface OperationTypes {
   "PostBoundariesCrosslinkPkiRotate": { body: unknown; reply: CrosslinkCaReport }
   "PostBoundariesCrosslinkStatus": { body: CrosslinkStatusReportInput; reply: CrosslinkStatusReport }
   "PostBoundariesBoundaryIdTenant": { body: MoveBoundaryTenantRequestInput; reply: BoundaryDto }
-  "ListResourceGroups": { body: unknown; reply: { items: Array<ResourceGroupDto>; pagination: PaginationMeta } }
+  "ListResourceGroups": { body: unknown; reply: PagedListResponseOfResourceGroupDto }
   "GetBoundariesResourcegroupsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcegroupsByResourceGroupName": { body: unknown; reply: ResourceGroupDto }
   "PostBoundariesResourcegroupsByResourceGroupName": { body: CreateResourceGroupRequestInput; reply: ResourceGroupDto }
-  "ListResourcesInGroup": { body: unknown; reply: { items: Array<ResourceSummaryDto>; pagination: PaginationMeta } }
+  "ListResourcesInGroup": { body: unknown; reply: PagedListResponseOfResourceSummaryDto }
   "GetBoundariesResourcegroupsResourcesResourceNameValidate": { body: unknown; reply: ResourceNameValidationDto }
-  "GetBoundariesBoundaryIdResources": { body: unknown; reply: { items: Array<ResourceSummaryDto>; pagination: PaginationMeta } }
+  "GetBoundariesBoundaryIdResources": { body: unknown; reply: PagedListResponseOfResourceSummaryDto }
   "GetBoundariesResourcesConfig": { body: unknown; reply: ListConfig }
   "GetResourcegroupsByNamespaceName": { body: unknown; reply: NamespaceOwnerDto }
-  "GetResourcegroupsOrphanedGrants": { body: unknown; reply: { items: Array<OrphanedGrantDto>; pagination: PaginationMeta } }
+  "GetResourcegroupsOrphanedGrants": { body: unknown; reply: PagedListResponseOfOrphanedGrantDto }
   "PostResourcegroupsOrphanedGrantsPurge": { body: OrphanedGrantPurgeRequestInput; reply: OrphanedGrantPurgeResult }
-  "GetBoundariesResourcegroupsProvidersIdentityManagedidentities": { body: unknown; reply: { items: Array<ManagedIdentityDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsProvidersIdentityManagedidentities": { body: unknown; reply: PagedListResponseOfManagedIdentityDto }
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentities": { body: ProvisionRequestInput; reply: ManagedIdentityDto }
   "GetBoundariesResourcegroupsProvidersIdentityManagedidentitiesByResourceUid": { body: unknown; reply: ManagedIdentityDto }
   "PostBoundariesResourcegroupsProvidersIdentityManagedidentitiesResourceUidToken": { body: unknown; reply: ManagedIdentityCredentialsDto }
   "GetBoundariesResourcegroupsResourcesMonitoringByResourceName": { body: unknown; reply: MonitoringSeriesDto }
-  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameAlerts": { body: unknown; reply: { items: Array<AlertDto>; pagination: PaginationMeta } }
-  "GetBoundariesResourcesMonitoringAlerts": { body: unknown; reply: { items: Array<AlertDto>; pagination: PaginationMeta } }
-  "GetAdminMonitoringAlerts": { body: unknown; reply: { items: Array<AlertDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesMonitoringResourceNameAlerts": { body: unknown; reply: PagedListResponseOfAlertDto }
+  "GetBoundariesResourcesMonitoringAlerts": { body: unknown; reply: PagedListResponseOfAlertDto }
+  "GetAdminMonitoringAlerts": { body: unknown; reply: PagedListResponseOfAlertDto }
   "PostAdminMonitoringAlerts": { body: AlertIngestRequestInput; reply: AlertIngestResult }
   "GetBoundariesResourcegroupsResourcesMonitoringResourceNameRequests": { body: unknown; reply: RequestStatsDto }
   "GetBoundariesResourcegroupsResourcesMonitoringResourceNameUtilization": { body: unknown; reply: UtilizationDto }
   "GetAdminMonitoringMetrics": { body: unknown; reply: MonitoringSeriesDto }
-  "GetAdminMonitoringNodes": { body: unknown; reply: { items: Array<NodeDto>; pagination: PaginationMeta } }
-  "GetAdminMonitoringStorageVolumes": { body: unknown; reply: { items: Array<StorageVolumeDto>; pagination: PaginationMeta } }
-  "GetAdminMonitoringStorageClaims": { body: unknown; reply: { items: Array<StorageClaimDto>; pagination: PaginationMeta } }
+  "GetAdminMonitoringNodes": { body: unknown; reply: PagedListResponseOfNodeDto }
+  "GetAdminMonitoringStorageVolumes": { body: unknown; reply: PagedListResponseOfStorageVolumeDto }
+  "GetAdminMonitoringStorageClaims": { body: unknown; reply: PagedListResponseOfStorageClaimDto }
   "PostV1InternalRegistriesMintBoundaryCredential": { body: MintBoundaryRequestInput; reply: RegistryCredentialDto }
   "PostV1InternalRegistriesMintBuildToken": { body: MintBuildRequestInput; reply: RegistryBuildTokenDto }
-  "GetResourcesRegistriesAudit": { body: unknown; reply: { items: Array<RegistryAuditEntry>; pagination: PaginationMeta } }
+  "GetResourcesRegistriesAudit": { body: unknown; reply: PagedListResponseOfRegistryAuditEntry }
   "GetV1InternalRegistriesManifests": { body: unknown; reply: ManifestDto }
   "PutV1InternalRegistriesPins": { body: PinUpsertRequestInput; reply: PinDto }
   "GetV1RegistriesRetentionPreview": { body: unknown; reply: RetentionPreviewDto }
-  "GetV1RegistriesRetentionRuns": { body: unknown; reply: { items: Array<RetentionRunDto>; pagination: PaginationMeta } }
+  "GetV1RegistriesRetentionRuns": { body: unknown; reply: PagedListResponseOfRetentionRunDto }
   "PostV1RegistriesRetentionRuns": { body: PostRunRequestInput; reply: RetentionRunDto }
   "RegistryAuthTokenGet": { body: unknown; reply: RegistryTokenDto }
   "RegistryAuthToken": { body: unknown; reply: RegistryTokenDto }
   "RegistryNotify": { body: RegistryNotificationInput; reply: RegistryNotifyResult }
-  "GetBoundariesResourcesBlueprintsDeploys": { body: unknown; reply: { items: Array<BlueprintExecutionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesBlueprintsDeploys": { body: unknown; reply: PagedListResponseOfBlueprintExecutionDto }
   "GetBoundariesResourcesBlueprintsDeploysByExecutionId": { body: unknown; reply: BlueprintExecutionDto }
-  "GetBoundariesResourcesBlueprintsSources": { body: unknown; reply: { items: Array<CatalogSourceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesBlueprintsSources": { body: unknown; reply: PagedListResponseOfCatalogSourceDto }
   "PostBoundariesResourcesBlueprintsSources": { body: CreateCatalogSourceRequestInput; reply: CatalogSourceDto }
   "PatchBoundariesResourcesBlueprintsSourcesBySourceId": { body: UpdateCatalogSourceRequestInput; reply: CatalogSourceDto }
   "GetBoundariesResourcesBlueprintsCatalogStatus": { body: unknown; reply: CatalogStatusDto }
   "PostBoundariesResourcesBlueprintsCatalogRefresh": { body: unknown; reply: CatalogSourceDto }
   "PostBoundariesResourcesBlueprintsSourcesSourceIdSync": { body: unknown; reply: CatalogSourceDto }
-  "GetBoundariesResourcesBlueprints": { body: unknown; reply: { items: Array<BlueprintDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesBlueprints": { body: unknown; reply: PagedListResponseOfBlueprintDto }
   "GetBoundariesResourcesBlueprintsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesBlueprintsByBlueprintId": { body: unknown; reply: WholeBlueprintDto }
   "GetBoundariesResourcesBlueprintsBySlug": { body: unknown; reply: WholeBlueprintDto }
   "PostBoundariesResourcesBlueprintsTemplates": { body: TemplateContentInput; reply: BlueprintDto }
   "PostBoundariesResourcesBlueprintsTemplatesValidate": { body: TemplateContentInput; reply: TemplateValidationDto }
-  "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { body: DeployBlueprintRequestInput; reply: BlueprintExecutionDto | BlueprintPlanDto }
+  "PostBoundariesResourcegroupsResourcesBlueprintsSlugDeploy": { body: DeployBlueprintRequestInput; reply: BlueprintDeployResult }
   "PostBoundariesResourcesBlueprintsDeploysExecutionIdRetry": { body: unknown; reply: BlueprintExecutionDto }
-  "GetAdminBoundaryTrusts": { body: unknown; reply: { items: Array<TrustDto>; pagination: PaginationMeta } }
+  "GetAdminBoundaryTrusts": { body: unknown; reply: PagedListResponseOfTrustDto }
   "PostAdminBoundaryTrusts": { body: CreateTrustRequestInput; reply: TrustDto }
   "PostAdminIamMembers": { body: AddMemberRequestInput; reply: PlatformMemberDto }
   "PostBoundariesProvidersAuthorizationGroups": { body: CreateBoundaryGroupRequestInput; reply: BoundaryGroupDto }
   "PostBoundariesProvidersAuthorizationPurge": { body: unknown; reply: AuthorizationPurgeResult }
   "PostBoundariesProvidersAuthorizationCheckAccess": { body: CheckAccessRequestDtoInput; reply: CheckAccessResultDto }
-  "GetBoundariesProvidersAuthorizationDenyAssignments": { body: unknown; reply: { items: Array<DenyAssignmentDto>; pagination: PaginationMeta } }
+  "GetBoundariesProvidersAuthorizationDenyAssignments": { body: unknown; reply: PagedListResponseOfDenyAssignmentDto }
   "PostBoundariesProvidersAuthorizationDenyAssignments": { body: CreateDenyAssignmentRequestInput; reply: DenyAssignmentDto }
   "GetBoundariesProvidersAuthorizationDenyAssignmentsByDenyId": { body: unknown; reply: DenyAssignmentDto }
-  "GetBoundariesIamMembers": { body: unknown; reply: { items: Array<IamMemberDto>; pagination: PaginationMeta } }
+  "GetBoundariesIamMembers": { body: unknown; reply: PagedListResponseOfIamMemberDto }
   "PostBoundariesProvidersAuthorizationTenantMove": { body: BoundaryTenantMoveRequestInput; reply: BoundaryTenantMoveResult }
-  "GetBoundariesProvidersAuthorizationInvitations": { body: unknown; reply: { items: Array<InvitationDto>; pagination: PaginationMeta } }
+  "GetBoundariesProvidersAuthorizationInvitations": { body: unknown; reply: PagedListResponseOfInvitationDto }
   "PostBoundariesProvidersAuthorizationInvitations": { body: CreateInvitationRequestInput; reply: InvitationDto }
   "PostBoundariesProvidersAuthorizationInvitationsInvitationIdResend": { body: unknown; reply: InvitationDto }
   "GetInvitationsPasswordPolicy": { body: unknown; reply: PasswordPolicyDto }
@@ -1422,30 +1422,30 @@ export interface OperationTypes {
   "GetIdentityPasswordResetByToken": { body: unknown; reply: PasswordResetLinkDto }
   "PostIdentityPasswordResetByToken": { body: PasswordResetConfirmRequestInput; reply: PasswordResetResult }
   "PostIdentityChangePassword": { body: ChangePasswordRequestInput; reply: PasswordChangedDto }
-  "GetAdminUsers": { body: unknown; reply: { items: Array<UserDto>; pagination: PaginationMeta } }
+  "GetAdminUsers": { body: unknown; reply: PagedListResponseOfUserDto }
   "GetAdminUsersByUserId": { body: unknown; reply: UserDto }
-  "GetAdminTenantsIdpBindings": { body: unknown; reply: { items: Array<IdpBindingDto>; pagination: PaginationMeta } }
+  "GetAdminTenantsIdpBindings": { body: unknown; reply: PagedListResponseOfIdpBindingDto }
   "PostAdminTenantsIdpBindings": { body: CreateBindingRequestInput; reply: IdpBindingDto }
   "GetAdminTenantsTenantIdSso": { body: unknown; reply: SsoDto }
   "PutAdminTenantsSsoDomains": { body: SetSsoDomainsRequestInput; reply: SsoDto }
   "PostAdminTenantsSsoIdentityProviders": { body: CreateSsoIdentityProviderRequestInput; reply: SsoIdentityProviderDto }
   "PatchAdminTenantsSsoIdentityProvidersByAlias": { body: { alias?: string | null; protocol?: "Oidc" | "Saml" | null; displayName?: string | null; metadataUrl?: string | null; issuer?: string | null; authorizationUrl?: string | null; tokenUrl?: string | null; jwksUrl?: string | null; clientId?: string | null; clientSecret?: string | null; signingCertificate?: string | null; emailClaim?: string | null; trustEmail?: boolean | null; enabled?: boolean | null; defaultRoleDefinitionName?: string | null }; reply: SsoIdentityProviderDto }
   "PostBoundariesBoundaryIdActivity": { body: ActivityRequestInput; reply: string }
-  "GetActivityRecords": { body: unknown; reply: { items: Array<ActivityEntry>; pagination: PaginationMeta } }
+  "GetActivityRecords": { body: unknown; reply: PagedListResponseOfActivityEntry }
   "ListConfig": { body: unknown; reply: ListConfig }
   "PostBugReports": { body: SubmitBugReportRequestInput; reply: BugReportDto }
-  "GetClusters": { body: unknown; reply: { items: Array<ClusterViewModel>; pagination: PaginationMeta } }
+  "GetClusters": { body: unknown; reply: PagedListResponseOfClusterViewModel }
   "PostClusters": { body: CreateClusterRequestInput; reply: ClusterViewModel }
   "GetClustersByClusterId": { body: unknown; reply: ClusterViewModel }
   "PutClustersByClusterId": { body: UpdateClusterRequestInput; reply: ClusterViewModel }
   "PostClustersAgentRevoke": { body: unknown; reply: ClusterViewModel }
   "PostClustersJoinToken": { body: IssueJoinTokenRequestInput; reply: JoinTokenDto }
-  "ListAllDeploymentSources": { body: unknown; reply: { items: Array<DeploymentSourceDto>; pagination: PaginationMeta } }
+  "ListAllDeploymentSources": { body: unknown; reply: PagedListResponseOfDeploymentSourceDto }
   "ListDeploymentSourcesConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesSourcesSourceNameCreate": { body: CreateDeploymentSourceRequestInput; reply: InitiateInstallResponse }
   "GetBoundariesSourcesSourceNameFinalize": { body: unknown; reply: FinalizeInstallResult }
   "PostBoundariesSourcesSourceNameWebhooks": { body: unknown; reply: WebhookReceiptDto }
-  "GetBoundariesSourcesSourceNameInstallations": { body: unknown; reply: { items: Array<Installation>; pagination: PaginationMeta } }
+  "GetBoundariesSourcesSourceNameInstallations": { body: unknown; reply: PagedListResponseOfInstallation }
   "GetBoundariesSourcesInstallationsConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesSourcesInstallationsRepositoriesWebhooksEnsure": { body: unknown; reply: WebhookStateDto }
   "PostBoundariesSourcesInstallationsTokenByRepositoryId": { body: unknown; reply: RepositoryTokenDto }
@@ -1455,19 +1455,19 @@ export interface OperationTypes {
   "PostBoundariesSourcesDeploymentSourceIdMaterialize": { body: MaterializeRegistryRequestInput; reply: MaterializedRegistryDto }
   "PostBoundariesSourcesDeploymentSourceIdVerify": { body: VerifyRegistryRequestInput; reply: RegistryVerificationDto }
   "GetBoundariesSourcesInstallationIdRepositories": { body: unknown; reply: Array<Repository> }
-  "GetLifecycleComponents": { body: unknown; reply: { items: Array<ComponentSummary>; pagination: PaginationMeta } }
+  "GetLifecycleComponents": { body: unknown; reply: PagedListResponseOfComponentSummary }
   "GetLifecycleComponentsByName": { body: unknown; reply: ComponentDto }
   "GetLifecycleComponentsNameInstallspec": { body: unknown; reply: InstallSpecDto }
   "PostLifecycleComponentsRefresh": { body: unknown; reply: FeedRefreshResult }
-  "GetLifecycleReleases": { body: unknown; reply: { items: Array<ReleaseDto>; pagination: PaginationMeta } }
-  "GetLifecycleInstalls": { body: unknown; reply: { items: Array<InstallDto>; pagination: PaginationMeta } }
+  "GetLifecycleReleases": { body: unknown; reply: PagedListResponseOfReleaseDto }
+  "GetLifecycleInstalls": { body: unknown; reply: PagedListResponseOfInstallDto }
   "GetLifecycleInstallsByInstallId": { body: unknown; reply: InstallDto }
   "PostLifecycleComponentsNameInstall": { body: StartInstallRequestInput; reply: InstallDto }
   "PostLifecycleComponentsNameRepair": { body: unknown; reply: InstallDto }
   "PostLifecycleInstallsInstallIdResume": { body: unknown; reply: InstallDto }
   "GetLifecycleDrift": { body: unknown; reply: VersionDriftDto }
   "GetLifecycleDependencies": { body: unknown; reply: DependencyGraphDto }
-  "GetLifecycleBackups": { body: unknown; reply: { items: Array<PlatformBackupDto>; pagination: PaginationMeta } }
+  "GetLifecycleBackups": { body: unknown; reply: PagedListResponseOfPlatformBackupDto }
   "PostLifecycleBackups": { body: unknown; reply: PlatformBackupDto }
   "PostLifecycleBackupsArchivingSuspend": { body: ArchivingClusterRequestInput; reply: ArchivingClusterDto }
   "PostLifecycleBackupsArchivingResume": { body: ArchivingClusterRequestInput; reply: ArchivingClusterDto }
@@ -1477,10 +1477,10 @@ export interface OperationTypes {
   "PostLifecycleBackupsTargetTest": { body: BackupTargetRequestInput; reply: BackupTargetTestDto }
   "GetLifecycleBackupsSchedule": { body: unknown; reply: BackupScheduleDto }
   "PutLifecycleBackupsSchedule": { body: UpdateBackupScheduleRequestInput; reply: BackupScheduleDto }
-  "GetLifecycleRolloutsPlans": { body: unknown; reply: { items: Array<RolloutPlanDto>; pagination: PaginationMeta } }
+  "GetLifecycleRolloutsPlans": { body: unknown; reply: PagedListResponseOfRolloutPlanDto }
   "PostLifecycleRolloutsPlans": { body: CreatePlanRequestInput; reply: RolloutPlanDto }
   "PostLifecycleRolloutsPlansPlanIdValidate": { body: unknown; reply: RolloutPlanDto }
-  "GetLifecycleRolloutsExecutions": { body: unknown; reply: { items: Array<RolloutExecutionDto>; pagination: PaginationMeta } }
+  "GetLifecycleRolloutsExecutions": { body: unknown; reply: PagedListResponseOfRolloutExecutionDto }
   "PostLifecycleRolloutsExecutions": { body: CreateExecutionRequestInput; reply: RolloutExecutionDto }
   "GetLifecycleRolloutsExecutionsByExecutionId": { body: unknown; reply: RolloutExecutionDto }
   "PostLifecycleRolloutsExecutionsExecutionIdCancel": { body: unknown; reply: RolloutExecutionDto }
@@ -1494,7 +1494,7 @@ export interface OperationTypes {
   "PostLifecyclePlatformDriftAdopt": { body: AdoptPlatformDriftRequestInput; reply: PlatformDriftAdoption }
   "GetDocs": { body: unknown; reply: DocumentedModules }
   "GetOpenapiJson": { body: unknown; reply: { openapi: string } }
-  "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { body: unknown; reply: { items: Array<VectorSnapshotDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { body: unknown; reply: PagedListResponseOfVectorSnapshotDto }
   "GetBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName": { body: unknown; reply: VectorSnapshotDto }
   "PostBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": { body: CreateVectorSnapshotRequestInput; reply: VectorSnapshotDto }
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorQuery": { body: EditorQueryRequestInput; reply: EditorQueryResult }
@@ -1505,26 +1505,26 @@ export interface OperationTypes {
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulk": { body: BulkUpdateRowsRequestInput; reply: BulkRowsResult }
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkDelete": { body: BulkDeleteRowsRequestInput; reply: BulkRowsResult }
   "PostBoundariesResourcegroupsResourcesRelationalclustersEditorTablesRowsBulkInsert": { body: BulkInsertRowsRequestInput; reply: BulkRowsResult }
-  "GetBoundariesResourcesSqlclusters": { body: unknown; reply: { items: Array<SqlInstanceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesSqlclusters": { body: unknown; reply: PagedListResponseOfSqlInstanceDto }
   "GetBoundariesResourcesSqlclustersConfig": { body: unknown; reply: ListConfig }
-  "GetBoundariesResourcesContainerinstances": { body: unknown; reply: { items: Array<ContainerInstanceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesContainerinstances": { body: unknown; reply: PagedListResponseOfContainerInstanceDto }
   "GetBoundariesResourcesContainerinstancesConfig": { body: unknown; reply: ListConfig }
   "PutBoundariesResourcegroupsResourcesContainerinstancesActionsByAction": { body: unknown; reply: ResourceActionResult }
-  "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups": { body: unknown; reply: { items: Array<BackupRunDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesContainerinstancesBackupPolicyBackups": { body: unknown; reply: PagedListResponseOfBackupRunDto }
   "DeleteBoundariesResourcegroupsResourcesStaticwebappsDeploymentsByDeploymentId": { body: unknown; reply: DeploymentLogEntryDto }
-  "GetBoundariesResourcesApps": { body: unknown; reply: { items: Array<AppDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesApps": { body: unknown; reply: PagedListResponseOfAppDto }
   "GetBoundariesResourcesAppsConfig": { body: unknown; reply: ListConfig }
   "GetBoundariesResourcesAppcomputeplansByResourceId": { body: unknown; reply: AppComputePlanDto }
-  "GetBoundariesResourcegroupsResourcesAppsAppNameRevisions": { body: unknown; reply: { items: Array<AppRevisionDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcegroupsResourcesAppsAppNameRevisions": { body: unknown; reply: PagedListResponseOfAppRevisionDto }
   "GetBoundariesResourcegroupsResourcesAppsRevisionsByNumber": { body: unknown; reply: AppRevisionContentDto }
   "GetBoundariesResourcegroupsResourcesAppsRevisionsDiffByTo": { body: unknown; reply: RevisionDiffDto }
   "DeleteBoundariesResourcegroupsResourcesAppsDeploymentsByDeploymentId": { body: unknown; reply: DeploymentLogEntryDto }
   "PostBoundariesResourcegroupsResourcesAppsAppNameDeploy": { body: PlatformAppDeployRequestInput; reply: DeploymentLogEntryDto }
   "PutBoundariesResourcegroupsResourcesAppsAppNameSource": { body: unknown; reply: DeploymentLogEntryDto }
-  "GetBoundariesResourcesJobs": { body: unknown; reply: { items: Array<JobDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesJobs": { body: unknown; reply: PagedListResponseOfJobDto }
   "GetBoundariesResourcesJobsConfig": { body: unknown; reply: ListConfig }
   "PostBoundariesResourcegroupsResourcesJobsJobNameCancel": { body: unknown; reply: JobDto }
-  "GetBoundariesResourcesFunctionnamespaces": { body: unknown; reply: { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta } }
+  "GetBoundariesResourcesFunctionnamespaces": { body: unknown; reply: PagedListResponseOfFunctionNamespaceDto }
   "GetBoundariesResourcesFunctionnamespacesConfig": { body: unknown; reply: ListConfig }
   "PutBoundariesResourcegroupsResourcesFunctionnamespacesActionsByAction": { body: unknown; reply: ResourceActionResult }
   "GetBoundariesResourcesFunctioncomputeplansByResourceId": { body: unknown; reply: FunctionComputePlanDto }
@@ -1540,22 +1540,22 @@ export interface OperationTypes {
   "GetBoundariesCrosslinkAccessGrant": { body: unknown; reply: CrosslinkAccessGrant }
   "PatchBoundariesResourcegroupsByResourceGroupName": { body: PatchResourceGroupRequestInput; reply: ResourceGroupDto }
   "PostAdminMonitoringAlertsAlertmanager": { body: AlertmanagerDeliveryInput; reply: AlertmanagerResult }
-  "GetV1InternalRegistriesPins": { body: unknown; reply: { items: Array<PinDto>; pagination: PaginationMeta } }
-  "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: { items: Array<RoleDefinitionDto>; pagination: PaginationMeta } }
-  "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: { items: Array<RoleAssignmentDto>; pagination: PaginationMeta } }
+  "GetV1InternalRegistriesPins": { body: unknown; reply: PagedListResponseOfPinDto }
+  "GetBoundariesProvidersAuthorizationRoleDefinitions": { body: unknown; reply: PagedListResponseOfRoleDefinitionDto }
+  "GetBoundariesProvidersAuthorizationRoleAssignments": { body: unknown; reply: PagedListResponseOfRoleAssignmentDto }
   "PostBoundariesProvidersAuthorizationRoleAssignments": { body: CreateRoleAssignmentRequestInput; reply: RoleAssignmentDto }
-  "GetBoundariesProvidersAuthorizationGroups": { body: unknown; reply: { items: Array<BoundaryGroupDto>; pagination: PaginationMeta } }
+  "GetBoundariesProvidersAuthorizationGroups": { body: unknown; reply: PagedListResponseOfBoundaryGroupDto }
   "GetBoundariesProvidersAuthorizationGroupsByGroupId": { body: unknown; reply: BoundaryGroupDto }
   "PatchBoundariesProvidersAuthorizationGroupsByGroupId": { body: UpdateBoundaryGroupRequestInput; reply: BoundaryGroupDto }
-  "GetBoundariesProvidersAuthorizationJitRequests": { body: unknown; reply: { items: Array<JitRequestDto>; pagination: PaginationMeta } }
+  "GetBoundariesProvidersAuthorizationJitRequests": { body: unknown; reply: PagedListResponseOfJitRequestDto }
   "PostBoundariesProvidersAuthorizationJitRequests": { body: CreateJitRequestInput; reply: JitRequestDto }
   "GetBoundariesProvidersAuthorizationJitRequestsByJitId": { body: unknown; reply: JitRequestDto }
   "PostBoundariesProvidersAuthorizationJitRequestsJitIdApprove": { body: JitDecisionRequestInput; reply: JitRequestDto }
   "PostBoundariesProvidersAuthorizationJitRequestsJitIdDeny": { body: JitDecisionRequestInput; reply: JitRequestDto }
-  "GetAdminTenants": { body: unknown; reply: { items: Array<TenantDto>; pagination: PaginationMeta } }
+  "GetAdminTenants": { body: unknown; reply: PagedListResponseOfTenantDto }
   "PostAdminTenants": { body: CreateTenantRequestInput; reply: TenantDto }
   "GetAdminTenantsByTenantId": { body: unknown; reply: TenantDto }
-  "GetBoundariesBoundaryIdActivity": { body: unknown; reply: { items: Array<ActivityEntry>; pagination: PaginationMeta } }
+  "GetBoundariesBoundaryIdActivity": { body: unknown; reply: PagedListResponseOfActivityEntry }
   "GetBoundariesActivityConfig": { body: unknown; reply: ListConfig }
   "GetLifecycleRolloutsPlansByPlanId": { body: unknown; reply: RolloutPlanDto }
 }
@@ -1566,9 +1566,10 @@ export type AccessCheckResult = { action: string; scope: string; allowed: boolea
 export type AccessibleVaultDto = { id: string; name: string; boundaryId: string; resourceGroup: string; vaultUri: string; secretCount: number; canRead: boolean; canWrite: boolean }
 export type AccessKeyDto = { id: string; accessKeyId: string; accountName: string; managedIdentityId: string | null; ownerType: "Account" | "ManagedIdentity"; description: string | null; permission: "Read" | "Write" | "ReadWrite" | "Admin"; buckets: Array<string> | null; status: "Active" | "Inactive" | "Expired"; createdAt: string; createdBy: string | null; expiresAt: string | null; lastUsedAt: string | null }
 export type ActivityActor = { principalId: string | null; principalType: "User" | "ServicePrincipal" | "Platform" | "Kubernetes"; displayName: string }
-export type ActivityChange = { path: string; from: string | number | boolean | null; to: string | number | boolean | null }
+export type ActivityChange = { path: string; from: ActivityValue | null; to: ActivityValue | null }
 export type ActivityEntry = { id: string; occurredAt: string; action: string; operation: string | null; resourceType: string; resourceName: string; resourceGroup: string; boundaryId: string; scope: string; actor: ActivityActor; channel: "Rest" | "Kubernetes" | "Platform" | "Reported"; outcome: "Succeeded" | "Failed" | "Refused" | "Started"; statusCode: number | null; message: string | null; changes: Array<ActivityChange>; metadata: Record<string, string>; correlationId: string | null; traceId: string | null; remoteAddress: string | null }
 export type ActivityRequestInput = { action: string; resourceType: string; resourceName: string; resourceGroup: string; outcome?: "Succeeded" | "Failed" | "Started"; message?: string | null; metadata?: Record<string, string> | null; occurredAt?: string | null; correlationId?: string | null }
+export type ActivityValue = string | number | boolean
 export type AddBoundaryMemberRequestInput = { principalId: string; principalType?: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string }
 export type AddMemberRequestInput = { userId: string; tenantId: string; roleDefinitionName?: string | null }
 export type AdoptPlatformDriftRequestInput = { scanId?: string | null; configKey?: string | null; liveValue?: string | null; acknowledge?: boolean | null }
@@ -1595,9 +1596,11 @@ export type BackupScheduleDto = { cron: string; ttlHours: number; isPaused: bool
 export type BackupTargetDto = { isConfigured: boolean; provider: string; bucket: string; prefix: string | null; region: string | null; endpoint: string; accessKeyId: string; hasSecretAccessKey: boolean; hasCaCertificate: boolean; caExpiresAt: string | null; forcePathStyle: boolean; status: "Available" | "Unavailable" | "Unknown"; message: string | null; lastValidatedAt: string | null; source: "Configured" | "Installation"; rolloutId: string | null }
 export type BackupTargetRequestInput = { bucket: string; accessKeyId: string; secretAccessKey: string; endpoint: string; provider?: "aws" | null; caCertificate?: string | null; region?: string | null; prefix?: string | null; forcePathStyle?: boolean | null }
 export type BackupTargetTestDto = { success: boolean; code: "Ok" | "invalid-target" | "AuthenticationFailed" | "BucketMissing" | "AccessDenied" | "TlsFailed" | "Unreachable" | "Timeout"; message: string; durationMs: number; testedAt: string }
+export type BlueprintDeployResult = BlueprintExecutionDto | BlueprintPlanDto
 export type BlueprintDto = { id: string; slug: string; name: string; version: string; description: string; category: "Web" | "Data" | "Ai" | "Messaging" | "Storage" | "Tools"; icon: string; origin: "BuiltIn" | "Source" | "Boundary"; sourceId: string | null; isEnabled: boolean; isValid: boolean; parameters: Array<BlueprintParameter>; components: Array<{ name: string; collection: string; computePlan: string | null; replicas: number | null }>; outputs: Array<{ name: string; secret: boolean }>; permissions: Array<string>; missingPermissions: Array<string>; updatedAt: string; revision: string | null }
 export type BlueprintExecutionDto = { id: string; slug: string; blueprintName: string; version: string; name: string; resourceGroup: string; clusterId: string; status: "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled"; phase: "Validating" | "Creating" | "WaitingForReady" | "CollectingOutputs" | "Finished"; message: string | null; startedBy: string; createdAt: string; startedAt: string | null; finishedAt: string | null; retryOf: string | null; retriedBy: string | null; steps: Array<ExecutionStepDto>; outputs: Array<ExecutionOutputDto>; parameters: Record<string, string> }
-export type BlueprintParameter = { name: string; type: "string" | "integer" | "number" | "boolean" | "choice" | "secret" | "plan" | "generated"; title?: string; description?: string; default?: string | number | boolean; choices?: Array<string>; family?: "Vector" | "Relational" | "Sql" | "ContainerInstance" | "App" | "Function" | "Job"; pattern?: string; minLength?: number; maxLength?: number; minimum?: number; maximum?: number; length?: number }
+export type BlueprintParameter = { name: string; type: "string" | "integer" | "number" | "boolean" | "choice" | "secret" | "plan" | "generated"; title?: string; description?: string; default?: BlueprintParameterValue; choices?: Array<string>; family?: "Vector" | "Relational" | "Sql" | "ContainerInstance" | "App" | "Function" | "Job"; pattern?: string; minLength?: number; maxLength?: number; minimum?: number; maximum?: number; length?: number }
+export type BlueprintParameterValue = string | number | boolean
 export type BlueprintPlanDto = { isValid: boolean; steps: Array<PlannedStep>; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; parameters: Record<string, string> }
 export type BoundaryDto = { id: string; displayName: string; tenantId: string | null; tenantName: string | null; namespace: string; createdAt: string; createdBy: string | null; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; resourceGroupCount: number; resourceCount: number; memberCount: number; projectionCount: number; defaultClusterId: string; crosslinkEnabled: boolean; quota: BoundaryQuota; usage: BoundaryQuota; permissions: Array<string> | null; tags: Record<string, string> }
 export type BoundaryGroupDto = { id: string; boundaryId: string; displayName: string; description: string | null; memberIds: Array<string>; memberCount: number; roleDefinitionName: string | null; createdAt: string }
@@ -1696,16 +1699,17 @@ export type EditorColumn = { name: string; ordinal: number; dataType: string; en
 export type EditorError = { code: string; message: string; statementIndex: number; line: number | null; position: number | null; engineCode: string | null }
 export type EditorForeignKey = { name: string; columns: Array<string>; referencedSchema: string; referencedTable: string; referencedColumns: Array<string> }
 export type EditorHistoryEntry = { id: string; executedAt: string; executedBy: string; principalId: string; database: string; sql: string; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown"; outcome: "Succeeded" | "Failed" | "Refused"; durationMs: number; rowCount: number | null; rowsAffected: number | null; error: string | null }
-export type EditorQueryRequestInput = { sql: string; database?: string | null; execute?: boolean; parameters?: Record<string, null | boolean | number | string> | null; maxRows?: number; timeoutSeconds?: number; confirmed?: boolean }
+export type EditorQueryRequestInput = { sql: string; database?: string | null; execute?: boolean; parameters?: Record<string, SqlParameterInput> | null; maxRows?: number; timeoutSeconds?: number; confirmed?: boolean }
 export type EditorQueryResult = { classification: EditorClassification; requiredAction: string; authorized: boolean; executed: boolean; results: Array<EditorResultSet>; messages: Array<string>; durationMs: number; historyId: string | null; error: EditorError | null }
-export type EditorResultSet = { statementIndex: number; columns: Array<EditorColumn>; rows: Array<Array<null | boolean | number | string | { truncated: true; sizeBytes: number }>>; rowCount: number; rowsAffected: number | null; truncated: boolean }
-export type EditorRow = { values: Record<string, null | boolean | number | string | { truncated: true; sizeBytes: number }>; version: string }
+export type EditorResultSet = { statementIndex: number; columns: Array<EditorColumn>; rows: Array<Array<SqlValue>>; rowCount: number; rowsAffected: number | null; truncated: boolean }
+export type EditorRow = { values: Record<string, SqlValue>; version: string }
 export type EditorRowPage = { columns: Array<EditorColumn>; rows: Array<EditorRow>; primaryKey: Array<string>; limit: number; offset: number; totalRows: number | null; hasMore: boolean }
 export type EditorSchema = { name: string; tables: Array<EditorTable>; views: Array<EditorTable> }
 export type EditorSchemaDto = { database: string; schemas: Array<EditorSchema> }
 export type EditorStatement = { index: number; kind: "Read" | "Write" | "Ddl" | "Transaction" | "Admin" | "Unknown"; text: string; tables: Array<string>; isDestructive: boolean }
 export type EditorTable = { schema: string; name: string; type: "Table" | "View"; rowEstimate: number | null; columns: Array<EditorColumn>; primaryKey: Array<string>; foreignKeys: Array<EditorForeignKey>; isEditable: boolean }
-export type EnumerationValue = { value: string | number; title: string }
+export type EnumeratedValue = string | number
+export type EnumerationValue = { value: EnumeratedValue; title: string }
 export type ExecutionOutputDto = { name: string; value: string | null; isSecret: boolean; reference: { collection: string; name: string; output: string } | null }
 export type ExecutionStepDto = { component: string; collection: string; resourceName: string; resourceId: string | null; status: "Pending" | "Waiting" | "Creating" | "Ready" | "Failed" | "Skipped"; message: string | null; startedAt: string | null; finishedAt: string | null }
 export type ExternalAddress = { enabled: boolean; status: "Disabled" | "Pending" | "Ready" | "Failed"; hostname: string | null; ipAddresses: Array<string>; ports: Array<NamedPort>; message: string | null }
@@ -1789,6 +1793,78 @@ export type ObjectUsageDto = { accountName: string; observedAt: string; usedByte
 export type OrphanedGrantDto = { id: string; kind: "RoleAssignment" | "DenyAssignment" | "RoleBinding" | "AccessKey" | "ManagedIdentity" | "JitRequest"; principalId: string | null; principalType: "User" | "Group" | "ServicePrincipal" | null; roleDefinitionName: string | null; scope: string; reason: "ScopeMissing" | "PrincipalMissing" | "RoleMissing" | "Expired"; namespace: string | null; clusterId: string | null; createdAt: string; detectedAt: string }
 export type OrphanedGrantPurgeRequestInput = { ids?: Array<string> | null; dryRun?: boolean }
 export type OrphanedGrantPurgeResult = { dryRun: boolean; purged: Array<OrphanedGrantDto>; skipped: Array<SkippedGrant> }
+export type PagedListResponseOfAccessibleVaultDto = { items: Array<AccessibleVaultDto>; pagination: PaginationMeta }
+export type PagedListResponseOfAccessKeyDto = { items: Array<AccessKeyDto>; pagination: PaginationMeta }
+export type PagedListResponseOfActivityEntry = { items: Array<ActivityEntry>; pagination: PaginationMeta }
+export type PagedListResponseOfAlertDto = { items: Array<AlertDto>; pagination: PaginationMeta }
+export type PagedListResponseOfAppComputePlanDto = { items: Array<AppComputePlanDto>; pagination: PaginationMeta }
+export type PagedListResponseOfAppDto = { items: Array<AppDto>; pagination: PaginationMeta }
+export type PagedListResponseOfAppRevisionDto = { items: Array<AppRevisionDto>; pagination: PaginationMeta }
+export type PagedListResponseOfAppRuntimeDto = { items: Array<AppRuntimeDto>; pagination: PaginationMeta }
+export type PagedListResponseOfBackupRunDto = { items: Array<BackupRunDto>; pagination: PaginationMeta }
+export type PagedListResponseOfBlueprintDto = { items: Array<BlueprintDto>; pagination: PaginationMeta }
+export type PagedListResponseOfBlueprintExecutionDto = { items: Array<BlueprintExecutionDto>; pagination: PaginationMeta }
+export type PagedListResponseOfBoundaryDto = { items: Array<BoundaryDto>; pagination: PaginationMeta }
+export type PagedListResponseOfBoundaryGroupDto = { items: Array<BoundaryGroupDto>; pagination: PaginationMeta }
+export type PagedListResponseOfBoundaryMemberDto = { items: Array<BoundaryMemberDto>; pagination: PaginationMeta }
+export type PagedListResponseOfBoundaryProjectionDto = { items: Array<BoundaryProjectionDto>; pagination: PaginationMeta }
+export type PagedListResponseOfBucketDto = { items: Array<BucketDto>; pagination: PaginationMeta }
+export type PagedListResponseOfCatalogSourceDto = { items: Array<CatalogSourceDto>; pagination: PaginationMeta }
+export type PagedListResponseOfClusterViewModel = { items: Array<ClusterViewModel>; pagination: PaginationMeta }
+export type PagedListResponseOfComponentSummary = { items: Array<ComponentSummary>; pagination: PaginationMeta }
+export type PagedListResponseOfContainerInstanceDto = { items: Array<ContainerInstanceDto>; pagination: PaginationMeta }
+export type PagedListResponseOfContainerInstancePlanDto = { items: Array<ContainerInstancePlanDto>; pagination: PaginationMeta }
+export type PagedListResponseOfCrateDto = { items: Array<CrateDto>; pagination: PaginationMeta }
+export type PagedListResponseOfDenyAssignmentDto = { items: Array<DenyAssignmentDto>; pagination: PaginationMeta }
+export type PagedListResponseOfDeploymentLogEntryDto = { items: Array<DeploymentLogEntryDto>; pagination: PaginationMeta }
+export type PagedListResponseOfDeploymentSourceDto = { items: Array<DeploymentSourceDto>; pagination: PaginationMeta }
+export type PagedListResponseOfEditorHistoryEntry = { items: Array<EditorHistoryEntry>; pagination: PaginationMeta }
+export type PagedListResponseOfFunctionComputePlanDto = { items: Array<FunctionComputePlanDto>; pagination: PaginationMeta }
+export type PagedListResponseOfFunctionDto = { items: Array<FunctionDto>; pagination: PaginationMeta }
+export type PagedListResponseOfFunctionNamespaceDto = { items: Array<FunctionNamespaceDto>; pagination: PaginationMeta }
+export type PagedListResponseOfIamMemberDto = { items: Array<IamMemberDto>; pagination: PaginationMeta }
+export type PagedListResponseOfIdpBindingDto = { items: Array<IdpBindingDto>; pagination: PaginationMeta }
+export type PagedListResponseOfInstallation = { items: Array<Installation>; pagination: PaginationMeta }
+export type PagedListResponseOfInstallDto = { items: Array<InstallDto>; pagination: PaginationMeta }
+export type PagedListResponseOfInvitationDto = { items: Array<InvitationDto>; pagination: PaginationMeta }
+export type PagedListResponseOfJitRequestDto = { items: Array<JitRequestDto>; pagination: PaginationMeta }
+export type PagedListResponseOfJobDto = { items: Array<JobDto>; pagination: PaginationMeta }
+export type PagedListResponseOfManagedIdentityDto = { items: Array<ManagedIdentityDto>; pagination: PaginationMeta }
+export type PagedListResponseOfNetworkDenies = { items: Array<NetworkDenyDto>; pagination: PaginationMeta; from: string; to: string; isComplete: boolean; incompleteReason: string | null }
+export type PagedListResponseOfNodeDto = { items: Array<NodeDto>; pagination: PaginationMeta }
+export type PagedListResponseOfObjectAuditEntry = { items: Array<ObjectAuditEntry>; pagination: PaginationMeta }
+export type PagedListResponseOfObjectStorageAccountDto = { items: Array<ObjectStorageAccountDto>; pagination: PaginationMeta }
+export type PagedListResponseOfOrphanedGrantDto = { items: Array<OrphanedGrantDto>; pagination: PaginationMeta }
+export type PagedListResponseOfPinDto = { items: Array<PinDto>; pagination: PaginationMeta }
+export type PagedListResponseOfPlatformBackupDto = { items: Array<PlatformBackupDto>; pagination: PaginationMeta }
+export type PagedListResponseOfPodDto = { items: Array<PodDto>; pagination: PaginationMeta }
+export type PagedListResponseOfRegistryAuditEntry = { items: Array<RegistryAuditEntry>; pagination: PaginationMeta }
+export type PagedListResponseOfRelationalClusterDto = { items: Array<RelationalClusterDto>; pagination: PaginationMeta }
+export type PagedListResponseOfRelationalResourcePlanDto = { items: Array<RelationalResourcePlanDto>; pagination: PaginationMeta }
+export type PagedListResponseOfReleaseDto = { items: Array<ReleaseDto>; pagination: PaginationMeta }
+export type PagedListResponseOfResourceGroupDto = { items: Array<ResourceGroupDto>; pagination: PaginationMeta }
+export type PagedListResponseOfResourceSummaryDto = { items: Array<ResourceSummaryDto>; pagination: PaginationMeta }
+export type PagedListResponseOfRetentionRunDto = { items: Array<RetentionRunDto>; pagination: PaginationMeta }
+export type PagedListResponseOfRevisionDto = { items: Array<RevisionDto>; pagination: PaginationMeta }
+export type PagedListResponseOfRoleAssignmentDto = { items: Array<RoleAssignmentDto>; pagination: PaginationMeta }
+export type PagedListResponseOfRoleDefinitionDto = { items: Array<RoleDefinitionDto>; pagination: PaginationMeta }
+export type PagedListResponseOfRolloutExecutionDto = { items: Array<RolloutExecutionDto>; pagination: PaginationMeta }
+export type PagedListResponseOfRolloutPlanDto = { items: Array<RolloutPlanDto>; pagination: PaginationMeta }
+export type PagedListResponseOfSecretDto = { items: Array<SecretDto>; pagination: PaginationMeta }
+export type PagedListResponseOfSecretVaultDto = { items: Array<SecretVaultDto>; pagination: PaginationMeta }
+export type PagedListResponseOfSecretVersionDto = { items: Array<SecretVersionDto>; pagination: PaginationMeta }
+export type PagedListResponseOfSnapshotDto = { items: Array<SnapshotDto>; pagination: PaginationMeta }
+export type PagedListResponseOfSqlInstanceDto = { items: Array<SqlInstanceDto>; pagination: PaginationMeta }
+export type PagedListResponseOfSqlResourcePlanDto = { items: Array<SqlResourcePlanDto>; pagination: PaginationMeta }
+export type PagedListResponseOfStaticWebAppDto = { items: Array<StaticWebAppDto>; pagination: PaginationMeta }
+export type PagedListResponseOfStorageClaimDto = { items: Array<StorageClaimDto>; pagination: PaginationMeta }
+export type PagedListResponseOfStorageVolumeDto = { items: Array<StorageVolumeDto>; pagination: PaginationMeta }
+export type PagedListResponseOfTenantDto = { items: Array<TenantDto>; pagination: PaginationMeta }
+export type PagedListResponseOfTrustDto = { items: Array<TrustDto>; pagination: PaginationMeta }
+export type PagedListResponseOfUserDto = { items: Array<UserDto>; pagination: PaginationMeta }
+export type PagedListResponseOfVectorClusterDto = { items: Array<VectorClusterDto>; pagination: PaginationMeta }
+export type PagedListResponseOfVectorResourcePlanDto = { items: Array<VectorResourcePlanDto>; pagination: PaginationMeta }
+export type PagedListResponseOfVectorSnapshotDto = { items: Array<VectorSnapshotDto>; pagination: PaginationMeta }
 export type PaginationMeta = { hasNextPage: boolean; hasPreviousPage: boolean; page: number; pageSize: number; totalItems: number; totalPages: number }
 export type PasswordChangedDto = { changedAt: string }
 export type PasswordPolicyDto = { minLength: number; minDigits: number; minLowerCase: number; minUpperCase: number; minSpecialChars: number; maxLength: number; allowEmail: boolean; rules: Array<string> }
@@ -1810,7 +1886,7 @@ export type PlatformAppDeployRequestInput = { branch?: string | null; commit?: s
 export type PlatformBackupDto = { name: string; trigger: "Manual" | "Scheduled" | "Rollout"; phase: string; queuePosition: number | null; startedAt: string | null; completedAt: string | null; expiresAt: string | null; itemsTotal: number | null; itemsDone: number | null; warnings: number | null; errors: number | null; failureReason: string | null; startedBy: string | null; databases: Array<{ namespace: string; name: string; phase: string }> }
 export type PlatformDriftAdoption = { configKey: string; adoptedValue: string; component: string; rolloutPlanId: string | null }
 export type PlatformDriftDto = { scan: PlatformDriftScanDto | null; items: Array<PlatformDriftItem>; nextScanAt: string }
-export type PlatformDriftItem = { component: string; step: string; kind: string; namespace: string; name: string; field: string; manager: string; message: string; expected: unknown | null; live: unknown | null; adoption: { configKey: string; liveValue: string; isSecret: boolean } | null; firstSeenAt: string | null }
+export type PlatformDriftItem = { component: string; step: string; kind: string; namespace: string; name: string; field: string; manager: string; message: string; expected: unknown; live: unknown; adoption: { configKey: string; liveValue: string; isSecret: boolean } | null; firstSeenAt: string | null }
 export type PlatformDriftScanDto = { id: string; status: "Running" | "Finished" | "Failed"; trigger: "Manual" | "Scheduled" | "Rollout"; startedAt: string; finishedAt: string | null; scanned: number; message: string | null }
 export type PlatformMemberDto = { userId: string; tenantId: string; displayName: string; email: string | null; roleDefinitionName: string | null; assignmentId: string | null; createdAt: string }
 export type PodDto = { name: string; podIp: string | null; nodeName: string | null; phase: "Pending" | "Running" | "Succeeded" | "Failed" | "Unknown"; ready: boolean; restartCount: number; startedAt: string | null; image: string; revision: number | null; containers: Array<ContainerStateDto> }
@@ -1878,7 +1954,9 @@ export type SnapshotDto = { id: string; name: string; description: string | null
 export type SourceFileInput = { path: string; content: string; encoding?: "Utf8" | "Base64" | null }
 export type SourceUser = { collection: string; resourceGroup: string; name: string }
 export type SqlInstanceDto = { id: string; name: string; boundary: string; boundaryId: string; resourceGroup: string; collection: string; clusterName: string; region: string; createdAt: string; status: "Pending" | "Provisioning" | "Running" | "Updating" | "Stopped" | "Degraded" | "Failed" | "Deleting"; phase: string | null; statusMessage: string | null; adminUser: string; licenseStatus: "NotRequired" | "Missing" | "Applying" | "Active" | "Rejected"; licenseEdition: string | null; productVersion: string | null; publicEndpoint: string | null; clusterId: string; computePlan: string | null; cpuRequest: string | null; cpuLimit: string | null; memoryRequest: string | null; memoryLimit: string | null; storageSize: string | null; storageClass: string | null; engine: "MsSql" | "MariaDb"; engineVersion: "2019" | "2022" | "10.11" | "11.4" | "11.8"; edition: "Express" | "Developer" | "Evaluation" | "Standard" | "Enterprise" | "Community"; acceptEula: boolean; collation: string; timeZone: string; databaseName: string; memoryLimitMb: number | null; enableLoadBalancer: boolean; allowedCidrs: string | null; backupEnabled: boolean; backupSchedule: string; backupRetentionDays: number; deletionProtection: boolean; tags: Record<string, string>; resourcePlanId: string | null }
+export type SqlParameterInput = null | boolean | number | string
 export type SqlResourcePlanDto = { cpuLimit: string; cpuRequest: string; description: string; id: string; isProductionReady: boolean; memoryLimit: string; memoryRequest: string; name: string; replicas: number; storageClass: string; storageSize: string; verdict: "Fits" | "Tight" | "DoesNotFit" | "Unknown"; verdictReason: string | null; maxEdition: string | null }
+export type SqlValue = null | boolean | number | string | { truncated: true; sizeBytes: number }
 export type SsoDomainDto = { domain: string; status: "Pending" | "Verified" | "Failed"; verificationRecord: DnsRecord; verifiedAt: string | null }
 export type SsoDto = { tenantId: string; enabled: boolean; domains: Array<SsoDomainDto>; identityProviders: Array<SsoIdentityProviderDto>; signInUrl: string }
 export type SsoIdentityProviderDto = { alias: string; displayName: string; protocol: "Oidc" | "Saml"; metadataUrl: string | null; issuer: string | null; authorizationUrl: string | null; tokenUrl: string | null; jwksUrl: string | null; clientId: string | null; hasClientSecret: boolean; signingCertificate: string | null; emailClaim: string; trustEmail: boolean; enabled: boolean; defaultRoleDefinitionName: string | null; redirectUri: string; status: "Active" | "Disabled" | "Failing"; lastError: string | null }

@@ -15,7 +15,7 @@ const ActivityActor = z
   })
   .meta({ id: 'ActivityActor' })
 
-const Value = z.union([z.string(), z.number(), z.boolean()]).nullable()
+const Value = z.union([z.string(), z.number(), z.boolean()]).meta({ id: 'ActivityValue' }).nullable()
 const ActivityChange = z
   .object({ path: z.string().describe('JSON pointer below the spec'), from: Value, to: Value })
   .describe('Secrets are "***" on both sides')

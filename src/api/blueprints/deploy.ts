@@ -42,7 +42,9 @@ export const DeployBlueprintRequest = z
   })
   .meta({ id: 'DeployBlueprintRequest' })
 type Request = z.output<typeof DeployBlueprintRequest>
-export const DeployQuery = z.object({ dryRun: z.enum(['true', 'false']).optional() })
+export const DeployQuery = z.object({
+  dryRun: z.enum(['true', 'false']).optional().describe('Whether only to say what would be made'),
+})
 
 type Deploy = Context<string, z.output<typeof DeployQuery>, Request>
 

@@ -108,7 +108,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
       summary: 'Deploy a blueprint; dryRun=true only shows what would be done',
       query: DeployQuery,
       body: DeployBlueprintRequest,
-      reply: z.union([BlueprintExecutionDto, BlueprintPlanDto]),
+      reply: z.union([BlueprintExecutionDto, BlueprintPlanDto]).meta({ id: 'BlueprintDeployResult' }),
     },
     (context) => deployBlueprint(context),
   ),

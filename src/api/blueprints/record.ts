@@ -8,7 +8,10 @@ import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { planFieldOf } from './bodies.ts'
 import { type Blueprint, ORIGINS, permissionsOf } from './catalogue.ts'
 
-const ParameterDto = z.object(BlueprintParameter.shape).meta({ id: 'BlueprintParameter' })
+const ParameterValue = BlueprintParameter.shape.default.unwrap().meta({ id: 'BlueprintParameterValue' })
+const ParameterDto = z
+  .object({ ...BlueprintParameter.shape, default: ParameterValue.optional() })
+  .meta({ id: 'BlueprintParameter' })
 
 /** Of a template that names none: every record has one. */
 const DEFAULT_ICON = 'blueprint'

@@ -1,7 +1,7 @@
 import { functionObjectName } from '../../contracts/functions.ts'
 import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { notFound } from '../../core/errors.ts'
-import { resourceNameRule } from '../../core/names.ts'
+import { resourceNamePattern, resourceNameRule } from '../../core/names.ts'
 import { BUILD_STATES, FunctionNamespace, MOST_OF_BOTH_NAMES, ServerlessFunction } from '../../crds/functions.ts'
 import { type Answer, created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -103,7 +103,10 @@ const schemas = {
   reply: functionRecord.dto,
 }
 
-const NAMING = `${resourceNameRule()}; with the name of its namespace at most ${MOST_OF_BOTH_NAMES} characters`
+const NAMING = {
+  rule: `${resourceNameRule()}; with the name of its namespace at most ${MOST_OF_BOTH_NAMES} characters`,
+  pattern: resourceNamePattern(),
+}
 
 export const functionRoutes: readonly RouteDraft[] = [
   ...functions.routes(),

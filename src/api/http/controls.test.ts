@@ -31,6 +31,7 @@ const EXCEPTIONS: readonly [why: string, fields: RegExp, mayHave: (text: string)
     isAny,
   ],
   ['of a record that was read: it is ignored', /^PUT \/clusters\/\{clusterId\} /, isAny],
+  ['credentials for the registry are compared with those that there are', /\/auth\/token /, isAny],
   ['what the registry or Alertmanager tells is read for what is known of it', /\/(notify|alertmanager) /, isAny],
 ]
 

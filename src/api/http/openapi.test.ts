@@ -159,11 +159,12 @@ describe('the OpenAPI documents', () => {
 
   it('show the record beside the refusal where a failing status may bring it', () => {
     const { content } = whole.paths['/readyz']?.get?.responses['503'] ?? {}
-    const told = content?.['application/json'] as { schema: { anyOf?: { $ref: string }[] } } | undefined
-    expect(told?.schema.anyOf?.map(({ $ref }) => $ref.split('/').at(-1))).to.deep.equal([
-      'ReadinessDto',
-      'PlatformError',
-    ])
+    expect(content?.['application/json']).to.have.nested.property(
+      'schema.$ref',
+      '#/components/schemas/ReadinessDtoOrRefusal',
+    )
+    const told = whole.components.schemas.ReadinessDtoOrRefusal as { anyOf?: { $ref: string }[] }
+    expect(told.anyOf?.map(({ $ref }) => $ref.split('/').at(-1))).to.deep.equal(['ReadinessDto', 'PlatformError'])
   })
 
   it('refer to nothing that is not there', () => {
@@ -217,6 +218,15 @@ describe('the OpenAPI documents', () => {
     }
   })
 
+  it('say what the name in the path must be of what is made there', () => {
+    const named = SERVED_ROUTES.filter(({ naming }) => naming !== undefined)
+    expect(named).to.have.length.above(10)
+    for (const route of named) {
+      const last = operationOf(route)?.parameters.findLast((parameter) => parameter.in === 'path')
+      expect((last?.schema as { pattern?: string } | undefined)?.pattern, route.path).to.equal(route.naming?.pattern)
+    }
+  })
+
   it('have no two paths that differ in the names of parameters alone', () => {
     const nameless = Object.keys(whole.paths).map((path) => path.replaceAll(/\{[^}]+\}/g, '{}'))
     expect(nameless).to.deep.equal([...new Set(nameless)])
@@ -256,8 +266,15 @@ describe('the OpenAPI documents', () => {
       expect(filter?.type).to.equal('array')
       const pattern = new RegExp(filter?.items?.pattern ?? 'none')
       expect(pattern.test('noSuchField:eq:x')).to.equal(false)
+      if (route.list?.tagsOf !== undefined) {
+        expect(pattern.test('tags.team:lead:eq:x')).to.equal(true)
+        for (const key of ['a'.repeat(129), 'a\tb', '']) expect(pattern.test(`tags.${key}:eq:x`), key).to.equal(false)
+      }
       const filters = filtersOf(route.list as NonNullable<Route['list']>).filter((field) => !field.endsWith('*'))
-      for (const field of filters) expect(pattern.test(`${field}:eq:x`), field).to.equal(true)
+      for (const field of filters) {
+        expect(pattern.test(`${field}:exists:true`), field).to.equal(true)
+        expect(pattern.test(`${field}:exists:x`), field).to.equal(false)
+      }
     })
   }
 
@@ -269,7 +286,10 @@ describe('the OpenAPI documents', () => {
       (type === undefined && anyOf === undefined && rest.$ref === undefined)
     const operations = Object.values(whole.paths).flatMap((path) => Object.values(path))
     const bodies = operations.flatMap(({ operationId, requestBody }) =>
-      Object.values(requestBody?.content ?? {}).map(({ schema }) => ({ operationId, schema })),
+      Object.entries(requestBody?.content ?? {})
+        // A form has no null.
+        .filter(([mediaType]) => mediaType.endsWith('json'))
+        .map(([, { schema }]) => ({ operationId, schema })),
     )
     const fields = bodies.flatMap(({ operationId, schema }) => {
       const body = schema.$ref === undefined ? schema : whole.components.schemas[schema.$ref.split('/').at(-1) ?? '']

@@ -2,22 +2,16 @@ import { z } from 'zod'
 import {
   createDocument,
   type ZodOpenApiOperationObject,
-  type ZodOpenApiOverride,
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi'
 import type { ErrorCode } from '../../core/errors.ts'
 import { VERSION } from '../../core/release.ts'
-import {
-  filtersOf,
-  type ListField,
-  operatorsOf,
-  PAGE_SIZE_DEFAULT,
-  PAGE_SIZE_MAX,
-  sortsOf,
-} from '../resources/paging.ts'
 import { EVENT_STREAM, isFollowable, notFollowed } from './negotiation.ts'
+import { parametersOf } from './openapiParameters.ts'
+import { withNamedRecords } from './openapiRecords.ts'
+import { documentedSchema } from './openapiSchemas.ts'
 import { type ErrorForm, shownAs } from './problem.ts'
 import { heedsIfMatch, type Route } from './route.ts'
 import { refusesItself, statusesOf } from './statuses.ts'
@@ -92,7 +86,7 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
     const method = route.method.toLowerCase()
     paths[path] = { [method]: operationOf(route, path, idOf(route)), ...paths[path] }
   }
-  return createDocument(
+  const document = createDocument(
     {
       openapi: '3.1.0',
       info: {
@@ -122,43 +116,10 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
     {
       // A body without a known record, such as a merge patch, may be anything.
       allowEmptySchema: { unknown: true, any: true, custom: true, undefined: true },
-      // Records in bodies take no further fields; what holds the parameters of queries does.
-      override: ({ jsonSchema, io }) => {
-        if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portable(jsonSchema.pattern)
-        if (io === 'input' && jsonSchema.additionalProperties === false) allowNulls(jsonSchema)
-      },
+      override: documentedSchema,
     },
   )
-}
-
-/** Not everybody who reads a document knows classes of Unicode in a pattern: blanks stand for what cannot be seen. */
-const portable = (pattern: string) => pattern.replaceAll(/(\\p\{\w+\})+/g, '\\s')
-
-type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
-
-function nullable(schema: DocumentedSchema | boolean): DocumentedSchema | boolean {
-  if (typeof schema === 'boolean' || isNullable(schema) || schema.readOnly === true) return schema
-  const { description, default: byDefault, ...value } = schema
-  return {
-    anyOf: [value, { type: 'null' }],
-    ...(description !== undefined && { description }),
-    ...(byDefault !== undefined && { default: byDefault }),
-  }
-}
-
-/** What says nothing of its type may be null. */
-function isNullable({ type, anyOf, oneOf, allOf, $ref, const: only }: DocumentedSchema): boolean {
-  if (type !== undefined) return type === 'null' || (Array.isArray(type) && type.includes('null'))
-  const either = anyOf ?? oneOf
-  if (either !== undefined) return either.some((one) => typeof one === 'object' && isNullable(one as DocumentedSchema))
-  return allOf === undefined && $ref === undefined && only === undefined
-}
-
-/** Null is the same as absent in a body, where a field may be absent (ADR "What a body leaves out"). */
-function allowNulls({ properties = {}, required = [] }: DocumentedSchema): void {
-  for (const [name, property] of Object.entries(properties)) {
-    if (!required.includes(name)) properties[name] = nullable(property)
-  }
+  return withNamedRecords(document)
 }
 
 /** Two paths that differ in the names of parameters alone are one to OpenAPI (4.8.8): that of the first route. */
@@ -208,7 +169,7 @@ function operationOf(route: Route, path: string, operationId: string): ZodOpenAp
     ...(route.isAddition && { 'x-freehold-addition': true }),
     tags: [area],
     security: isAnonymous ? [] : [{ bearer: [] }],
-    requestParams: { path: pathParameters(route, path), query: queryParameters(route), header: headers(route) },
+    requestParams: parametersOf(route, path),
     ...requestBody(route),
     responses: responsesOf(route),
   }
@@ -229,65 +190,15 @@ function describeAuthorization({ authorization, scope }: Route): string {
   }
 }
 
-function pathParameters({ opaque }: Route, path: string): z.ZodObject {
-  const names = templateSegments(path).filter(({ kind }) => kind !== 'literal')
-  const schemaOf = (name: string) => {
-    if (name === 'boundaryId') return z.guid()
-    return opaque.includes(name) ? z.string().describe('Any text, percent-encoded') : z.string()
-  }
-  return z.object(Object.fromEntries(names.map(({ text: name }) => [name, schemaOf(name)])))
-}
-
-const CONDITION = {
-  'If-Match': z.string().optional().describe('The ETag that was read; 409 if it has changed since'),
-}
-const RANGE = { Range: z.string().optional().describe('One range of bytes, such as bytes=0-1023') }
-
-/** What a write to one object may be held to, and which part of an answer is asked for. */
-function headers(route: Route): z.ZodObject {
-  return z.object({ ...(heedsIfMatch(route) && CONDITION), ...(route.answers.includes(206) && RANGE) })
-}
-
-function queryParameters(route: Route): z.ZodObject {
-  return z.object({ ...route.query?.shape, ...listParameters(route) })
-}
-
-function listParameters({ list }: Route): Record<string, z.ZodType> {
-  if (list === undefined) return {}
-  const sizeUpTo = (max: number) => z.int().min(1).max(max).optional()
-  const first = sizeUpTo(list.limitMax ?? PAGE_SIZE_MAX).describe('The page size of the first page')
-  const limit = list.limitName === undefined ? {} : { [list.limitName]: first }
-  return {
-    page: z.int().min(1).optional().describe('The first page is 1'),
-    pageSize: sizeUpTo(PAGE_SIZE_MAX).describe(`${list.pageSizeDefault ?? PAGE_SIZE_DEFAULT} when absent`),
-    search: z.string().min(1).max(128).optional().describe('Text that the record must contain, in upper or lower case'),
-    sort: z
-      .enum(sortsOf(list).flatMap((field) => [field, `-${field}`]))
-      .optional()
-      .describe('Upper and lower case count the same; a leading - reverses the order'),
-    filter: z
-      .array(z.string().regex(filterPattern(list)))
-      .optional()
-      .describe('field:operator:value; may be given several times, all must hold'),
-    ...limit,
-  }
-}
-
-function filterPattern(list: NonNullable<Route['list']>): RegExp {
-  const fields = filtersOf(list).map((field) => {
-    const { type = 'text' } = (list.fields as Readonly<Record<string, Partial<ListField<never>>>>)[field] ?? {}
-    const name = field.endsWith('*') ? `${field.slice(0, -1).replaceAll('.', '\\.')}[^:]+` : field
-    return `${name}:(${operatorsOf(type).join('|')})`
-  })
-  return new RegExp(`^(${fields.join('|')}):`)
-}
+/** As generators of clients know it, which give it a stream or a file. */
+const Bytes = z.unknown().meta({ override: { type: 'string', format: 'binary' }, description: 'Bytes, as they are' })
 
 function requestBody(route: Route): Pick<ZodOpenApiOperationObject, 'requestBody'> {
   const { body, documentedBody = body, bodyKind, isBodyOptional, mediaTypes } = route
   if (bodyKind === 'none') return {}
-  const schema = documentedBody ?? z.unknown().meta({ description: 'Bytes, as they are' })
+  const schemaOf = (type: string) => documentedBody ?? (type === 'application/json' ? z.unknown() : Bytes)
   const example = route.example === undefined ? {} : { example: route.example }
-  const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema, ...example }]))
+  const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema: schemaOf(type), ...example }]))
   return { requestBody: { required: !isBodyOptional, content } }
 }
 
@@ -324,6 +235,8 @@ const OWN_CODES: Readonly<Record<number, ErrorCode>> = {
   501: 'webhooks-not-supported',
 }
 
+const LATER = z.object({ 'Retry-After': z.int().min(1).optional().describe('Seconds after which to try again') })
+
 const REFUSALS = new Map<string, ZodOpenApiResponseObject>()
 
 /** A refusal with its example: always the same object, so that a document holds it once. */
@@ -340,7 +253,8 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
   const place = { module: 'platform', correlationId: '0af76519-16cd-43dd-8448-eb211c80319c' }
   const example = { error: `${description}.`, code, ...place, traceId: '4bf92f3577b34da6a3ce929d0e0e4736' }
   const content = { 'application/json': { schema: PlatformError, example } }
-  if (form === 'platform') return { id: `Refusal${status}`, description, content }
+  const headers = [429, 503].includes(status) ? { headers: LATER } : {}
+  if (form === 'platform') return { id: `Refusal${status}`, description, ...headers, content }
   // What cannot be read is refused before the route runs, what is not allowed by the route.
   const own = isOwn ? (OWN_CODES[status] ?? code) : code
   const shown = shownAs(form, own)
@@ -349,7 +263,9 @@ function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenAp
   const details = { type, title: shown.code, status, detail: `${description}.`, code: shown.code, ...place }
   const problem = { 'application/problem+json': { schema: ProblemDetails, example: details } }
   const id = `${form === 'problem' ? 'Problem' : 'Failure'}${status}`
-  return { id, description, content: { ...(own !== code && content), ...problem } }
+  // A path that no name can have is no path of the route.
+  const isAlsoRefusedBefore = own !== code || status === 404
+  return { id, description, ...headers, content: { ...(isAlsoRefusedBefore && content), ...problem } }
 }
 
 function responseOf(route: Route, status: number) {
@@ -358,14 +274,21 @@ function responseOf(route: Route, status: number) {
     return route.repliesAt.includes(status) ? withReply(refused, route) : refused
   }
   const description = DESCRIPTIONS[status] ?? 'See the description of the area'
-  const headers = LOCATIONS[status]
-  return { description, ...(headers !== undefined && { headers }), ...contentOf(route, status) }
+  const headers = { ...LOCATIONS[status]?.shape, ...([200, 201].includes(status) && hasTag(route) && TAG) }
+  return {
+    description,
+    ...(Object.keys(headers).length > 0 && { headers: z.object(headers) }),
+    ...contentOf(route, status),
+  }
 }
 
 /** The record stands in the place of the refusal, or the refusal itself, as of a platform that has too much to do. */
-function withReply({ description, content }: ZodOpenApiResponseObject, { reply = z.unknown() }: Route) {
+function withReply({ description, content }: ZodOpenApiResponseObject, route: Route) {
+  const { reply = z.unknown() } = route
   const example = content?.['application/json']?.example
-  return { description, content: { 'application/json': { schema: z.union([reply, PlatformError]), example } } }
+  const id = `${reply.meta()?.id ?? route.operation}OrRefusal`
+  const schema = z.union([reply, PlatformError]).meta({ id })
+  return { description, content: { 'application/json': { schema, example } } }
 }
 
 const LOCATIONS: Readonly<Record<number, z.ZodObject>> = {
@@ -373,9 +296,15 @@ const LOCATIONS: Readonly<Record<number, z.ZodObject>> = {
   302: z.object({ Location: z.string().describe('Where the client is sent') }),
 }
 
+const TAG = { ETag: z.string().optional().describe('The version of what is shown, for If-Match unless it is weak') }
+
+const hasTag = (route: Route) =>
+  heedsIfMatch(route) ||
+  (route.method === 'GET' && route.list === undefined && route.replyMediaType === 'application/json')
+
 function contentOf(route: Route, status: number): Pick<ZodOpenApiResponseObject, 'content'> {
   const isFile = route.reply === undefined && route.replyMediaType !== 'application/json'
-  if (isFile) return { content: { [route.replyMediaType]: {} } }
+  if (isFile) return { content: { [route.replyMediaType]: { schema: Bytes } } }
   if (route.reply === undefined || status === 204 || status === 302) return {}
   const json = { 'application/json': { schema: route.reply } }
   const isText = route.replyMediaType === 'text/plain'

@@ -15,8 +15,8 @@ import { badName } from './badName.ts'
 import { ANY_TYPE, checkMediaType, JSON_LIMIT_BYTES } from './body.ts'
 import { CallerLimits, type CallerLimitsOptions, type Taker, takerOf, type Unproved } from './callerLimits.ts'
 import { checkCondition, checkRefusal, checkReply } from './checkReply.ts'
+import { refuseUnheeded } from './conditions.ts'
 import type { Caller, Services, TokenVerifier } from './context.ts'
-import { nothingToMatch } from './etag.ts'
 import { addressKey } from './limits.ts'
 import { checkLocation, located } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
@@ -27,7 +27,7 @@ import { beginRawBody, type RawBody } from './rawBody.ts'
 import { isRefusal, refusalOf, sendRefusal, unlessUntold } from './refusal.ts'
 import { isReadThrough, type Parts, RequestContext, single } from './requestContext.ts'
 import { type Failure, logRequest, routeOf } from './requestLog.ts'
-import { makesUnnamed, type Route } from './route.ts'
+import type { Route } from './route.ts'
 import { readRouteBody } from './routeBody.ts'
 import { type Match, Router } from './router.ts'
 import { unstored } from './secretAnswers.ts'
@@ -209,7 +209,7 @@ export class Pipeline {
     if (isFollowable(route)) passage.response.setHeader('vary', 'Accept')
     const scope = await this.#authorize(passage, passage.match)
     const isFollowed = negotiate(route, single(request, 'accept'))
-    if (makesUnnamed(route) && single(request, 'if-match') !== undefined) throw nothingToMatch()
+    refuseUnheeded(route, request.headers)
     const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1), isFollowed)
     const requirePermitted = this.#permittedSince(passage, passage.match)
     const replacing = (field: string) => this.#router.replacing(segments, field)

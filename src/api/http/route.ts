@@ -42,6 +42,9 @@ export function dataAction(name: ActionName): Authorization {
 /** `none`: the route takes no body and refuses one that says anything. `raw`: the handler reads the stream itself. */
 export type BodyKind = 'none' | 'json' | 'raw'
 
+/** What a name must be: in words, as `must have ...`, and as a pattern. */
+export type Naming = { readonly rule: string; readonly pattern: string }
+
 export type Route = {
   readonly area: string
   /** As errors, documents and metrics name it. */
@@ -71,8 +74,8 @@ export type Route = {
   readonly isNamedByBody: boolean
   /** Of what is no PUT, PATCH, DELETE or creation: the handler compares If-Match with what it changes. */
   readonly isHeld: boolean
-  /** What the name in the path must be of what is made there, as `must have ...`; undefined where that is not said. */
-  readonly naming: string | undefined
+  /** What the last name in the path must be, of what is made there; undefined where that is not said. */
+  readonly naming: Naming | undefined
   /** The operation name of the interface; undefined if it shows none. */
   readonly operation: string | undefined
   readonly summary: string
@@ -115,7 +118,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   answersUnknownCallers?: true
   isNamedByBody?: true
   isHeld?: true
-  naming?: string
+  naming?: Naming
   query?: Query
   ignoresUnknownQuery?: boolean
   list?: ListShape<never>

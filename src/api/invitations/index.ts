@@ -39,7 +39,9 @@ const StatusQuery = z
   .transform((text) => text.replaceAll(' ', '').toLowerCase())
   .transform((text) => INVITATION_STATES.find((state) => state.toLowerCase() === text))
   .refine((state) => state !== undefined, `must be one of ${INVITATION_STATES.join(', ')}`)
+  .meta({ override: { enum: [...INVITATION_STATES] } })
   .optional()
+  .describe('Only those; upper and lower case count the same')
 
 const invitations = collection(MemberInvitation, {
   path: INVITATIONS,

@@ -170,7 +170,7 @@ export const componentRoutes: readonly RouteDraft[] = [
   listRoute('/lifecycle/releases', {
     auth: view,
     summary: 'Releases of a component, newest first',
-    query: z.object({ component: z.string().min(1).max(128) }),
+    query: z.object({ component: z.string().min(1).max(128).describe('Name of the component') }),
     dto: ReleaseDto,
     answers: [404],
     columns: {

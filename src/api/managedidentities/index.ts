@@ -108,7 +108,7 @@ function identitiesOf(kinds: readonly AnyKind[]) {
     name: 'resourceName',
     list: {
       summary: 'The identities of resources of the group',
-      query: z.strictObject({ resourceName: z.string().max(63).optional() }),
+      query: z.strictObject({ resourceName: z.string().max(63).optional().describe('Only those of this resource') }),
       where:
         ({ resourceName }) =>
         ({ spec }) =>
@@ -139,7 +139,9 @@ export function managedIdentityRoutes(kinds: readonly AnyKind[] = KINDS): readon
         auth: dataAction('managedidentities/readSecrets'),
         isHeld: true,
         summary: 'What the resource signs in with; rotate=true makes a new secret first',
-        query: z.strictObject({ rotate: z.enum(['true', 'false']).optional() }),
+        query: z.strictObject({
+          rotate: z.enum(['true', 'false']).optional().describe('Whether the secret is replaced by a new one'),
+        }),
         reply: ManagedIdentityCredentialsDto,
       },
       async (context) => {

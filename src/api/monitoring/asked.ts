@@ -31,7 +31,9 @@ export const SpanQuery = z.strictObject({
 const Name = z.string().min(1).max(64)
 export const MetricQuery = SpanQuery.extend({
   metric: Name.describe('A metric of the collection; docs/areas/monitoring.md lists them'),
-  aggregation: Name.describe(`How the values of a step are combined, if the metric has it: ${AGGREGATIONS.join(', ')}`),
+  aggregation: Name.meta({ override: { enum: [...AGGREGATIONS] } }).describe(
+    'How the values of a step are combined, if the metric has it; upper and lower case count the same',
+  ),
 })
 
 /** In seconds since the epoch, with the step that follows from the span. */

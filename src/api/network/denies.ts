@@ -61,7 +61,7 @@ const NetworkDenyDetailDto = z
   .meta({ id: 'NetworkDenyDetailDto' })
 
 const DeniesQuery = z.strictObject({
-  direction: z.enum(DIRECTIONS).optional(),
+  direction: z.enum(DIRECTIONS).optional().describe('Only denials in this direction'),
   resource: z.string().max(52).optional().describe('Name of a resource at either end'),
   resourceGroup: z.string().max(52).optional().describe('Group of an end'),
   ...WindowQuery,
@@ -198,7 +198,7 @@ export const denyRoutes = [
       query: DeniesQuery,
       list: shape as never,
       unfollowed: 'the flows that the network has seen',
-      reply: pagedListOf(NetworkDenyDto).extend(windowFields),
+      reply: pagedListOf(NetworkDenyDto).extend(windowFields).meta({ id: 'PagedListResponseOfNetworkDenies' }),
     },
     list as never,
   ),

@@ -140,7 +140,7 @@ const buckets = collection(AccountBucket, {
   },
   remove: {
     summary: 'Delete an empty bucket; force=true deletes its objects too and may answer 202',
-    query: z.strictObject({ force: z.enum(['true', 'false']).optional() }),
+    query: z.strictObject({ force: z.enum(['true', 'false']).optional().describe('True deletes what is in it too') }),
     before: beforeRemoval,
     waits: true,
   },

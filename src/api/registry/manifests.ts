@@ -27,12 +27,13 @@ const ManifestDto = z
   .meta({ id: 'ManifestDto' })
 
 const ManifestQuery = z.object({
-  repository: z.string().max(255),
+  repository: z.string().max(255).describe('The repository, from its first part on'),
   tag: z
     .string()
     .max(128)
     .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, 'must be a tag')
-    .default('latest'),
+    .default('latest')
+    .describe('The tag; latest when absent'),
 })
 
 /** A manifest, and what only its configuration tells. @throws PlatformError UPSTREAM_FAILED */

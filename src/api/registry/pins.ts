@@ -52,8 +52,14 @@ const PinDto = z
   .meta({ id: 'PinDto' })
 
 const RepositoryName = z.string().max(255)
-const PinQuery = z.object({ boundary: Uuid, repository: RepositoryName })
-const PinsQuery = z.object({ boundary: Uuid, repository: RepositoryName.optional() })
+const PinQuery = z.object({
+  boundary: Uuid.describe('Id of the boundary'),
+  repository: RepositoryName.describe('The repository whose pins go'),
+})
+const PinsQuery = z.object({
+  boundary: Uuid.describe('Id of the boundary'),
+  repository: RepositoryName.optional().describe('Only this repository'),
+})
 
 /** @throws PlatformError FORBIDDEN, put down as a refusal; BAD_REQUEST for a repository of another boundary */
 async function mayPin(context: Context, boundary: string, repository: string): Promise<void> {

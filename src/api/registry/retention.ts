@@ -52,7 +52,10 @@ const RetentionPreviewDto = z
   })
   .meta({ id: 'RetentionPreviewDto' })
 
-const PreviewQuery = z.object({ boundary: Uuid.optional(), repository: z.string().max(255).optional() })
+const PreviewQuery = z.object({
+  boundary: Uuid.optional().describe('Only images of this boundary'),
+  repository: z.string().max(255).optional().describe('Only this repository'),
+})
 
 async function preview(context: Context<string, z.output<typeof PreviewQuery>>) {
   const { services, query } = context

@@ -171,14 +171,25 @@ async function readForm(context: Context): Promise<URLSearchParams> {
 }
 
 const TokenQuery = z.object({
-  service: z.string().max(255).optional(),
+  service: z.string().max(255).optional().describe('Name of this registry, as its challenge says it'),
   scope: z
     .array(z.string().max(1024))
     .default([])
     .describe('`repository:<name>:pull,push`; may be given several times'),
-  account: z.string().max(255).optional(),
-  client_id: z.string().max(255).optional(),
-  offline_token: z.string().max(16).optional(),
+  account: z.string().max(255).optional().describe('Without effect: the credentials say who asks'),
+  client_id: z.string().max(255).optional().describe('Without effect'),
+  offline_token: z.string().max(16).optional().describe('true asks for a refresh token too'),
+})
+
+const TokenForm = z.object({
+  grant_type: z.enum(['password', 'refresh_token']).describe('Which credentials the form brings'),
+  service: TokenQuery.shape.service,
+  scope: z.string().max(FORM_BYTES).optional().describe('`repository:<name>:pull,push`; several with blanks between'),
+  username: z.string().optional().describe('With grant_type password'),
+  password: z.string().optional().describe('With grant_type password'),
+  refresh_token: z.string().optional().describe('With grant_type refresh_token'),
+  access_type: z.enum(['online', 'offline']).optional().describe('offline asks for a refresh token too'),
+  client_id: TokenQuery.shape.client_id,
 })
 
 const shared = { auth: anonymous, ignoresUnknownQuery: true, reply: RegistryTokenDto }
@@ -197,6 +208,7 @@ export const tokenRoutes: readonly RouteDraft[] = [
       ...shared,
       summary: 'A token for the registry, for credentials in a form or a refresh token',
       bodyKind: 'raw',
+      documentedBody: TokenForm,
       bodyLimit: FORM_BYTES,
       mediaTypes: [FORM],
     },

@@ -298,7 +298,9 @@ export const snapshots = collection(RelationalSnapshot, {
   },
   remove: {
     summary: 'Delete a snapshot',
-    query: z.strictObject({ force: z.enum(['true', 'false']).optional() }),
+    query: z.strictObject({
+      force: z.enum(['true', 'false']).optional().describe('True deletes the last base of the recovery window too'),
+    }),
     before: refuseNeeded,
   },
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ACTIONS } from '../../core/actions.ts'
 import { notFound } from '../../core/errors.ts'
-import { boundaryNamespace, groupNamespace, resourceNameRule } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace, resourceNamePattern, resourceNameRule } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
@@ -121,7 +121,7 @@ const groupRoutes: readonly RouteDraft[] = [
       auth: action('resourcegroups/write'),
       summary: 'Create a group; the same request again answers 200',
       body: CreateResourceGroupRequest,
-      naming: resourceNameRule(),
+      naming: { rule: resourceNameRule(), pattern: resourceNamePattern() },
       isBodyOptional: true,
       reply: ResourceGroupDto,
     },

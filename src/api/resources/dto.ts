@@ -55,9 +55,16 @@ export const PaginationMetaDto = z
   })
   .meta({ id: 'PaginationMeta' })
 
-/** PagedListResponse<T>. */
-export function pagedListOf<Item extends z.ZodType>(item: Item) {
-  return z.object({ items: z.array(item), pagination: PaginationMetaDto })
+const pageOf = <Item extends z.ZodType>(item: Item) => z.object({ items: z.array(item), pagination: PaginationMetaDto })
+const pages = new Map<z.ZodType, z.ZodType>()
+
+/** PagedListResponse<T>, one for each T, so that documents and clients have one name for it. */
+export function pagedListOf<Item extends z.ZodType>(item: Item): ReturnType<typeof pageOf<Item>> {
+  const id = item.meta()?.id
+  const page =
+    pages.get(item) ?? (id === undefined ? pageOf(item) : pageOf(item).meta({ id: `PagedListResponseOf${id}` }))
+  pages.set(item, page)
+  return page as ReturnType<typeof pageOf<Item>>
 }
 
 export const ScaleRequestDto = z.strictObject({ targetScale: z.int() }).meta({ id: 'ScaleRequest' })
@@ -121,6 +128,8 @@ export const ExternalAddressDto = z
   .meta({ id: 'ExternalAddress' })
 export type ExternalAddressDto = z.output<typeof ExternalAddressDto>
 
+const EnumeratedValue = z.union([z.string(), z.int()]).meta({ id: 'EnumeratedValue' })
+
 export const ListConfigDto = z
   .object({
     collection: z.string(),
@@ -145,7 +154,7 @@ export const ListConfigDto = z
     searchFields: z.array(z.string()),
     enumerations: z.record(
       z.string(),
-      z.array(z.object({ value: z.union([z.string(), z.int()]), title: z.string() }).meta({ id: 'EnumerationValue' })),
+      z.array(z.object({ value: EnumeratedValue, title: z.string() }).meta({ id: 'EnumerationValue' })),
     ),
     plans: z.array(z.object({ id: z.string(), name: z.string(), isDefault: z.boolean() }).meta({ id: 'PlanChoice' })),
     actions: z.array(z.string()).describe('What this caller may do here'),

@@ -37,7 +37,7 @@ const UPLOAD_LIMIT = 512 * 1024 ** 2
 
 const Path = z.string().min(1).describe('In the container, from its root')
 const Component = z.string().max(63).optional().describe('The only one with a persistent volume if absent')
-const PathQuery = z.strictObject({ component: Component, path: Path.default('/') })
+const PathQuery = z.strictObject({ component: Component, path: Path.default('/').describe(Path.description ?? '') })
 
 const FileEntryDto = z
   .object({
@@ -156,7 +156,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
           component: Component,
           path: Path.default('/').describe('The folder'),
           name: z.string().describe('Of the file'),
-          overwrite: Flag.default(true),
+          overwrite: Flag.default(true).describe('False refuses if the file is there'),
         }),
         bodyKind: 'raw',
         bodyLimit: UPLOAD_LIMIT,
@@ -197,7 +197,11 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
       {
         auth,
         summary: 'Removes a file or folder',
-        query: z.strictObject({ component: Component, path: Path, recursive: Flag.default(false) }),
+        query: z.strictObject({
+          component: Component,
+          path: Path,
+          recursive: Flag.default(false).describe('Whether a folder goes with all that is in it'),
+        }),
         answers: [204],
       },
       async (context) => {

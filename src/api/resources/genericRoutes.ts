@@ -92,7 +92,16 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
   const reply: z.ZodType = declaration.dto
   const body = withRepeated(declaration.body, declaration.dto)
   const whole = replacing(kind, body)
-  const query = z.strictObject('onDelete' in kind.spec.shape ? { keepData: z.enum(['true', 'false']).optional() } : {})
+  const query = z.strictObject(
+    'onDelete' in kind.spec.shape
+      ? {
+          keepData: z
+            .enum(['true', 'false'])
+            .optional()
+            .describe('True keeps its volumes; onDelete of the resource decides otherwise'),
+        }
+      : {},
+  )
   const { example } = declaration
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const located = await locate(context, parameter)

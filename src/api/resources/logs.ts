@@ -21,7 +21,7 @@ declare module '../http/context.ts' {
 /** The query of every log route (records: shared answers). */
 export const LogQuery = z.strictObject({
   tail: Whole(0, 10_000).default(500).describe('Lines from the end'),
-  sinceSeconds: Whole(1, 604_800).optional(),
+  sinceSeconds: Whole(1, 604_800).optional().describe('Only lines of the last so many seconds'),
   timestamps: Flag.default(false).describe('Each line begins with its time'),
   follow: Flag.default(false).describe('Continues with new lines until the client or the pod ends'),
   previous: Flag.default(false).describe("The log of the container's run before this one"),
@@ -29,11 +29,13 @@ export const LogQuery = z.strictObject({
 })
 export type LogRequest = z.output<typeof LogQuery>
 
+export const LogLineDto = z
+  .object({ timestamp: DateTime.nullable(), source: z.string(), text: z.string() })
+  .meta({ id: 'LogLine' })
+
 const LogPageDto = z
   .object({
-    lines: z.array(
-      z.object({ timestamp: DateTime.nullable(), source: z.string(), text: z.string() }).meta({ id: 'LogLine' }),
-    ),
+    lines: z.array(LogLineDto),
     truncated: z.boolean().describe('Whether older lines were left out'),
   })
   .meta({ id: 'LogPage' })

@@ -82,12 +82,12 @@ export type PaginationMeta = {
 
 export const PAGE_SIZE_DEFAULT = 50
 export const PAGE_SIZE_MAX = 500
-const PAGE_MAX = 1_000_000_000
+export const PAGE_MAX = 1_000_000_000
 /** All records of a list that is followed, on one page. */
 export const WHOLE_PAGE = { page: 1, pageSize: Number.MAX_SAFE_INTEGER }
-const SEARCH_MAX_LENGTH = 128
-const FILTERS_MAX = 20
-const FILTER_MAX_LENGTH = 2048
+export const SEARCH_MAX_LENGTH = 128
+export const FILTERS_MAX = 20
+export const FILTER_MAX_LENGTH = 2048
 const IN_MAX = 100
 
 /** Query names that every list takes; `filter` may repeat. */

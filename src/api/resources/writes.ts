@@ -6,11 +6,12 @@ import {
   PlatformError,
   refusedFields,
 } from '../../core/errors.ts'
-import { isResourceName, isUuid, resourceNameRule } from '../../core/names.ts'
+import { isResourceName, isUuid, resourceNamePattern, resourceNameRule } from '../../core/names.ts'
 import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { Context } from '../http/context.ts'
 import { isAmong, nothingToMatch, stale } from '../http/etag.ts'
+import type { Naming } from '../http/route.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import { readChanged } from '../records/readChanged.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -22,9 +23,11 @@ import type { AnyDeclaration, WriteView } from './types.ts'
 /** The context for reading a body: its schema, the values that it may repeat, and the stored object. */
 type Readable<K extends AnyKind> = Pick<AnyDeclaration<K>, 'body' | 'shownNames' | 'toBody'>
 
-/** The rule for names of resources of the kind, in words. */
-export const resourceNaming = ({ nameMin, uniqueName }: Pick<AnyKind, 'nameMin' | 'uniqueName'>) =>
-  `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; it must be unique on the platform'}`
+/** The rule for names of resources of the kind. */
+export const resourceNaming = ({ nameMin, uniqueName }: Pick<AnyKind, 'nameMin' | 'uniqueName'>): Naming => ({
+  rule: `${resourceNameRule(nameMin)}${uniqueName === undefined ? '' : '; it must be unique on the platform'}`,
+  pattern: resourceNamePattern(nameMin),
+})
 
 /** @throws PlatformError BAD_REQUEST for a name that no new resource may have */
 export function checkNewName(name: string, reserved: ReadonlySet<string>, least = 1): void {

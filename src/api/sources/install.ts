@@ -23,16 +23,16 @@ export const FinalizeInstallResult = z
   .meta({ id: 'FinalizeInstallResult' })
 
 export const FinalizeQuery = z.strictObject({
-  installation_id: z.string().min(1).max(64),
-  app_id: z.string().max(64).optional(),
-  setup_action: z.string().max(64).optional(),
-  state: z.string().max(256).optional(),
+  installation_id: z.string().min(1).max(64).describe('Id of the installation at the Git host'),
+  app_id: z.string().max(64).optional().describe('Id of the app at the Git host'),
+  setup_action: z.string().max(64).optional().describe('What was done there; without effect'),
+  state: z.string().max(256).optional().describe('The secret that the start of the installation gave'),
 })
 export const ValidateQuery = z.strictObject({
-  code: z.string().max(256).optional(),
-  error: z.string().max(256).optional(),
-  error_description: z.string().max(1024).optional(),
-  state: z.string().max(256).optional(),
+  code: z.string().max(256).optional().describe('What the Git host gives for a token'),
+  error: z.string().max(256).optional().describe('Why the Git host gives none'),
+  error_description: z.string().max(1024).optional().describe('The same in words'),
+  state: z.string().max(256).optional().describe('The secret that the start of the sign-in gave'),
 })
 
 function stateInvalid(): PlatformError {

@@ -45,7 +45,9 @@ export const RepositoryTokenDto = RepositoryToken.extend({ expiresAt: DateTime.n
   id: 'RepositoryTokenDto',
 })
 
-export const RepositoriesQuery = z.strictObject({ search: z.string().min(1).max(128).optional() })
+export const RepositoriesQuery = z.strictObject({
+  search: z.string().min(1).max(128).optional().describe('Text that the name must contain'),
+})
 
 /** What the controller was last told; no provider is asked for a list. */
 export async function installationsOf(context: OfType): Promise<InstallationDto[]> {

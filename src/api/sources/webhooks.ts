@@ -19,7 +19,9 @@ export const WebhookReceiptDto = z
   })
   .meta({ id: 'WebhookReceiptDto' })
 
-export const WebhookQuery = z.strictObject({ source: Uuid.optional() })
+export const WebhookQuery = z.strictObject({
+  source: Uuid.optional().describe('Id of the deployment source that it is for'),
+})
 type Delivered = OfType<z.output<typeof WebhookQuery>>
 
 /** Connections that a delivery without a name is tried on. */

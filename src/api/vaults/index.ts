@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SECRET_NAMING } from '../../contracts/vaults/names.ts'
+import { SECRET_NAME_PATTERN, SECRET_NAMING } from '../../contracts/vaults/names.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import { Whole } from '../http/query.ts'
@@ -65,7 +65,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
       auth: dataAction('secretvault/writeSecrets'),
       summary: 'Add a version to a secret, which is created if absent',
       body: SetSecretRequest,
-      naming: SECRET_NAMING,
+      naming: { rule: SECRET_NAMING, pattern: SECRET_NAME_PATTERN },
       example: { value: 'change-me' },
       reply: SecretDto,
     },
@@ -110,7 +110,7 @@ export const vaultRoutes: readonly RouteDraft[] = [
     {
       auth: asking('the data action `secretvault/readSecrets` at the vault'),
       summary: 'A secret with its value, by the name of its vault alone',
-      query: z.strictObject({ version: Whole(1).optional() }),
+      query: z.strictObject({ version: Whole(1).optional().describe('The current one when absent') }),
       reply: SecretDto,
     },
     readByVaultName,

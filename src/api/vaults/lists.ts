@@ -33,7 +33,9 @@ async function freshSecrets({ services }: Context, vault: VaultRecord): Promise<
 export const secretList = listRoute(SECRETS, {
   auth: action('secretvault/read'),
   summary: 'The secrets of a vault, without their values',
-  query: z.strictObject({ includeDeleted: z.enum(['true', 'false']).optional() }),
+  query: z.strictObject({
+    includeDeleted: z.enum(['true', 'false']).optional().describe('Also those that are soft-deleted'),
+  }),
   dto: SecretDto,
   columns: {
     name: text('Name', { isSearched: true }),

@@ -9,7 +9,7 @@ import { DateTime, Uuid } from '../../resources/dto.ts'
 
 export const SqlValueDto = z
   .union([z.null(), z.boolean(), z.number(), z.string(), z.object({ truncated: z.literal(true), sizeBytes: z.int() })])
-  .describe('By the encoding of the column; null is SQL NULL')
+  .meta({ id: 'SqlValue', description: 'By the encoding of the column; null is SQL NULL' })
 
 const Values = z.record(z.string().max(128), z.unknown())
 
@@ -26,7 +26,7 @@ export const EditorQueryRequest = z
             /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
             'must be 1 to 64 letters, digits and underscores that do not begin with a digit',
           ),
-        z.union([z.null(), z.boolean(), z.number(), z.string()]),
+        z.union([z.null(), z.boolean(), z.number(), z.string()]).meta({ id: 'SqlParameter' }),
       )
       .nullish()
       .describe('Named @p in the statement'),

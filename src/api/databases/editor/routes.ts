@@ -43,8 +43,8 @@ export type HistoryRoute = {
 const Integer = (low: number, high: number, standard: number) => Whole(low, high).default(standard)
 
 const RowQuery = z.strictObject({
-  limit: Integer(1, 1000, 100),
-  offset: Integer(0, 1_000_000, 0),
+  limit: Integer(1, 1000, 100).describe('Most rows; 100 when absent'),
+  offset: Integer(0, 1_000_000, 0).describe('Rows to leave out at the beginning'),
   filter: z
     .array(z.string().min(1).max(1024))
     .max(20)

@@ -36,7 +36,8 @@ const CreatePlanRequest = z
   .strictObject({
     targetVersions: z
       .record(z.string().max(52), Version.nullable())
-      .describe('Version for each component; null for a pinned chart that is not to roll along'),
+      .describe('Version for each component; null for a pinned chart that is not to roll along')
+      .meta({ minProperties: 1 }),
   })
   .meta({ id: 'CreatePlanRequest' })
 

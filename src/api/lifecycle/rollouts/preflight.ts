@@ -11,7 +11,9 @@ import { lookedAt } from './plans.ts'
 import { PreflightReportDto, preflightDto } from './records.ts'
 import { checksNow, findPlan } from './service.ts'
 
-const PreflightQuery = z.object({ planId: Uuid.optional() })
+const PreflightQuery = z.object({
+  planId: Uuid.optional().describe('The plan to check; the platform as it is when absent'),
+})
 
 /** Runs every check now. @throws PlatformError PlanNotFound */
 async function runPreflight(context: Context<string, z.output<typeof PreflightQuery>>) {

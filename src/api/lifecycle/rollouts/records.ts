@@ -97,8 +97,8 @@ export const PlatformDriftItemDto = z
     ...driftFields,
     manager: z.string(),
     message: z.string(),
-    expected: z.unknown().nullable(),
-    live: z.unknown().nullable(),
+    expected: z.unknown().describe('Any value; null where there is none'),
+    live: z.unknown().describe('Any value; null where there is none'),
     adoption: z.object({ configKey: z.string(), liveValue: z.string(), isSecret: z.boolean() }).nullable(),
     firstSeenAt: when,
   })

@@ -16,7 +16,7 @@ import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { Flag, Whole } from '../../http/query.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
-import { LogQuery } from '../logs.ts'
+import { LogLineDto, LogQuery } from '../logs.ts'
 import { findResource } from '../places.ts'
 import { badParameter } from '../queryFaults.ts'
 import { linesOfBuild } from './liveLog.ts'
@@ -49,7 +49,7 @@ const BuildLogQuery = LogQuery.extend({
 
 const BuildLogPageDto = z
   .object({
-    lines: z.array(z.object({ timestamp: z.null(), source: z.string(), text: z.string() })),
+    lines: z.array(LogLineDto).describe('Lines of a build have no times'),
     truncated: z.boolean().describe('Whether there are more lines: continue with offset'),
     isFinal: z.boolean().describe('Whether nothing follows these lines'),
   })

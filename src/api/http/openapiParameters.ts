@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { TAG_KEY } from '../../crds/tags.ts'
+import {
+  FILTER_MAX_LENGTH,
+  FILTERS_MAX,
+  type FieldType,
+  filtersOf,
+  type ListField,
+  operatorsOf,
+  PAGE_MAX,
+  PAGE_SIZE_DEFAULT,
+  PAGE_SIZE_MAX,
+  SEARCH_MAX_LENGTH,
+  sortsOf,
+} from '../resources/paging.ts'
+import { pathParameter } from './pathParameters.ts'
+import { heedsIfMatch, type Route } from './route.ts'
+import { templateSegments } from './template.ts'
+
+/** What a route takes beside its body. */
+export function parametersOf(route: Route, path: string) {
+  return { path: pathParameters(route, path), query: queryParameters(route), header: headers(route) }
+}
+
+function pathParameters({ opaque, naming }: Route, path: string): z.ZodObject {
+  const names = templateSegments(path).flatMap(({ kind, text }) => (kind === 'literal' ? [] : [text]))
+  const schemas = names.map((name): [string, z.ZodType] => [name, pathParameter(name, opaque.includes(name))])
+  const [last, what] = schemas.at(-1) ?? []
+  if (last === undefined || naming === undefined) return z.object(Object.fromEntries(schemas))
+  const named = z.string().regex(new RegExp(naming.pattern)).describe(`${what?.description}; it ${naming.rule}`)
+  return z.object({ ...Object.fromEntries(schemas), [last]: named })
+}
+
+const CONDITION = {
+  'If-Match': z.string().optional().describe('The ETag that was read; 409 if it has changed since'),
+}
+const RANGE = { Range: z.string().optional().describe('One range of bytes, such as bytes=0-1023') }
+
+/** What a write to one object may be held to, and which part of an answer is asked for. */
+function headers(route: Route): z.ZodObject {
+  return z.object({ ...(heedsIfMatch(route) && CONDITION), ...(route.answers.includes(206) && RANGE) })
+}
+
+function queryParameters(route: Route): z.ZodObject {
+  const own = Object.entries(route.query?.shape ?? {}).map(([name, schema]) => [name, withoutEmptyList(schema)])
+  return z.object({ ...Object.fromEntries(own), ...listParameters(route) })
+}
+
+/** A parameter that may be repeated is absent where it is an empty list: as a default, no generator can write that. */
+function withoutEmptyList(schema: z.ZodType): z.ZodType {
+  if (!(schema instanceof z.ZodDefault && schema.unwrap() instanceof z.ZodArray)) return schema
+  return (schema.unwrap() as z.ZodArray).optional().describe(schema.description ?? '')
+}
+
+function listParameters({ list }: Route): Record<string, z.ZodType> {
+  if (list === undefined) return {}
+  const sizeUpTo = (max: number) => z.int().min(1).max(max).optional()
+  const first = sizeUpTo(list.limitMax ?? PAGE_SIZE_MAX).describe('The page size of the first page')
+  const limit = list.limitName === undefined ? {} : { [list.limitName]: first }
+  return {
+    page: z.int().min(1).max(PAGE_MAX).optional().describe('The first page is 1'),
+    pageSize: sizeUpTo(PAGE_SIZE_MAX).describe(`${list.pageSizeDefault ?? PAGE_SIZE_DEFAULT} when absent`),
+    search: z
+      .string()
+      .min(1)
+      .max(SEARCH_MAX_LENGTH)
+      .optional()
+      .describe('Text that the record must contain, in upper or lower case'),
+    sort: z
+      .enum(sortsOf(list).flatMap((field) => [field, `-${field}`]))
+      .optional()
+      .describe('Upper and lower case count the same; a leading - reverses the order'),
+    filter: z
+      .array(z.string().max(FILTER_MAX_LENGTH).regex(filterPattern(list)))
+      .max(FILTERS_MAX)
+      .optional()
+      .describe(
+        'field:operator:value; may be given several times, all must hold; upper and lower case of values count the same',
+      ),
+    ...limit,
+  }
+}
+
+/** How the value of a filter begins, by the type of its field. */
+const VALUES: Readonly<Partial<Record<FieldType, string>>> = {
+  number: '-?[0-9]',
+  dateTime: '[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt]',
+  boolean: '(true|false)$',
+  quantity: '[0-9.+-]',
+}
+
+function filterPattern(list: NonNullable<Route['list']>): RegExp {
+  const names = filtersOf(list).map((field) => field.replaceAll('.', '\\.').replace('*', TAG_KEY))
+  const fields = filtersOf(list).map((field, index) => {
+    const known = (list.fields as Readonly<Record<string, Partial<ListField<never>>>>)[field] ?? {}
+    const { type = 'text', values } = known
+    const operators = operatorsOf(type).filter((operator) => operator !== 'exists')
+    const value = values === undefined ? (VALUES[type] ?? '') : `(${values.join('|')})`
+    return `${names[index]}:(${operators.join('|')}):${value}`
+  })
+  return new RegExp(`^((${names.join('|')}):exists:(true|false)$|${fields.join('|')})`)
+}
