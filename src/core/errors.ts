@@ -54,7 +54,7 @@ export function renamed(error: unknown, nameOf: (field: string) => string): unkn
   if (!(error instanceof PlatformError)) return error
   const { code, extras, message } = error
   const before = extras.errors as FieldError[] | undefined
-  const errors = before?.map((one) => ({ ...one, field: nameOf(one.field) }))
+  const errors = before?.map((one) => ({ ...one, ...besideField(one), field: nameOf(one.field) }))
   const field = typeof extras.field === 'string' && { field: nameOf(extras.field) }
   const isOfFields = before !== undefined && before.length > 0 && message === firstReason(before)
   const words = isOfFields && errors !== undefined ? firstReason(errors) : withSubject(message, extras.field, nameOf)
@@ -89,14 +89,20 @@ export function firstReason([first]: readonly FieldError[]): string {
  */
 export function refusalSentence({ field, message }: FieldError): string {
   const subject = field === '' ? 'The body' : `The field "${field}"`
+  const told = besideField({ field, message }).message
+  const isAboutField = told !== message || PREDICATE.test(told)
+  return sentence(isAboutField ? `${subject} ${told}` : `${subject} was refused: ${told}`)
+}
+
+/** The same reason without the field as its subject: the field stands beside it. */
+export function besideField({ field, message }: FieldError): FieldError {
   const own = [field, field.split('.').at(-1)].find((name) => name !== '' && message.startsWith(`${name} `))
   const rest = own === undefined ? message : message.slice(own.length + 1)
-  const isAboutField = own === undefined ? PREDICATE.test(rest) : !CONNECTIVE.test(rest)
-  return sentence(isAboutField ? `${subject} ${rest}` : `${subject} was refused: ${message}`)
+  return { field, message: CONNECTIVE.test(rest) ? message : rest }
 }
 
 /** A reason that begins with one of these words continues a sentence whose subject is the field. */
-const PREDICATE = /^(is|are|was|must|has|have|can|cannot|may|needs|lies|differs|does|holds|asks)\b/
+const PREDICATE = /^(is|are|was|must|has|have|can|cannot|may|needs|lies|differs|does|holds|asks|grows|changes)\b/
 /**
  * A reason that continues with one of these words names more than the field: `cpuLimit and cpuRequest ...`, `size of a
  * volume ...`.

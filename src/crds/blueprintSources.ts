@@ -73,6 +73,7 @@ export const BlueprintSource = defineKind({
   group: 'delivery',
   kind: 'BlueprintSource',
   plural: 'blueprintsources',
+  called: { collection: 'sources' },
   shortNames: ['bps'],
   placement: 'boundary',
   name: 'uuid',

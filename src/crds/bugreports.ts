@@ -23,6 +23,7 @@ export const BugReport = defineKind({
   group: 'core',
   kind: 'BugReport',
   plural: 'bugreports',
+  called: { collection: 'bug-reports' },
   shortNames: ['bug'],
   placement: 'platform',
   area: 'bugreports',

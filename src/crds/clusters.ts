@@ -72,6 +72,7 @@ export const PlatformCluster = defineKind({
   },
   // Where the platform itself runs is not for its users to say.
   protectedFields: { isPlatform: 'administrators' },
+  called: { collection: 'clusters' },
   shortNames: ['pcl'],
   placement: 'cluster',
   name: 'uuid',

@@ -66,6 +66,11 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   plural: string
   /** How REST and scopes call the collection, where that is not the plural. */
   segment?: string
+  /**
+   * What paths of REST call an object, where that is not its name under the segment: the collection, and the field of the spec, or
+   * `id`, that it is known by there. Objects whose names are free are known by their ids.
+   */
+  called?: { readonly collection?: string; readonly by?: (keyof z.output<S> & string) | 'id' }
   shortNames: readonly string[]
   placement: Placement
   description: string

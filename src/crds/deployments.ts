@@ -112,6 +112,7 @@ export const DeploymentRecord = defineKind({
   group: 'delivery',
   kind: 'DeploymentRecord',
   plural: 'deploymentrecords',
+  called: { collection: 'deployments' },
   shortNames: ['drec'],
   placement: 'group',
   name: 'uuid',

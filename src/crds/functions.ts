@@ -178,6 +178,7 @@ export const ServerlessFunction = defineKind({
   kind: 'ServerlessFunction',
   plural: 'serverlessfunctions',
   segment: 'functions',
+  called: { by: 'functionName' },
   shortNames: ['sfn'],
   placement: 'group',
   name: 'free',

@@ -17,6 +17,7 @@ export const PlatformUser = defineKind({
   group: 'iam',
   kind: 'PlatformUser',
   plural: 'platformusers',
+  called: { collection: 'users' },
   shortNames: ['puser'],
   placement: 'platform',
   name: 'uuid',

@@ -14,6 +14,7 @@ export const PlatformAlert = defineKind({
   group: 'monitoring',
   kind: 'PlatformAlert',
   plural: 'platformalerts',
+  called: { collection: 'alerts' },
   shortNames: ['palert'],
   placement: 'boundaryOrPlatform',
   name: 'free',

@@ -236,6 +236,7 @@ export const AccountBucket = defineKind({
   group: 'data',
   kind: 'AccountBucket',
   plural: 'accountbuckets',
+  called: { collection: 'buckets', by: 'bucketName' },
   shortNames: ['abkt'],
   placement: 'group',
   // What REST makes is named like the bucket at the endpoint, which may be longer than the name of a resource.
@@ -337,6 +338,7 @@ export const ObjectAccessKey = defineKind({
   group: 'data',
   kind: 'ObjectAccessKey',
   plural: 'objectaccesskeys',
+  called: { collection: 'accesskeys', by: 'id' },
   shortNames: ['oak'],
   placement: 'group',
   area: 'objectstorage',

@@ -88,6 +88,7 @@ export const PlatformBackupSettings = defineKind({
   group: 'lifecycle',
   kind: 'PlatformBackupSettings',
   plural: 'platformbackupsettings',
+  called: { collection: 'backups' },
   shortNames: ['pbs'],
   placement: 'platform',
   area: 'platformbackups',

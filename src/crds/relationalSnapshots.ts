@@ -15,6 +15,7 @@ export const RelationalSnapshot = defineKind({
   group: 'data',
   kind: 'RelationalSnapshot',
   plural: 'relationalsnapshots',
+  called: { collection: 'snapshots' },
   shortNames: ['rsnap'],
   placement: 'group',
   // Its Backup is where its database is.

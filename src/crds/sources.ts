@@ -160,6 +160,7 @@ export const DeploymentSource = defineKind({
   group: 'delivery',
   kind: 'DeploymentSource',
   plural: 'deploymentsources',
+  called: { collection: 'sources' },
   shortNames: ['dsrc'],
   placement: 'boundary',
   name: 'uuid',

@@ -251,6 +251,7 @@ export const VaultEntry = defineKind({
   group: 'data',
   kind: 'VaultEntry',
   plural: 'vaultentries',
+  called: { collection: 'secrets', by: 'secretName' },
   shortNames: ['vent'],
   placement: 'group',
   name: 'free',

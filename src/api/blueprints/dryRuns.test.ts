@@ -159,7 +159,7 @@ describe('a dry run of a blueprint', () => {
       metadata.finalizers = ['freehold.dev/test']
     })
     const { body } = await deploy({}, '?dryRun=true')
-    expect(body.steps[0].problems).to.deep.equal(['"safe" is being deleted.'])
+    expect(body.steps[0].problems).to.deep.equal(['"safe" of secretvaults is being deleted.'])
     expect((await deploy()).body.code).to.equal('INVALID_STATE')
   })
 

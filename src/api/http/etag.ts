@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto'
 import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
+import { subjectOf } from '../../crds/called.ts'
 
 type Described = { metadata: ObjectMeta }
+/** With what refusals call it by. */
+type Called = Described & { kind: string; spec?: unknown }
 
 /** The version of an object that a caller has seen: its incarnation and its generation. */
 export type SeenVersion = { readonly life: string; readonly generation: number }
@@ -67,13 +70,13 @@ export function mayBeNewer(versions: readonly SeenVersion[], object: Described):
 }
 
 /** The refusal of an If-Match that does not name the current version. */
-export function stale(current: Described): PlatformError {
-  const message = `"${current.metadata.name}" has changed since it was read; read it again, and send its ETag in If-Match.`
+export function stale(current: Called): PlatformError {
+  const message = `${subjectOf(current.kind, current)} has changed since it was read; read it again, and send its ETag in If-Match.`
   return new PlatformError('CONFLICT', message, { currentVersion: etagOf(current) })
 }
 
 /** For a record of several objects: If-Match must name a version of one of them. @throws PlatformError CONFLICT */
-export function refuseStale(behind: readonly Described[], ifMatch: readonly SeenVersion[] | undefined): void {
+export function refuseStale(behind: readonly Called[], ifMatch: readonly SeenVersion[] | undefined): void {
   const [first] = behind
   if (first !== undefined && ifMatch !== undefined && !behind.some((one) => isAmong(ifMatch, one))) throw stale(first)
 }

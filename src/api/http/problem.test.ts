@@ -62,6 +62,20 @@ describe('what went wrong, in the words of the interface', () => {
     expect(toPlatformError(refused).extras).to.deep.equal({ errors: [{ field: 'replicas', message: 'too many' }] })
   })
 
+  it('says of a rule that the API server runs what the facade says of it', () => {
+    const causes = [
+      { field: 'spec.minReplicas', message: 'Invalid value: "integer": minReplicas must not be more than maxReplicas' },
+    ]
+    const { body } = errorAnswer(
+      toPlatformError(status(422, 'Invalid', { details: { name: 'orders', causes } })),
+      place,
+    )
+    expect(body).to.include({ error: 'The field "minReplicas" must not be more than maxReplicas.' })
+    expect((body as { errors: object }).errors).to.deep.equal([
+      { field: 'minReplicas', message: 'must not be more than maxReplicas' },
+    ])
+  })
+
   it('says which policy refused, in the words of its author', () => {
     const message = `vectorclusters.data.freehold.dev "orders" is forbidden: ValidatingAdmissionPolicy 'placement' with binding 'placement' denied request: only in a group`
     const refused = toPlatformError(

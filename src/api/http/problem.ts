@@ -1,5 +1,13 @@
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
-import { ERROR_STATUS, type ErrorCode, firstReason, PlatformError } from '../../core/errors.ts'
+import {
+  besideField,
+  ERROR_STATUS,
+  type ErrorCode,
+  type FieldError,
+  firstReason,
+  PlatformError,
+} from '../../core/errors.ts'
+import { subjectOf } from '../../crds/called.ts'
 import { isKubeError, type KubeError, whoRefuses } from '../../kube/errors.ts'
 
 /** The form of error bodies (interface section 7); `problem of 500` where only a failure is problem-details: plans. */
@@ -45,7 +53,8 @@ type Unshown = { retryAfterSeconds?: number; challenge?: string }
 export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswer {
   const { message, extras, status } = error
   const { isProblem, code } = shownAs(place.form, error.code)
-  const { retryAfterSeconds, challenge, ...shown } = extras as Record<string, unknown> & Unshown
+  const { retryAfterSeconds, challenge, ...rest } = extras as Record<string, unknown> & Unshown
+  const shown = Array.isArray(rest.errors) ? { ...rest, errors: rest.errors.map(asShown) } : rest
   const headers: Record<string, string> = {}
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   if (status === 401) headers['www-authenticate'] = challenge ?? bearerChallenge(place)
@@ -61,6 +70,14 @@ export function errorAnswer(error: PlatformError, place: ErrorPlace): ErrorAnswe
   }
   headers['content-type'] = 'application/json; charset=utf-8'
   return { status, headers, body: { ...shown, error: message, code, module, correlationId, traceId } }
+}
+
+/** Reasons of fields go on after the names of these; errors of another form stay as they are. */
+function asShown(error: object): object {
+  const { field, message } = error as Partial<FieldError>
+  return typeof field !== 'string' || typeof message !== 'string'
+    ? error
+    : { ...error, ...besideField({ field, message }) }
 }
 
 /** RFC 6750 section 3.1: a request without a token is not told of an error in it. */
@@ -104,21 +121,22 @@ function fromIdentityProvider(error: IdentityProviderError): PlatformError {
  */
 export function fromKubeError(error: KubeError): PlatformError {
   const cause = { cause: error }
-  const name = error.objectName ?? 'it'
+  const { resource, namespace, objectName: name = '' } = error
+  const what = subjectOf(resource?.kind, { metadata: { name, namespace } })
   switch (error.reason) {
     case 'AlreadyExists':
-      return new PlatformError('ALREADY_EXISTS', `The name "${name}" is taken.`, {}, cause)
+      return new PlatformError('ALREADY_EXISTS', `${what} already exists.`, {}, cause)
     case 'Conflict':
       return new PlatformError(
         'CONFLICT',
-        `"${name}" is being changed by many others at the moment; try again.`,
+        `${what} is being changed by many others at the moment; try again.`,
         {},
         cause,
       )
     case 'NotFound':
       // A missing type or namespace is a platform fault or a race with a deletion: the object does not exist.
       if (error.typeMissing) return unavailable('The platform does not serve this kind yet.', cause)
-      return new PlatformError('NOT_FOUND', `"${name}" was not found.`, {}, cause)
+      return new PlatformError('NOT_FOUND', `${what} was not found.`, {}, cause)
     case 'Invalid':
       return refused(error)
     case 'Forbidden':
@@ -158,6 +176,9 @@ export function recordField(path: string): string {
   return path.replace(/^spec\.?/, '')
 }
 
+/** What the API server puts before the message of a rule: the type of what was refused, in place of its value. */
+const BEFORE_RULE = /^Invalid value: "(object|array|string|integer|number|boolean)": /
+
 function refused(error: KubeError): PlatformError {
   const { denial } = error
   // Neither our policies nor our kinds are there, so nothing of it is about what the caller sent.
@@ -167,7 +188,10 @@ function refused(error: KubeError): PlatformError {
     const errors = [{ field: '', message: denial.message }]
     return new PlatformError('RULE_VIOLATION', denial.message, { policy: denial.policy, errors }, { cause: error })
   }
-  const errors = error.causes.map(({ field, message }) => ({ field: recordField(field), message }))
+  const errors = error.causes.map(({ field, message }) => ({
+    field: recordField(field),
+    message: message.replace(BEFORE_RULE, ''),
+  }))
   const message = errors.length === 0 ? 'The API server refused the object.' : firstReason(errors)
   return new PlatformError('BAD_REQUEST', message, { errors }, { cause: error })
 }

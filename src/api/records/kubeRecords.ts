@@ -13,6 +13,7 @@ import { type KubeObject, type ObjectMeta, type ObjectRef, type Resource, refOf 
 import { currentOrigin } from '../../core/origin.ts'
 import { Reading } from '../../core/readers.ts'
 import { Boundary } from '../../crds/boundaries.ts'
+import { subjectOf } from '../../crds/called.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import {
   incarnationsNamedBy,
@@ -198,7 +199,7 @@ class KubeRecords implements Records {
         const now = await this.get(owner.kind, owner.ref, { fresh: true })
         // Where a boundary or a group is gone, its namespace is too, and refuses by itself.
         if (now !== undefined) refuseWhileDeleting(now)
-        else if (owner.kind.placement === 'group') throw notFound(`"${owner.ref.name}" of ${owner.kind.segment}`)
+        else if (owner.kind.placement === 'group') throw notFound(subjectOf(owner.kind.kind, { metadata: owner.ref }))
       }),
     )
   }
@@ -215,7 +216,7 @@ class KubeRecords implements Records {
     const now = await this.get(whole.kind, whole.ref, { fresh: true })
     if (now !== undefined && now.metadata.deletionTimestamp === undefined) return
     await this.#client.remove(kind.resource, ref, { uid: metadata.uid })
-    if (now === undefined) throw notFound(`"${whole.ref.name}" of ${whole.kind.segment}`)
+    if (now === undefined) throw notFound(subjectOf(whole.kind.kind, { metadata: whole.ref }))
     refuseWhileDeleting(now)
   }
 
@@ -238,7 +239,7 @@ class KubeRecords implements Records {
   ): Promise<{ object: RecordOf<K>; isChanged: boolean }> {
     let current = await this.get(kind, ref, { fresh: request.fresh })
     for (let attempt = 1; ; attempt += 1) {
-      if (current === undefined) throw notFound(`"${ref.name}" of ${kind.segment}`)
+      if (current === undefined) throw notFound(subjectOf(kind.kind, { metadata: ref }))
       try {
         return await this.#write(kind, ref, current, request)
       } catch (error) {
@@ -300,7 +301,7 @@ class KubeRecords implements Records {
   ): Promise<RecordOf<K>> {
     if (ifMatch === undefined || isAmong(ifMatch, known)) return known
     const newest = mayBeNewer(ifMatch, known) ? await this.get(kind, ref, { fresh: true }) : known
-    if (newest === undefined) throw notFound(`"${ref.name}" of ${kind.segment}`)
+    if (newest === undefined) throw notFound(subjectOf(kind.kind, { metadata: ref }))
     if (!isAmong(ifMatch, newest)) throw stale(newest)
     return newest
   }
@@ -308,7 +309,7 @@ class KubeRecords implements Records {
   async remove<K extends AnyKind>(kind: K, ref: ObjectRef, { ifMatch }: RemoveRequest): Promise<{ isGone: boolean }> {
     let known = await this.get(kind, ref)
     for (let attempt = 1; ; attempt += 1) {
-      if (known === undefined) throw notFound(`"${ref.name}" of ${kind.segment}`)
+      if (known === undefined) throw notFound(subjectOf(kind.kind, { metadata: ref }))
       const current = await this.#matching(kind, ref, known, ifMatch)
       const { uid, resourceVersion, finalizers = [] } = current.metadata
       // With If-Match nobody may have written in between; without it, whatever carries this name in this life may go.
@@ -356,7 +357,7 @@ function namespaceMissing(cause: unknown): PlatformError {
 async function sameOrTaken<K extends AnyKind>(
   kind: K,
   stored: RecordOf<K>,
-  { spec, isSame, name }: CreateRequest<K>,
+  { spec, isSame }: CreateRequest<K>,
 ): Promise<RecordOf<K>> {
   refuseWhileDeleting(stored)
   const isEqualSpec =
@@ -366,5 +367,5 @@ async function sameOrTaken<K extends AnyKind>(
     return stored
   }
   const how = isEqualSpec ? '' : ' with different content'
-  throw new PlatformError('ALREADY_EXISTS', `"${name}" already exists in ${kind.segment}${how}.`)
+  throw new PlatformError('ALREADY_EXISTS', `${subjectOf(kind.kind, stored)} already exists${how}.`)
 }

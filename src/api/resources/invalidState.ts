@@ -1,7 +1,10 @@
 import { type Summarized, summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { subjectOf } from '../../crds/called.ts'
 
 type Refused = {
+  readonly kind?: string
+  readonly spec?: unknown
   readonly metadata: Summarized['metadata'] & { readonly name: string }
   readonly status?: object | undefined
 }
@@ -14,7 +17,11 @@ type Refused = {
  */
 export function invalidState(object: Refused, message: string | undefined): PlatformError {
   const { status, phase } = summaryOf(object as Summarized)
-  const { name, deletionTimestamp } = object.metadata
+  const { deletionTimestamp } = object.metadata
   const isDeleting = message === undefined || deletionTimestamp !== undefined
-  return new PlatformError('INVALID_STATE', isDeleting ? `"${name}" is being deleted.` : message, { status, phase })
+  return new PlatformError(
+    'INVALID_STATE',
+    isDeleting ? `${subjectOf(object.kind, object)} is being deleted.` : message,
+    { status, phase },
+  )
 }

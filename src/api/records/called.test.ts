@@ -1,0 +1,85 @@
+import { expect } from 'chai'
+import { fittingName, sampleName, sampleSpec } from '../../../test/make/samples.ts'
+import { recordsWorld } from '../../../test/worlds/recordsWorld.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import type { KubeObject, ObjectRef } from '../../core/object.ts'
+import type { AnyKind } from '../../crds/define.ts'
+import { KINDS } from '../../crds/index.ts'
+import { holderOf } from '../../crds/parts.ts'
+import { KubeError, type KubeErrorReason } from '../../kube/errors.ts'
+import type { Caller } from '../http/context.ts'
+import { toPlatformError } from '../http/problem.ts'
+import { SERVED_ROUTES } from '../index.ts'
+
+const boundaryId = '11111111-1111-4111-8111-111111111111'
+const principalId = '22222222-2222-4222-8222-222222222222'
+const caller: Caller = { principalId, principalType: 'User', expiresAt: 0 }
+const never = [{ life: 'never', generation: 0 }]
+
+/** The words of all paths: what callers know collections by. */
+const WORDS = new Set(SERVED_ROUTES.flatMap(({ path }) => path.split('/').filter((word) => !word.startsWith('{'))))
+/** Kinds that no request of a caller writes under a name. */
+const WITHIN = new Set(['NameClaim', 'QuotaLedger', 'ComputePlan', 'PlatformClient'])
+
+const messageOf = async (work: () => Promise<unknown>): Promise<string> => {
+  try {
+    await work()
+  } catch (error) {
+    return toPlatformError(error).message
+  }
+  throw new Error('It was not refused.')
+}
+
+describe('what a refusal says of a record', () => {
+  for (const kind of KINDS.filter((each) => !WITHIN.has(each.kind) && each.writtenByPlatform === undefined)) {
+    it(`of ${kind.kind} names it as paths do, not as the API server does`, async () => {
+      const given = sampleSpec(kind, { boundaryId, ownerId: principalId, memberId: principalId })
+      const spec = kind.spec.parse(given)
+      const name = kind.name === 'free' ? nameOf(kind, given) : fittingName(kind, given)
+      const { ofRecords, ofServer } = await refusalsOf(kind, { namespace: spaceOf(kind), name }, spec)
+      const texts = [...ofRecords, ...ofServer]
+      const said = texts.join('\n')
+      const collections = texts.flatMap((text) => /^"[^"]+" of (\w[\w-]*)/.exec(text)?.[1] ?? [])
+      expect(collections, said).to.have.length.least(ofRecords.length)
+      expect(
+        collections.filter((word) => !WORDS.has(word)),
+        said,
+      ).to.deep.equal([])
+      if (kind.name === 'free') expect(said).to.not.include(name)
+      for (const text of ofRecords) expect(text).to.include(holderOf(kind, name, spec) ?? '')
+    })
+  }
+})
+
+/** What is said while the object is there, and of what the API server answers. */
+async function refusalsOf(kind: AnyKind, ref: ObjectRef, spec: object) {
+  const { records, client, caches } = recordsWorld()
+  for (const { resource } of KINDS) if (!caches.has(resource)) caches.add(resource)
+  const seed = (more: object) => {
+    const { apiVersion, kind: type } = kind
+    client.seed(kind.resource, { apiVersion, kind: type, metadata: { ...ref, ...more }, spec } as KubeObject)
+  }
+  const create = () => records.create(kind, { ...ref, spec, caller, isSame: () => false })
+  seed({})
+  const ofRecords = [
+    await messageOf(create),
+    await messageOf(() => records.update(kind, ref, { caller, ifMatch: never, change: () => spec })),
+    await messageOf(() => records.remove(kind, ref, { caller, ifMatch: never })),
+  ]
+  seed({ deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['freehold.dev/teardown'] })
+  ofRecords.push(await messageOf(create))
+  const reasons = ['Conflict', 'AlreadyExists', 'NotFound'] as const
+  const detail = { status: 409, resource: kind.resource, ...ref }
+  const refused = (reason: KubeErrorReason) => messageOf(() => Promise.reject(new KubeError(reason, 'inside', detail)))
+  return { ofRecords, ofServer: await Promise.all(reasons.map(refused)) }
+}
+
+/** One that is nothing of what a caller said. */
+const nameOf = (kind: AnyKind, spec: object) =>
+  kind.partOf === undefined ? `inner-${kind.resource.plural}` : sampleName(kind, spec)
+
+function spaceOf({ placement }: AnyKind): string | undefined {
+  if (placement === 'cluster') return undefined
+  if (placement === 'group') return groupNamespace(boundaryId, 'shop')
+  return placement === 'platform' ? SYSTEM_NAMESPACE : boundaryNamespace(boundaryId)
+}
