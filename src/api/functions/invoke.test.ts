@@ -172,6 +172,39 @@ describe('a test call of a function', () => {
       expect(made).to.deep.equal([])
     })
 
+  const failed = (reason: string, serving = false, type = 'Stalled') => ({
+    ...{ image: IMAGE, serving, firstReadyAt: '2026-01-01T00:00:00Z' },
+    conditions: [
+      { type: 'Ready', status: 'False', reason, message: 'Why it is so.' },
+      ...(type === 'Stalled' ? [{ type, status: 'True', reason, message: 'Why it is so.' }] : []),
+    ],
+  })
+  for (const reason of ['PlanNotFound', 'QuotaExceeded', 'ReferenceMissing', 'ConfigurationInvalid'])
+    it(`is refused at once where no copy can come before somebody changes something: ${reason}`, async () => {
+      await put({}, failed(reason))
+      const { status, body } = await invoke()
+      expect([status, body.code, body.phase, body.status]).to.deep.equal([409, 'INVALID_STATE', reason, 'Failed'])
+      expect(body.error).to.equal('Function "hello" has no copy, and cannot start one: Why it is so.')
+      expect(made).to.deep.equal([])
+    })
+  it('is refused at once where its image cannot be pulled', async () => {
+    await put({}, failed('ImagePullFailed', false, 'Ready'))
+    expect((await invoke()).body).to.include({ code: 'INVALID_STATE', phase: 'ImagePullFailed' })
+  })
+  it('is made where a copy of before serves, or one is begun again by itself', async () => {
+    await put({}, failed('PlanNotFound', true))
+    expect((await invoke()).status).to.equal(200)
+    await put({}, failed('CrashLooping', false, 'Ready'))
+    expect((await invoke()).status).to.equal(200)
+  })
+  it('that no copy took says why none is there', async () => {
+    await put({}, failed('CrashLooping', false, 'Ready'))
+    answer = { refused: 'NoCopy' }
+    expect((await invoke()).body.error).to.equal(
+      'No copy of function "hello" had room for the call within 30 seconds: Why it is so.',
+    )
+  })
+
   it('is refused at once where its namespace is stopped', async () => {
     server.put(FunctionNamespace, 'home', { runtime: 'nodejs', running: false }, SHOP)
     const { status, body } = await invoke()

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { decodedPath, NOT_PLAIN, pathOf } from '../../contracts/functionPaths.ts'
 import { EVENT_HEADER } from '../../contracts/functions.ts'
 import { isOwnHeader, type NoAnswer, type TestCall } from '../../contracts/testCalls.ts'
+import { summaryOf } from '../../core/conditions.ts'
 import { counted } from '../../core/counted.ts'
 import { type FieldError, PlatformError, refusedFields } from '../../core/errors.ts'
 import { HTTP_METHODS } from '../../crds/functionFields.ts'
@@ -95,7 +96,7 @@ export const invokeRoute: RouteDraft = route(
     const { namespace, name } = found.ref
     const answer = await services.functions.calls.call(namespace, name, call, whilePermitted)
     if (answer === undefined) throw away('Calls of functions cannot be made at the moment')
-    if ('refused' in answer) throw refusal(answer.refused, found)
+    if ('refused' in answer) throw refusal(answer.refused, await findFunction(context as Context))
     const { body, isTruncated, ...told } = answer
     const { text, encoding } = encoded(Buffer.from(body, 'base64'), isTruncated)
     return ok({ ...told, body: text, encoding, isTruncated }, { headers: { 'cache-control': 'no-store' } })
@@ -129,6 +130,7 @@ function refuseUncallable({ object, owner, at }: FoundFunction): void {
   if (owner.spec.running === false)
     throw invalidState(object, `Function namespace "${at.namespaceName}" is stopped: start it first.`)
   if (!object.spec.enabled) throw invalidState(object, `Function "${at.name}" is disabled: enable it first.`)
+  refuseUnstartable(object, at.name)
   if (object.status?.image !== undefined) return
   const { buildStatus = 'NoSource' } = object.status ?? {}
   const why = {
@@ -141,8 +143,23 @@ function refuseUncallable({ object, owner, at }: FoundFunction): void {
   throw invalidState(object, `Function "${at.name}" ${why}.`)
 }
 
+/** Its copies begin again by themselves, and the next time may go well. */
+const BEGUN_AGAIN: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable']
+
+/** @throws PlatformError INVALID_STATE where no copy serves, and none comes before somebody changes what its status names */
+function refuseUnstartable(object: FoundFunction['object'], name: string): void {
+  const { status, phase, statusMessage } = summaryOf(object)
+  if (object.status?.image === undefined || status !== 'Failed' || BEGUN_AGAIN.includes(phase)) return
+  throw invalidState(object, `Function "${name}" has no copy, and cannot start one: ${statusMessage ?? phase}`)
+}
+
 const away = (why: string, retryAfterSeconds = 5) =>
   new PlatformError('SERVICE_UNAVAILABLE', `${why}: try again.`, { retryAfterSeconds })
+
+function whyNone(object: FoundFunction['object']): string {
+  const { status, statusMessage } = summaryOf(object)
+  return status === 'Failed' && statusMessage !== null ? statusMessage : 'see its status.'
+}
 
 function refusal(why: NoAnswer, { object, at }: FoundFunction): PlatformError {
   const it = `Function "${at.name}"`
@@ -158,7 +175,7 @@ function refusal(why: NoAnswer, { object, at }: FoundFunction): PlatformError {
         retryAfterSeconds: 1,
       })
     case 'NoCopy':
-      return failed(`No copy of function "${at.name}" had room for the call ${within}: see its status.`)
+      return failed(`No copy of function "${at.name}" had room for the call ${within}: ${whyNone(object)}`)
     case 'TooSlow':
       return failed(`${it} did not answer ${within}.`)
     case 'Broken':
