@@ -1,7 +1,11 @@
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
+import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
+import type { AnyKind } from '../crds/define.ts'
 import { MemberInvitation, PasswordReset } from '../crds/invitations.ts'
+import { PlatformJob } from '../crds/jobs.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { invitationController, passwordResetController } from './invitations.ts'
 
 const ID = '7b0c5d6e-1f2a-4b3c-8d4e-5f6a7b8c9d0e'
@@ -83,6 +87,33 @@ describe('the clean-up of invitations and resets', () => {
     await bench.clock.advance(1000)
     await bench.rest()
     expect((await read()).state).to.equal('Expired')
+  })
+
+  const SHOP = `/boundaries/${BOUNDARY_ID}/resourcegroups/shop`
+  const places: [title: string, scope: string, kind: AnyKind, name: string, space: 'boundarySpace' | 'groupSpace'][] = [
+    ['a group', SHOP, ResourceGroup, 'shop', 'boundarySpace'],
+    ['a resource', `${SHOP}/resources/jobs/report`, PlatformJob, 'report', 'groupSpace'],
+  ]
+  for (const [title, scope, kind, name, space] of places)
+    for (const state of ['Pending', 'AwaitingLogin', 'Accepted'])
+      it(`ends one that is ${state} with ${title} that it is for, if it is open`, async () => {
+        const ref = { namespace: bench.seedGroup('shop')[space], name }
+        const annotations = { [INCARNATION_ANNOTATION]: 'first' }
+        bench.seed(kind as never, name, { image: 'busybox', computePlan: 'small' }, { ...ref, annotations })
+        const read = invitation({ state, scope, scopeIncarnation: 'first', expiresAt: at(HOUR) })
+        await bench.start()
+        expect((await read()).state).to.equal(state)
+        await bench.client.remove(kind.resource, ref)
+        await bench.rest()
+        expect((await read()).state).to.equal(state === 'Accepted' ? state : 'Revoked')
+      })
+
+  it('ends one for what was made anew while nobody looked', async () => {
+    const annotations = { [INCARNATION_ANNOTATION]: 'second' }
+    bench.seed(ResourceGroup as never, 'shop', {}, { namespace: bench.seedGroup('shop').boundarySpace, annotations })
+    const read = invitation({ scope: SHOP, scopeIncarnation: 'first', expiresAt: at(HOUR) })
+    await bench.start()
+    expect((await read()).state).to.equal('Revoked')
   })
 
   it('removes a reset that was used', async () => {

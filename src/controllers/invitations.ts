@@ -1,30 +1,77 @@
+import { INCARNATION_ANNOTATION } from '../core/labels.ts'
+import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
+import { parseScope } from '../core/scope.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { RESOURCE_KINDS } from '../crds/index.ts'
 import { MemberInvitation, PasswordReset } from '../crds/invitations.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { scopeObject, scopeObjectKey } from '../crds/scopeObjects.ts'
 import { isOpen } from '../iam/invitations.ts'
-import { isKubeError } from '../kube/errors.ts'
-import { controller, type Pass, steps } from './engine/controller.ts'
+import { absent, isKubeError } from '../kube/errors.ts'
+import { controller, type Observed, type Pass, steps } from './engine/controller.ts'
 
 /** How long an expired reset stays, so that its link is told from one that never was. */
 const KEEP_EXPIRED = 86_400_000
 
-/** Sets invitations to Expired at their time. */
-export const invitationController = controller(MemberInvitation, {
-  observes: [],
-  writes: [],
-  reconcile: steps(expireInvitation),
+type Invitation = MemberInvitation & KubeObject
+
+/** What invitations may be for. */
+const SCOPE_KINDS: readonly AnyKind[] = [Boundary, ResourceGroup, ...RESOURCE_KINDS]
+
+const targetOf = ({ spec }: MemberInvitation) => {
+  const scope = parseScope(spec.scope)
+  return scope && scopeObject(scope)
+}
+
+/** Whatever goes, or comes anew, concerns the open invitations that are for it. */
+const ofScope = ({ resource }: AnyKind): Observed => ({
+  resource,
+  relevant: ({ metadata }) => metadata.annotations?.[INCARNATION_ANNOTATION],
+  keysOf: ({ metadata: { namespace, name } }, records) => {
+    const key = scopeObjectKey(resource, namespace, name)
+    const open = records
+      .cache<Invitation>(MemberInvitation.resource)
+      .list()
+      .filter(({ spec }) => isOpen(spec.state))
+    return open.filter((each) => targetOf(each)?.key === key).map(keyOf)
+  },
 })
 
-export async function expireInvitation(pass: Pass<typeof MemberInvitation>): Promise<Outcome> {
-  const { spec, metadata } = pass.object
+/** Ends invitations: at their time as Expired, and with what they are for as Revoked. */
+export const invitationController = controller(MemberInvitation, {
+  observes: SCOPE_KINDS.map(ofScope),
+  writes: [],
+  reconcile: steps(endInvitation),
+})
+
+export async function endInvitation(pass: Pass<typeof MemberInvitation>): Promise<Outcome> {
+  const { spec } = pass.object
   if (!isOpen(spec.state)) return done()
   const left = Date.parse(spec.expiresAt) - Date.parse(pass.now)
-  if (left > 0) return done({ after: left })
-  const { namespace, name, uid, resourceVersion } = metadata
+  if (left <= 0) return writeState(pass, 'Expired')
+  return (await isGone(pass)) ? writeState(pass, 'Revoked') : done({ after: left })
+}
+
+/** Of what is not as the invitation knew it the API server is asked: the cache may be behind. */
+async function isGone({ object, records }: Pass<typeof MemberInvitation>): Promise<boolean> {
+  const target = targetOf(object)
+  const { scopeIncarnation } = object.spec
+  if (target === undefined || scopeIncarnation === undefined) return false
+  const { resource, namespace, name } = target
+  const isIt = (found: KubeObject | undefined) =>
+    found?.metadata.annotations?.[INCARNATION_ANNOTATION] === scopeIncarnation
+  if (isIt(records.cache(resource).get(namespace, name))) return false
+  return !isIt(await records.client.get(resource, { namespace, name }).catch(absent))
+}
+
+async function writeState(pass: Pass<typeof MemberInvitation>, state: 'Expired' | 'Revoked'): Promise<Outcome> {
+  const { namespace, name, uid, resourceVersion } = pass.object.metadata
   try {
     // Only over what was seen: an accept at the last moment must not be written over.
     const preconditions = { uid, resourceVersion }
-    const patch = { spec: { state: 'Expired' } }
-    await pass.records.client.mergePatch(pass.kind.resource, { namespace, name }, patch, preconditions)
+    await pass.records.client.mergePatch(pass.kind.resource, { namespace, name }, { spec: { state } }, preconditions)
   } catch (error) {
     // Whoever wrote in between wakes us again.
     if (!isKubeError(error, 'Conflict', 'NotFound')) throw error

@@ -16,7 +16,7 @@ import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { invitationMail } from '../people/mails.ts'
 import { findRole, incarnationAt } from '../rules/grants.ts'
-import { holdsDirectly, invitedScope, requireGrantRights, requireSomethingAt } from './grants.ts'
+import { holdsDirectly, invitedScope, isScopeThere, requireGrantRights, requireSomethingAt } from './grants.ts'
 import { type CreateInvitationRequest, type InvitationDto, type InvitationRecord, invitationDto } from './record.ts'
 
 const DAY = 86_400_000
@@ -107,16 +107,17 @@ function resolveTenant({ records, accounts }: Services, boundaryId: string): Bou
   throw new PlatformError('tenant_resolution_failed', message)
 }
 
-/** Those of the address that are over. @throws PlatformError duplicate_pending if one is open */
+/** Those of the address that are over, or for what is gone. @throws PlatformError duplicate_pending if one is open */
 async function earlierOf(
   { services, parameters }: Context<'boundaryId', unknown, Request>,
   email: string,
 ): Promise<readonly InvitationRecord[]> {
   const { records, clock } = services
+  const isInTheWay = (one: InvitationRecord) => isOpen(stateAt(one.spec, clock.now())) && isScopeThere(services, one)
   const namespace = boundaryNamespace(parameters.boundaryId)
   const all = await records.list(MemberInvitation, { namespace }, { fresh: true })
   const earlier = all.filter(({ spec }) => isSameAddress(spec.email, email))
-  if (earlier.some(({ spec }) => isOpen(stateAt(spec, clock.now())))) throw duplicate()
+  if (earlier.some(isInTheWay)) throw duplicate()
   return earlier
 }
 

@@ -86,10 +86,7 @@ export async function refuseWithoutGround(
   const role = knownRole(records, spec.roleDefinitionName)
   if (role === undefined || !meansPresentRole(records.peekAll(RoleDefinition), invitation))
     throw outdated(`The role "${spec.roleDefinitionName}" no longer exists`)
-  const scope = parseScope(spec.scope)
-  const isThere = scope?.level === 'root' || (scope !== undefined && objectAt(services.records, scope) !== undefined)
-  if (scope === undefined || !isThere || incarnationAt(services, scope) !== spec.scopeIncarnation)
-    throw outdated(`What was at ${spec.scope} no longer exists`)
+  if (!isScopeThere(services, invitation)) throw outdated(`What was at ${spec.scope} no longer exists`)
   const boundaryId = (metadata.namespace ?? '').slice('boundary-'.length)
   const boundary = records.peek(Boundary, { name: boundaryId })
   const tenantId = boundary === undefined ? undefined : accounts.tenants.ofBoundary(boundary)
@@ -98,6 +95,13 @@ export async function refuseWithoutGround(
   const isSame = meansPresent(principalLookup(services), invitation, spec.invitedBy)
   if (!isSame || !(await mayStillInvite(services, spec.invitedBy, { inviteeId, role, boundaryId, scope: spec.scope })))
     throw outdated('The person who invited you may no longer give this role')
+}
+
+/** Whether what it is for is the one that was there when it was made. */
+export function isScopeThere(services: Services, { spec }: InvitationRecord): boolean {
+  const scope = parseScope(spec.scope)
+  if (scope === undefined || scope.level === 'root') return scope !== undefined
+  return objectAt(services.records, scope) !== undefined && incarnationAt(services, scope) === spec.scopeIncarnation
 }
 
 export function outdated(why: string): PlatformError {

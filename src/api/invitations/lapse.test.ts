@@ -49,6 +49,10 @@ const withoutName = ({ name: _, ...spec }: typeof CUSTOM) => spec
 
 describe('what an invitation was made under', () => {
   type World = ReturnType<typeof open>
+  const madeAnew = ({ records, group }: World) => {
+    const { metadata, spec } = group(BOUNDARY, 'shop')
+    records.put(ResourceGroup, { ...metadata, annotations: { [INCARNATION_ANNOTATION]: 'another' } }, spec)
+  }
   const lapsed: [title: string, body: object, change: (world: World) => unknown, resend?: string][] = [
     [
       'the group at its scope was deleted',
@@ -66,14 +70,7 @@ describe('what an invitation was made under', () => {
       { roleDefinitionName: 'Custom' },
       ({ records }) => records.remove(RoleDefinition, { name: 'custom' }, {} as never),
     ],
-    [
-      'the group at its scope was made anew',
-      { scope: SHOP },
-      ({ records, group }) => {
-        const { metadata, spec } = group(BOUNDARY, 'shop')
-        records.put(ResourceGroup, { ...metadata, annotations: { [INCARNATION_ANNOTATION]: 'another' } }, spec)
-      },
-    ],
+    ['the group at its scope was made anew', { scope: SHOP }, madeAnew],
     [
       'the inviter was disabled',
       {},
@@ -130,6 +127,18 @@ describe('what an invitation was made under', () => {
       expect((await codeOf(world.call('POST', `${PATH}/${made.id}/resend`))).code).to.equal(resend)
     })
   }
+
+  for (const [title, change] of [
+    ['was deleted', ({ records }) => records.remove(ResourceGroup, inBoundary('shop'), {} as never)],
+    ['was made anew', madeAnew],
+  ] as [string, (world: World) => unknown][])
+    it(`is not in the way of another one where the group at its scope ${title}`, async () => {
+      const world = open()
+      await world.invite({ scope: SHOP })
+      await change(world)
+      expect(await world.invite({ scope: B1 })).to.include({ status: 'Pending' })
+      expect((await codeOf(world.invite({ scope: B1 }))).code).to.equal('duplicate_pending')
+    })
 
   it('lapses if the inviter may no longer give the role', async () => {
     const world = open()

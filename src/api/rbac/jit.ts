@@ -89,6 +89,7 @@ async function requestSpec(context: Context<string, unknown, z.output<typeof Cre
     request.spec.principalId === caller.principalId &&
     request.spec.roleDefinitionName === role.displayName &&
     request.spec.scope === body.scope &&
+    scopeIncarnationOf(request) === incarnation &&
     ['Pending', 'Active'].includes(jitState(request, services.clock.now()))
   const open = all.find(isOpenSame)
   if (open !== undefined) {
