@@ -19,7 +19,9 @@ import { created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, route } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
+import { findBoundary } from '../resources/places.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import { refusePast } from '../rules/expiry.ts'
 import { findEnabled, type Here } from './find.ts'
 import { CrosslinkAccessGrant, type CrosslinkRecord } from './record.ts'
@@ -54,7 +56,8 @@ function changing<T>(
 /** A grant that the agent of the hub made, or one that is to be made now. */
 async function grant(context: Here<unknown, Grant | undefined>) {
   const found = await findEnabled(context)
-  const { body, services } = context
+  const { body, services, parameters } = context
+  refuseWhileDeleting(await findBoundary(context, parameters.boundaryId))
   if (body === undefined) return issue(context, found)
   const now = services.clock.now()
   refusePast(now, 'expiresUtc', body)

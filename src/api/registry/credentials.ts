@@ -2,9 +2,11 @@ import type { Credential } from '../../adapters/registry/port.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { isUuid } from '../../core/names.ts'
 import { parseScope } from '../../core/scope.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import type { RecordOf } from '../records/records.ts'
 import { objectAt } from '../rules/grants.ts'
 import { type RegistryCaller, registryOf } from './service.ts'
 
@@ -56,23 +58,31 @@ export async function bearerWith(
   return stands ? credential : undefined
 }
 
+/** A boundary (`<id>`) or a group (`<id>/<group>`), by what is known here. */
+export function placeAt({ records }: Pick<Services, 'records'>, place: string): RecordOf<AnyKind> | undefined {
+  const scope = parseScope(scopeOfPlace(place))
+  return scope && objectAt(records, scope)
+}
+
+function scopeOfPlace(place: string): string {
+  const [boundaryId = '', group] = place.split('/')
+  return group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
+}
+
 /**
- * Which life a boundary (`<id>`) or a group (`<id>/<group>`) leads now; undefined if it is not there. Asked of the API server,
- * for the principal, if what is known here does not fit: another replica may have just made it.
+ * Which life a boundary or a group leads now; undefined if it is not there. Asked of the API server, for the principal, if
+ * what is known here does not fit: another replica may have just made it.
  */
 export async function lifeOf(
-  { access, records }: Services,
+  services: Services,
   principalId: string,
   place: string,
   fits: (life: string | undefined) => boolean = (life) => life !== undefined,
 ): Promise<string | undefined> {
-  const [boundaryId = '', group] = place.split('/')
-  const text = group === undefined ? boundaryScope(boundaryId) : groupScope(boundaryId, group)
-  const scope = parseScope(text)
   const known = () => {
-    const found = scope && objectAt(records, scope)
+    const found = placeAt(services, place)
     return found && (found.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
   }
-  await holdsNow(access, principalId, text, () => fits(known()))
+  await holdsNow(services.access, principalId, scopeOfPlace(place), () => fits(known()))
   return known()
 }

@@ -12,7 +12,8 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
-import { lifeOf } from './credentials.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
+import { lifeOf, placeAt } from './credentials.ts'
 import { rightsNow } from './rights.ts'
 import { builder, record, recordRefusal, registryOf, requireBuilder } from './service.ts'
 
@@ -69,10 +70,12 @@ function unknown(field: string, value: string): PlatformError {
   return new PlatformError('REFERENCE_NOT_FOUND', message, { field, value })
 }
 
-/** The present life of a boundary or a group, as credentials name it. @throws PlatformError REFERENCE_NOT_FOUND */
+/** The present life of a boundary or a group, as credentials name it. @throws PlatformError REFERENCE_NOT_FOUND, INVALID_STATE */
 async function livesAt({ services, caller }: Context, field: string, place: string): Promise<Record<string, string>> {
   const life = await lifeOf(services, caller.principalId, place)
   if (life === undefined) throw unknown(field, place.split('/').at(-1) ?? '')
+  const found = placeAt(services, place)
+  if (found !== undefined) refuseWhileDeleting(found)
   return { [place]: life }
 }
 
@@ -106,7 +109,9 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
   await livesAt(context, 'boundary', boundary)
   const lives = await livesAt(context, 'resourceGroup', `${boundary}/${resourceGroup}`)
   const ref = { namespace: groupNamespace(boundary, resourceGroup), name }
-  if ((await services.records.get(kind, ref)) === undefined) throw unknown('name', name)
+  const found = await services.records.get(kind, ref)
+  if (found === undefined) throw unknown('name', name)
+  refuseWhileDeleting(found)
   const limit = { repositories: repository, actions: ['pull', 'push'] }
   const { password: token, expiresAt } = await mint(context, { kind: 'Build', limit, lives }, BUILD_MILLISECONDS)
   await record(context, 'MintBuild', { repository })

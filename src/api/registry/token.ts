@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { RegistryAccess } from '../../adapters/registry/port.ts'
 import { TOKEN_SECONDS } from '../../contracts/registry/audit.ts'
-import { parseRepository } from '../../contracts/registry/names.ts'
+import { parseRepository, type RepositoryName } from '../../contracts/registry/names.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -11,7 +11,7 @@ import type { Context, Services } from '../http/context.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
-import { type Bearer, bearerOf, bearerWith } from './credentials.ts'
+import { type Bearer, bearerOf, bearerWith, placeAt } from './credentials.ts'
 import { knownRepository, rightsNow } from './rights.ts'
 import { type AskedScope, askedScopes, isWithin, scopesText } from './scopes.ts'
 import { record, recordRefusal, registryOf } from './service.ts'
@@ -98,7 +98,14 @@ async function judge(services: Services, bearer: Bearer, asked: AskedScope): Pro
   // What the platform keeps for a group is good for what it is limited to.
   const may: ReadonlySet<string> =
     principalType === 'Platform' ? new Set(limit?.actions) : await rightsNow(services, principalId, name, actions)
-  return { ...asked, granted: actions.filter((one) => may.has(one) && limit?.actions.includes(one) !== false) }
+  const isOpen = (one: string) => may.has(one) && limit?.actions.includes(one) !== false
+  return { ...asked, granted: actions.filter((one) => isOpen(one) && !(one === 'push' && isLeaving(services, name))) }
+}
+
+/** Nothing new goes into what is being deleted; what still runs there is pulled. */
+function isLeaving(services: Services, { boundaryId, resourceGroup }: RepositoryName): boolean {
+  const places = [boundaryId, `${boundaryId}/${resourceGroup}`].map((place) => placeAt(services, place))
+  return places.some((place) => place?.metadata.deletionTimestamp !== undefined)
 }
 
 /**

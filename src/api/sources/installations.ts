@@ -15,6 +15,7 @@ import {
   type OfInstallation,
   type OfSource,
   type OfType,
+  refuseLeaving,
   type SourceRecord,
   sourcesOfType,
   stateOf,
@@ -77,11 +78,12 @@ export async function listRepositories(context: OfInstallation<z.output<typeof R
   return ok(await asked(port.repositories(connection, context.query.search, context.signal)))
 }
 
-/** @throws PlatformError source-unknown, webhooks-not-supported, missing-credential */
+/** @throws PlatformError source-unknown, INVALID_STATE, webhooks-not-supported, missing-credential */
 export async function ensureWebhook(context: OfRepository) {
   const { services, signal } = context
   const { repositoryId } = context.parameters
   const source = await findInstallation(context)
+  await refuseLeaving(context, source)
   const connection = await connectionOf(services, source)
   const secret = webhookSecretOf(connection.credentials)
   if (secret === '' && sendsWebhooks(source.spec.provider)) {
@@ -98,6 +100,7 @@ const TOKEN_CODES = { Unsupported: 'tokens-not-supported' } as const
 export async function issueToken(context: OfRepository) {
   const { services, signal, parameters } = context
   const source = await findInstallation(context)
+  await refuseLeaving(context, source)
   if (stateOf(source) === 'Disabled')
     throw new PlatformError('INVALID_STATE', 'The source is disabled: it issues no tokens.', { status: 'Disabled' })
   const connection = await connectionOf(services, source)

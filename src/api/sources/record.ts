@@ -25,6 +25,8 @@ import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { shownHolders } from '../resources/holders.ts'
+import { findBoundary } from '../resources/places.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import type { kubeJournal } from './journal.ts'
 import type { kubePullSecrets } from './pullSecrets.ts'
 
@@ -187,4 +189,14 @@ export async function findInstallation(context: OfInstallation): Promise<SourceR
   const found = (await sourcesOfType(context)).find(isIt)
   if (found !== undefined) return found
   throw sourceUnknown(`Installation "${installationId.slice(0, 64)}" of type ${providerNamed(sourceName)}`)
+}
+
+/**
+ * Nothing is given out of a source, or for a boundary, that is being deleted: what works on by itself would outlive it.
+ *
+ * @throws PlatformError INVALID_STATE
+ */
+export async function refuseLeaving(context: Context<'boundaryId'>, source: SourceRecord): Promise<void> {
+  refuseWhileDeleting(source)
+  refuseWhileDeleting(await findBoundary(context, context.parameters.boundaryId))
 }

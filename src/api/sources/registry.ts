@@ -16,8 +16,9 @@ import { BUILD, reporterNow } from '../resources/deployments/reporters.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findGroup } from '../resources/places.ts'
 import { actionOf } from '../resources/types.ts'
+import { refuseWhileDeleting } from '../resources/writes.ts'
 import { asked, connectionOf } from './connection.ts'
-import { findSource, type OfSource, type SourceRecord } from './record.ts'
+import { findSource, type OfSource, refuseLeaving, type SourceRecord } from './record.ts'
 
 /** As registries name repositories (OCI distribution specification). */
 const RepositoryPath = z
@@ -83,7 +84,7 @@ export const materializing = asking(
  * POST .../materialize: the pull secret in the namespace of a group. Whoever may write the resource, or build for it, may
  * have it; to everybody else there is nothing here.
  *
- * @throws PlatformError NOT_FOUND, source-unknown, already-exists
+ * @throws PlatformError NOT_FOUND, source-unknown, INVALID_STATE, already-exists
  */
 export async function materializeRegistry(context: OfSource<z.output<typeof MaterializeRegistryRequest>>) {
   const { services, body } = context
@@ -92,7 +93,9 @@ export async function materializeRegistry(context: OfSource<z.output<typeof Mate
   const resource = await requireWriter(context, body)
   const source = await findSource(context, home)
   requireRegistry(source)
-  await findGroup(context, boundaryId, body.resourceGroup)
+  await refuseLeaving(context, source)
+  refuseWhileDeleting(await findGroup(context, boundaryId, body.resourceGroup))
+  if (resource !== undefined) refuseWhileDeleting(resource.object)
   const { username = '', credentials, baseUrl } = await connectionOf(services, source)
   const registry = registryIn(baseUrl)
   const account = { username, password: credentials[CREDENTIAL_KEYS.password] ?? '' }

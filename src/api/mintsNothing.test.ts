@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { makeRegistry } from '../../test/make/registry.ts'
+import { beginDeletion } from '../../test/worlds/deleting.ts'
+import { BOUNDARY, OWNER, startShop } from '../../test/worlds/shop.ts'
+import { boundaryNamespace, groupNamespace } from '../core/names.ts'
+import { Boundary } from '../crds/boundaries.ts'
+import { BoundaryCrosslink } from '../crds/crosslink.ts'
+import type { AnyKind } from '../crds/define.ts'
+import { PlatformJob } from '../crds/jobs.ts'
+import { ResourceGroup } from '../crds/resourcegroups.ts'
+import { DeploymentSource } from '../crds/sources.ts'
+
+const HERE = `/boundaries/${BOUNDARY}`
+const [HOME, SHOP] = [boundaryNamespace(BOUNDARY), groupNamespace(BOUNDARY, 'shop')]
+const [GIT, IMAGES] = [randomUUID(), randomUUID()]
+const BUILD = { boundary: BOUNDARY, resourceGroup: 'shop', kind: 'jobs', name: 'report' }
+const MINT = '/v1/internal/registries/mint'
+const REPOSITORY = `repository:${BOUNDARY}/shop/jobs/report`
+
+/** What is being deleted: the boundary, its group, a job in that, or a source. */
+const PLACES: Record<string, [kind: AnyKind, ref: { namespace?: string; name: string }]> = {
+  boundary: [Boundary, { name: BOUNDARY }],
+  group: [ResourceGroup, { namespace: HOME, name: 'shop' }],
+  job: [PlatformJob, { namespace: SHOP, name: 'report' }],
+  git: [DeploymentSource, { namespace: HOME, name: GIT }],
+  images: [DeploymentSource, { namespace: HOME, name: IMAGES }],
+}
+
+/** What gives something out that works on by itself, and in which of the places. */
+const ROUTES: [path: string, body: object | undefined, places: string[]][] = [
+  [`${MINT}-boundary-credential`, { boundary: BOUNDARY }, ['boundary']],
+  [`${MINT}-build-token`, BUILD, ['boundary', 'group', 'job']],
+  [`${HERE}/sources/gitlab/installations/${GIT}/token/1`, {}, ['boundary', 'git']],
+  [`${HERE}/sources/gitlab/installations/${GIT}/repositories/1/webhooks/ensure`, {}, ['boundary', 'git']],
+  [`${HERE}/sources/registry/${IMAGES}/materialize`, { resourceGroup: 'shop' }, ['boundary', 'group', 'images']],
+  [
+    `${HERE}/sources/registry/${IMAGES}/materialize`,
+    { resourceGroup: 'shop', resourceName: 'report' },
+    ['boundary', 'group', 'job', 'images'],
+  ],
+  [`${HERE}/crosslink/access-grant`, undefined, ['boundary']],
+]
+
+describe('in what is being deleted', () => {
+  async function open() {
+    const server = await startShop({}, { registry: makeRegistry().service })
+    server.put(PlatformJob, 'report', { image: 'python', computePlan: 'job-small' }, SHOP)
+    server.put(BoundaryCrosslink, 'crosslink', { enabled: true }, HOME)
+    const credentials = { secretName: 'robot' }
+    const git = { provider: 'GitLab', displayName: 'Git', baseUrl: 'https://git.test', credentials }
+    server.put(DeploymentSource, GIT, git, HOME)
+    const images = { provider: 'Registry', displayName: 'Images', baseUrl: 'https://registry.test', username: 'robot' }
+    server.put(DeploymentSource, IMAGES, { ...images, credentials }, HOME)
+    return server
+  }
+
+  for (const [path, body, places] of ROUTES)
+    for (const place of places)
+      it(`nothing is given out, with a ${place} that goes: POST ${path.replace(HERE, '{B}')} ${JSON.stringify(body)}`, async () => {
+        const server = await open()
+        try {
+          const [kind, ref] = PLACES[place] ?? []
+          if (kind === undefined || ref === undefined) throw new RangeError(place)
+          beginDeletion(server, kind.resource, ref)
+          const answer = await server.ask('post', path).send(body)
+          expect(answer.status, JSON.stringify(answer.body)).to.equal(409)
+          expect(answer.body.code).to.match(/^invalid.state$/i)
+          expect(answer.body.error ?? answer.body.detail).to.match(/ is being deleted\.$/)
+        } finally {
+          await server.stop()
+        }
+      })
+
+  for (const place of ['boundary', 'group'])
+    it(`nothing is pushed, with a ${place} that goes, and what runs is still pulled`, async () => {
+      const server = await open()
+      const ask = async () => {
+        const basic = `Basic ${Buffer.from(`token:${OWNER}`).toString('base64')}`
+        const asked = server.ask('get', `/registry/auth/token?scope=${REPOSITORY}:pull,push`)
+        return (await asked.set('authorization', basic)).body.scope
+      }
+      try {
+        expect(await ask()).to.equal(`${REPOSITORY}:pull,push`)
+        const [kind, ref] = PLACES[place] ?? []
+        if (kind === undefined || ref === undefined) throw new RangeError(place)
+        beginDeletion(server, kind.resource, ref)
+        expect(await ask()).to.equal(`${REPOSITORY}:pull`)
+      } finally {
+        await server.stop()
+      }
+    })
+})
