@@ -3,7 +3,7 @@ import { isRecord } from '../core/isRecord.ts'
 import type { Context, Input } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
 import { printable } from './output.ts'
-import { show } from './session.ts'
+import { isForPeople, show } from './session.ts'
 
 /** What an answer is, by what it says of itself; one that says nothing is taken as the platform's own, which are JSON. */
 export function formOf({ headers }: Pick<RawAnswer, 'headers'>): 'json' | 'text' | 'bytes' {
@@ -43,15 +43,31 @@ export function showAnswer(answer: RawAnswer, input: Input, context: Context): v
   const { terminal } = context
   const form = formOf(answer)
   const media = printable(mediaOf(answer.headers))
-  if (form === 'json') show(namedIn(jsonOf(answer), input), input, context)
+  if (form === 'json') showJson(jsonOf(answer), input, context)
   else if (input.text('output') !== undefined) throw usage(`The answer is ${media}: --output is for records.`)
   else if (form === 'text') terminal.out(answer.text)
   else if (terminal.isTerminal) throw usage(`The answer is ${media}, which is not for a terminal: add \`> FILE\`.`)
   else terminal.outBytes(answer.bytes)
 }
 
-/** A page has no name, and its items have. */
-function namedIn(value: unknown, input: Input): unknown {
-  const isPage = isRecord(value) && Array.isArray(value.items)
-  return isPage && input.text('output') === 'name' ? value.items : value
+type Page = { readonly items: readonly unknown[]; readonly pagination?: { readonly totalItems?: number } }
+
+/** What has items, and nothing but what says which of all these are. */
+const isPage = (value: unknown): value is Page =>
+  isRecord(value) &&
+  Array.isArray(value.items) &&
+  Object.keys(value).every((key) => ['items', 'pagination'].includes(key))
+
+/** Of a page, people and whoever asks for names get the items. */
+function showJson(value: unknown, input: Input, context: Context): void {
+  const isRead = isForPeople(input, context)
+  if (!isPage(value) || !(isRead || input.text('output') === 'name')) {
+    show(value, input, context)
+    return
+  }
+  const { items, pagination: { totalItems = items.length } = {} } = value
+  show(items, input, context)
+  if (!isRead) return
+  if (totalItems === 0) context.terminal.err('No items found.\n')
+  else if (totalItems > items.length) context.terminal.err(`${items.length} of ${totalItems} items.\n`)
 }

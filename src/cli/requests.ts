@@ -119,6 +119,8 @@ export function answerBelow(
   { operation }: RouteBelow,
   { values = {}, body }: Below = {},
 ): Promise<RawAnswer> {
-  const path = pathOf(operation.path, { ...target.values, ...values })
+  // As many as a page has room for.
+  const query = operation.paged === true ? { pageSize: 500 } : {}
+  const path = pathOf(operation.path, { ...target.values, ...values }, query)
   return client.request({ method: operation.method, path, body })
 }

@@ -51,6 +51,10 @@ export const OUTPUT: Option = {
   summary: 'table on a terminal, else json',
 }
 
+/** Programs get what came, people what they can read. */
+export const isForPeople = (input: Input, { terminal }: Context): boolean =>
+  ['table', 'wide'].includes(input.text('output') ?? (terminal.isTerminal ? 'table' : ''))
+
 export function show(value: unknown, input: Input, { terminal }: Context, nameField?: NameField): void {
   const asked = input.text('output')
   if (asked?.startsWith(`${JSONPATH}=`) === true) {

@@ -7,7 +7,7 @@ import { findCollection } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { ONE, PLACES, type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../requests.ts'
-import { OUTPUT, show } from '../session.ts'
+import { isForPeople, OUTPUT, show } from '../session.ts'
 import { pairsOf } from '../text.ts'
 import { WAITING, waitFor } from '../waiting.ts'
 
@@ -123,9 +123,7 @@ async function variablesOf({ client, target, collection }: Prepared) {
 
 /** A person sees what a variable refers to; programs get the record. */
 function showVariables(variables: readonly Variable[], input: Input, context: Context): void {
-  const asked = input.text('output')
-  const isForPeople = asked === 'table' || asked === 'wide' || (asked === undefined && context.terminal.isTerminal)
-  show(isForPeople ? variables.map(rowOf) : variables, input, context)
+  show(isForPeople(input, context) ? variables.map(rowOf) : variables, input, context)
 }
 
 /** Where a value comes from, in the words of `--from`. */

@@ -11,7 +11,7 @@ import { lacksReason, statusLine, statusOf } from '../outlook.ts'
 import { printable } from '../output.ts'
 import { referrersOf } from '../referrers.ts'
 import { KIND, MORE, NAME, ONE, PLACES, type Prepared, prepare, send } from '../requests.ts'
-import { OUTPUT, show } from '../session.ts'
+import { isForPeople, OUTPUT, show } from '../session.ts'
 import { reasonReader } from '../story.ts'
 import { dataOf } from '../text.ts'
 import { nameIn, readingOf, WAITING, waitFor } from '../waiting.ts'
@@ -45,9 +45,6 @@ async function listItems(input: Input, context: Context): Promise<void> {
   if (items.length === 0 && isForPeople(input, context)) context.terminal.err('No items found.\n')
   show(items, input, context, nameFieldOf(prepared.collection, items))
 }
-
-const isForPeople = (input: Input, { terminal }: Context) =>
-  ['table', 'wide'].includes(input.text('output') ?? (terminal.isTerminal ? 'table' : ''))
 
 function limitOf(input: Input): number {
   const text = input.text('limit')
