@@ -15,10 +15,11 @@ import { withoutAbsent } from '../records/specs.ts'
 import { changeResource } from '../resources/change.ts'
 import { ResourceActionResultDto } from '../resources/dto.ts'
 import { componentWithFiles, type FoundFiles, fileRoutes, filesOf } from '../resources/files.ts'
+import { invalidState } from '../resources/invalidState.ts'
 import { flag, number, text } from '../resources/paging.ts'
 import { findResource, locate, type Place } from '../resources/places.ts'
 import { planFields, planRoutes } from '../resources/plans.ts'
-import { actionResult } from '../resources/powerRoutes.ts'
+import { actionResult, refuseStopped } from '../resources/powerRoutes.ts'
 import { resource } from '../resources/resource.ts'
 import { revisionRoutes, rowWithImages } from '../resources/revisions.ts'
 import { urlPreviewRoute } from '../resources/urlPreview.ts'
@@ -140,13 +141,18 @@ function rollback(
   return spec
 }
 
+/** @throws PlatformError NOT_FOUND, INVALID_STATE */
 async function redeploy(context: Context) {
   const located = await locate(context, 'name')
   const component = context.parameters.component ?? ''
   const now = timestamp(context.services.clock.now())
-  const { object, isChanged } = await changeResource(ContainerInstance, located, context, ({ spec }) => {
+  const { object, isChanged } = await changeResource(ContainerInstance, located, context, (stored) => {
+    const { spec, metadata } = stored
     const isThere = (one: string) => spec.components.some(({ name }) => name === one)
     if (!isThere(component)) throw notFound(`Component "${component}"`)
+    refuseStopped(stored)
+    if (spec.components.some(({ name, replicas }) => name === component && replicas === 0))
+      throw invalidState(stored, `Component "${component}" of "${metadata.name}" has no copies; scale it up instead.`)
     // Those of former components would fill the map, and no caller of REST could take them out.
     const known = Object.entries(spec.redeployedAt).filter(([name]) => isThere(name))
     return { ...spec, redeployedAt: { ...Object.fromEntries(known), [component]: now } }

@@ -27,4 +27,19 @@ describe('a component of a container instance', () => {
     expect(Object.keys(kept).sort()).to.deep.equal(['other', 'web'])
     expect((await shop.ask('post', `${PATH}/former-1/actions/redeploy`)).status).to.equal(404)
   })
+
+  const stopped: [title: string, spec: object, says: string][] = [
+    ['stopped', { running: false, components: [component('web')] }, '"site" is stopped; start it instead.'],
+    [
+      'scaled to zero',
+      { components: [{ ...component('web'), replicas: 0 }, component('other')] },
+      'Component "web" of "site" has no copies; scale it up instead.',
+    ],
+  ]
+  for (const [title, spec, says] of stopped)
+    it(`is refused where it is ${title}: there are no copies to replace`, async () => {
+      shop.put(ContainerInstance, 'site', spec, SHOP)
+      const { status, body } = await shop.ask('post', `${PATH}/web/actions/redeploy`)
+      expect([status, body.code, body.error]).to.deep.equal([409, 'INVALID_STATE', says])
+    })
 })

@@ -133,13 +133,17 @@ export function actionResult<Word extends string>(
   }
 }
 
+type Stored = Parameters<typeof invalidState>[0] & { metadata: { name: string }; spec: object }
+
 /** @throws PlatformError INVALID_STATE */
-function restarted(
-  stored: Parameters<typeof invalidState>[0] & { metadata: { name: string }; spec: object },
-  now: string,
-): object {
-  const { spec } = stored
-  if ((spec as PowerSpec).running !== false && !hasNoCopies(spec)) return { ...spec, restartedAt: now }
+function restarted(stored: Stored, now: string): object {
+  refuseStopped(stored)
+  return { ...stored.spec, restartedAt: now }
+}
+
+/** There are no copies to replace. @throws PlatformError INVALID_STATE */
+export function refuseStopped(stored: Stored): void {
+  if ((stored.spec as PowerSpec).running !== false && !hasNoCopies(stored.spec)) return
   throw invalidState(stored, `"${stored.metadata.name}" is stopped; start it instead.`)
 }
 
