@@ -26,6 +26,22 @@ export function hostTests({ body, hosted }: ResourceCase, world: World): void {
     expect(outcomes(answers)).to.deep.equal(['200', ...Array(answers.length - 1).fill('409 HOST_TAKEN')])
   })
 
+  it('are told who has the host if they may read it, and nothing of others', async () => {
+    const { server } = world
+    expect((await create('first', hosted ?? {})).status).to.equal(201)
+    const refused = await create('second', hosted ?? {})
+    expect(refused.body.code).to.equal('HOST_TAKEN')
+    const named = `is taken by "first" of ${base.split('/').at(-1)} in group "${base.split('/')[4]}".`
+    expect(refused.body.error).to.include(named)
+    expect((await create('third', body)).status).to.equal(201)
+    const maker = randomUUID()
+    server.grant(maker, 'Contributor', `${base}/third`)
+    const asked = request(server.app).patch(`${base}/third`).set('authorization', bearer(maker))
+    const unnamed = await asked.send(hosted)
+    expect(unnamed.body.code).to.equal('HOST_TAKEN')
+    expect(unnamed.body.error).to.include('is taken. ').and.not.include('first')
+  })
+
   const takesDomains = hosted !== undefined && 'customDomains' in hosted
   const itOfDomains = takesDomains ? it : () => undefined
   itOfDomains('get no host below the domain of a cluster, their own or another', async () => {

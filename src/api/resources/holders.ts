@@ -31,7 +31,12 @@ export function mayReadNamed(
   return kind === undefined || mayReadAt(context, kind, resourceScope(boundaryId, resourceGroup, collection, name))
 }
 
-function mayReadAt({ services, caller }: Pick<Context, 'services' | 'caller'>, kind: AnyKind, scope: string): boolean {
+/** Whether the caller may read what is of the kind and at the scope. */
+export function mayReadAt(
+  { services, caller }: Pick<Context, 'services' | 'caller'>,
+  kind: AnyKind,
+  scope: string,
+): boolean {
   return services.access.isAllowed(caller.principalId, readOf(kind), scope)
 }
 

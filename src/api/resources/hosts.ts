@@ -8,7 +8,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { enumeration } from './paging.ts'
 import { clusterWords } from './places.ts'
-import { holderOf, hostTaken } from './platformNames.ts'
+import { holderOf, hostTaken, shownHolder } from './platformNames.ts'
 import type { ResourceView, WriteView } from './types.ts'
 
 /** What is served under hosts of its own. */
@@ -70,29 +70,31 @@ export function refuseOwnDomain(
   throw refusedFields([{ field: 'customDomains', message }])
 }
 
+type Asking = Pick<WriteView, 'context' | 'services' | 'boundaryId' | 'resourceGroup' | 'name'>
+
 /** @throws PlatformError BAD_REQUEST, HOST_TAKEN */
 export function refuseTakenHosts(
   { kind, segment }: AnyKind,
   { isPublic, ingressHost, customDomains, clusterId }: Hosting,
-  { services, boundaryId, resourceGroup, name }: Pick<WriteView, 'services' | 'boundaryId' | 'resourceGroup' | 'name'>,
+  { context, services, boundaryId, resourceGroup, name }: Asking,
 ): void {
   const namespace = groupNamespace(boundaryId, resourceGroup)
   if (!isPublic) return
   const domain = refuseOwnDomain({ customDomains, clusterId }, { services, boundaryId })
   for (const host of [ingressHost ?? defaultHost(segment, namespace, name, domain), ...customDomains])
-    refuseHeldHost(services, host, { kind, namespace, name }, 'customDomains')
+    refuseHeldHost(context, host, { kind, namespace, name }, 'customDomains')
 }
 
 /** @throws PlatformError HOST_TAKEN */
 function refuseHeldHost(
-  services: WriteView['services'],
+  context: WriteView['context'],
   host: string,
   asking: { kind: string; namespace: string; name: string },
   field: string,
 ): void {
-  const holder = holderOf(services, 'Host', host)
+  const holder = holderOf(context.services, 'Host', host)
   const isOurs = holder?.kind === asking.kind && holder.namespace === asking.namespace && holder.name === asking.name
-  if (holder !== undefined && !isOurs) throw hostTaken(host, field)
+  if (holder !== undefined && !isOurs) throw hostTaken(host, shownHolder(context, asking.namespace, holder), field)
 }
 
 type Own = {
@@ -119,12 +121,12 @@ export function ownHost(
 export function chooseHost(
   { kind, segment }: AnyKind,
   { ingressHost: host, clusterId }: { ingressHost?: string | undefined; clusterId?: string | undefined },
-  view: Pick<WriteView, 'services' | 'boundaryId' | 'resourceGroup' | 'name'> & {
+  view: Asking & {
     previous: { spec: { ingressHost?: string | undefined } } | undefined
   },
 ): string | undefined {
   if (host === undefined) return undefined
-  const { services, boundaryId, resourceGroup, name, previous } = view
+  const { context, services, boundaryId, resourceGroup, name, previous } = view
   const namespace = groupNamespace(boundaryId, resourceGroup)
   const { domain } = clusterWords(services, boundaryId, clusterId)
   if (host === defaultHost(segment, namespace, name, domain)) return undefined
@@ -133,6 +135,6 @@ export function chooseHost(
     const message = `must end with ${hostSuffixOf(boundaryId, domain)}, as hosts of this boundary do`
     throw refusedFields([{ field: 'ingressHost', message }])
   }
-  refuseHeldHost(services, host, { kind, namespace, name }, 'ingressHost')
+  refuseHeldHost(context, host, { kind, namespace, name }, 'ingressHost')
   return host
 }

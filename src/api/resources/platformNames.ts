@@ -4,11 +4,16 @@ import { HOST_IS_YOURS } from '../../contracts/workloads.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { type ClaimType, claimName, HOLDER_DUE } from '../../core/nameClaims.ts'
+import { subjectOf } from '../../crds/called.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { NameClaim } from '../../crds/nameclaims.ts'
+import { holderOf as partHolderOf } from '../../crds/parts.ts'
+import { resourceScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
+import { mayReadAt } from './holders.ts'
+import { ownerOfNamespace } from './namespaceOwner.ts'
 
 type Holder = NameClaim['spec']['holder']
 
@@ -28,14 +33,14 @@ export function isTakenElsewhere(
 }
 
 type Ref = { namespace: string; name: string }
-/** A name that a resource wants for itself alone, and the error if somebody else has it. */
-type Wanted = { type: ClaimType; value: string; taken: PlatformError }
+/** A name that a resource wants for itself alone, and the error if somebody else has it, in words for the caller. */
+type Wanted = { type: ClaimType; value: string; taken: (by: string | undefined) => PlatformError }
 type ClaimRecord = RecordOf<typeof NameClaim>
 
 /** The names that the resource takes by being made with this spec. */
 function namesWanted(kind: AnyKind, { namespace, name }: Ref, spec: object, taken: ErrorCode): Wanted[] {
   const message = `The name "${name}" is taken on this platform: choose another one.`
-  const own = kind.uniqueName && { type: kind.uniqueName, value: name, taken: new PlatformError(taken, message) }
+  const own = kind.uniqueName && { type: kind.uniqueName, value: name, taken: () => new PlatformError(taken, message) }
   return [...(own === undefined ? [] : [own]), ...addressesWanted(kind, namespace, spec)]
 }
 
@@ -46,31 +51,44 @@ function addressesWanted(kind: AnyKind, namespace: string, spec: object): Wanted
   const fieldOf = (host: string) => named.find(([, value]) => [value].flat().includes(host))?.[0]
   const paths = kind.pathsOf?.(spec as never) ?? []
   return [
-    ...[...hosts].sort().map((value): Wanted => ({ type: 'Host', value, taken: hostTaken(value, fieldOf(value)) })),
+    ...[...hosts]
+      .sort()
+      .map((value): Wanted => ({ type: 'Host', value, taken: (by) => hostTaken(value, by, fieldOf(value)) })),
     ...paths
       .map(({ within, path }): Wanted => {
-        const taken = new PlatformError(
-          'PATH_TAKEN',
-          `The path "${path}" is taken by another function of "${within}".`,
-          {
-            field: 'triggers',
-            value: path,
-          },
-        )
+        const taken = (by = `another function of "${within}"`) =>
+          new PlatformError('PATH_TAKEN', `The path "${path}" is taken by ${by}.`, { field: 'triggers', value: path })
         return { type: 'FunctionPath', value: pathClaim(namespace, within, path), taken }
       })
       .sort((one, other) => (one.value < other.value ? -1 : 1)),
   ]
 }
 
-export function hostTaken(host: string, field?: string): PlatformError {
-  return new PlatformError('HOST_TAKEN', `The host "${host}" is taken. ${HOST_IS_YOURS}`, {
+/** @param by who has it, where the caller may know */
+export function hostTaken(host: string, by: string | undefined, field?: string): PlatformError {
+  const message = by === undefined ? `is taken. ${HOST_IS_YOURS}` : `is taken by ${by}.`
+  return new PlatformError('HOST_TAKEN', `The host "${host}" ${message}`, {
     ...(field !== undefined && { field }),
     value: host,
   })
 }
 
 type Asking = Pick<Context, 'services' | 'caller'>
+
+/** Who has a name, in words, if that is in the boundary of who asks and the caller may read it; nobody is told of others. */
+export function shownHolder(context: Asking, home: string, holder: Holder): string | undefined {
+  const { services } = context
+  const { namespace, name } = holder
+  const kind = KINDS.find((each) => each.kind === holder.kind)
+  const [place, own] = [namespace, home].map((each) => ownerOfNamespace(services, each))
+  const object = kind && services.records.peek(kind, { namespace, name })
+  if (kind === undefined || object === undefined) return undefined
+  if (place === undefined || place.resourceGroup === null || place.boundaryId !== own?.boundaryId) return undefined
+  const { boundaryId, resourceGroup } = place
+  const whole = partHolderOf(kind, name, object.spec) ?? name
+  const scope = resourceScope(boundaryId, resourceGroup, kind.partOf?.collection ?? kind.segment, whole)
+  return mayReadAt(context, kind, scope) ? `${subjectOf(kind.kind, object)} in group "${resourceGroup}"` : undefined
+}
 type Take = (kind: AnyKind, ref: Ref, wanted: Wanted, incarnation: string) => Promise<Held>
 type Held = { incarnation: string; isNew: boolean }
 
@@ -79,7 +97,7 @@ type Held = { incarnation: string; isNew: boolean }
  *
  * @param taken the error code for its own name
  * @param create is given what claims them, and says the incarnation that the claims name, if there are any
- * @throws PlatformError that of the name that is taken, without saying by whom
+ * @throws PlatformError that of the name that is taken; it says by whom to those who may read that
  */
 export async function underNewNames<Result>(
   kind: AnyKind,
@@ -146,7 +164,7 @@ async function releaseUnused({ kind, ref, wanted, incarnation }: Claimed, { serv
   const { type, value } = wanted
   const holder = await services.records.get(kind, ref, { fresh: true })
   const isSameLife = holder?.metadata.annotations?.[INCARNATION_ANNOTATION] === incarnation
-  const used = isSameLife ? namesWanted(kind, ref, holder?.spec as object, wanted.taken.code) : []
+  const used = isSameLife ? namesWanted(kind, ref, holder?.spec as object, 'ALREADY_EXISTS') : []
   if (used.some((one) => one.type === type && one.value === value)) return
   await services.records.remove(NameClaim, { name: claimName(type, value) }, { caller })
 }
@@ -173,10 +191,10 @@ async function claim(
     const isOurs = holder.kind === kind.kind && holder.namespace === ref.namespace && holder.name === ref.name
     const isLeftOver = await isWithoutHolder(held, context)
     if (isOurs && !isLeftOver) return { incarnation: holder.incarnation, isNew: false }
-    if (!isLeftOver) break
+    if (!isLeftOver) throw taken(shownHolder(context, ref.namespace, holder))
     await services.records.remove(NameClaim, { name }, { caller }).catch(() => {})
   }
-  throw taken
+  throw taken(undefined)
 }
 
 async function isWithoutHolder(held: ClaimRecord, { services }: Asking): Promise<boolean> {
