@@ -215,6 +215,7 @@ export const activityRoutes: readonly RouteDraft[] = [
     ...list,
     columns,
     summary: 'The activity of a resource, newest first',
+    further: 'the read action of the resource, where a deny takes that',
     rows: entriesOf,
     before: entriesOf,
   }),

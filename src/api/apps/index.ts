@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { containerNames } from '../../contracts/containerinstances.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context } from '../http/context.ts'
+import { BUILDING, REFERENCES } from '../http/further.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deployRoute } from '../resources/deployments/deploy.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
@@ -33,6 +34,7 @@ const findLive = async (context: Context) => livePlaceOf(context.services, (awai
 export const appRoutes: readonly RouteDraft[] = [
   ...resource(PlatformApp, {
     segment: 'apps',
+    further: `${REFERENCES}; ${BUILDING}`,
     actionPrefix: 'apps',
     ...appRecord,
     example: { sourceKind: 'Image', image: 'docker.io/nginxinc/nginx-unprivileged:1.29' },

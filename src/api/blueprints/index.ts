@@ -104,6 +104,7 @@ export const blueprintRoutes: readonly RouteDraft[] = [
     {
       auth: read,
       scope: 'resourceGroup',
+      further: 'the actions that write what the blueprint makes, and what its resources refer to and grant',
       isHeld: true,
       summary: 'Deploy a blueprint; dryRun=true only shows what would be done',
       query: DeployQuery,

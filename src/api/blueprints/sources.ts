@@ -15,6 +15,7 @@ import { PlatformError, refusedFields, sentence } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context } from '../http/context.ts'
+import { BUILDING } from '../http/further.ts'
 import { readModel } from '../http/model.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -205,12 +206,14 @@ export const catalogueSources = collection(BlueprintSource, {
   list: { summary: 'Repositories that templates of the boundary are read from' },
   create: {
     summary: 'Read templates from a folder of a Git repository',
+    further: BUILDING,
     body: CreateCatalogSourceRequest,
     toSpec: creationSpec,
     turn,
   },
   patch: {
     summary: 'Change the branch or folder, or stop offering its templates',
+    further: BUILDING,
     body: UpdateCatalogSourceRequest,
     turn,
     before: (context, { metadata, spec }, { boundaryId, namespace }) => {

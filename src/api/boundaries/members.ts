@@ -7,6 +7,7 @@ import { boundaryScope } from '../callers/visibility.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { GRANTING } from '../http/further.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
@@ -96,6 +97,7 @@ export const memberRoutes: readonly RouteDraft[] = [
     '{B}/members',
     {
       auth: action('boundaries/members/manage'),
+      further: GRANTING,
       summary: 'Give somebody a role at the boundary',
       body: AddBoundaryMemberRequest,
       reply: BoundaryMemberDto,

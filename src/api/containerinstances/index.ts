@@ -9,6 +9,7 @@ import { withDefaults } from '../../crds/sparse.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { REFERENCES } from '../http/further.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
@@ -48,6 +49,7 @@ const Content = z.object(
 export const containerInstanceRoutes: readonly RouteDraft[] = [
   ...resource(ContainerInstance, {
     segment: 'containerinstances',
+    further: REFERENCES,
     actionPrefix: 'containerinstance',
     ...instanceRecord,
     example: {

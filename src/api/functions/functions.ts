@@ -6,6 +6,7 @@ import { BUILD_STATES, FunctionNamespace, MOST_OF_BOTH_NAMES, ServerlessFunction
 import { type Answer, created, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { REFERENCES } from '../http/further.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec } from '../records/specs.ts'
@@ -98,6 +99,7 @@ export async function findFunction(context: Context): Promise<FoundFunction> {
 
 const body = withRepeated(declaration.body, functionRecord.dto)
 const schemas = {
+  further: REFERENCES,
   ...bodyOverStored(body),
   example,
   reply: functionRecord.dto,

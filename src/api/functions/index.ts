@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { FunctionNamespace } from '../../crds/functions.ts'
+import { REFERENCES } from '../http/further.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { callSeries } from '../resources/callSeries.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
@@ -22,6 +23,7 @@ const PlanDto = z
 export const functionAreaRoutes: readonly RouteDraft[] = [
   ...resource(FunctionNamespace, {
     segment: 'functionnamespaces',
+    further: REFERENCES,
     actionPrefix: 'functions',
     parameter: 'namespaceName',
     ...namespaceRecord,

@@ -14,6 +14,7 @@ import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, isAmong, namesTag } from '../http/etag.ts'
+import { REFERENCES } from '../http/further.ts'
 import { action, asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -73,6 +74,7 @@ export const sourceRoutes: readonly RouteDraft[] = [
     SOURCE,
     {
       auth: action('functions/write'),
+      further: REFERENCES,
       isHeld: true,
       summary: 'Stores the files of a function and builds them',
       body: UploadSourceRequest,

@@ -2,19 +2,20 @@ import { expect } from 'chai'
 import request from 'supertest'
 import { z } from 'zod'
 import { startFacade } from '../../../test/worlds/facadeServer.ts'
-import { type ErrorCode, PlatformError } from '../../core/errors.ts'
-import { checkCondition, checkRefusal, checkReply } from './checkReply.ts'
+import { type ErrorCode, PlatformError, permissionMissing } from '../../core/errors.ts'
+import { checkCondition, checkFurther, checkRefusal, checkReply } from './checkReply.ts'
 import type { ErrorForm } from './problem.ts'
-import { type Authorization, anonymous, area, authenticated, type Route, route } from './route.ts'
+import { type Authorization, action, anonymous, area, authenticated, dataAction, type Route, route } from './route.ts'
 
 const reply = z.object({ name: z.string(), parts: z.array(z.object({ size: z.int() })) })
 const WHOLE = { name: 'shop', parts: [{ size: 1 }] }
 
-type Declared = { auth?: Authorization; errors?: ErrorForm; handler?: Route['handler'] }
+type Declared = { auth?: Authorization; errors?: ErrorForm; further?: string; handler?: Route['handler'] }
 
 /** A route that reads something. */
-function declared({ auth = anonymous, errors = 'platform', handler = () => ({ status: 200 }) }: Declared = {}): Route {
-  const draft = route('GET', '/things/{name}', { auth, errors, summary: 'Read', reply }, handler as never)
+function declared({ handler = () => ({ status: 200 }), ...given }: Declared = {}): Route {
+  const declaration = { auth: anonymous, errors: 'platform' as const, ...given, summary: 'Read', reply }
+  const draft = route('GET', '/things/{name}', declaration, handler as never)
   const { additions: routes } = area('vector', 'db-vector', [[draft]])
   const [only] = routes
   if (only === undefined) throw new Error('The area has no route.')
@@ -79,6 +80,15 @@ describe('a refusal in a test', () => {
     refused('forbidden', { auth: authenticated })()
     expect(refused('forbidden', { auth: authenticated, errors: 'problem' })).to.throw(TypeError, /403 forbidden/)
     refused('BAD_REQUEST', { errors: 'problem' })()
+  })
+
+  it('names no permission but that of the route, unless the document says that there may be others', () => {
+    const missing = permissionMissing('secretvault/readSecrets', '/')
+    const check = (given: Declared) => () => checkFurther(declared(given), missing)
+    expect(check({ auth: action('apps/write') })).to.throw(TypeError, /says nothing of further permissions/)
+    check({ auth: action('apps/write'), further: 'more' })()
+    check({ auth: dataAction('secretvault/readSecrets') })()
+    check({ auth: authenticated })()
   })
 
   it('fails the request', async () => {

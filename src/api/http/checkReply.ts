@@ -1,4 +1,4 @@
-import type { PlatformError } from '../../core/errors.ts'
+import { PlatformError } from '../../core/errors.ts'
 import type { Answer } from './answer.ts'
 import { shownAs } from './problem.ts'
 import { heedsIfMatch, makesUnnamed, type Route } from './route.ts'
@@ -29,6 +29,13 @@ export function checkRefusal(route: Route, { status, code }: PlatformError): voi
   const isNamed = statusesOf(route).includes(status)
   if (isNamed && (refusesItself(route, status) || !shownAs(route.errors, code).isProblem)) return
   throw new TypeError(`${route.method} ${route.path} refuses with ${status} ${code}, which its document does not name.`)
+}
+
+/** @throws TypeError for a permission that the handler misses and the document of the route does not name */
+export function checkFurther({ authorization, further, method, path }: Route, error: unknown): void {
+  if (authorization.kind !== 'iam' || further !== undefined) return
+  if (!(error instanceof PlatformError) || error.status !== 403 || error.extras.action === authorization.action) return
+  throw new TypeError(`${method} ${path} refuses with "${error.message}", and says nothing of further permissions.`)
 }
 
 /** The path of the first field of an answer that its schema does not know. */

@@ -165,7 +165,7 @@ function operationOf(route: Route, path: string, operationId: string): ZodOpenAp
   return {
     operationId,
     summary,
-    description: [describeAuthorization(route), ...describeFollowing(route)].join(' '),
+    description: [describeAuthorization(route), ...describeFurther(route), ...describeFollowing(route)].join(' '),
     ...(route.isAddition && { 'x-freehold-addition': true }),
     tags: [area],
     security: isAnonymous ? [] : [{ bearer: [] }],
@@ -173,6 +173,10 @@ function operationOf(route: Route, path: string, operationId: string): ZodOpenAp
     ...requestBody(route),
     responses: responsesOf(route),
   }
+}
+
+function describeFurther({ further }: Route): string[] {
+  return further === undefined ? [] : [`May also need ${further}.`]
 }
 
 function describeFollowing(route: Route): string[] {

@@ -14,7 +14,7 @@ import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { ANY_TYPE, checkMediaType, JSON_LIMIT_BYTES } from './body.ts'
 import { CallerLimits, type CallerLimitsOptions, type Taker, takerOf, type Unproved } from './callerLimits.ts'
-import { checkCondition, checkRefusal, checkReply } from './checkReply.ts'
+import { checkCondition, checkFurther, checkRefusal, checkReply } from './checkReply.ts'
 import { refuseUnheeded } from './conditions.ts'
 import type { Caller, Services, TokenVerifier } from './context.ts'
 import { addressKey } from './limits.ts'
@@ -224,6 +224,7 @@ export class Pipeline {
     const handled = attendance === undefined ? handle() : onBehalfOf(attendance, handle)
     // Whoever was passing the body on has a failure of their own to tell of.
     const answer = await handled.catch((error: unknown) => {
+      if (this.#options.checkReplies === true) checkFurther(route, error)
       throw passage.ended ?? error
     })
     if (this.#options.checkReplies === true) {

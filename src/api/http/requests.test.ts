@@ -226,7 +226,7 @@ describe('the facade reads requests and', () => {
     const { status, body } = await as(request(server.app).get(`${RG}/vectorclusters?${query}`))
     expect([status, body.code, body.parameter]).to.deep.equal([400, 'BAD_REQUEST', 'page'])
     expect(body.error)
-      .to.equal(body.errors[0].message)
+      .to.equal(`page ${body.errors[0].message}`)
       .and.to.match(/^page must be/)
     expect(body.errors.map(({ field }: { field: string }) => field)).to.deep.equal(['page', 'sort', 'filter', 'colour'])
   })

@@ -76,6 +76,8 @@ export type Route = {
   readonly isHeld: boolean
   /** What the last name in the path must be, of what is made there; undefined where that is not said. */
   readonly naming: Naming | undefined
+  /** What else its handler may ask for, in words that go on after `May also need`; undefined if nothing. */
+  readonly further: string | undefined
   /** The operation name of the interface; undefined if it shows none. */
   readonly operation: string | undefined
   readonly summary: string
@@ -119,6 +121,7 @@ export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply
   isNamedByBody?: true
   isHeld?: true
   naming?: Naming
+  further?: string | undefined
   query?: Query
   ignoresUnknownQuery?: boolean
   list?: ListShape<never>
@@ -181,6 +184,7 @@ export function route<
     isNamedByBody: declaration.isNamedByBody ?? false,
     isHeld: declaration.isHeld ?? false,
     naming: declaration.naming,
+    further: declaration.further,
     operation: row?.operation,
     summary: declaration.summary,
     query: declaration.query,

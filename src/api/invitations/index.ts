@@ -9,6 +9,7 @@ import { refuseResend, refuseRevoke, stateAt } from '../../iam/invitations.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { GRANTING } from '../http/further.ts'
 import { action, anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { PasswordPolicyDto, passwordPolicyDto } from '../people/passwordRecord.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -140,6 +141,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
     INVITATIONS,
     {
       auth: action('boundaries/invitations/create'),
+      further: GRANTING,
       summary: 'Invite a person to a role by mail',
       body: CreateInvitationRequest,
       reply: InvitationDto,
@@ -158,6 +160,7 @@ export const invitationRoutes: readonly RouteDraft[] = [
     {
       auth: action('boundaries/invitations/create'),
       isHeld: true,
+      further: GRANTING,
       summary: 'Send an invitation again, with a new link',
       reply: InvitationDto,
     },

@@ -5,6 +5,7 @@ import { PlatformJob } from '../../crds/jobs.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { REFERENCES } from '../http/further.ts'
 import { action, dataAction, ofKind, type RouteDraft, route } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import { type FoundLog, type LogRequest, logRoute } from '../resources/logs.ts'
@@ -24,6 +25,7 @@ const BASE = '{RG}/jobs/{jobName}'
 export const jobRoutes: readonly RouteDraft[] = [
   ...resource(PlatformJob, {
     segment: 'jobs',
+    further: REFERENCES,
     actionPrefix: 'jobs',
     parameter: 'jobName',
     ...jobRecord,

@@ -144,6 +144,7 @@ export const sessionRoutes: readonly RouteDraft[] = [
     '{RG}/objectstorageaccounts/{name}/sts/sessions',
     {
       auth: action('objectsts/issue'),
+      further: '`objectbuckets/read` or `objectbuckets/write` at the account, as the permission of the session has it',
       summary: 'Short-lived credentials, limited to a permission, a bucket, a prefix',
       body: IssueStsRequest,
       isBodyOptional: false,

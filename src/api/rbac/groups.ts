@@ -6,6 +6,7 @@ import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { refuseStale } from '../http/etag.ts'
+import { GRANTING } from '../http/further.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -176,11 +177,13 @@ export const groups = collection(PrincipalGroup, {
   get: { summary: 'Read a group' },
   create: {
     summary: 'Make a group of principals, with a role at the boundary if one is named',
+    further: GRANTING,
     body: CreateBoundaryGroupRequest,
     make: makeGroup,
   },
   patch: {
     summary: 'Change the name or the members of a group',
+    further: GRANTING,
     body: UpdateBoundaryGroupRequest,
     turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     before: checkChange,

@@ -11,6 +11,7 @@ import type { Role } from '../../iam/roles.ts'
 import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { refuseStale, tagOf } from '../http/etag.ts'
+import { GRANTING } from '../http/further.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
@@ -166,6 +167,7 @@ export const platformMemberRoutes: readonly RouteDraft[] = [
     '/admin/iam/members',
     {
       auth: action('rbac/members/admin'),
+      further: GRANTING,
       summary: 'Make somebody a member of a tenant, with a role at the root if one is named',
       body: AddMemberRequest,
       reply: PlatformMemberDto,

@@ -8,6 +8,7 @@ import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope, requireBelow } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Context } from '../http/context.ts'
+import { GRANTING } from '../http/further.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
@@ -126,6 +127,7 @@ export const roleAssignments = collection(RoleAssignment, {
   list: { summary: 'The assignments of the boundary, at it and at anything in it' },
   create: {
     summary: 'Give a role at the boundary or at something in it',
+    further: GRANTING,
     body: CreateRoleAssignmentRequest,
     make: makeAssignment,
   },

@@ -111,6 +111,7 @@ export const relationalRoutes: readonly RouteDraft[] = [
     `${BASE}/snapshots/{snapshotId}/restore`,
     {
       auth: action('relationalcluster/restoreSnapshot'),
+      further: '`relationalcluster/write` at the new database',
       summary: 'Create a new database from a snapshot, as of its end or a later moment',
       body: RestoreSnapshotRequest,
       reply: RestoreResultDto,

@@ -136,7 +136,8 @@ const groupRoutes: readonly RouteDraft[] = [
     '{B}/resourcegroups/{resourceGroupName}',
     {
       auth: action('resourcegroups/write'),
-      summary: 'JSON Merge Patch (RFC 7396) of tags and quota; the quota needs boundaries/manage',
+      further: '`boundaries/manage` at the boundary to change the quota',
+      summary: 'JSON Merge Patch (RFC 7396) of tags and quota',
       body: PatchResourceGroupRequest,
       mediaTypes: ['application/merge-patch+json', 'application/json'],
       example: { tags: { team: 'search' }, quota: { cpu: '4' } },

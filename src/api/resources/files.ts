@@ -17,6 +17,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, created, noContent, ok } from '../http/answer.ts'
 import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
+import { REFERENCES } from '../http/further.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -145,12 +146,13 @@ function readingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
 }
 
 function writingRoutes(files: string, auth: Authorization, asker: AskerOf): RouteDraft[] {
+  const may = { auth, further: REFERENCES }
   return [
     route(
       'POST',
       `${files}/upload`,
       {
-        auth,
+        ...may,
         summary: 'Writes a file: whole, or not at all',
         query: z.strictObject({
           component: Component,
@@ -174,7 +176,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
     route(
       'POST',
       `${files}/directory`,
-      { auth, summary: 'Makes a folder', body: MakeDirectoryRequest, reply: FileEntryDto, answers: [200, 201] },
+      { ...may, summary: 'Makes a folder', body: MakeDirectoryRequest, reply: FileEntryDto, answers: [200, 201] },
       async (context) => {
         const { component, ...made } = context.body
         const { ask } = await asker(context, component)
@@ -184,7 +186,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
     route(
       'POST',
       `${files}/move`,
-      { auth, summary: 'Moves or renames a file or folder', body: MoveRequest, reply: FileEntryDto },
+      { ...may, summary: 'Moves or renames a file or folder', body: MoveRequest, reply: FileEntryDto },
       async (context) => {
         const { component, ...moved } = context.body
         const { ask } = await asker(context, component)
@@ -195,7 +197,7 @@ function writingRoutes(files: string, auth: Authorization, asker: AskerOf): Rout
       'DELETE',
       files,
       {
-        auth,
+        ...may,
         summary: 'Removes a file or folder',
         query: z.strictObject({
           component: Component,

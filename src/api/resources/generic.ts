@@ -29,7 +29,7 @@ export function genericRoute<Body extends z.ZodType = z.ZodUndefined, Reply exte
   { segment, actionPrefix, parameter = 'name' }: AnyDeclaration<AnyKind>,
   schemas: Pick<
     Declaration<z.ZodObject, Body, Reply>,
-    'answers' | 'body' | 'documentedBody' | 'example' | 'list' | 'mediaTypes' | 'naming' | 'query' | 'reply'
+    'answers' | 'body' | 'documentedBody' | 'example' | 'further' | 'list' | 'mediaTypes' | 'naming' | 'query' | 'reply'
   >,
   handler: Handler<string, z.ZodObject, Body, Reply>,
 ): RouteDraft {

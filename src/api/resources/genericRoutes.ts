@@ -102,7 +102,7 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
         }
       : {},
   )
-  const { example } = declaration
+  const { example, further } = declaration
   const update = (form: 'put' | 'patch') => async (context: Context) => {
     const located = await locate(context, parameter)
     const { place } = located
@@ -120,16 +120,16 @@ export function writeRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
     genericRoute(
       'create',
       declaration,
-      { ...bodyOverStored(body), example, reply, naming: resourceNaming(kind) },
+      { ...bodyOverStored(body), example, further, reply, naming: resourceNaming(kind) },
       judgedFirst(body, (context) => create(kind, declaration, context)),
     ),
     genericRoute(
       'update',
       declaration,
-      { ...bodyOverStored(whole), example, reply },
+      { ...bodyOverStored(whole), example, further, reply },
       judgedFirst(whole, update('put')),
     ),
-    genericRoute('patch', declaration, { ...mergePatchBody(body), reply }, update('patch')),
+    genericRoute('patch', declaration, { ...mergePatchBody(body), further, reply }, update('patch')),
     genericRoute('delete', declaration, { query, answers: [202] }, (context) => remove(kind, declaration, context)),
   ]
 }

@@ -5,6 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { REFERENCES } from '../http/further.ts'
 import { Whole } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -174,7 +175,7 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
   return route(
     'POST',
     `${path}/{number}/rollback` as string,
-    { auth: write, isHeld: true, summary, query: RollbackQuery, reply: dto },
+    { auth: write, isHeld: true, summary, further: REFERENCES, query: RollbackQuery, reply: dto },
     async (context): Promise<Answer<never>> => {
       const { ref, place, known, current } = await revisionsOf<K, Content>(kind, context, parameter)
       const { content, number: wanted } = numbered(known, context.parameters.number)

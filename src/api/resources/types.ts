@@ -70,6 +70,8 @@ export type ResourceDeclaration<K extends AnyKind, Dto extends z.ZodObject, Body
   fields?: Readonly<Record<string, ListField<ResourceView<K>>>>
   /** The order of lists that ask for none; by name. */
   defaultSort?: string
+  /** What else writing one may ask for, in the words of `src/api/http/further.ts`. */
+  further?: string
   /** Values of the body's enumerations, for the `config` routes. */
   enumerations?: Readonly<Record<string, readonly string[]>>
   /** The same, of fields whose values the platform's administrators decide. */

@@ -11,6 +11,7 @@ import { isBoundBy } from '../../iam/bindings.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import type { Context, Services } from '../http/context.ts'
+import { GRANTING } from '../http/further.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -127,6 +128,7 @@ export const bindings = collection(IdpBinding, {
   list: { summary: 'What the claims of an external issuer give to people' },
   create: {
     summary: 'Bind a claim of an external issuer to a group or a role',
+    further: GRANTING,
     body: CreateBindingRequest,
     // What is there is read from the API server.
     turn: ({ tenantId }) => ({ key: `bindings of ${tenantId}`, sees: [] }),

@@ -91,6 +91,7 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
       `${base}/editor/query` as string,
       {
         auth: action(actions.read),
+        further: `\`${actions.dataRead}\`, \`${actions.dataWrite}\` or what else the statements do`,
         summary: 'Show what a batch of SQL does, and run it if asked to',
         body: EditorQueryRequest,
         reply: EditorQueryResultDto,
@@ -166,6 +167,7 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
       {
         ...OPAQUE,
         auth: action(actions.dataWrite),
+        further: comparing(actions),
         summary: 'Change the row of a key',
         body: RowMutationRequest,
         reply: EditorRowDto,
@@ -199,9 +201,11 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   ]
 }
 
+const comparing = ({ dataRead }: EditorRoutes['actions']) => `\`${dataRead}\` to compare versions of rows`
+
 function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
-  const bulk = { ...OPAQUE, auth: action(actions.dataWrite) }
+  const bulk = { ...OPAQUE, auth: action(actions.dataWrite), further: comparing(actions) }
   const reply = BulkRowsResultDto
   const present = <Row>(found: readonly (Row | undefined)[]) => found.filter((row) => row !== undefined)
   return [

@@ -72,6 +72,7 @@ export const ceilingRoutes: readonly RouteDraft[] = [
     '/lifecycle/preflight/projector-ceiling/apply',
     {
       auth: action('rbac/projector/apply'),
+      further: 'the right to change these ClusterRoles at the API server of Kubernetes',
       summary: 'Update the ClusterRoles behind role assignments to this release',
       query: CeilingQuery,
       reply: ProjectorCeilingDto,

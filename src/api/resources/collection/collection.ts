@@ -195,12 +195,20 @@ function getOf(parts: Parts): RouteDraft | undefined {
 function createOf(parts: Parts): RouteDraft | undefined {
   const { path, may, dto, create } = parts.declaration
   if (create === undefined || may.write === undefined) return undefined
-  const { summary, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
+  const { summary, further, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
   const body = withMeanings(create.body, parts.kind)
   return route(
     'POST',
     path,
-    { auth: may.write, summary, body, isBodyOptional, reply: reply as z.ZodType, answers: [status, ...answers] },
+    {
+      auth: may.write,
+      summary,
+      further,
+      body,
+      isBodyOptional,
+      reply: reply as z.ZodType,
+      answers: [status, ...answers],
+    },
     async (context) => {
       const home: Home = await parts.declaration.home(context)
       // Where the answer is 201, the pipeline has refused it.
@@ -231,7 +239,7 @@ async function make(
 function patchOf(parts: Parts): RouteDraft | undefined {
   const { may, dto, patch } = parts.declaration
   if (patch === undefined || may.write === undefined) return undefined
-  const { summary, turn, before, toSpec, after } = patch
+  const { summary, further, turn, before, toSpec, after } = patch
   const given = withMeanings(patch.body, parts.kind) as z.ZodType & { shape?: object }
   const body = given instanceof z.ZodObject ? withRepeated(given, dto) : given
   const isRepeated = (name: string) => Object.hasOwn(dto.shape, name) && !Object.hasOwn(given.shape ?? {}, name)
@@ -241,6 +249,7 @@ function patchOf(parts: Parts): RouteDraft | undefined {
     {
       auth: may.write,
       summary,
+      further,
       body,
       ...(patch.documentedBody !== undefined && { documentedBody: patch.documentedBody }),
       mediaTypes: ['application/merge-patch+json', 'application/json'],

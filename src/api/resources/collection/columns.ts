@@ -55,6 +55,7 @@ function searched<Row>(fields: Record<string, ListField<Row>>, isTagged: boolean
 type ListDeclaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Columns<z.output<Dto>> & {
   auth: Authorization
   summary: string
+  further?: string
   query?: Query
   dto: Dto
   answers?: readonly number[]
@@ -73,7 +74,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   path: string,
   declaration: ListDeclaration<Dto, Query>,
 ): RouteDraft {
-  const { auth, summary, query, dto, answers = [], errors = 'platform', unfollowed, rows } = declaration
+  const { auth, summary, further, query, dto, answers = [], errors = 'platform', unfollowed, rows } = declaration
   const list = shapeOf(declaration)
   const told = datesInUtc(dto)
   return route(
@@ -82,6 +83,7 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
     {
       auth,
       summary,
+      further,
       list,
       reply: pagedListOf(dto) as z.ZodType,
       answers,

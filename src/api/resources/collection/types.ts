@@ -39,6 +39,8 @@ export type Made<K extends AnyKind> = {
 
 export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
+  /** What else it may ask for, in the words of `src/api/http/further.ts`. */
+  further?: string
   body: Body
   isBodyOptional?: true
   /** The record if the answer has more fields than others. */
@@ -63,6 +65,7 @@ export type Creation<K extends AnyKind, H extends Home, Body extends z.ZodType> 
 
 export type Patch<K extends AnyKind, H extends Home, Body extends z.ZodType> = InTurn<H> & {
   summary: string
+  further?: string
   /** Fields of the record that it does not have are ignored. */
   body: Body
   /** If `toSpec` reads the body itself. */

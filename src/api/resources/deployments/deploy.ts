@@ -7,6 +7,7 @@ import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import { DeploymentSource } from '../../../crds/sources.ts'
 import type { Context } from '../../http/context.ts'
+import { REFERENCES } from '../../http/further.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource, type Place } from '../places.ts'
 import { refuseWhileDeleting } from '../writes.ts'
@@ -45,6 +46,7 @@ export function deployRoute(
     `${base}/deploy` as string,
     {
       auth,
+      further: REFERENCES,
       summary: 'Builds the code as it is now, and serves it',
       body: request,
       isBodyOptional: true,

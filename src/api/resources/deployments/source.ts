@@ -8,6 +8,7 @@ import { badRequest, notFound, PlatformError } from '../../../core/errors.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { stageOf } from '../../../crds/deployments.ts'
 import type { Context, Services } from '../../http/context.ts'
+import { REFERENCES } from '../../http/further.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource, type Place } from '../places.ts'
 import { refuseWhileDeleting } from '../writes.ts'
@@ -33,6 +34,7 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
     `${base}/source` as string,
     {
       auth,
+      further: REFERENCES,
       summary: 'Takes a source as a gzipped tar, builds it and serves it',
       bodyKind: 'raw',
       bodyLimit: UPLOAD_LIMIT,
