@@ -119,7 +119,7 @@ describe('backups of the platform', () => {
   })
 
   it('say what is missing, to REST and to kubectl, where there is no Velero', async () => {
-    expect(await says('EngineMissing')).to.match(/need Velero/)
+    expect(await says('EngineMissing')).to.match(/^Velero is not installed .*installs it with its plugin/)
     expect(await refused('POST', '')).to.deep.equal([409, 'schedule-missing'])
     expect(await refused('PUT', '/schedule', { cron: 'no' })).to.deep.equal([409, 'schedule-missing'])
     expect((await call('GET', '')).body.items).to.deep.equal([])

@@ -3,6 +3,8 @@ import { request as httpsRequest } from 'node:https'
 import { connect as openSocket } from 'node:net'
 import { isStoreError } from '../../adapters/objectstorage/port.ts'
 import type { Configuration } from '../../config.ts'
+import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
+import { systemClock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -15,12 +17,16 @@ import { RoleAssignment } from '../../crds/rbac.ts'
 import { validatingWebhookConfiguration } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { veleroLocation } from '../../kube/velero.ts'
 import { objectStore } from '../areas/objectstorage.ts'
 import { seesPushes } from '../areas/registry.ts'
+import { outgoingOf } from '../outgoing.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 import {
+  judgeBackups,
   judgeEngine,
   judgeGateway,
+  judgeGitHost,
   judgeIssuer,
   judgeKinds,
   judgeOwners,
@@ -50,6 +56,8 @@ const CHECKS: readonly Check[] = [
   { name: 'Registry', look: lookAtRegistry },
   { name: 'Databases', look: lookAtPostgres },
   { name: 'Gateway', look: lookAtGateway },
+  { name: 'Git host', look: lookAtGitHost },
+  { name: 'Backups', look: lookAtBackups },
   { name: 'Mail', look: lookAtMail },
 ]
 
@@ -229,6 +237,33 @@ async function lookAtGateway(scene: Scene): Promise<Finding> {
     return gateway === undefined ? [] : [`${gateway.namespace}/${gateway.name}`]
   })
   return judgeGateway(named, await servesGroup(scene, 'gateway.networking.k8s.io'))
+}
+
+async function lookAtGitHost({ configuration }: Scene): Promise<Finding> {
+  const { circuitUrl, circuitTokenFile } = configuration
+  if (circuitUrl === undefined) return judgeGitHost(undefined, {})
+  const token = circuitTokenFile === undefined ? '' : (await readFile(circuitTokenFile, 'utf8').catch(() => '')).trim()
+  if (token === '') return judgeGitHost(circuitUrl, {})
+  const outgoing = outgoingOf(configuration, { allowedHosts: [new URL(circuitUrl).host] })
+  try {
+    const headers = { authorization: `token ${token}` }
+    const answer = await outgoing.fetch(`${circuitUrl.replace(/\/$/, '')}/api/v1/user`, { headers })
+    const { is_admin } = answer.status === 200 ? ((await answer.json()) as { is_admin?: boolean }) : {}
+    return judgeGitHost(circuitUrl, { status: answer.status, isAdmin: is_admin === true })
+  } catch (error) {
+    return judgeGitHost(circuitUrl, { reason: messageOf(error) })
+  } finally {
+    await outgoing.close()
+  }
+}
+
+async function lookAtBackups(scene: Scene): Promise<Finding> {
+  const { client, configuration } = scene
+  const isInstalled = await servesGroup(scene, veleroLocation.group)
+  const locations = isInstalled
+    ? (await client.list<ShownLocation>(veleroLocation, { namespace: configuration.backupNamespace })).items
+    : undefined
+  return judgeBackups(locations, systemClock.now())
 }
 
 async function lookAtMail({ configuration: { smtpUrl, mailFolder } }: Scene): Promise<Finding> {

@@ -1,8 +1,11 @@
 import { expect } from 'chai'
+import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
 import { shownFindings } from './finding.ts'
 import {
+  judgeBackups,
   judgeEngine,
   judgeGateway,
+  judgeGitHost,
   judgeIssuer,
   judgeKinds,
   judgeOwners,
@@ -14,6 +17,17 @@ import {
 
 const ISSUER = 'https://id.example.com/realms/freehold'
 const REALM = 'Bearer realm="https://api.example.com/registry/auth/token",service="r"'
+const GIT = 'https://git.example.com'
+const NOW = Date.parse('2026-01-02T00:00:00Z')
+const location = (phase: string | undefined, lastValidationTime = '2026-01-01T23:59:00Z', spec: object = {}) =>
+  ({
+    metadata: { name: 'default' },
+    spec: { default: true, ...spec },
+    ...(phase !== undefined && { status: { phase, lastValidationTime } }),
+  }) as ShownLocation
+const LONG_AGO = '2026-01-01T00:00:00Z'
+const READ_ONLY = { accessMode: 'ReadOnly' }
+const SELDOM = { validationFrequency: '24h' }
 const version = (minor: string) => ({ major: '1', minor, gitVersion: `v1.${minor}.0` })
 
 describe('a check of an installation', () => {
@@ -65,6 +79,25 @@ describe('a check of an installation', () => {
       'ok',
       'X is simulated',
     ],
+    ['needs no Git host', judgeGitHost(undefined, {}), 'off', 'EngineMissing'],
+    ['wants a Git host that answers', judgeGitHost(GIT, { reason: 'refused' }), 'fault', 'does not answer: refused'],
+    ['wants a token for it', judgeGitHost(GIT, { reason: undefined }), 'fault', 'there is no token'],
+    ['wants one that it takes', judgeGitHost(GIT, { status: 401 }), 'fault', 'does not accept the token'],
+    ['wants that of an administrator', judgeGitHost(GIT, { status: 200, isAdmin: false }), 'fault', 'administrator'],
+    ['takes such a token', judgeGitHost(GIT, { status: 200, isAdmin: true }), 'ok', 'accepts the token'],
+    ['needs no Velero', judgeBackups(undefined, NOW), 'off', 'Velero is not installed'],
+    ['says that Velero has no target', judgeBackups([], NOW), 'off', 'no target'],
+    ['wants a target that Velero reaches', judgeBackups([location('Unavailable')], NOW), 'fault', 'cannot reach'],
+    ['wants a Velero that runs', judgeBackups([location(undefined)], NOW), 'fault', 'has not looked'],
+    ['wants one that runs now', judgeBackups([location('Available', LONG_AGO)], NOW), 'fault', 'since'],
+    [
+      'wants a target to write to',
+      judgeBackups([location('Available', LONG_AGO, READ_ONLY)], NOW),
+      'fault',
+      'read-only',
+    ],
+    ['takes one that looks seldom', judgeBackups([location('Available', LONG_AGO, SELDOM)], NOW), 'ok', '"default"'],
+    ['takes one that reaches its target', judgeBackups([location('Available')], NOW), 'ok', '"default"'],
     ['says what does not work without an engine', judgeEngine(false, 'X', 'databases', 'y'), 'off', 'EngineMissing'],
   ] as const) {
     it(sentence, () => {

@@ -1,4 +1,7 @@
+import { targetOf } from '../../contracts/backups.ts'
+import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
 import { isRecord } from '../../core/isRecord.ts'
+import { plainLine } from '../../core/plainLine.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 
 const OLDEST_MINOR = 34
@@ -133,4 +136,47 @@ export function judgeEngine(isServed: boolean | 'simulated', name: string, what:
   if (isServed === 'simulated') return ok(`${name} is simulated: ${what} show its states, and nothing runs.`)
   if (isServed) return ok(`${name} is installed.`)
   return off(`${name} is not installed: ${what} wait with EngineMissing.`, `Install it if you want them: ${link}`)
+}
+
+/** @param answer to whose the token is; neither status nor reason: there is no token to ask with */
+export function judgeGitHost(
+  url: string | undefined,
+  answer: { status?: number; isAdmin?: boolean; reason?: string | undefined },
+): Finding {
+  const link = 'docs/areas/sources.md'
+  if (url === undefined) {
+    const what = 'No Git host is set: deployment sources of type circuit wait with EngineMissing.'
+    return off(what, `Set circuitUrl and circuitTokenFile if you want them: ${link}.`)
+  }
+  const remedy = `Write a token of an administrator of ${url} to circuitTokenFile: ${link}.`
+  if (answer.reason !== undefined)
+    return fault(`${url} does not answer: ${answer.reason}.`, 'Correct circuitUrl, or allow connections to it.')
+  if (answer.status === undefined) return fault(`${url} cannot be used: there is no token for it.`, remedy)
+  if (answer.status !== 200) return fault(`${url} does not accept the token: it answers ${answer.status}.`, remedy)
+  if (answer.isAdmin !== true) return fault(`The token for ${url} is not that of an administrator.`, remedy)
+  return ok(`${url} answers, and accepts the token.`)
+}
+
+/** Milliseconds after which Velero, which looks at its target each minute, is taken to have stopped. */
+const VELERO_IS_LATE = 600_000
+
+/** @param locations of Velero; undefined where it is not installed */
+export function judgeBackups(locations: readonly ShownLocation[] | undefined, now: number): Finding {
+  const link = 'docs/areas/platformbackups.md'
+  if (locations === undefined)
+    return off('Velero is not installed: backups wait with EngineMissing.', `Install it if you want them: ${link}.`)
+  const target = targetOf(locations)
+  if (target === undefined) return off('Velero has no target: nothing is backed up.', `Set one: ${link}.`)
+  const { phase, message = '', lastValidationTime = '' } = (target as ShownLocation).status ?? {}
+  const name = `its target "${target.metadata.name}"`
+  const remedy = "Look at Velero's own log: its Deployment may be missing, or have no room."
+  if (phase === undefined) return fault(`Velero has not looked at ${name} yet.`, remedy)
+  if (phase !== 'Available')
+    return fault(`Velero cannot reach ${name}. ${plainLine(message, 512)}`.trim(), `Correct the target: ${link}.`)
+  if (target.spec?.accessMode === 'ReadOnly')
+    return fault(`Velero may not write to ${name}: it is read-only.`, 'Set its accessMode to ReadWrite.')
+  const isSeldom = (target.spec as { validationFrequency?: string } | undefined)?.validationFrequency !== undefined
+  if (!isSeldom && now - Date.parse(lastValidationTime) > VELERO_IS_LATE)
+    return fault(`Velero has not looked at ${name} since ${lastValidationTime}.`, remedy)
+  return ok(`Velero reaches ${name}.`)
 }

@@ -55,6 +55,8 @@ const GOOD: BackupsSeen = {
   restores: [restore('Completed', 'one')],
 }
 
+const WITHOUT_VELERO = { location: undefined, schedule: undefined, definitions: [] }
+
 describe('what is said of the backups of the platform', () => {
   const said = (change: Partial<BackupsSeen>, type: BackupCondition['type']) => {
     const found = backupConditions({ ...GOOD, ...change }).find((one) => one.type === type)
@@ -62,6 +64,8 @@ describe('what is said of the backups of the platform', () => {
   }
   const cases: [string, BackupCondition['type'], Partial<BackupsSeen>, string][] = [
     ['a target that Velero reaches is available', 'TargetAvailable', {}, 'True Available'],
+    ['without Velero there is no target', 'TargetAvailable', WITHOUT_VELERO, 'False EngineMissing'],
+    ['without Velero there is no schedule', 'ScheduleActive', WITHOUT_VELERO, 'False EngineMissing'],
     ['no target is none', 'TargetAvailable', { location: undefined }, 'False NotConfigured'],
     ['one that was not looked at is unknown', 'TargetAvailable', { location: location({}) }, 'Unknown NotValidated'],
     [

@@ -86,7 +86,15 @@ const unknown = (reason: string, message: string, since?: string): Said => ({
   ...{ status: 'Unknown', reason, message, since },
 })
 
-function targetAvailable({ location }: BackupsSeen): Said {
+/** What is missing, and what to do: of whatever stands and falls with Velero. */
+export const INSTALL_VELERO =
+  'Velero is not installed in the cluster, so the platform is not backed up: an administrator installs it with its plugin for AWS, and sets a target.'
+const hasVelero = ({ definitions }: BackupsSeen) => definitions.length > 0
+const withoutVelero = () => no('EngineMissing', INSTALL_VELERO)
+
+function targetAvailable(seen: BackupsSeen): Said {
+  const { location } = seen
+  if (!hasVelero(seen)) return withoutVelero()
   if (location === undefined) return no('NotConfigured', 'No target is set, and Velero has no default location.')
   const { phase, message = '', lastValidationTime: at } = location.status ?? {}
   if (location.spec?.accessMode === 'ReadOnly')
@@ -96,7 +104,9 @@ function targetAvailable({ location }: BackupsSeen): Said {
   return no('Unavailable', plainLine(message, MESSAGE_MAX) || 'Velero cannot reach the target.', at)
 }
 
-function scheduleActive({ schedule }: BackupsSeen): Said {
+function scheduleActive(seen: BackupsSeen): Said {
+  const { schedule } = seen
+  if (!hasVelero(seen)) return withoutVelero()
   if (schedule === undefined) return no('Missing', `There is no Schedule "${PLATFORM_SCHEDULE}".`)
   const since = createdAtOf(schedule.metadata)
   const { phase, validationErrors = [] } = schedule.status ?? {}
@@ -144,8 +154,9 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 }
 export const VELERO_DEFINITIONS: readonly string[] = Object.keys(NEEDED)
 
-function crdsMatch({ definitions }: BackupsSeen): Said {
-  if (definitions.length === 0) return no('EngineMissing', 'Velero is not installed: the platform is not backed up.')
+function crdsMatch(seen: BackupsSeen): Said {
+  const { definitions } = seen
+  if (!hasVelero(seen)) return withoutVelero()
   const lacking = VELERO_DEFINITIONS.flatMap((name) => lackingOf(name, definitions))
   const since = definitions.map(({ metadata }) => createdAtOf(metadata)).sort()[0]
   if (lacking.length === 0) return yes('Match', 'The CRDs of Velero have what the platform uses.', since)

@@ -23,7 +23,8 @@ import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule, volumeSna
 import type { Observed, Workspace } from '../engine/controller.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
-const INSTALL_VELERO = 'A backup policy needs Velero, which is not installed in the cluster.'
+const INSTALL_VELERO =
+  'A backup policy needs Velero, which is not installed in the cluster: an administrator installs it with its node agent and a default BackupStorageLocation.'
 
 /** What stands in Velero's namespace for an instance. */
 export const BACKUP_CHILDREN = [veleroSchedule, veleroDeletion, configMap]

@@ -16,7 +16,8 @@ import type { ComponentObject } from './stock.ts'
 import type { ComponentPass, LifecycleOptions } from './types.ts'
 
 const OUTSIDE = ' outside the cluster: whoever started it upgrades it, and Flux has no part in it'
-const INSTALL_FLUX = 'Charts are installed by Flux, whose helm-controller or source-controller is not in the cluster.'
+const INSTALL_FLUX =
+  'Charts are installed by Flux, whose helm-controller or source-controller is not in the cluster: an administrator installs both.'
 
 const WORKLOADS: Readonly<Record<string, Resource>> = {
   Deployment: deployment,

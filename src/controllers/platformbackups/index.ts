@@ -9,7 +9,7 @@ import {
 } from '../../contracts/backups.ts'
 import { SKIP_ARCHIVING_ANNOTATION } from '../../contracts/platformbackups/archives.ts'
 import { isOfPlatform, type Schedule } from '../../contracts/platformbackups/backups.ts'
-import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
+import { INSTALL_VELERO, type ShownLocation } from '../../contracts/platformbackups/conditions.ts'
 import {
   PLATFORM_SCHEDULE,
   RESUMED_ANNOTATION,
@@ -37,7 +37,6 @@ import { applyTarget } from './target.ts'
 import { type PlatformBackupOptions, platformBackupsOf, type SettingsPass, type SettingsState } from './types.ts'
 
 const KEY = objectKey(SYSTEM_NAMESPACE, SETTINGS_NAME)
-const INSTALL_VELERO = 'Backups of the platform need Velero, which is not installed in the cluster.'
 
 const always = () => [KEY]
 

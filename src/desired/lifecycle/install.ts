@@ -127,7 +127,11 @@ function check({ install, component, release, missingValues, hasFlux }: InstallF
   // What runs without Flux may say a version that its chart never had.
   if (release === undefined && (spec.kind === 'Install' || component.spec.version === undefined))
     return paused('ReferenceMissing', `The release feed has no version ${status.version} of it.`)
-  if (!hasFlux) return paused('EngineMissing', 'Charts are installed by Flux, which is not in the cluster.')
+  if (!hasFlux)
+    return paused(
+      'EngineMissing',
+      'Charts are installed by Flux, which is not in the cluster: an administrator installs its helm-controller and source-controller.',
+    )
   if (missingValues.length > 0)
     return paused(
       'ConfigurationInvalid',
