@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import type { ActivityStore, Entry, ResourcePath, ToldOf } from '../../adapters/activity/port.ts'
 import { AHEAD_MAX, CHANNELS, OUTCOMES, RETENTION_DAYS } from '../../contracts/activity.ts'
+import type { ActionName } from '../../core/actions.ts'
 import { notFound, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -9,11 +10,12 @@ import { redacted } from '../../core/redaction.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { formerScope } from '../../iam/formerScope.ts'
 import { boundaryScope, findVisibleBoundary, requireBelow, seeing } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
-import { isThere, kindOfSegment, scopeOf } from '../records/activity/subjects.ts'
+import { isThere, kindOfSegment, presentOf, scopeOf } from '../records/activity/subjects.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { readDeniedAt } from '../resources/holders.ts'
@@ -53,13 +55,25 @@ const ActivityRequest = z
   })
   .meta({ id: 'ActivityRequest' })
 
-/** What was done to a resource tells how it is. @throws PlatformError FORBIDDEN where reading it is denied */
+/** What was done to a resource tells how it is. @throws PlatformError FORBIDDEN where reading it is, or was, denied */
 function refuseDenied(context: Context, resource: ResourcePath): void {
   const kind = kindOfSegment(resource.resourceType)
   if (kind === undefined) return
   const scope = scopeOf(resource)
-  const read = readDeniedAt(context, kind, scope)
+  const former = isThere(context.services.records, resource) ? undefined : formerScope(scope)
+  const read = readDeniedAt(context, kind, scope) ?? (former && readDeniedAt(context, kind, former))
   if (read !== undefined) throw permissionMissing(read, scope)
+}
+
+/** Undefined for whoever no deny kept from an earlier resource of the name: to others it begins with the present one. */
+function presentLife(context: Context, resource: ResourcePath): ((entry: Entry) => boolean) | undefined {
+  const former = formerScope(scopeOf(resource))
+  const { services, caller } = context
+  const isDenied = (one: ActionName) =>
+    former !== undefined && services.access.explain(caller.principalId, one, former).reason === 'DeniedByAssignment'
+  if (!neededAt(resource).some(isDenied)) return undefined
+  const present = presentOf(services.records, resource)
+  return present === undefined ? () => false : inLifeOf(present, true)
 }
 
 /** @throws PlatformError FORBIDDEN, NOT_FOUND for what is not there and was never told of */
@@ -68,9 +82,9 @@ async function entriesOf(context: Context) {
   const resource = context.parameters as ResourcePath
   refuseDenied(context, resource)
   const group = await findGroup(context, resource.boundaryId, resource.resourceGroup)
-  const entries = ((await services.activity.read(resource)) ?? []).filter(
-    inLifeOf(group, resource.resourceType === ResourceGroup.segment),
-  )
+  const entries = ((await services.activity.read(resource)) ?? [])
+    .filter(inLifeOf(group, resource.resourceType === ResourceGroup.segment))
+    .filter(presentLife(context, resource) ?? (() => true))
   if (entries.length === 0 && !isThere(services.records, resource)) throw missing(resource)
   return shown(
     context,
@@ -87,7 +101,7 @@ const MAKING_MAX = 60_000
  *
  * @param isOwn whether the entries are about this very object
  */
-function inLifeOf({ metadata }: KubeObject, isOwn: boolean): (entry: Entry) => boolean {
+function inLifeOf({ metadata }: Pick<KubeObject, 'metadata'>, isOwn: boolean): (entry: Entry) => boolean {
   const since = Date.parse(metadata.creationTimestamp ?? '')
   return ({ occurredAt, reportedAt, statusCode }) => {
     const makes = isOwn && statusCode === 201
@@ -109,16 +123,22 @@ async function entriesOfBoundary(context: Context<'boundaryId'>) {
   const told = await services.activity.newest(boundaryId, (resource) => {
     if (!mayReadRecord(context, resource)) return undefined
     const group = groups.get(resource.resourceGroup)
-    if (isWide) return inLifeOf(boundary, resource.resourceType === Boundary.segment)
-    return group && inLifeOf(group, resource.resourceType === ResourceGroup.segment)
+    const isOfLife = isWide
+      ? inLifeOf(boundary, resource.resourceType === Boundary.segment)
+      : group && inLifeOf(group, resource.resourceType === ResourceGroup.segment)
+    const isOfPresent = presentLife(context, resource)
+    return isOfLife && isOfPresent ? (entry) => isOfLife(entry) && isOfPresent(entry) : isOfLife
   })
   return shown(context, boundaryId, told)
 }
 
 function mayReadRecord({ services, caller }: Context, resource: ResourcePath): boolean {
-  const kind = kindOfSegment(resource.resourceType)
-  const needed = [READ, ...(kind === undefined ? [] : [actionOf(kind.actions ?? kind.segment, 'read')])] as const
-  return needed.every((one) => services.access.isAllowed(caller.principalId, one, scopeOf(resource)))
+  return neededAt(resource).every((one) => services.access.isAllowed(caller.principalId, one, scopeOf(resource)))
+}
+
+function neededAt({ resourceType }: ResourcePath): readonly ActionName[] {
+  const kind = kindOfSegment(resourceType)
+  return [READ, ...(kind === undefined ? [] : [actionOf(kind.actions ?? kind.segment, 'read')])]
 }
 
 async function shown({ services }: Context, boundaryId: string, told: readonly ToldOf[]): Promise<ActivityEntry[]> {

@@ -13,11 +13,12 @@ import {
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import type { ResourcePath } from '../../adapters/activity/port.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { boundaryNamespace } from '../../core/names.ts'
+import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { VectorCluster } from '../../crds/vector.ts'
 
 describe('the activity of a boundary', () => {
   let here: Awaited<ReturnType<typeof activityWorld>>
@@ -88,6 +89,41 @@ describe('the activity of a boundary', () => {
     expect([status, body.action]).to.deep.equal([403, 'vectorcluster/read'])
     expect((await ofOne(PERSON)).status).to.equal(200)
     expect(await told()).to.include.members(['other/search', 'shop/gone', 'shop/search'])
+  })
+
+  it('hides what was done to a resource that is gone, or was before it was made anew, from whom a deny kept from it', async () => {
+    const [reader, other] = ['66666666-6666-4666-8666-666666666666', '77777777-7777-4777-8777-777777777777']
+    const scope = `/boundaries/${BOUNDARY}/resourcegroups/shop`
+    for (const one of [reader, other]) here.facade.grant(one, 'Reader', scope)
+    const of = { ...NAME, resourceName: 'kept' }
+    await here.store.append(of, [sighting({ action: 'vectorcluster/delete' })])
+    const single = `${scope}/resources/vectorclusters/kept/activity`
+    const ofOne = (by: string) => request(here.facade.app).get(single).set('authorization', bearer(by))
+    const seen = async (by: string) => (await told('', by)).filter((one: string) => one === 'shop/kept').length
+    const spec = {
+      principalId: reader,
+      principalType: 'User',
+      scopeIncarnation: 'first',
+      actions: ['vectorcluster/read'],
+    }
+    const ref = { scope: `${scope}/resources/vectorclusters/kept` }
+    here.facade.put(DenyAssignment, crypto.randomUUID(), { ...spec, ...ref }, boundaryNamespace(BOUNDARY))
+    const counts = async () => [await seen(reader), await seen(other)]
+    expect(await counts()).to.deep.equal([0, 1])
+    expect([(await ofOne(reader)).status, (await ofOne(other)).status]).to.deep.equal([403, 200])
+    // The next one of the name is another, which no deny is at.
+    here.facade.put(VectorCluster, 'kept', {}, groupNamespace(BOUNDARY, 'shop'))
+    const found = here.facade.caches.get(VectorCluster.resource).get(groupNamespace(BOUNDARY, 'shop'), 'kept')
+    const creationTimestamp = new Date(Date.now() + 1_000).toISOString()
+    const metadata = { ...found?.metadata, name: 'kept', creationTimestamp }
+    here.facade.caches
+      .get(VectorCluster.resource)
+      .observeWrite(here.facade.client.seed(VectorCluster.resource, { ...whole(VectorCluster), metadata }))
+    expect(await counts()).to.deep.equal([0, 1])
+    await here.store.append(of, [sighting({ occurredAt: new Date(Date.now() + 2_000).toISOString() })])
+    expect(await counts()).to.deep.equal([1, 2])
+    const bodies = await Promise.all([reader, other].map(async (by) => (await ofOne(by)).body.items.length))
+    expect(bodies).to.deep.equal([1, 2])
   })
 
   it('tells of what was done to groups and to itself, as far as each may read them', async () => {

@@ -15,6 +15,7 @@ import { KINDS } from '../../crds/index.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { VectorCluster } from '../../crds/vector.ts'
+import { formerScope } from '../../iam/formerScope.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { createAccess } from './access.ts'
@@ -295,6 +296,19 @@ describe('access from the caches', () => {
       deny(TO_ANNA, boundaryNamespace(B2))
       deny({ ...TO_ANNA, scope: '/' })
       expect(reads()).to.equal(true)
+    })
+
+    it('at a resource that is gone are at nothing that is there, and tell from whom it was kept', () => {
+      assign({})
+      const former = formerScope(ITEM) ?? ''
+      const at = (scope: string) => access.explain(ANNA, 'vectorcluster/read', scope).reason
+      const name = deny({ ...TO_ANNA, scope: ITEM, scopeIncarnation: 'life' })
+      expect([at(ITEM), at(former)]).to.deep.equal(['DeniedByAssignment', 'AllowedByAssignment'])
+      remove(VectorCluster, 'orders', groupNamespace(B1, 'shop'))
+      expect([at(ITEM), at(former)]).to.deep.equal(['AllowedByAssignment', 'DeniedByAssignment'])
+      expect(access.scopesWith(ANNA, 'vectorcluster/read').denied).to.deep.equal([])
+      remove(DenyAssignment, name, boundaryNamespace(B1))
+      expect(at(former)).to.equal('AllowedByAssignment')
     })
 
     it('hold at a thing made anew that took back what the former one kept, and give nothing else of it', () => {

@@ -20,6 +20,7 @@ import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { roleIncarnationOf, roleNamed } from '../../crds/roleLife.ts'
 import { mayStandIn, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
 import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../../iam/evaluate.ts'
+import { formerScope, isFormerScope } from '../../iam/formerScope.ts'
 import type { Permissions } from '../../iam/permissions.ts'
 import type { Decision } from '../../iam/records.ts'
 import type { CacheEvent, WatchCache } from '../../kube/cache.ts'
@@ -116,7 +117,8 @@ class CachedAccess implements Access {
   }
 
   scopesWith(principalId: string, action: string): ScopesOfAction {
-    return this.#of(principalId).scopesWith(principalId, action, this.#clock.now())
+    const { granted, denied } = this.#of(principalId).scopesWith(principalId, action, this.#clock.now())
+    return { granted, denied: denied.filter((scope) => !isFormerScope(scope)) }
   }
 
   boundariesOf(principalId: string): BoundariesOfPrincipal {
@@ -227,14 +229,18 @@ class CachedAccess implements Access {
     for (const suffix of ['', PLATFORM_SUFFIX]) this.#evaluator.policy.removeAssignment(id + suffix)
   }
 
-  /** An unreadable deny keeps its former effect; one that is deleted, or of another incarnation, ends. */
+  /**
+   * An unreadable deny keeps its former effect; one that is deleted, or of another incarnation, ends. Of a resource that
+   * is gone it still tells from whom that was kept.
+   */
   #deny({ type, object }: CacheEvent<Denial>): void {
     const id = recordId(DenyAssignment.resource, object)
     const scope = type === 'removed' ? undefined : ownScope(object)
     const named = scope === undefined ? [] : [{ scope, incarnation: scopeIncarnationOf(object) }]
     const judge = (counts: boolean) => {
       const { policy } = this.#evaluator
-      if (!counts || this.#isOfAnother(object, object.spec.principalId)) {
+      const place = counts ? object.spec.scope : scope && formerScope(object.spec.scope)
+      if (place === undefined || this.#isOfAnother(object, object.spec.principalId)) {
         policy.removeDeny(id)
         policy.removeDeny(id + PLATFORM_SUFFIX)
         return
@@ -244,7 +250,7 @@ class CachedAccess implements Access {
       const excludedPrincipalIds = object.spec.excludedPrincipalIds
         .filter((member) => meansPresent(this.#find, object, member))
         .flatMap((member) => asMember(namespace, member))
-      const common = { excludedPrincipalIds, actions, dataActions, scope: object.spec.scope, ...expiry(expiresAt) }
+      const common = { excludedPrincipalIds, actions, dataActions, scope: place, ...expiry(expiresAt) }
       if (isEveryone || principalId === undefined) {
         policy.upsertDeny({ ...common, id, principal: 'everyone' })
         return

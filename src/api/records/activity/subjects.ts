@@ -53,11 +53,20 @@ export function scopeOf({ boundaryId, resourceGroup, resourceType, resourceName 
 }
 
 export function isThere(records: Pick<Records, 'peek'>, resource: ResourcePath): boolean {
+  return presentOf(records, resource) !== undefined
+}
+
+/** What has the record now; undefined if it is gone. */
+export function presentOf(
+  records: Pick<Records, 'peek'>,
+  resource: ResourcePath,
+): Pick<KubeObject, 'metadata'> | undefined {
   const { boundaryId, resourceGroup, resourceType, resourceName: name } = resource
   const kind = kindOfSegment(resourceType)
   const record = recordOf(resourceType, resource, name)
-  if (kind === undefined || record?.boundaryId !== boundaryId || record.resourceGroup !== resourceGroup) return false
-  return records.peek(kind, { ...namespaceOf(kind, resource), name }) !== undefined
+  if (kind === undefined || record?.boundaryId !== boundaryId || record.resourceGroup !== resourceGroup)
+    return undefined
+  return records.peek(kind, { ...namespaceOf(kind, resource), name })
 }
 
 function namespaceOf({ placement }: AnyKind, { boundaryId, resourceGroup }: ResourcePath): { namespace?: string } {

@@ -1,0 +1,21 @@
+import { expect } from 'chai'
+import { parseScope } from '../core/scope.ts'
+import { KINDS } from '../crds/index.ts'
+import { formerScope, isFormerScope } from './formerScope.ts'
+
+const GROUP = '/boundaries/11111111-1111-4111-8111-111111111111/resourcegroups/shop'
+
+describe('where a deny counts whose resource is gone', () => {
+  it('is a scope, and that of no resource of any kind', () => {
+    for (const { segment } of KINDS.filter(({ placement }) => placement === 'group')) {
+      const scope = `${GROUP}/resources/${segment}/orders`
+      const former = formerScope(scope) ?? ''
+      expect(parseScope(former)).to.deep.include({ level: 'resource', name: 'orders' })
+      expect([isFormerScope(scope), isFormerScope(former)]).to.deep.equal([false, true])
+    }
+  })
+  it('is none of a group or a boundary, with which its denies go', () => {
+    for (const scope of ['/', GROUP, GROUP.slice(0, GROUP.indexOf('/resourcegroups'))])
+      expect(formerScope(scope)).to.equal(undefined)
+  })
+})
