@@ -44,14 +44,18 @@ const MOST_OF_A_CLUSTER = 200
  * one tenant may have at most as many as are left over for the others, so that slow calls keep out nobody else.
  *
  * @param tenantOf whose a copy is
+ * @param clusters places of those with connections now
  */
-export function bounded(reach: ReachCopy, tenantOf: (copy: FarCopy) => string, most = MOST_OF_A_CLUSTER): ReachCopy {
-  const clusters = new Map<string, SharedPlaces>()
+export function bounded(
+  reach: ReachCopy,
+  tenantOf: (copy: FarCopy) => string,
+  most = MOST_OF_A_CLUSTER,
+  clusters = new Map<string, SharedPlaces>(),
+): ReachCopy {
   return async (copy) => {
     const { clusterId } = copy
     const tenant = tenantOf(copy)
     const places = clusters.get(clusterId) ?? new SharedPlaces(most)
-    clusters.set(clusterId, places)
     const own = places.takenBy(tenant)
     if (places.left <= 0)
       throw new Error(
@@ -62,13 +66,18 @@ export function bounded(reach: ReachCopy, tenantOf: (copy: FarCopy) => string, m
         `${counted(own, 'call')} of the boundary to cluster "${clusterId}" ${agreed(own, 'is', 'are')} already in progress.`,
       )
     places.take(tenant)
+    clusters.set(clusterId, places)
+    const free = () => {
+      places.free(tenant)
+      if (places.left === most) clusters.delete(clusterId)
+    }
     try {
       const connection = await reach(copy)
-      if (connection.destroyed) places.free(tenant)
-      else connection.once('close', () => places.free(tenant))
+      if (connection.destroyed) free()
+      else connection.once('close', free)
       return connection
     } catch (error) {
-      places.free(tenant)
+      free()
       throw error
     }
   }

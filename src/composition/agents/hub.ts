@@ -5,6 +5,7 @@ import type { Records } from '../../api/records/records.ts'
 import type { Configuration } from '../../config.ts'
 import { AGENT_AUTHORITY_SECRET, HUB_SERVER_NAME } from '../../contracts/clusters.ts'
 import { systemClock } from '../../core/clock.ts'
+import { messageOf } from '../../core/errors.ts'
 import type { Log } from '../../core/log.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { CacheSet, withCaches } from '../../kube/caches.ts'
@@ -60,10 +61,22 @@ export class AgentHub {
     this.#caches ??= caches
   }
 
+  /** Clusters come seldom, and each that does makes room. What is under way ends by itself. */
+  #forgetGone(): void {
+    const known = this.#caches?.find<Stored>(PlatformCluster.resource)
+    if (known?.synced !== true) return
+    for (const [clusterId, client] of this.#clients) {
+      if (known.get(undefined, clusterId) !== undefined) continue
+      this.#clients.delete(clusterId)
+      void client.close().catch((error) => this.#log.debug({ clusterId, error: messageOf(error) }, 'It stays open.'))
+    }
+  }
+
   /** For requests to the API server of a cluster, without caches. */
   clientOf(clusterId: string): KubeClient {
     const known = this.#clients.get(clusterId)
     if (known !== undefined) return known
+    this.#forgetGone()
     const client = createKubeClient(this.#entry.accessOf(clusterId), {
       fieldManager: 'freehold-facade',
       userAgent: userAgent('facade'),
