@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -34,5 +34,15 @@ describe('logs of buckets', () => {
     expect(await readdir(folder)).to.deep.equal([])
     await files.append(entry)
     expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  it('of an earlier version, which had one for all buckets, go in the same time', async () => {
+    const former = [`${folder}.jsonl`, `${folder}.jsonl.1`]
+    for (const file of former) await writeFile(file, '{}')
+    const left = async () => (await readdir(join(folder, '..'))).filter((name) => name.includes('jsonl'))
+    await files.sweep(Date.now())
+    expect(await left()).to.have.length(2)
+    await files.sweep(Date.now() + A_YEAR)
+    expect(await left()).to.deep.equal([])
   })
 })

@@ -1,7 +1,7 @@
 import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AccessEntry } from '../../src/adapters/objectstorage/accessEntry.ts'
-import { logOf } from '../../src/adapters/objectstorage/accessLog.ts'
+import { logOf, olderLog } from '../../src/adapters/objectstorage/accessLog.ts'
 import { isFolderName } from '../../src/adapters/objectstorage/folders.ts'
 import { AccessFile } from './accessFile.ts'
 
@@ -31,16 +31,18 @@ export class AccessFiles {
     await file?.append(JSON.stringify(entry))
   }
 
-  /** Removes the logs of buckets that have long been gone. */
+  /** Removes the logs of buckets that have long been gone, and those of all buckets that earlier versions had. */
   async sweep(now: number): Promise<void> {
     const { folder, objects } = this.#options
+    const isOld = async (path: string) => now - (await stat(path)).mtimeMs > KEPT_FOR
     for (const name of await readdir(folder)) {
       const path = join(folder, name)
-      const isOld = now - (await stat(path)).mtimeMs > KEPT_FOR
-      if (!isOld || (await isThere(join(objects, name.split('_')[0] ?? '')))) continue
+      if (!(await isOld(path)) || (await isThere(join(objects, name.split('_')[0] ?? '')))) continue
       this.#files.delete(path)
       await rm(path)
     }
+    const former = `${folder}.jsonl`
+    for (const path of [former, olderLog(former)]) if ((await isThere(path)) && (await isOld(path))) await rm(path)
   }
 
   async #fileFor(entry: AccessEntry): Promise<AccessFile | undefined> {

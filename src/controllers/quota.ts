@@ -184,6 +184,12 @@ export async function releaseQuota(pass: QuotaPass): Promise<Outcome> {
   return done()
 }
 
+/** What of a boundary or a group other resources are judged by: not what its status says of itself. */
+const relevant = ({ spec, status }: KubeObject & { spec?: unknown; status?: unknown }) => [
+  (spec as { quota?: QuotaLimits }).quota,
+  (status as ResourceGroup['status'])?.retainedStorage,
+]
+
 /** What wakes those of a kind that wait for room: other limits, and resources that shrink or go. */
 export function quotaObservers(kind: AnyKind): Observed[] {
   const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
@@ -215,13 +221,14 @@ export function quotaObservers(kind: AnyKind): Observed[] {
     ...new Set([...waiting(records, boundaryId), ...unwritten(records, boundaryId, group)]),
   ]
   return [
-    { resource: Boundary.resource, keysOf: ({ metadata }, records) => touched(records, metadata.name) },
+    { resource: Boundary.resource, relevant, keysOf: ({ metadata }, records) => touched(records, metadata.name) },
     {
       resource: QuotaLedger.resource,
       keysOf: ({ metadata }, records) => waiting(records, boundaryOfNamespace(metadata.namespace ?? '')),
     },
     {
       resource: ResourceGroup.resource,
+      relevant,
       keysOf: ({ metadata }, records) => touched(records, boundaryOfNamespace(metadata.namespace ?? ''), metadata.name),
     },
     ...COUNTED_KINDS.map((user) => ({
