@@ -258,6 +258,21 @@ describe('quotas of resources that come by kubectl', () => {
     expect(objects(SecretVault)[0]?.status?.phase).to.equal('Available')
   })
 
+  it('count what runs although its plan is gone, where a limit comes later', async () => {
+    await begin(() => {})
+    await world.make(VectorCluster, 'aa', spec)
+    await says('aa', 'Available')
+    await world.change(VectorCluster, 'aa', { computePlan: 'gone' })
+    await says('aa', 'PlanNotFound')
+    limitGroup({ cpu: '2' })
+    await world.rest()
+    await world.make(VectorCluster, 'zz', spec)
+    await world.pass(60_000)
+    expect(objects(VectorCluster).find(({ metadata }) => metadata.name === 'zz')?.status?.phase).to.equal(
+      'QuotaExceeded',
+    )
+  })
+
   it('of groups let exactly as many in as fit', async () => {
     await begin(() => limitBoundary({ resourceGroups: 3 }))
     await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => world.make(ResourceGroup, name, {}, OUTER)))

@@ -97,7 +97,8 @@ async function driftOf({ records }: ExecutionPass, execution: Execution, { look 
   return items.slice(0, DRIFT_MAX).map((item) => ({ ...item, step: `batch ${batch.index}` }))
 }
 
-const NO_VELERO = 'Snapshots are taken by Velero, which is not in the cluster.'
+const NO_VELERO =
+  'Snapshots are taken by Velero, which is not in the cluster: an administrator installs it with its plugin for AWS.'
 const NO_SCHEDULE = `The Velero schedule "${PLATFORM_SCHEDULE}", which defines what a snapshot holds, is missing.`
 
 function snapshotSeen(

@@ -24,7 +24,16 @@ export type Sizable = {
     volumes?: readonly { kind: string; size?: string | undefined }[] | undefined
   }
   /** A resource that ends by itself asks for nothing from then on. */
-  status?: { replicas?: number; volumes?: number; completedAt?: string | undefined } | undefined
+  status?:
+    | {
+        replicas?: number
+        volumes?: number
+        completedAt?: string | undefined
+        /** The plan that its sizes came from when it last became as it asks, and whether it ever did. */
+        computePlan?: string | undefined
+        firstReadyAt?: string | undefined
+      }
+    | undefined
 }
 
 /** In thousandths of a core and of a byte; `pods` is a count. */
@@ -36,7 +45,8 @@ export const NOTHING: Demand = { cpu: 0n, memory: 0n, storage: 0n, pods: 0 }
 export type Holder = { spec: Pick<Sizable['spec'], 'computePlan' | 'running'> }
 
 /**
- * Undefined for a resource whose plan does not exist, and for a part of what does not exist: it requests nothing yet.
+ * Undefined for a resource whose plan does not exist, and for a part of what does not exist: it requests nothing yet. What
+ * runs goes on under the plan that it had, as far as that still tells.
  *
  * @param holder of a part
  */
@@ -49,9 +59,12 @@ export function demandUnderPlans(
   if (isPart && holder === undefined) return undefined
   const whole = isPart ? { ...object, spec: asPart(object.spec, holder?.spec) } : object
   const plan = sized === undefined ? undefined : planFor(sized, whole.spec, plans)
-  if (sized !== undefined && plan?.spec.family !== sized) return undefined
+  const named = (name: string) => plans.find(({ metadata }) => metadata.name === name)
+  const isThere = sized === undefined || plan?.spec.family === sized
+  const { firstReadyAt, computePlan } = object.status ?? {}
+  if (!isThere && (firstReadyAt === undefined || computePlan === undefined)) return undefined
   if (sizesParts) return NOTHING
-  return demandOf(whole, plan, (name) => plans.find(({ metadata }) => metadata.name === name))
+  return demandOf(whole, isThere ? plan : named(computePlan ?? ''), named)
 }
 
 function asPart(spec: Sizable['spec'], { computePlan, running = true }: Holder['spec'] = {}): Sizable['spec'] {
