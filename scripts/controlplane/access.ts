@@ -1,4 +1,4 @@
-import { isTold } from '../../src/api/records/activity/subjects.ts'
+import { isTold, isToldWithoutContent } from '../../src/api/records/activity/subjects.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 
@@ -148,7 +148,6 @@ export function admissionConfiguration(webhookKubeconfig: string): object {
  */
 export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
   const told = kinds.filter(isTold)
-  const namesItself = ({ partOf }: AnyKind) => partOf !== undefined && 'nameOf' in partOf
   const rule = (level: string, among: readonly AnyKind[]) => ({
     level,
     verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
@@ -163,10 +162,10 @@ export function auditPolicy(kinds: readonly AnyKind[] = KINDS): object {
     omitStages: ['RequestReceived', 'ResponseStarted'],
     omitManagedFields: true,
     rules: [
-      rule('Metadata', told.filter(namesItself)),
+      rule('Metadata', told.filter(isToldWithoutContent)),
       rule(
         'RequestResponse',
-        told.filter((kind) => !namesItself(kind)),
+        told.filter((kind) => !isToldWithoutContent(kind)),
       ),
       { level: 'None' },
     ],

@@ -38,7 +38,9 @@ type Policy = {
   /** Each object of the kind is looked at beside the one that is written. */
   paramKind?: { apiVersion: string; kind: string }
   variables?: { name: string; expression: string }[]
-  validations: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
+  validations?: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
+  /** What the audit log is told. A policy with nothing else refuses nothing, whatever becomes of it. */
+  auditAnnotations?: { key: string; valueExpression: string }[]
 }
 
 export function policyWithBinding(policy: Policy): KubeObject[] {
@@ -49,7 +51,7 @@ export function policyWithBinding(policy: Policy): KubeObject[] {
       kind: 'ValidatingAdmissionPolicy',
       metadata: { name: policy.name, labels },
       spec: {
-        failurePolicy: 'Fail',
+        failurePolicy: policy.validations === undefined ? 'Ignore' : 'Fail',
         ...(policy.paramKind === undefined ? {} : { paramKind: policy.paramKind }),
         matchConstraints: {
           resourceRules: policy.rules,
@@ -57,7 +59,8 @@ export function policyWithBinding(policy: Policy): KubeObject[] {
         },
         ...(policy.matchConditions === undefined ? {} : { matchConditions: policy.matchConditions }),
         variables: policy.variables ?? [],
-        validations: policy.validations,
+        ...(policy.validations === undefined ? {} : { validations: policy.validations }),
+        ...(policy.auditAnnotations === undefined ? {} : { auditAnnotations: policy.auditAnnotations }),
       },
     },
     {

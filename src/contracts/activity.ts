@@ -10,6 +10,11 @@ export type Channel = (typeof CHANNELS)[number]
 /** A principal of the platform; the platform itself; or somebody only Kubernetes knows, by name. */
 export type Actor = { readonly principalId: string } | { readonly platform: true } | { readonly kubernetes: string }
 
+/** The admission policy that says in the audit log that a write changes nothing, and the annotation that it writes there. */
+export const UNCHANGED_POLICY = 'freehold-unchanged'
+export const UNCHANGED_KEY = 'unchanged'
+export const UNCHANGED_ANNOTATION = `${UNCHANGED_POLICY}/${UNCHANGED_KEY}`
+
 export const ENTRIES_MAX = 10_000
 /** Of those, what callers reported: however much they write, it takes no place from what the platform saw. */
 export const REPORTED_MAX = 1_000

@@ -1,8 +1,11 @@
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { entryName } from '../../src/contracts/vaults/names.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE, sha256 } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { ContainerInstance } from '../../src/crds/containerinstances.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
+import { VaultEntry } from '../../src/crds/vaults.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
@@ -199,6 +202,32 @@ describe('the record of activity', () => {
     } finally {
       await readerClient.close()
     }
+  })
+
+  it('tells of each change of a secret and of no apply of one that changes nothing', async () => {
+    const vault = uniqueName('safe')
+    const vaults = base.replace(/containerinstances$/, 'secretvaults')
+    await expectCall(201, 'POST', `${vaults}/${vault}`, {})
+    const { apiVersion, kind, resource } = VaultEntry
+    const metadata = { name: entryName(vault, 'Key'), namespace }
+    const apply = (contentType: string) => {
+      const object = { apiVersion, kind, metadata, spec: { vaultName: vault, secretName: 'Key', contentType } }
+      return admin.apply(resource, object as KubeObject, { fieldManager: 'sync', force: true })
+    }
+    await apply('text/plain')
+    const stored = async () => (await admin.get(resource, metadata)).metadata.resourceVersion
+    for (let count = 0; count < 3; count += 1) {
+      const before = await stored()
+      await apply('text/plain')
+      expect(await stored()).to.equal(before)
+    }
+    await apply('text/html')
+    const entries = await until('the last one is told', async () => {
+      const found = await itemsOf<Entry>(`${vaults}/${vault}/activity?sort=occurredAt`)
+      const own = found.filter(({ metadata: { fieldManager } }) => fieldManager === 'sync')
+      return own.length >= 2 && own
+    })
+    expect(entries).to.have.length(2)
   })
 
   it('tells of a refusal once, however long what was refused is', async () => {

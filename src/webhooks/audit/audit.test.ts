@@ -226,6 +226,17 @@ describe('the audit log of the API server', () => {
     expect(gone?.resource.resourceName).to.equal('photos')
   })
 
+  it('tells nothing of a write without content that the API server says changes nothing', async () => {
+    const objectRef = ref({ resource: 'vaultentries', name: `safe-${'0'.repeat(20)}` })
+    const patched = { objectRef, responseObject: undefined }
+    const annotations = { 'freehold-unchanged/unchanged': 'true' }
+    expect(await toldBy([event(patched)])).to.have.length(1)
+    expect(await toldBy([event({ ...patched, annotations })])).to.have.length(0)
+    expect(await toldBy([event({ ...patched, annotations, responseStatus: { code: 409 } })])).to.have.length(1)
+    const byFacade = { user: { username: FACADE }, auditID: `${ENTRY}.${PERSON}` }
+    expect(await toldBy([event({ ...patched, annotations, ...byFacade })])).to.have.length(1)
+  })
+
   it('tells of a resource that the platform deletes when its time is over', async () => {
     const [told] = await toldBy([event({ user: { username: CONTROLLERS }, verb: 'delete', responseObject: {} })])
     expect(told?.sighting).to.deep.include({ channel: 'Platform', action: 'objectstorageaccounts/delete' })

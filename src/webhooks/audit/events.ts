@@ -23,6 +23,8 @@ const AuditEvent = z.object({
   responseStatus: z.object({ code: z.int().default(0), reason: z.string().optional() }).optional(),
   requestReceivedTimestamp: z.string(),
   responseObject: z.unknown().optional(),
+  /** Of the API server and its admission, not of the client. */
+  annotations: z.record(z.string(), z.string()).default({}),
 })
 export type AuditEvent = z.output<typeof AuditEvent>
 

@@ -1,6 +1,6 @@
 import type { ResourcePath, Sighting, Told } from '../../api/records/activity/recorder.ts'
 import { afterOf, isTold, outcomeOf, recordOf } from '../../api/records/activity/subjects.ts'
-import { type Actor, readAuditId } from '../../contracts/activity.ts'
+import { type Actor, readAuditId, UNCHANGED_ANNOTATION } from '../../contracts/activity.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { redacted } from '../../core/redaction.ts'
@@ -31,6 +31,7 @@ export function toldByEvent(event: AuditEvent, surroundings: Surroundings): Told
   if (kind === undefined || outcome === undefined || objectRef === undefined || !isWrite(event)) return []
   // What was refused to us, the facade answers for, and controllers try again.
   if (outcome !== 'Succeeded' && event.user.username.startsWith(ACCOUNT)) return []
+  if (outcome === 'Succeeded' && isUnchanged(event)) return []
   const place = surroundings.placeOf(objectRef.namespace)
   return objectsOf(event).flatMap(({ name, object }) => {
     const resourceName = ownerName(kind, { namespace: objectRef.namespace, name, object }, surroundings)
@@ -41,6 +42,10 @@ export function toldByEvent(event: AuditEvent, surroundings: Surroundings): Told
     return sighting === undefined ? [] : [{ resource, sighting }]
   })
 }
+
+/** As the API server says of what it tells without content. What a request of REST was for is told all the same. */
+const isUnchanged = (event: AuditEvent) =>
+  event.annotations[UNCHANGED_ANNOTATION] === 'true' && whoOf(event).entryId === undefined
 
 type Of = { namespace: string; name: string; object: unknown }
 

@@ -29,6 +29,11 @@ export function isTold(kind: AnyKind): boolean {
   return kind.placement === 'group' || PLACES.includes(kind)
 }
 
+/** Whether the audit log tells of such objects without their content: parts whose names say of what they are parts. */
+export function isToldWithoutContent(kind: AnyKind): boolean {
+  return isTold(kind) && kind.partOf !== undefined && 'nameOf' in kind.partOf
+}
+
 /** Where something stands, as far as its namespace tells. */
 type Place = { readonly boundaryId: string; readonly resourceGroup?: string | null }
 
