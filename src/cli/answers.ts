@@ -1,4 +1,5 @@
 import type { RawAnswer } from '../client/index.ts'
+import { counted } from '../core/counted.ts'
 import { isRecord } from '../core/isRecord.ts'
 import type { Context, Input } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
@@ -69,5 +70,5 @@ function showJson(value: unknown, input: Input, context: Context): void {
   show(items, input, context)
   if (!isRead) return
   if (totalItems === 0) context.terminal.err('No items found.\n')
-  else if (totalItems > items.length) context.terminal.err(`${items.length} of ${totalItems} items.\n`)
+  else if (totalItems > items.length) context.terminal.err(`${items.length} of ${counted(totalItems, 'item')}.\n`)
 }
