@@ -173,7 +173,7 @@ describe('a test call of a function', () => {
     })
 
   const failed = (reason: string, serving = false, type = 'Stalled') => ({
-    ...{ image: IMAGE, serving, firstReadyAt: '2026-01-01T00:00:00Z' },
+    ...{ image: IMAGE, serving },
     conditions: [
       { type: 'Ready', status: 'False', reason, message: 'Why it is so.' },
       ...(type === 'Stalled' ? [{ type, status: 'True', reason, message: 'Why it is so.' }] : []),
@@ -195,6 +195,10 @@ describe('a test call of a function', () => {
     await put({}, failed('PlanNotFound', true))
     expect((await invoke()).status).to.equal(200)
     await put({}, failed('CrashLooping', false, 'Ready'))
+    expect((await invoke()).status).to.equal(200)
+  })
+  it('is made where it was granted copies before it was refused more', async () => {
+    await put({}, { ...failed('QuotaExceeded'), firstReadyAt: '2026-01-01T00:00:00Z' })
     expect((await invoke()).status).to.equal(200)
   })
   it('that no copy took says why none is there', async () => {

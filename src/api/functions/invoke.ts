@@ -150,6 +150,8 @@ const BEGUN_AGAIN: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable']
 function refuseUnstartable(object: FoundFunction['object'], name: string): void {
   const { status, phase, statusMessage } = summaryOf(object)
   if (object.status?.image === undefined || status !== 'Failed' || BEGUN_AGAIN.includes(phase)) return
+  // What is refused more keeps what it was granted, and wakes with that.
+  if (phase === 'QuotaExceeded' && object.status.firstReadyAt !== undefined) return
   throw invalidState(object, `Function "${name}" has no copy, and cannot start one: ${statusMessage ?? phase}`)
 }
 
