@@ -113,7 +113,10 @@ async function earlierOf(
   email: string,
 ): Promise<readonly InvitationRecord[]> {
   const { records, clock } = services
-  const isInTheWay = (one: InvitationRecord) => isOpen(stateAt(one.spec, clock.now())) && isScopeThere(services, one)
+  // Of one that says nothing of a life, nobody can tell whether it is for what is there.
+  const isForWhatIsGone = (one: InvitationRecord) =>
+    one.spec.scopeIncarnation !== undefined && !isScopeThere(services, one)
+  const isInTheWay = (one: InvitationRecord) => isOpen(stateAt(one.spec, clock.now())) && !isForWhatIsGone(one)
   const namespace = boundaryNamespace(parameters.boundaryId)
   const all = await records.list(MemberInvitation, { namespace }, { fresh: true })
   const earlier = all.filter(({ spec }) => isSameAddress(spec.email, email))

@@ -132,7 +132,7 @@ describe('invitations over REST', () => {
       records.list = (async (...given: Parameters<typeof list>) => {
         // As if another replica had been faster.
         const spec = { email: CARL, roleDefinitionName: 'Reader', scope: B1, invitedBy: ANNA, hasAccount: false }
-        const more = { tokenHash: '0'.repeat(64), expiresAt: '2100-01-01T00:00:00Z', scopeIncarnation: 'life' }
+        const more = { tokenHash: '0'.repeat(64), expiresAt: '2100-01-01T00:00:00Z' }
         const namespace = boundaryNamespace(BOUNDARY)
         records.put(MemberInvitation, { name: randomUUID(), namespace }, { ...spec, ...more })
         return list(...given)
