@@ -215,12 +215,7 @@ describe('the record of activity', () => {
       return admin.apply(resource, object as KubeObject, { fieldManager: 'sync', force: true })
     }
     await apply('text/plain')
-    const stored = async () => (await admin.get(resource, metadata)).metadata.resourceVersion
-    for (let count = 0; count < 3; count += 1) {
-      const before = await stored()
-      await apply('text/plain')
-      expect(await stored()).to.equal(before)
-    }
+    for (let count = 0; count < 3; count += 1) await apply('text/plain')
     await apply('text/html')
     const entries = await until('the last one is told', async () => {
       const found = await itemsOf<Entry>(`${vaults}/${vault}/activity?sort=occurredAt`)
