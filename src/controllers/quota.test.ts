@@ -175,6 +175,22 @@ describe('quotas of resources that come by kubectl', () => {
       await says('zz', 'Available')
     })
 
+  it('count what was stopped when one came with its volumes alone, also where it is refused its start', async () => {
+    await begin(() => {})
+    await world.make(VectorCluster, 'aa', spec)
+    await says('aa', 'Available')
+    await world.change(VectorCluster, 'aa', { running: false })
+    await says('aa', 'Stopped')
+    limitGroup({ cpu: '2', storage: '25Gi' })
+    await world.pass(60_000)
+    await world.change(VectorCluster, 'aa', { running: true, replicas: 3 })
+    await says('aa', 'QuotaExceeded')
+    await world.make(VectorCluster, 'zz', spec)
+    await says('zz', 'Available')
+    await world.make(VectorCluster, 'yy', small)
+    await says('yy', 'QuotaExceeded')
+  })
+
   it('leave a stopped resource its volumes, however few it asks for', async () => {
     await begin(() => limitGroup({ storage: '35Gi' }))
     await world.make(VectorCluster, 'aa', { ...small, replicas: 3 })

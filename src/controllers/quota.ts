@@ -130,7 +130,7 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
   const grant = grants[subject.key]
   const held = grant && demandOfGrant(grant)
   if (held !== undefined && covers(held, subject.demand)) return { kind: 'held' }
-  if (grant === undefined && runsAsAsked(object)) return { kind: 'granted', demand: subject.demand }
+  if (grant === undefined && isAsAsked(object, subject.demand)) return { kind: 'granted', demand: subject.demand }
   const seen = new Set(users.map((user) => user.key))
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const growing = { ...subject, held }
@@ -143,12 +143,20 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
 }
 
 /**
- * Whether it has all that it asks for, though nothing was granted to it: it ran before there was a limit, and goes on. Later
+ * Whether it has all that it asks for, though nothing was granted to it: it was there before there was a limit, and goes on. Later
  * it could exchange what is not written down for something else, and run with both.
  */
-function runsAsAsked({ metadata, status }: QuotaPass['object']): boolean {
-  const ready = (status as ReconcileStatus | undefined)?.conditions?.find(({ type }) => type === 'Ready')
-  return ready?.reason === 'Available' && ready.observedGeneration === metadata.generation
+function isAsAsked(object: QuotaPass['object'], { pods }: Demand): boolean {
+  const reason = settledAs(object)
+  return reason === 'Available' || (reason === 'Stopped' && pods === 0)
+}
+
+/** Why it is `Ready` as its spec says by now; undefined while it is not, or could not start. */
+function settledAs({ metadata, status }: QuotaPass['object']): string | undefined {
+  const { conditions = [] } = (status ?? {}) as ReconcileStatus
+  const ready = conditions.find(({ type, status: holds }) => type === 'Ready' && holds === 'True')
+  if (ready?.observedGeneration !== metadata.generation) return undefined
+  return conditions.some(({ type }) => type === 'Startable') ? undefined : ready?.reason
 }
 
 /**
@@ -197,7 +205,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       })
       .map(keyOf)
   }
-  /** Those under a limit to whom nothing was granted: what runs is written down as soon as there is one. */
+  /** Those under a limit to whom nothing was granted: what they have, or that they have nothing, is written down as soon as there is one. */
   const unwritten = (records: Workspace, boundaryId = '', group?: string): string[] => {
     const limits = kind.sized === undefined ? undefined : limitsIn(records, boundaryId)
     if (limits === undefined) return []
@@ -207,7 +215,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       const here = records.cache<User>(kind.resource).list({ namespace: groupNamespace(boundaryId, name) })
       const hasNone = ({ metadata }: KubeObject) =>
         grantIn(records, boundaryId, grantKey(kind.plural, name, metadata.name)) === undefined
-      return here.filter((one) => runsAsAsked(one) && hasNone(one)).map(keyOf)
+      return here.filter((one) => settledAs(one) !== undefined && hasNone(one)).map(keyOf)
     })
   }
   /** @param group the only one whose limits may be others; all of the boundary if absent */

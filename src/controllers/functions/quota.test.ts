@@ -234,6 +234,20 @@ describe('quotas of functions that come by kubectl', () => {
     await says('two', 'Available')
   })
 
+  it('count nothing of what was switched off when a limit came and is refused its start', async () => {
+    await begin({})
+    await make('huge', { maxReplicas: 20 })
+    await says('huge', 'Available')
+    await change('huge', { enabled: false })
+    await says('huge', 'Stopped')
+    limit({ pods: 5 })
+    await world.pass(60_000)
+    await change('huge', { enabled: true })
+    await says('huge', 'QuotaExceeded')
+    await make('new', { maxReplicas: 3 })
+    await says('new', 'Available')
+  })
+
   it('count nothing of a function whose namespace is not there', async () => {
     await begin({ pods: 3 })
     const spec = { namespaceName: 'late', functionName: 'two', handler: 'index', image: 'two:1', maxReplicas: 3 }
