@@ -168,4 +168,17 @@ describe('a quota, of functions', () => {
     expect(await usage()).to.include({ pods: 2, cpu: '2' })
     expect(await grantOf('huge')).to.equal(undefined)
   })
+
+  it('shows as usage of a group nothing of what waits for room in the boundary', async () => {
+    await limit({ pods: 5 })
+    await makeHome()
+    await make('one')
+    await server.ask('post', `/boundaries/${B}/resourcegroups/other`).send({})
+    const other = groupNamespace(B, 'other')
+    server.put(FunctionNamespace, 'late', { runtime: 'nodejs' }, other)
+    const spec = { namespaceName: 'late', functionName: 'huge', handler: 'index', maxReplicas: 3 }
+    server.put(ServerlessFunction, functionObjectName('late', 'huge'), spec, other)
+    expect(await usage(`/boundaries/${B}`)).to.include({ pods: 5 })
+    expect(await usage(`/boundaries/${B}/resourcegroups/other`)).to.include({ pods: 0 })
+  })
 })
