@@ -172,11 +172,19 @@ export function giveBackQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<O
 /** Of a resource that ended by itself. */
 export const giveBackAll = (pass: QuotaPass): Promise<Outcome> => giveBack(pass, NOTHING)
 
-/** What a resource was granted, whatever it asks for by now; undefined of one that waits, or is not limited. */
-export function grantedTo({ kind, place, records, object }: QuotaPass): Demand | undefined {
-  const { boundaryId = '', resourceGroup = '' } = place
-  const grant = grantIn(records, boundaryId, grantKey(kind.plural, resourceGroup, object.metadata.name))
-  return grant && demandOfGrant(grant)
+/**
+ * What a resource was granted, whatever it asks for by now. One that nothing was granted to, and that was refused what it asks for,
+ * was changed at the moment when a limit came: what runs of it is written down.
+ */
+export async function grantedAtLeast(pass: QuotaPass, running: Demand): Promise<Demand> {
+  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
+  const grant = grantIn(pass.records, boundaryId, key)
+  if (grant !== undefined) return demandOfGrant(grant)
+  await askLedger(pass, boundaryId, key, ({ grants }) =>
+    grants[key] === undefined ? { kind: 'granted', demand: running } : { kind: 'held' },
+  )
+  return running
 }
 
 function giveBack(pass: QuotaPass, demand: Demand): Promise<Outcome> {

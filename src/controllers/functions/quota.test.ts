@@ -248,6 +248,39 @@ describe('quotas of functions that come by kubectl', () => {
     await says('new', 'Available')
   })
 
+  it('leave what ran before there was one its copies where it was changed at that moment, and count these', async () => {
+    await begin({})
+    await make('one', { maxReplicas: 4, minReplicas: 2 })
+    await says('one', 'Available')
+    limit({ pods: 6 })
+    await change('one', { maxReplicas: 20 })
+    await says('one', 'QuotaExceeded')
+    expect(await copies('one')).to.equal(2)
+    await make('fits', { maxReplicas: 3 })
+    await says('fits', 'Available')
+    await make('more', { maxReplicas: 2 })
+    await says('more', 'QuotaExceeded')
+    await calls('one', 20)
+    await world.pass(60_000)
+    expect(await copies('one')).to.equal(2)
+    await change('one', { enabled: false })
+    await says('more', 'Available')
+  })
+
+  it('count nothing of what had no code yet when a limit came', async () => {
+    await begin({})
+    await make('empty', { maxReplicas: 20, image: undefined })
+    await says('empty', 'Stopped')
+    limit({ pods: 5 })
+    await says('empty', 'QuotaExceeded')
+    await make('new', { maxReplicas: 3 })
+    await says('new', 'Available')
+    await change('empty', { maxReplicas: 2 })
+    await says('empty', 'Stopped')
+    await make('more', { maxReplicas: 1 })
+    await says('more', 'QuotaExceeded')
+  })
+
   it('count nothing of a function whose namespace is not there', async () => {
     await begin({ pods: 3 })
     const spec = { namespaceName: 'late', functionName: 'two', handler: 'index', image: 'two:1', maxReplicas: 3 }
