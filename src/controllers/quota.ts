@@ -9,7 +9,7 @@ import { type Demand, demandUnderPlans, NOTHING, type Sizable } from '../core/si
 import { besideOthers, covers, demandOfGrant, grantKey, leftOf, mostOf, type SeenUser } from '../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaLimits, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
-import { holderOfCounted, quotaUserOf, unseenCounted } from '../crds/counted.ts'
+import { holderOfCounted, lapsedCounted, quotaUserOf, unseenCounted } from '../crds/counted.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { COUNTED_KINDS } from '../crds/index.ts'
 import { ComputePlan } from '../crds/plans.ts'
@@ -130,15 +130,18 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
   const grant = grants[subject.key]
   const held = grant && demandOfGrant(grant)
   if (held !== undefined && covers(held, subject.demand)) return { kind: 'held' }
-  if (grant === undefined && isAsAsked(object, subject.demand)) return { kind: 'granted', demand: subject.demand }
   const seen = new Set(users.map((user) => user.key))
+  const lapsed = lapsedCounted(grants, (one) => seen.has(one), now)
+  if (grant === undefined && isAsAsked(object, subject.demand))
+    return { kind: 'granted', demand: subject.demand, lapsed }
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const growing = { ...subject, held }
   const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
   const others = [...besideOthers(users, growing, grants), ...unseen, ...retained]
   const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
   const verdict = quotaVerdict({ boundary: limits.boundary, groups, subject: growing, others })
-  if (verdict.kind === 'fits') return { kind: 'granted', demand: held ? mostOf(held, subject.demand) : subject.demand }
+  if (verdict.kind === 'fits')
+    return { kind: 'granted', demand: held ? mostOf(held, subject.demand) : subject.demand, lapsed }
   return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
 }
 

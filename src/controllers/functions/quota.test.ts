@@ -281,6 +281,19 @@ describe('quotas of functions that come by kubectl', () => {
     await says('more', 'QuotaExceeded')
   })
 
+  it('judge anew what comes long after it was granted something', async () => {
+    await begin({ pods: 3 })
+    await make('one', { maxReplicas: 1 })
+    await says('one', 'Available')
+    const late = { cpu: '300m', memory: '384Mi', storage: '0', pods: 3, at: '2025-01-01T00:00:00Z' }
+    const grants = { [grantKey(ServerlessFunction.plural, GROUP, nameOf('late'))]: late }
+    await world.server.mergePatch(QuotaLedger.resource, { name: 'quota', namespace: OUTER }, { spec: { grants } })
+    await make('two', { maxReplicas: 2 })
+    await says('two', 'Available')
+    await make('late', { maxReplicas: 3 })
+    await says('late', 'QuotaExceeded')
+  })
+
   it('count nothing of a function whose namespace is not there', async () => {
     await begin({ pods: 3 })
     const spec = { namespaceName: 'late', functionName: 'two', handler: 'index', image: 'two:1', maxReplicas: 3 }
