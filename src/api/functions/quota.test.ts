@@ -130,6 +130,20 @@ describe('a quota, of functions', () => {
     expect(await usage()).to.include({ pods: 5 })
   })
 
+  it('lets no function of a namespace take what another one has not given back yet', async () => {
+    server.put(ComputePlan, 'function-medium', planOf('200m', false))
+    await limit({ cpu: '3' })
+    await makeHome({ computePlan: 'function-large' })
+    await make('one', { maxReplicas: 2 })
+    expect((await send('patch', '', { computePlan: 'function-small' })).status).to.equal(200)
+    expect((await make('two', { maxReplicas: 10 })).status).to.equal(201)
+    expect([(await grantOf('one'))?.cpu, (await grantOf('two'))?.cpu]).to.deep.equal(['2', '1'])
+    expect(await send('patch', '', { computePlan: 'function-medium' })).to.deep.include({
+      ...{ status: 422, quota: 'cpu', limit: '3', used: '3', requested: '1' },
+    })
+    expect([(await grantOf('one'))?.cpu, (await grantOf('two'))?.cpu]).to.deep.equal(['2', '1'])
+  })
+
   it('lets one of several at once have the last places, whether a function or a namespace asks', async () => {
     await limit({ pods: 5 })
     await makeHome()

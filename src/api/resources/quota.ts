@@ -84,7 +84,8 @@ async function reserve(
     const [first] = asking
     if (first === undefined) return {}
     const held = asking.some((one) => one.held) ? sumOf(asking.map((one) => one.held ?? NOTHING)) : undefined
-    const subject = { ...first.user, demand: sumOf(asking.map(({ user }) => user.demand)), held }
+    // Of what shrinks in the meantime, nothing is free for the others yet.
+    const subject = { ...first.user, demand: sumOf(asking.map(({ granted }) => granted)), held }
     const keys = new Set(asking.map(({ user }) => user.key))
     const users = quotaUsersOf(services, limited.counted())
     const seen = new Set([...keys, ...users.map(({ key }) => key)])
