@@ -4,6 +4,7 @@ import { World } from '../../test/crashes/world.ts'
 import { SeededRandom } from '../../test/make/random.ts'
 import { groupNamespace } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { groupGrantKey } from '../core/sizing/ledger.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { ContainerInstance } from '../crds/containerinstances.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -175,6 +176,22 @@ describe('quotas of resources that come by kubectl', () => {
       await says('zz', 'Available')
     })
 
+  it('count what was stopped when one came with its volumes alone, also where it is refused its start', async () => {
+    await begin(() => {})
+    await world.make(VectorCluster, 'aa', spec)
+    await says('aa', 'Available')
+    await world.change(VectorCluster, 'aa', { running: false })
+    await says('aa', 'Stopped')
+    limitGroup({ cpu: '2', storage: '25Gi' })
+    await world.pass(60_000)
+    await world.change(VectorCluster, 'aa', { running: true, replicas: 3 })
+    await says('aa', 'QuotaExceeded')
+    await world.make(VectorCluster, 'zz', spec)
+    await says('zz', 'Available')
+    await world.make(VectorCluster, 'yy', small)
+    await says('yy', 'QuotaExceeded')
+  })
+
   it('leave a stopped resource its volumes, however few it asks for', async () => {
     await begin(() => limitGroup({ storage: '35Gi' }))
     await world.make(VectorCluster, 'aa', { ...small, replicas: 3 })
@@ -279,6 +296,21 @@ describe('quotas of resources that come by kubectl', () => {
     await world.pass(60_000)
     const running = objects(ResourceGroup).filter(({ status }) => status?.phase === 'Available')
     expect(running).to.have.length(3)
+  })
+
+  it('of groups judge anew one that comes long after it was granted its place', async () => {
+    await begin(() => limitBoundary({ resourceGroups: 2 }))
+    const late = { cpu: '0', memory: '0', storage: '0', pods: 0, at: '2025-01-01T00:00:00Z' }
+    world.server.seed(QuotaLedger.resource, {
+      apiVersion: QuotaLedger.apiVersion,
+      kind: QuotaLedger.kind,
+      metadata: { name: 'quota', namespace: OUTER },
+      spec: { grants: { [groupGrantKey('late')]: late } },
+    } as KubeObject)
+    await world.make(ResourceGroup, 'a', {}, OUTER)
+    await says('a', 'Available', ResourceGroup)
+    await world.make(ResourceGroup, 'late', {}, OUTER)
+    await says('late', 'QuotaExceeded', ResourceGroup)
   })
 
   it('cost nothing at rest, and no ledger if nothing is limited', async () => {

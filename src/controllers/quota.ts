@@ -9,7 +9,7 @@ import { type Demand, demandUnderPlans, NOTHING, type Sizable } from '../core/si
 import { besideOthers, covers, demandOfGrant, grantKey, leftOf, mostOf, type SeenUser } from '../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaLimits, quotaSentence, quotaVerdict } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
-import { holderOfCounted, quotaUserOf, unseenCounted } from '../crds/counted.ts'
+import { holderOfCounted, lapsedCounted, quotaUserOf, unseenCounted } from '../crds/counted.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { COUNTED_KINDS } from '../crds/index.ts'
 import { ComputePlan } from '../crds/plans.ts'
@@ -130,25 +130,36 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
   const grant = grants[subject.key]
   const held = grant && demandOfGrant(grant)
   if (held !== undefined && covers(held, subject.demand)) return { kind: 'held' }
-  if (grant === undefined && runsAsAsked(object)) return { kind: 'granted', demand: subject.demand }
   const seen = new Set(users.map((user) => user.key))
+  const lapsed = lapsedCounted(grants, (one) => seen.has(one), now)
+  if (grant === undefined && isAsAsked(object, subject.demand))
+    return { kind: 'granted', demand: subject.demand, lapsed }
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const growing = { ...subject, held }
   const retained = limits.groups.flatMap((group) => retainedUsers(group.name, group.retained))
   const others = [...besideOthers(users, growing, grants), ...unseen, ...retained]
   const groups = new Map(limits.groups.map(({ name, quota }) => [name, quota]))
   const verdict = quotaVerdict({ boundary: limits.boundary, groups, subject: growing, others })
-  if (verdict.kind === 'fits') return { kind: 'granted', demand: held ? mostOf(held, subject.demand) : subject.demand }
+  if (verdict.kind === 'fits')
+    return { kind: 'granted', demand: held ? mostOf(held, subject.demand) : subject.demand, lapsed }
   return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
 }
 
 /**
- * Whether it has all that it asks for, though nothing was granted to it: it ran before there was a limit, and goes on. Later
+ * Whether it has all that it asks for, though nothing was granted to it: it was there before there was a limit, and goes on. Later
  * it could exchange what is not written down for something else, and run with both.
  */
-function runsAsAsked({ metadata, status }: QuotaPass['object']): boolean {
-  const ready = (status as ReconcileStatus | undefined)?.conditions?.find(({ type }) => type === 'Ready')
-  return ready?.reason === 'Available' && ready.observedGeneration === metadata.generation
+function isAsAsked(object: QuotaPass['object'], { pods }: Demand): boolean {
+  const reason = settledAs(object)
+  return reason === 'Available' || (reason === 'Stopped' && pods === 0)
+}
+
+/** Why it is `Ready` as its spec says by now; undefined while it is not, or could not start. */
+function settledAs({ metadata, status }: QuotaPass['object']): string | undefined {
+  const { conditions = [] } = (status ?? {}) as ReconcileStatus
+  const ready = conditions.find(({ type, status: holds }) => type === 'Ready' && holds === 'True')
+  if (ready?.observedGeneration !== metadata.generation) return undefined
+  return conditions.some(({ type }) => type === 'Startable') ? undefined : ready?.reason
 }
 
 /**
@@ -164,11 +175,19 @@ export function giveBackQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<O
 /** Of a resource that ended by itself. */
 export const giveBackAll = (pass: QuotaPass): Promise<Outcome> => giveBack(pass, NOTHING)
 
-/** What a resource was granted, whatever it asks for by now; undefined of one that waits, or is not limited. */
-export function grantedTo({ kind, place, records, object }: QuotaPass): Demand | undefined {
-  const { boundaryId = '', resourceGroup = '' } = place
-  const grant = grantIn(records, boundaryId, grantKey(kind.plural, resourceGroup, object.metadata.name))
-  return grant && demandOfGrant(grant)
+/**
+ * What a resource was granted, whatever it asks for by now. One that nothing was granted to, and that was refused what it asks for,
+ * was changed at the moment when a limit came: what runs of it is written down.
+ */
+export async function grantedAtLeast(pass: QuotaPass, running: Demand): Promise<Demand> {
+  const { boundaryId = '', resourceGroup = '' } = pass.place
+  const key = grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name)
+  const grant = grantIn(pass.records, boundaryId, key)
+  if (grant !== undefined) return demandOfGrant(grant)
+  await askLedger(pass, boundaryId, key, ({ grants }) =>
+    grants[key] === undefined ? { kind: 'granted', demand: running } : { kind: 'held' },
+  )
+  return running
 }
 
 function giveBack(pass: QuotaPass, demand: Demand): Promise<Outcome> {
@@ -203,7 +222,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       })
       .map(keyOf)
   }
-  /** Those under a limit to whom nothing was granted: what runs is written down as soon as there is one. */
+  /** Those under a limit to whom nothing was granted: what they have, or that they have nothing, is written down as soon as there is one. */
   const unwritten = (records: Workspace, boundaryId = '', group?: string): string[] => {
     const limits = kind.sized === undefined ? undefined : limitsIn(records, boundaryId)
     if (limits === undefined) return []
@@ -213,7 +232,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       const here = records.cache<User>(kind.resource).list({ namespace: groupNamespace(boundaryId, name) })
       const hasNone = ({ metadata }: KubeObject) =>
         grantIn(records, boundaryId, grantKey(kind.plural, name, metadata.name)) === undefined
-      return here.filter((one) => runsAsAsked(one) && hasNone(one)).map(keyOf)
+      return here.filter((one) => settledAs(one) !== undefined && hasNone(one)).map(keyOf)
     })
   }
   /** @param group the only one whose limits may be others; all of the boundary if absent */

@@ -28,7 +28,8 @@ export type LedgerView = { grants: Grants }
 export type Asked =
   /** It has what it asks for. */
   | { kind: 'held' }
-  | { kind: 'granted'; demand: Demand | undefined }
+  /** @param lapsed keys of grants whose room this one may take */
+  | { kind: 'granted'; demand: Demand | undefined; lapsed?: readonly string[] }
   /** @param isUnsettled something that may never come takes the room */
   | { kind: 'refused'; message: string; isUnsettled: boolean }
 
@@ -70,7 +71,8 @@ export async function askLedger(
       : stalled('QuotaExceeded', asked.message)
   }
   if (asked.kind === 'held') return done()
-  await grant(pass, boundaryId, ledger, { [key]: grantOf(asked.demand, timestamp(pass.clock.now())) })
+  const lapsed = Object.fromEntries((asked.lapsed ?? []).map((each) => [each, null]))
+  await grant(pass, boundaryId, ledger, { ...lapsed, [key]: grantOf(asked.demand, timestamp(pass.clock.now())) })
   return done()
 }
 
@@ -82,7 +84,7 @@ async function grant(
   { records }: LedgerPass,
   boundaryId: string,
   ledger: LedgerObject | undefined,
-  grants: Grants,
+  grants: Readonly<Record<string, Grant | null>>,
 ): Promise<void> {
   const ref = refIn(boundaryId)
   if (ledger === undefined) {

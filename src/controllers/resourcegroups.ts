@@ -3,7 +3,7 @@ import { boundaryNamespace, groupNamespace } from '../core/names.ts'
 import { groupNamespaceObject, isReservedFor } from '../core/namespaces.ts'
 import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
-import { type Grants, groupGrantKey, isGroupGrant, unseenUsers } from '../core/sizing/ledger.ts'
+import { type Grants, groupGrantKey, isGroupGrant, lapsedGrants, unseenUsers } from '../core/sizing/ledger.ts'
 import { groupCountVerdict, quotaSentence } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -131,7 +131,8 @@ export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
     const unseen = unseenUsers(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
     const others = [...siblings.map((sibling) => countedAs(sibling, grants)), ...unseen]
     const verdict = groupCountVerdict(limits, countedAs(pass.object as StoredGroup, grants), others)
-    if (verdict.kind === 'fits') return { kind: 'granted', demand: undefined }
+    const lapsed = lapsedGrants(grants, (key) => seen.has(key) || !isGroupGrant(key), pass.clock.now())
+    if (verdict.kind === 'fits') return { kind: 'granted', demand: undefined, lapsed }
     return { kind: 'refused', message: quotaSentence(verdict), isUnsettled: unseen.length > 0 }
   })
 }

@@ -4,6 +4,7 @@ import {
   type Grants,
   grantKey,
   isGroupGrant,
+  lapsedGrants,
   pluralOfGrant,
   type SeenUser,
   unseenUsers,
@@ -66,4 +67,9 @@ export function quotaUserOf(
 export function unseenCounted(grants: Grants, isSeen: (key: string) => boolean, now: number): QuotaUser[] {
   const unseen = unseenUsers(grants, (key) => isSeen(key) || isGroupGrant(key), now)
   return unseen.map((user) => ({ ...user, isPart: PLURALS_OF_PARTS.has(pluralOfGrant(user.key)) }))
+}
+
+/** Of what is not there, once its time is over; those of groups are not looked at. */
+export function lapsedCounted(grants: Grants, isSeen: (key: string) => boolean, now: number): string[] {
+  return lapsedGrants(grants, (key) => isSeen(key) || isGroupGrant(key), now)
 }

@@ -130,6 +130,20 @@ describe('a quota, of functions', () => {
     expect(await usage()).to.include({ pods: 5 })
   })
 
+  it('lets no function of a namespace take what another one has not given back yet', async () => {
+    server.put(ComputePlan, 'function-medium', planOf('200m', false))
+    await limit({ cpu: '3' })
+    await makeHome({ computePlan: 'function-large' })
+    await make('one', { maxReplicas: 2 })
+    expect((await send('patch', '', { computePlan: 'function-small' })).status).to.equal(200)
+    expect((await make('two', { maxReplicas: 10 })).status).to.equal(201)
+    expect([(await grantOf('one'))?.cpu, (await grantOf('two'))?.cpu]).to.deep.equal(['2', '1'])
+    expect(await send('patch', '', { computePlan: 'function-medium' })).to.deep.include({
+      ...{ status: 422, quota: 'cpu', limit: '3', used: '3', requested: '1' },
+    })
+    expect([(await grantOf('one'))?.cpu, (await grantOf('two'))?.cpu]).to.deep.equal(['2', '1'])
+  })
+
   it('lets one of several at once have the last places, whether a function or a namespace asks', async () => {
     await limit({ pods: 5 })
     await makeHome()
@@ -167,5 +181,18 @@ describe('a quota, of functions', () => {
     expect((await send('patch', '', { computePlan: 'function-large' })).status).to.equal(200)
     expect(await usage()).to.include({ pods: 2, cpu: '2' })
     expect(await grantOf('huge')).to.equal(undefined)
+  })
+
+  it('shows as usage of a group nothing of what waits for room in the boundary', async () => {
+    await limit({ pods: 5 })
+    await makeHome()
+    await make('one')
+    await server.ask('post', `/boundaries/${B}/resourcegroups/other`).send({})
+    const other = groupNamespace(B, 'other')
+    server.put(FunctionNamespace, 'late', { runtime: 'nodejs' }, other)
+    const spec = { namespaceName: 'late', functionName: 'huge', handler: 'index', maxReplicas: 3 }
+    server.put(ServerlessFunction, functionObjectName('late', 'huge'), spec, other)
+    expect(await usage(`/boundaries/${B}`)).to.include({ pods: 5 })
+    expect(await usage(`/boundaries/${B}/resourcegroups/other`)).to.include({ pods: 0 })
   })
 })

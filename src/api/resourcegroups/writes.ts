@@ -5,7 +5,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { FINALIZER, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { boundaryNamespaceObject, groupNamespaceObject } from '../../core/namespaces.ts'
-import { grantOf, groupGrantKey, isGroupGrant, unseenUsers } from '../../core/sizing/ledger.ts'
+import { grantOf, groupGrantKey, isGroupGrant, lapsedGrants, unseenUsers } from '../../core/sizing/ledger.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { persistentVolumeClaim } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -128,7 +128,9 @@ async function underGroupQuota<Result>(
     if (seen.has(key)) return {}
     const unseen = unseenUsers(grants, (one) => one === key || seen.has(one) || !isGroupGrant(one), now)
     const used = seen.size + unseen.length
-    if (used < limit) return { [key]: grantOf(undefined, nowOf(context)) }
+    const lapsed = lapsedGrants(grants, (one) => seen.has(one) || !isGroupGrant(one), now)
+    const ended = Object.fromEntries(lapsed.map((one) => [one, undefined]))
+    if (used < limit) return { ...ended, [key]: grantOf(undefined, nowOf(context)) }
     const message = `Boundary "${boundaryId}" may have ${counted(limit, 'resource group')} and has ${used}.`
     throw new PlatformError('QUOTA_EXCEEDED', message, { quota: 'resourceGroups', limit, used, requested: 1 })
   })

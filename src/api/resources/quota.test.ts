@@ -334,6 +334,9 @@ describe('a quota that many ask for at once', () => {
     expect(await facade.create(SecretVault, 'two', {})).to.equal(422)
     world.now += IN_FLIGHT
     expect(await facade.create(SecretVault, 'two', {})).to.equal(201)
+    const [ledger] = (await world.server.list(QuotaLedger.resource)).items as unknown as QuotaLedger[]
+    const keys = Object.keys(ledger?.spec.grants ?? {}).map((key) => key.split('/').at(-1))
+    expect(keys, 'a later "one" has no grant beside that of "two"').to.deep.equal(['two'])
   })
 
   it('judges a function whose namespace another facade has made a moment ago', async () => {

@@ -8,6 +8,7 @@ import {
   type Grant,
   type Grants,
   grantOf,
+  groupOfGrant,
   heldOf,
   isInFlight,
   mostOf,
@@ -15,7 +16,7 @@ import {
 } from '../../core/sizing/ledger.ts'
 import { limitsAmounts, type QuotaLimits, type QuotaName, quotaVerdict } from '../../core/sizing/quota.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import { holderOfCounted, unseenCounted } from '../../crds/counted.ts'
+import { holderOfCounted, lapsedCounted, unseenCounted } from '../../crds/counted.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { COUNTED_KINDS } from '../../crds/index.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
@@ -83,10 +84,18 @@ async function reserve(
     const [first] = asking
     if (first === undefined) return {}
     const held = asking.some((one) => one.held) ? sumOf(asking.map((one) => one.held ?? NOTHING)) : undefined
-    const subject = { ...first.user, demand: sumOf(asking.map(({ user }) => user.demand)), held }
+    // Of what shrinks in the meantime, nothing is free for the others yet.
+    const subject = { ...first.user, demand: sumOf(asking.map(({ granted }) => granted)), held }
     const keys = new Set(asking.map(({ user }) => user.key))
-    refuseBeyond(limited, { subject, keys }, quotaUsersOf(services, limited.counted()), { grants, now }, place)
-    return Object.fromEntries(asking.map(({ user, granted }) => [user.key, grantOf(granted, nowOf(context))]))
+    const users = quotaUsersOf(services, limited.counted())
+    const seen = new Set([...keys, ...users.map(({ key }) => key)])
+    refuseBeyond(limited, { subject, keys, seen }, users, { grants, now }, place)
+    const groups = new Set(limited.groups.map(({ metadata }) => metadata.name))
+    const lapsed = lapsedCounted(grants, (key) => seen.has(key) || !groups.has(groupOfGrant(key)), now)
+    return Object.fromEntries([
+      ...lapsed.map((key) => [key, undefined]),
+      ...asking.map(({ user, granted }) => [user.key, grantOf(granted, nowOf(context))]),
+    ])
   })
 }
 
@@ -164,16 +173,16 @@ function objectOf(kind: AnyKind, place: Place, spec: object): GroupResource['obj
  * beyond a quota has nothing of it.
  *
  * @param keys of all that the subject stands for
+ * @param seen keys of all that is there
  * @throws PlatformError QUOTA_EXCEEDED
  */
 function refuseBeyond(
   { boundary, groups }: Limited,
-  { subject, keys }: { subject: SeenUser; keys: ReadonlySet<string> },
+  { subject, keys, seen }: { subject: SeenUser; keys: ReadonlySet<string>; seen: ReadonlySet<string> },
   users: readonly SeenUser[],
   { grants, now }: { grants: Grants; now: number },
   { boundaryId, resourceGroup }: Place,
 ): void {
-  const seen = new Set([...keys, ...users.map(({ key }) => key)])
   const ofGroups = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
   const unseen = unseenCounted(grants, (one) => seen.has(one), now)
   const beside = users.filter(({ key }) => !keys.has(key))

@@ -21,7 +21,8 @@ export type Taken = { key: string; grant: Grant; before: Grant | undefined }
 /**
  * Writes grants into the ledger of a boundary, if `judge` lets it: all of them or none.
  *
- * @param judge what is to be granted, asked again at each newer version of the ledger; throws to refuse
+ * @param judge what is to be granted, and undefined for what is to be taken out, asked again at each newer version of the ledger;
+ *   throws to refuse
  */
 export function takeQuota(where: Where, boundaryId: string, judge: Judge): Promise<readonly Taken[]> {
   return turns.take(boundaryId, async () => {
@@ -35,15 +36,17 @@ export function takeQuota(where: Where, boundaryId: string, judge: Judge): Promi
   })
 }
 
-type Judge = (grants: Grants) => Grants
+type Judge = (grants: Grants) => Readonly<Record<string, Grant | undefined>>
 type Asked = { judge: Judge; fresh: boolean }
 
 async function attempt(where: Where, boundaryId: string, { judge, fresh }: Asked): Promise<readonly Taken[]> {
   let taken: readonly Taken[] = []
   const next = (grants: Grants): { grants: Grants } => {
-    const granted = judge(grants)
-    taken = Object.entries(granted).map(([key, grant]) => ({ key, grant, before: grants[key] }))
-    return { grants: taken.length === 0 ? grants : { ...grants, ...granted } }
+    const judged = judge(grants)
+    taken = Object.entries(judged).flatMap(([key, grant]) => (grant ? [{ key, grant, before: grants[key] }] : []))
+    if (taken.length === 0) return { grants }
+    const kept = Object.entries({ ...grants, ...judged }).filter((one): one is [string, Grant] => one[1] !== undefined)
+    return { grants: Object.fromEntries(kept) }
   }
   const { records } = where.services
   const { caller } = where

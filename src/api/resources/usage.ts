@@ -7,11 +7,11 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { holderOfCounted, quotaUserOf } from '../../crds/counted.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { QuotaLedger } from '../../crds/quotas.ts'
-import type { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { retainedUsers } from '../../crds/retainedStorage.ts'
 import type { Services } from '../http/context.ts'
 import type { RecordOf } from '../records/records.ts'
-import type { GroupResource } from './contents.ts'
+import { countedInBoundary, type GroupResource } from './contents.ts'
 
 export type Usage = { cpu: string; memory: string; storage: string; pods: number; resources: number }
 
@@ -74,17 +74,29 @@ export function usageOf(
 
 /** Groups of one boundary lie in its namespace, and so does its ledger. */
 function countedIn(
-  { records }: Services,
+  services: Services,
   groups: readonly RecordOf<typeof ResourceGroup>[],
   users: readonly SeenUser[],
 ): readonly QuotaUser[] {
+  const { records } = services
   const namespace = groups[0]?.metadata.namespace ?? ''
-  const boundary = records.peek(Boundary, { name: boundaryOfNamespace(namespace) ?? '' })?.spec.quota ?? {}
-  const limits = new Map(groups.map(({ metadata, spec }) => [metadata.name, spec.quota]))
-  if (![boundary, ...limits.values()].some(limitsAmounts)) return users.filter(({ hasPlan }) => hasPlan)
+  const boundaryId = boundaryOfNamespace(namespace) ?? ''
+  const boundary = records.peek(Boundary, { name: boundaryId })?.spec.quota ?? {}
+  const isLimited = [boundary, ...groups.map(({ spec }) => spec.quota)].some(limitsAmounts)
+  if (!isLimited) return users.filter(({ hasPlan }) => hasPlan)
   const grants = records.peek(QuotaLedger, { namespace, name: LEDGER_NAME })?.spec.grants ?? {}
-  const standing = besideOthers(users, { wasReady: false }, grants)
-  return thoseThatCount({ boundary, groups: limits }, standing)
+  const standing = (each: readonly SeenUser[]) => besideOthers(each, { wasReady: false }, grants)
+  const own = standing(users)
+  if (own.every(({ isGranted }) => isGranted === true)) return own
+  // Whether what waits fits depends on all that share a limit with it.
+  const around = limitsAmounts(boundary) ? records.peekAll(ResourceGroup, { namespace }) : groups
+  const all =
+    around.length === groups.length ? own : standing(quotaUsersOf(services, countedInBoundary(services, boundaryId)))
+  const names = new Set(groups.map(({ metadata }) => metadata.name))
+  const limits = { boundary, groups: new Map(around.map(({ metadata, spec }) => [metadata.name, spec.quota])) }
+  return thoseThatCount(limits, [...all, ...around.flatMap(retainedIn)]).filter(
+    ({ resourceGroup, isRetained }) => names.has(resourceGroup) && isRetained !== true,
+  )
 }
 
 export function shownUsage({ cpu, memory, storage, pods, resources }: Demand & { resources: number }): Usage {

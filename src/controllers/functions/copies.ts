@@ -1,12 +1,12 @@
 import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { copiesWithin, type Demand } from '../../core/sizing/demand.ts'
+import { copiesWithin, type Demand, demandOf, NOTHING } from '../../core/sizing/demand.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
 import { isDeployed, type LiveDeployment, type LivePod } from '../../desired/workload/trouble.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
-import { checkQuota, giveBackQuota, grantedTo } from '../quota.ts'
+import { checkQuota, giveBackQuota, grantedAtLeast } from '../quota.ts'
 import { scaleTo } from '../workload/halt.ts'
 import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
 import type { CachedNamespace, FunctionPass } from './types.ts'
@@ -24,8 +24,12 @@ export function podsOf({ object, workloads }: FunctionPass): LivePod[] {
 /** Whether the most copies that it may have fit. Where they do not, what was granted before goes on as it is. */
 export async function checkCopies(pass: FunctionPass): Promise<Outcome> {
   const outcome = await checkQuota(pass)
-  const granted = outcome.kind === 'done' ? undefined : grantedTo(pass)
-  if (granted !== undefined) await scaleWithin(granted, pass)
+  if (outcome.kind === 'done') return outcome
+  const [made] = pass.children.owned<Sized>(deployment)
+  // What was never there waits in line, and a grant of nothing would take it out.
+  if (made === undefined && pass.object.status?.firstReadyAt === undefined) return outcome
+  const running = made === undefined ? NOTHING : demandOf({ spec: copiesOf(made) }, undefined)
+  await scaleWithin(await grantedAtLeast(pass, running), pass, made)
   return outcome
 }
 
@@ -34,13 +38,15 @@ type Sized = LiveDeployment & {
   spec: { template?: { spec?: { containers?: { resources?: { requests?: Requests } }[] } } }
 }
 
+function copiesOf({ spec: { replicas = 1, template } }: Sized) {
+  const { cpu, memory } = template?.spec?.containers?.[0]?.resources?.requests ?? {}
+  return { replicas, cpuRequest: cpu, memoryRequest: memory }
+}
+
 /** Copies come and go with calls, also those of a function whose change is refused: it would not wake up again. */
-async function scaleWithin(granted: Demand, pass: FunctionPass): Promise<void> {
-  const [made] = pass.children.owned<Sized>(deployment)
+async function scaleWithin(granted: Demand, pass: FunctionPass, made: Sized | undefined): Promise<void> {
   if (made === undefined) return
-  const { cpu, memory } = made.spec.template?.spec?.containers?.[0]?.resources?.requests ?? {}
-  const most = copiesWithin(granted, { cpuRequest: cpu, memoryRequest: memory })
-  const replicas = Math.min(wantedCopies(pass.object, pass.state.around), most)
+  const replicas = Math.min(wantedCopies(pass.object, pass.state.around), copiesWithin(granted, copiesOf(made)))
   pass.report({ replicas })
   await scaleTo(pass, deployment, made, replicas)
 }

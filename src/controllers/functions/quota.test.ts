@@ -234,6 +234,66 @@ describe('quotas of functions that come by kubectl', () => {
     await says('two', 'Available')
   })
 
+  it('count nothing of what was switched off when a limit came and is refused its start', async () => {
+    await begin({})
+    await make('huge', { maxReplicas: 20 })
+    await says('huge', 'Available')
+    await change('huge', { enabled: false })
+    await says('huge', 'Stopped')
+    limit({ pods: 5 })
+    await world.pass(60_000)
+    await change('huge', { enabled: true })
+    await says('huge', 'QuotaExceeded')
+    await make('new', { maxReplicas: 3 })
+    await says('new', 'Available')
+  })
+
+  it('leave what ran before there was one its copies where it was changed at that moment, and count these', async () => {
+    await begin({})
+    await make('one', { maxReplicas: 4, minReplicas: 2 })
+    await says('one', 'Available')
+    limit({ pods: 6 })
+    await change('one', { maxReplicas: 20 })
+    await says('one', 'QuotaExceeded')
+    expect(await copies('one')).to.equal(2)
+    await make('fits', { maxReplicas: 3 })
+    await says('fits', 'Available')
+    await make('more', { maxReplicas: 2 })
+    await says('more', 'QuotaExceeded')
+    await calls('one', 20)
+    await world.pass(60_000)
+    expect(await copies('one')).to.equal(2)
+    await change('one', { enabled: false })
+    await says('more', 'Available')
+  })
+
+  it('count nothing of what had no code yet when a limit came', async () => {
+    await begin({})
+    await make('empty', { maxReplicas: 20, image: undefined })
+    await says('empty', 'Stopped')
+    limit({ pods: 5 })
+    await says('empty', 'QuotaExceeded')
+    await make('new', { maxReplicas: 3 })
+    await says('new', 'Available')
+    await change('empty', { maxReplicas: 2 })
+    await says('empty', 'Stopped')
+    await make('more', { maxReplicas: 1 })
+    await says('more', 'QuotaExceeded')
+  })
+
+  it('judge anew what comes long after it was granted something', async () => {
+    await begin({ pods: 3 })
+    await make('one', { maxReplicas: 1 })
+    await says('one', 'Available')
+    const late = { cpu: '300m', memory: '384Mi', storage: '0', pods: 3, at: '2025-01-01T00:00:00Z' }
+    const grants = { [grantKey(ServerlessFunction.plural, GROUP, nameOf('late'))]: late }
+    await world.server.mergePatch(QuotaLedger.resource, { name: 'quota', namespace: OUTER }, { spec: { grants } })
+    await make('two', { maxReplicas: 2 })
+    await says('two', 'Available')
+    await make('late', { maxReplicas: 3 })
+    await says('late', 'QuotaExceeded')
+  })
+
   it('count nothing of a function whose namespace is not there', async () => {
     await begin({ pods: 3 })
     const spec = { namespaceName: 'late', functionName: 'two', handler: 'index', image: 'two:1', maxReplicas: 3 }

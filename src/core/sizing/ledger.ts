@@ -116,3 +116,11 @@ export function unseenUsers(grants: Grants, isSeen: (key: string) => boolean, no
       isGranted: true,
     }))
 }
+
+/**
+ * Grants whose time is over and whose resource is not there: their room is free. Whoever takes it takes them out in the same write, as
+ * a later resource of that name would have them beside what took the room.
+ */
+export function lapsedGrants(grants: Grants, isSeen: (key: string) => boolean, now: number): string[] {
+  return Object.entries(grants).flatMap(([key, grant]) => (isSeen(key) || isInFlight(grant, now) ? [] : [key]))
+}

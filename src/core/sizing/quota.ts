@@ -65,9 +65,9 @@ export function quotaVerdict(input: Limits & { subject: QuotaUser; others: Itera
   return reckoning(input, before, kept).refusalOf(subject, amountsOf(subject)) ?? { kind: 'fits' }
 }
 
-/** Those of the users that have something of the quotas: what was granted, and what waits and fits. */
+/** Those of the users that have something of the quotas: what was granted or kept, and what waits and fits. */
 export function thoseThatCount(limits: Limits, users: readonly QuotaUser[]): readonly QuotaUser[] {
-  return reckoning(limits, users, new Map()).counted
+  return reckoning(limits, users, storageOf(users.filter(({ isRetained }) => isRetained === true))).counted
 }
 
 /** @param kept storage of former resources, by their key */
