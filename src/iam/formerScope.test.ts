@@ -14,6 +14,11 @@ describe('where a deny counts whose resource is gone', () => {
       expect([isFormerScope(scope), isFormerScope(former)]).to.deep.equal([false, true])
     }
   })
+  it('is found beside the resource, whatever its group is called', () => {
+    const group = `${GROUP.slice(0, GROUP.lastIndexOf('/'))}/resources`
+    expect(formerScope(`${group}/resources/jobs/a`)).to.equal(`${group}/resources/formerjobs/a`)
+    expect(formerScope(group)).to.equal(undefined)
+  })
   it('is none of a group or a boundary, with which its denies go', () => {
     for (const scope of ['/', GROUP, GROUP.slice(0, GROUP.indexOf('/resourcegroups'))])
       expect(formerScope(scope)).to.equal(undefined)

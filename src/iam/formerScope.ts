@@ -10,7 +10,9 @@ const FORMER = `${IN_GROUP}former`
  * @returns undefined for what is no resource: denies at a boundary or a group go with it
  */
 export function formerScope(scope: string): string | undefined {
-  return scope.includes(IN_GROUP) ? scope.replace(IN_GROUP, FORMER) : undefined
+  // The last one: a group may be called so.
+  const at = scope.lastIndexOf(IN_GROUP)
+  return at < 0 ? undefined : `${scope.slice(0, at)}${FORMER}${scope.slice(at + IN_GROUP.length)}`
 }
 
 export const isFormerScope = (scope: string): boolean => scope.includes(FORMER)
