@@ -23,6 +23,11 @@ export function sampleSpec(kind: AnyKind, { boundaryId, ownerId, memberId }: Sam
       scope,
       justification: 'a fault',
     },
+    // For what is there, and not over soon: the controller writes the end of any other.
+    MemberInvitation: {
+      ...{ email: 'a@example.com', roleDefinitionName: 'Reader', scope, invitedBy: ownerId, hasAccount: false },
+      ...{ expiresAt: '2100-01-01T00:00:00Z', tokenHash: '0'.repeat(64) },
+    },
     PrincipalGroup: { displayName: `Team ${randomUUID()}` },
     PlatformTenant: { displayName: 'Tenant' },
     // One that the platform runs on is there already.

@@ -20,7 +20,7 @@ const RESET = {
   userId: ID,
   email: 'a@example.com',
   tokenHash: '0'.repeat(64),
-  expiresAt: '2026-12-01T00:00:00Z',
+  expiresAt: '2100-12-01T00:00:00Z',
 }
 
 const INVITATION = {
@@ -31,7 +31,7 @@ const INVITATION = {
   invitedBy: ID,
   hasAccount: false,
   accountId: ID,
-  expiresAt: '2026-12-01T00:00:00Z',
+  expiresAt: '2100-12-01T00:00:00Z',
   tokenHash: '0'.repeat(64),
 }
 
@@ -142,7 +142,7 @@ export const ACCESS_RULES: readonly RuleCase[] = [
     [
       'refuses to become another reset',
       {},
-      { userId: OTHER, email: 'b@example.com', tokenHash: '1'.repeat(64), expiresAt: '2027-01-01T00:00:00Z' },
+      { userId: OTHER, email: 'b@example.com', tokenHash: '1'.repeat(64), expiresAt: '2101-01-01T00:00:00Z' },
       ...PasswordReset.immutable.map(fixed),
     ],
   ]),
