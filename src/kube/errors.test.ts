@@ -53,6 +53,15 @@ describe('errors of the API server', () => {
     ])
   })
 
+  it('tells which ResourceQuota is full, of the first resource that it limits', () => {
+    const message =
+      'configmaps "x" is forbidden: exceeded quota: objects, requested: count/configmaps=1,pods=2, used: count/configmaps=5,pods=0, limited: count/configmaps=5,pods=1'
+    expect(errorFromAnswer(attempt, 403, status({ reason: 'Forbidden', message })).quota).to.deep.equal({
+      ...{ name: 'objects', resource: 'count/configmaps', requested: '1', used: '5', limit: '5' },
+    })
+    expect(errorFromAnswer(attempt, 403, status({ reason: 'Forbidden' })).quota).to.equal(undefined)
+  })
+
   it('takes the 500 of a server-side apply with an unknown field for a refused object', () => {
     const message =
       'failed to create typed patch object (a/x; /v1, Kind=ConfigMap): .spec.size: field not declared in schema'

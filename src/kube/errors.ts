@@ -20,6 +20,9 @@ export type KubeErrorCause = { field: string; message: string }
 /** Of an admission policy, or of a validating webhook under its name. */
 export type PolicyDenial = { policy: string; message: string }
 
+/** A refusal by a ResourceQuota: its name, and of the first resource that it limits the amounts, as quantities. */
+export type QuotaDenial = { name: string; resource: string; requested: string; used: string; limit: string }
+
 export type KubeErrorDetail = {
   /** The HTTP status; 0 if there was no answer. */
   status: number
@@ -29,6 +32,7 @@ export type KubeErrorDetail = {
   name?: string | undefined
   causes?: readonly KubeErrorCause[] | undefined
   denial?: PolicyDenial | undefined
+  quota?: QuotaDenial | undefined
   retryAfterSeconds?: number | undefined
   typeMissing?: boolean | undefined
   maybeApplied?: boolean | undefined
@@ -50,6 +54,7 @@ export class KubeError extends Error {
   readonly objectName: string | undefined
   readonly causes: readonly KubeErrorCause[]
   readonly denial: PolicyDenial | undefined
+  readonly quota: QuotaDenial | undefined
   readonly retryAfterSeconds: number | undefined
   /** The server does not know the type at all (no CRD, or not served yet), so nothing is known about the object. */
   readonly typeMissing: boolean
@@ -69,6 +74,7 @@ export class KubeError extends Error {
     this.objectName = detail.name
     this.causes = detail.causes ?? []
     this.denial = detail.denial
+    this.quota = detail.quota
     this.retryAfterSeconds = detail.retryAfterSeconds
     this.typeMissing = detail.typeMissing ?? false
     this.maybeApplied = detail.maybeApplied ?? false
@@ -170,6 +176,7 @@ export function errorFromAnswer(
     name: attempt.ref?.name,
     causes,
     denial,
+    quota: status === 403 ? quotaOf(body) : undefined,
     typeMissing,
     retryAfterSeconds: retryAfterOf(retryAfter) ?? body?.details?.retryAfterSeconds,
   })
@@ -288,6 +295,23 @@ const DENIAL =
 function denialOf(body: StatusBody | undefined): PolicyDenial | undefined {
   const match = DENIAL.exec(sentenceOf(body))
   return match === null ? undefined : { policy: words(match[1] ?? match[2], PATH_MAX), message: words(match[3]) }
+}
+
+/** Lists of amounts, each as `resource=amount` with commas between, in one order. */
+const EXCEEDED =
+  /exceeded quota: ([^\s,]{1,253}), requested: ([^\s,=]+)=([^\s,]+)\S*, used: [^\s,=]+=([^\s,]+)\S*, limited: [^\s,=]+=([^\s,]+)/
+
+function quotaOf(body: StatusBody | undefined): QuotaDenial | undefined {
+  const [, name, resource, requested, used, limit] = EXCEEDED.exec(sentenceOf(body)) ?? []
+  if (
+    name === undefined ||
+    resource === undefined ||
+    requested === undefined ||
+    used === undefined ||
+    limit === undefined
+  )
+    return undefined
+  return { name, resource: words(resource, PATH_MAX), requested, used, limit }
 }
 
 /** Seconds of a Retry-After header; its date form is not used by the API server and is ignored. */

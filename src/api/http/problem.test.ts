@@ -42,6 +42,17 @@ describe('what went wrong, in the words of the interface', () => {
       'SERVICE_UNAVAILABLE',
     ],
     ['rights that we lack', status(403, 'Forbidden', named), 503, 'SERVICE_UNAVAILABLE'],
+    [
+      'a ResourceQuota that is full',
+      status(
+        403,
+        'Forbidden',
+        named,
+        'words of the server: exceeded quota: objects, requested: count/a.b=1, used: count/a.b=5, limited: count/a.b=5',
+      ),
+      422,
+      'QUOTA_EXCEEDED',
+    ],
     ['credentials that we lack', status(401, 'Unauthorized'), 500, 'INTERNAL_ERROR'],
     ['a mistake of ours', new TypeError('x is not a function'), 500, 'INTERNAL_ERROR'],
     ['something that is not an error', 'text', 500, 'INTERNAL_ERROR'],

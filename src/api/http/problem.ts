@@ -8,7 +8,7 @@ import {
   PlatformError,
 } from '../../core/errors.ts'
 import { subjectOf } from '../../crds/called.ts'
-import { isKubeError, type KubeError, whoRefuses } from '../../kube/errors.ts'
+import { isKubeError, type KubeError, type QuotaDenial, whoRefuses } from '../../kube/errors.ts'
 
 /** The form of error bodies (interface section 7); `problem of 500` where only a failure is problem-details: plans. */
 export type ErrorForm = 'platform' | 'problem' | 'problem of 500'
@@ -140,7 +140,10 @@ export function fromKubeError(error: KubeError): PlatformError {
     case 'Invalid':
       return refused(error)
     case 'Forbidden':
-      return error.denial === undefined ? forbiddenToUs(error) : refused(error)
+      if (error.denial !== undefined) return refused(error)
+      return error.quota === undefined || error.cluster !== undefined
+        ? forbiddenToUs(error)
+        : overQuota(error, error.quota)
     case 'Throttled':
     case 'Unavailable':
       return unavailable('The API server is not available at the moment; try again.', cause, error.retryAfterSeconds)
@@ -169,6 +172,12 @@ function forbiddenToUs(error: KubeError): PlatformError {
     return new PlatformError('INVALID_STATE', 'The resource group is being deleted.', {}, { cause: error })
   }
   return unavailable('The API server does not permit the platform to do this at the moment.', { cause: error })
+}
+
+/** A ResourceQuota of whoever runs the cluster, such as one for the number of objects in a namespace. */
+function overQuota(cause: KubeError, { name, resource: quota, limit, used, requested }: QuotaDenial): PlatformError {
+  const message = `The ResourceQuota "${name}" limits ${quota} to ${limit}; ${used} is used and ${requested} more was requested.`
+  return new PlatformError('QUOTA_EXCEEDED', message, { quota, limit, used, requested }, { cause })
 }
 
 /** `spec.x` of a custom resource is the field `x` of its record. */
