@@ -44,7 +44,7 @@ describe('requests as activity', () => {
     const sent = request(here.facade.app)[method](path).set('authorization', bearer(PERSON))
     await (body === undefined ? sent : sent.send(body))
     const [one] = here.told
-    return one && toldByRequest(one, ({ resourceName }) => resourceName === 'search')
+    return one && toldByRequest(one, ({ resourceName }) => ['search', BOUNDARY].includes(resourceName))
   }
 
   it('are told of with who, what, how it ended and how the resource is then', async () => {
@@ -60,6 +60,18 @@ describe('requests as activity', () => {
     })
     expect(told?.sighting.after).to.have.property('generation', 2)
   })
+
+  const refusedAtBoundary: [string, Parameters<typeof send>, string][] = [
+    ['its quota', ['put', `${OF_BOUNDARY}/quota`, { cpu: '9' }], 'boundaries/create'],
+    ['a move to another tenant', ['post', `${OF_BOUNDARY}/tenant`, { tenantId: PERSON }], 'boundaries/tenant/admin'],
+  ]
+  for (const [title, call, action] of refusedAtBoundary) {
+    it(`tell of the boundary where ${title} was refused`, async () => {
+      const told = await send(...call)
+      expect(told?.resource).to.deep.equal(AS_BOUNDARY)
+      expect(told?.sighting).to.deep.include({ action, outcome: 'Refused', statusCode: 403 })
+    })
+  }
 
   const whole: [string, Parameters<typeof send>, ResourcePath, string][] = [
     ['the boundary', ['patch', OF_BOUNDARY, { displayName: 'Office' }], AS_BOUNDARY, 'boundaries/manage'],

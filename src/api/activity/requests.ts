@@ -3,6 +3,7 @@ import { redacted } from '../../core/redaction.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { placesOf } from '../callers/scopes.ts'
+import type { Route } from '../http/route.ts'
 import type { FinishedRequest } from '../http/witness.ts'
 import type { Told } from '../records/activity/recorder.ts'
 import { afterOf, kindOfSegment, outcomeOf, recordOf } from '../records/activity/subjects.ts'
@@ -61,14 +62,19 @@ export function toldByRequest(
 /** By the depth of a path, where it names what it is about: what comes before is where that stands. */
 const OWN_PATH_AT = [1, 1, 3, 6] as const
 
+/** Of paths below a boundary, those that change the boundary itself: its quota, its tenant, the access of all to it. */
+const isAboutBoundary = ({ authorization }: Route) =>
+  authorization.kind === 'iam' && /^boundaries\/(create|manage|delete|tenant\/admin)$/.test(authorization.action)
+
 function resourceOf({ match: { route, segments }, written }: FinishedRequest): ResourcePath | undefined {
   const [, boundaryId = '', , resourceGroup = '', , resourceType = '', resourceName = ''] = segments
   const { depth } = placesOf(route)
   if (depth === 3)
     return kindOfSegment(resourceType) && recordOf(resourceType, { boundaryId, resourceGroup }, resourceName)
   if (depth === 2 && segments.length === 4) return recordOf(ResourceGroup.segment, { boundaryId }, resourceGroup)
-  if (depth === 1 && segments.length === 2) return recordOf(Boundary.segment, undefined, boundaryId)
-  // What made it, or changed a part of it: its quota.
+  if (depth === 1 && (segments.length === 2 || isAboutBoundary(route)))
+    return recordOf(Boundary.segment, undefined, boundaryId)
+  // What made it.
   const own = written.find(({ resource }) => resource.plural === Boundary.plural)
   return own && recordOf(Boundary.segment, undefined, own.object.metadata.name)
 }
