@@ -4,6 +4,7 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { WITHIN } from '../test/make/ownProcess.ts'
 import { until } from '../test/make/until.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -25,7 +26,7 @@ type LockedPackage = { version?: string; resolved?: string; optionalDependencies
 
 describe('the bootstrap', () => {
   const bootstrap = (...words: string[]) =>
-    spawnSync(process.execPath, [join(root, 'scripts/bootstrap.mjs'), ...words], { encoding: 'utf8' })
+    spawnSync(process.execPath, [join(root, 'scripts/bootstrap.mjs'), ...words], { encoding: 'utf8', ...WITHIN })
 
   for (const words of [[], ['nothing'], ['../up'], ['controlplane/start']]) {
     it(`refuses to run "${words.join(' ')}"`, () => {

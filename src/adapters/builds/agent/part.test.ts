@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { WITHIN } from '../../../../test/make/ownProcess.ts'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import type { BuildFailure } from '../../../contracts/builds/progress.ts'
 import { runPart } from './part.ts'
@@ -30,7 +31,7 @@ describe('one part of a build ends', () => {
 
   it('with 70 where its program breaks', () => {
     const program = join(import.meta.dirname, 'main.ts')
-    const { status, stderr } = spawnSync(process.execPath, [program, 'source', root], { encoding: 'utf8' })
+    const { status, stderr } = spawnSync(process.execPath, [program, 'source', root], { encoding: 'utf8', ...WITHIN })
     expect([status, stderr]).to.deep.equal([70, stderr])
     expect(stderr).to.include('order.json')
   })
