@@ -28,6 +28,8 @@ const SHARED_JOBS = 3
  * fifth of its time, and stays alive with whatever a failed test has left open.
  */
 const UNIT_JOBS = 2
+/** Milliseconds for a unit test, which takes seconds at most: one that hangs is told of, and its file runs again. */
+const UNIT_TIMEOUT = 300_000
 /**
  * Cores that each part needs. The shared platform would like a fifth more, and gets it from what waits beside it: a file
  * with a platform of its own mostly waits for it. The crashes keep a whole core busy, but have to fit beside that one: as
@@ -145,7 +147,7 @@ class TestRun {
         isLong: true,
         title: 'unit tests',
         files: this.#filesIn('src', 'scripts', ...policy),
-        options: ['--parallel', `--jobs=${UNIT_JOBS}`],
+        options: ['--parallel', `--jobs=${UNIT_JOBS}`, `--timeout=${UNIT_TIMEOUT}`],
       },
       { weight: WEIGHTS.crashes, isLong: false, title: 'crashes', options: [], files: this.#filesIn('test/crashes') },
     ]
@@ -246,7 +248,8 @@ class TestRun {
         const files = this.#selection.checks ? filesToRunAgain(first) : []
         if (files.length === 0) return this.#add(first)
         console.log(`-- failed, and run again alone: ${files.join(', ')}`)
-        const again = await play(files)
+        // One after the other this time, and no longer.
+        const again = await play(files, ...options.filter((option) => option.startsWith('--timeout')))
         this.#add(afterRunningAgain(first, again))
         const stillFails = new Set(again.failed.map(({ title }) => title))
         this.#unsteady.push(...first.failed.filter(({ title }) => !stillFails.has(title)))
