@@ -146,7 +146,8 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
     }
     return [...found]
   }
-  async function endOtherSessions(userId: string, kept: string, signal?: AbortSignal): Promise<void> {
+  /** @param kept the only one that goes on */
+  async function endSessions(userId: string, kept: string | undefined, signal?: AbortSignal): Promise<void> {
     const end = async (id: string, query = '') => {
       if (id === kept) return
       await admin.call('DELETE', `/sessions/${encodeURIComponent(id)}${query}`, { accepted: [404], signal })
@@ -155,7 +156,9 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
     for (const id of await lastingSessions(userId, signal)) await end(id, '?isOffline=true')
   }
   const signOut = async (userId: string, signal?: AbortSignal) => {
-    await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404], signal })
+    const { status } = await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404], signal })
+    // Of programs that stay signed in, Keycloak refuses tokens of an earlier second only: one of this very second would go on.
+    if (status !== 404) await endSessions(userId, undefined, signal)
   }
   return {
     signOut,
@@ -168,7 +171,7 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
       if (answer.status === 404) throw new IdentityProviderError('NotFound', 'There is no such user.')
       assertAccepted(answer, true)
       if (keepSession === undefined) await signOut(userId, signal)
-      else await endOtherSessions(userId, keepSession, signal)
+      else await endSessions(userId, keepSession, signal)
     },
     async hasLocalPassword(userId, signal) {
       const { status, body } = await admin.call('GET', `${pathOf(userId)}/credentials`, { accepted: [404], signal })
