@@ -59,7 +59,8 @@ const lentTo = (file: string) => /^\/\/ @inTurn (\w+)/m.exec(textOf(file))?.[1]
 
 /** Long ones take more than four minutes. */
 type Planned = Work & { isLong?: boolean }
-type Part = Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[] }
+/** `timeout` is of each test, in milliseconds; that of .mocharc.json if absent. */
+type Part = Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[]; timeout?: number }
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; hours: boolean; rest: string[] }
 
 /**
@@ -147,7 +148,8 @@ class TestRun {
         isLong: true,
         title: 'unit tests',
         files: this.#filesIn('src', 'scripts', ...policy),
-        options: ['--parallel', `--jobs=${UNIT_JOBS}`, `--timeout=${UNIT_TIMEOUT}`],
+        options: ['--parallel', `--jobs=${UNIT_JOBS}`],
+        timeout: UNIT_TIMEOUT,
       },
       { weight: WEIGHTS.crashes, isLong: false, title: 'crashes', options: [], files: this.#filesIn('test/crashes') },
     ]
@@ -230,12 +232,13 @@ class TestRun {
     }
   }
 
-  #mocha(weight: number, { options = [], ...run }: Part): Work {
+  #mocha(weight: number, { options = [], timeout, ...run }: Part): Work {
+    const own = [...(timeout === undefined ? [] : [`--timeout=${timeout}`]), ...this.#options]
     const environment = { [SEEN_VARIABLE]: this.#seenRoutes, ...BUNDLED, ...run.environment }
     const play = async (files: readonly string[], ...more: string[]) => {
       const { milliseconds, ...outcome } = await runMocha({
         ...{ ...run, files, environment, isHeldBack: this.#isHeldBack },
-        options: [...more, ...this.#options],
+        options: [...more, ...own],
       })
       for (const [file, time] of Object.entries(milliseconds))
         this.#milliseconds.set(file, (this.#milliseconds.get(file) ?? 0) + time)
@@ -248,8 +251,7 @@ class TestRun {
         const files = this.#selection.checks ? filesToRunAgain(first) : []
         if (files.length === 0) return this.#add(first)
         console.log(`-- failed, and run again alone: ${files.join(', ')}`)
-        // One after the other this time, and no longer.
-        const again = await play(files, ...options.filter((option) => option.startsWith('--timeout')))
+        const again = await play(files)
         this.#add(afterRunningAgain(first, again))
         const stillFails = new Set(again.failed.map(({ title }) => title))
         this.#unsteady.push(...first.failed.filter(({ title }) => !stillFails.has(title)))
