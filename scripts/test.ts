@@ -8,7 +8,7 @@ import { machineFacts, nodeIsImpossible } from './node/requirements.ts'
 import { runChecks } from './test/checks.ts'
 import { unseenCodes } from './test/codes.ts'
 import { keepSeenRoutes, SEEN_VARIABLE, untestedRoutes } from './test/coverage.ts'
-import { interruption } from './test/interruption.ts'
+import { interruptAfter, interruption } from './test/interruption.ts'
 import {
   afterRunningAgain,
   type Failure,
@@ -21,6 +21,7 @@ import { BACKUPS, startTestPlatform, type TestPlatform } from './test/platform.t
 import { CORES, runSideBySide, type Work } from './test/schedule.ts'
 
 const root = join(import.meta.dirname, '..')
+const SHARED = 'end-to-end tests on one platform'
 /** End-to-end files that share a platform and run at once; it is one of the busy ones. */
 const SHARED_JOBS = 3
 /**
@@ -30,6 +31,8 @@ const SHARED_JOBS = 3
 const UNIT_JOBS = 2
 /** Milliseconds for a unit test, which takes seconds at most: one that hangs is told of, and its file runs again. */
 const UNIT_TIMEOUT = 300_000
+/** Milliseconds for a whole run, four times of what it takes on a slow machine: where something hangs, its end says what. */
+const LONGEST = 80 * 60_000
 /**
  * Cores that each part needs. The shared platform would like a fifth more, and gets it from what waits beside it: a file
  * with a platform of its own mostly waits for it. The crashes keep a whole core busy, but have to fit beside that one: as
@@ -58,7 +61,7 @@ const isMarked = (file: string, mark: string) => textOf(file).includes(mark)
 const lentTo = (file: string) => /^\/\/ @inTurn (\w+)/m.exec(textOf(file))?.[1]
 
 /** Long ones take more than four minutes. */
-type Planned = Work & { isLong?: boolean }
+type Planned = Work & { title: string; isLong?: boolean }
 /** `timeout` is of each test, in milliseconds; that of .mocharc.json if absent. */
 type Part = Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[]; timeout?: number }
 type Selection = { checks: boolean; unit: boolean; e2e: boolean; node: boolean; hours: boolean; rest: string[] }
@@ -81,6 +84,8 @@ class TestRun {
   /** What every platform of this run adds to. */
   readonly #seenRoutes = join(this.#folder, 'routes')
   #isHeldBack = false
+  /** Parts that have begun and not ended. */
+  readonly #underWay = new Set<string>()
 
   constructor(words: string[]) {
     writeFileSync(this.#seenRoutes, '')
@@ -91,6 +96,10 @@ class TestRun {
   }
 
   async run(): Promise<void> {
+    const underWay = () => [...this.#underWay].join(', ') || 'the checks'
+    const isOver = interruptAfter(LONGEST, () => {
+      console.log(`FAIL  it takes at most ${LONGEST / 60_000} minutes; still under way: ${underWay()}`)
+    })
     if (this.#selection.checks) {
       const results = await runChecks()
       const failed = results.filter((result) => !result.passed).map(({ name }) => failure('npm run check', name))
@@ -111,6 +120,7 @@ class TestRun {
     this.#isHeldBack = works.length > 1
     await runSideBySide(works, CORES, interruption())
     if (e2e && this.#selection.rest.length === 0) this.#add(await covered(this.#seenRoutes))
+    isOver()
     rmSync(this.#folder, { recursive: true })
     this.#tell()
   }
@@ -119,10 +129,12 @@ class TestRun {
   #onBundle(works: readonly Planned[]): Planned[] {
     let made: Promise<void> | undefined
     const make = async () => (await import('./bundle.ts')).bundle()
-    const run = async (work: Work) => {
+    const run = async (work: Planned) => {
+      this.#underWay.add(work.title)
       made ??= make()
       await made
       await work.run()
+      this.#underWay.delete(work.title)
     }
     return works.map((work) => ({ ...work, run: () => run(work) }))
   }
@@ -172,7 +184,9 @@ class TestRun {
     const apart = inTurn.flatMap(([name, some]) => (name === '' || some === undefined ? [] : [{ name, files: some }]))
     const shared = files.filter((file) => !alone.includes(file) && lentTo(file) === undefined)
     return [
-      ...(shared.length > 0 ? [{ weight: WEIGHTS.shared, isLong: true, run: () => this.#shared(shared) }] : []),
+      ...(shared.length > 0
+        ? [{ title: SHARED, weight: WEIGHTS.shared, isLong: true, run: () => this.#shared(shared) }]
+        : []),
       ...apart.map(({ name, files }) => ({
         ...this.#mocha(WEIGHTS.alone, { title: `in turn, ${name} platform`, files }),
         isLong: true,
@@ -182,7 +196,7 @@ class TestRun {
   }
 
   /** What everything on a node hangs on, if one can start here at once; else it says why not, and counts as skipped. */
-  async #onNodeInEveryRun(): Promise<Work[]> {
+  async #onNodeInEveryRun(): Promise<Planned[]> {
     const files = this.#filesIn('test/node').filter((file) => isMarked(file, '@everyRun'))
     const cannot = nodeIsImpossible(machineFacts()) ?? ((await isNodeBuilt()) ? undefined : NOT_BUILT)
     if (cannot === undefined) return [this.#onNode(files)]
@@ -192,14 +206,14 @@ class TestRun {
   }
 
   /** Files that need pods that run, one node after the other. Those marked `@backups` have a target for backups. */
-  #onNode(files: string[]): Work {
+  #onNode(files: string[]): Planned {
     const marked = files.filter((file) => isMarked(file, '@backups'))
     const others = files.filter((file) => !marked.includes(file))
     const run = async () => {
       await this.#node('end-to-end tests on a node', others)
       await this.#node('end-to-end tests on a node with backups', marked, BACKUPS)
     }
-    return { weight: WEIGHTS.shared, run }
+    return { title: 'tests on a node', weight: WEIGHTS.shared, run }
   }
 
   async #node(title: string, files: string[], settings: Record<string, string> = {}): Promise<void> {
@@ -222,8 +236,7 @@ class TestRun {
     try {
       const { environment } = platform
       const options = ['--parallel', `--jobs=${SHARED_JOBS}`]
-      const title = 'end-to-end tests on one platform'
-      await this.#mocha(0, { title, files, options, environment }).run()
+      await this.#mocha(0, { title: SHARED, files, options, environment }).run()
       await keepSeenRoutes(platform.managementUrl, this.#seenRoutes)
       // Only a run of everything can tell what nobody tests.
       if (this.#selection.rest.length === 0) this.#add(provoked(platform))
@@ -232,7 +245,7 @@ class TestRun {
     }
   }
 
-  #mocha(weight: number, { options = [], timeout, ...run }: Part): Work {
+  #mocha(weight: number, { options = [], timeout, ...run }: Part): Planned {
     const own = [...(timeout === undefined ? [] : [`--timeout=${timeout}`]), ...this.#options]
     const environment = { [SEEN_VARIABLE]: this.#seenRoutes, ...BUNDLED, ...run.environment }
     const play = async (files: readonly string[], ...more: string[]) => {
@@ -245,6 +258,7 @@ class TestRun {
       return outcome
     }
     return {
+      title: run.title,
       weight,
       run: async () => {
         const first = await play(run.files, ...options)

@@ -1,5 +1,7 @@
 /** Exit status after a signal, as shells have it. */
 const INTERRUPTED = 130
+/** Milliseconds for what is cleaned up where nobody would send a second signal. */
+const CLEAN_UP = 60_000
 
 const interrupted = new AbortController()
 const cleanUps = new Set<() => Promise<unknown>>()
@@ -20,6 +22,17 @@ export function interruption(): AbortSignal {
 export function beforeInterrupted(cleanUp: () => Promise<unknown>): () => void {
   cleanUps.add(cleanUp)
   return () => void cleanUps.delete(cleanUp)
+}
+
+/** Has this process end as by a signal after so many milliseconds, and whatever hangs then be told of. @returns what takes it back */
+export function interruptAfter(milliseconds: number, tell: () => void): () => void {
+  const timer = setTimeout(() => {
+    tell()
+    void stop()
+    // What hangs may be what would clean up.
+    setTimeout(() => process.exit(INTERRUPTED), CLEAN_UP)
+  }, milliseconds)
+  return () => clearTimeout(timer)
 }
 
 async function stop(): Promise<void> {

@@ -6,6 +6,9 @@ import { afterRunningAgain, filesToRunAgain, type Outcome, runMocha } from './mo
 
 const root = join(import.meta.dirname, '../..')
 
+/** Of what is played here, which is silent for a second or two while it loads. */
+const PATIENCE = { working: 6_000, over: 1_000 }
+
 describe('what a run of mocha leaves to be told', () => {
   let folder: string
   before(() => {
@@ -13,14 +16,20 @@ describe('what a run of mocha leaves to be told', () => {
   })
   after(() => rmSync(folder, { recursive: true }))
 
-  const played = async (name: string, text: string, options: string[] = []) => {
+  const written = (name: string, text: string) => {
     const file = join(folder, name)
     writeFileSync(file, text)
+    return file
+  }
+
+  const played = async (name: string, text: string, options: string[] = [], others: string[] = []) => {
+    const file = written(name, text)
     // Held back, so that what fails on purpose is not told as if it failed here.
     const write = process.stdout.write
     process.stdout.write = () => true
     try {
-      const result = await runMocha({ title: 'played', files: [file], options, isHeldBack: true })
+      const files = [...others, file]
+      const result = await runMocha({ title: 'played', files, options, isHeldBack: true, patience: PATIENCE })
       return { file: relative(root, file), result }
     } finally {
       process.stdout.write = write
@@ -48,6 +57,33 @@ describe('what a run of mocha leaves to be told', () => {
   it('counts a process that died as a failure, whatever it had counted before', async () => {
     const { result } = await played('died.test.mjs', "it('goes', () => {}); after(() => process.exit(7))")
     expect(result.failed).to.deep.equal([{ file: 'played', title: 'all of it', reason: 'Mocha ended with status 7.' }])
+  })
+
+  const blocked = `import { spawnSync } from 'node:child_process'; it('waits', () => { spawnSync('sleep', ['600']) })`
+  for (const options of [[], ['--parallel', '--jobs=2']])
+    it(`kills what is blocked, and names the file${options.length > 0 ? ', of files side by side too' : ''}`, async () => {
+      const others = ['one', 'two'].map((name) => written(`${name}.test.mjs`, "it('goes', () => {})"))
+      const { file, result } = await played('blocked.test.mjs', blocked, options, others)
+      expect(result.failed).to.deep.include({ file, title: 'all of it', reason: 'It did not end, and was killed.' })
+      expect(result.failed).to.have.lengthOf.at.most(2)
+      expect(result.passes).to.be.at.least(1)
+    })
+
+  it('kills what does not exit after its tests, and counts these', async () => {
+    const { result } = await played(
+      'held.test.mjs',
+      "it('goes', () => {}); after(() => void setInterval(() => {}, 1e6))",
+    )
+    expect(result).to.deep.include({ passes: 1, failed: [] })
+  })
+
+  it('does not wait for what tests have left behind', async () => {
+    const { result } = await played(
+      'left.test.mjs',
+      `import { spawn } from 'node:child_process'
+      it('goes', () => spawn('sleep', ['60'], { stdio: 'inherit', detached: true }).unref())`,
+    )
+    expect(result).to.deep.include({ passes: 1, failed: [] })
   })
 })
 

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { beforeInterrupted } from './interruption.ts'
+import { type Patience, Watchdog } from './watchdog.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -12,6 +11,9 @@ export type Outcome = { passes: number; pending: number; failed: Failure[] }
 /** And the time in tests and hooks by file, in milliseconds. */
 export type Result = Outcome & { milliseconds: Record<string, number> }
 
+/** What the reporter tells, whenever a file has ended and when all is over. */
+type Told = Result & { isOver: boolean }
+
 export type MochaRun = {
   title: string
   files: readonly string[]
@@ -19,6 +21,8 @@ export type MochaRun = {
   environment?: Record<string, string>
   /** Whether the output comes when all is over, because others run beside it. */
   isHeldBack: boolean
+  /** Of one that is held back, as nobody sees how far it is. */
+  patience?: Patience
 }
 
 /** More files than this that fail together fail for a reason, and are not run again. */
@@ -37,24 +41,27 @@ export function afterRunningAgain(first: Outcome, again: Outcome): Outcome {
 }
 
 /** Runs files in a process of its own. A runner that died counts as a failure, whatever it had counted before. */
-export async function runMocha({ title, files, options, environment, isHeldBack }: MochaRun): Promise<Result> {
+export async function runMocha({
+  title,
+  files,
+  options,
+  environment,
+  isHeldBack,
+  patience,
+}: MochaRun): Promise<Result> {
   const started = performance.now()
-  const folder = mkdtempSync(join(tmpdir(), 'freehold-test-'))
-  const counts = join(folder, 'counts')
-  writeFileSync(counts, '')
   console.log(isHeldBack ? `\n.. ${title}` : `\n== ${title}`)
   const reporter = join(root, 'scripts/test/reporter.mjs')
   const output: Buffer[] = []
   const stdio = isHeldBack ? 'pipe' : 'inherit'
   const child = spawn(join(root, 'node_modules/.bin/mocha'), ['--reporter', reporter, ...options, ...files], {
     cwd: root,
-    stdio: ['ignore', stdio, stdio],
-    env: {
-      ...process.env,
-      ...environment,
-      FREEHOLD_TEST_COUNTS: counts,
-      PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
-    },
+    stdio: ['ignore', stdio, stdio, 'ipc'],
+    env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+  })
+  let told: Told = { passes: 0, pending: 0, milliseconds: {}, failed: [], isOver: false }
+  child.on('message', (message) => {
+    told = message as Told
   })
   child.stdout?.on('data', (chunk: Buffer) => output.push(chunk))
   child.stderr?.on('data', (chunk: Buffer) => output.push(chunk))
@@ -66,13 +73,23 @@ export async function runMocha({ title, files, options, environment, isHeldBack 
     child.kill()
     return ended
   })
+  const watchdog = isHeldBack ? new Watchdog(child, () => told.isOver, patience) : undefined
   const status = await ended.finally(forget)
   if (isHeldBack) process.stdout.write(`\n== ${title}\n${Buffer.concat(output)}`)
   console.log(`   ${title}: ${Math.round((performance.now() - started) / 1000)} s`)
-  const lines = readFileSync(counts, 'utf8').split('\n').filter(Boolean)
-  rmSync(folder, { recursive: true })
-  const nothing: Result = { passes: 0, pending: 0, milliseconds: {}, failed: [] }
-  const found = lines.map((line) => JSON.parse(line) as Result).at(-1) ?? nothing
-  if (status === 0 || found.failed.length > 0) return found
-  return { ...found, failed: [{ file: title, title: 'all of it', reason: `Mocha ended with status ${status}.` }] }
+  const { isOver, ...result } = told
+  if (watchdog?.killed !== undefined) {
+    console.log(`-- ${title}: printed nothing any more, and was killed:\n${watchdog.killed}`)
+    return isOver ? result : withoutEnd(result, files)
+  }
+  if (status === 0 || result.failed.length > 0) return result
+  return { ...result, failed: [{ file: title, title: 'all of it', reason: `Mocha ended with status ${status}.` }] }
+}
+
+/** With a failure for each file that is not known to have ended. */
+function withoutEnd(result: Result, files: readonly string[]): Result {
+  const names = files.map((file) => relative(root, resolve(root, file)))
+  const unended = names.filter((name) => result.milliseconds[name] === undefined)
+  const failed = unended.map((file) => ({ file, title: 'all of it', reason: 'It did not end, and was killed.' }))
+  return { ...result, failed: [...result.failed, ...failed] }
 }

@@ -1,18 +1,23 @@
-// Mocha loads its reporter itself, so this is plain JavaScript: the usual output, and into a file the counts, the times
-// and what failed.
-import { appendFileSync } from 'node:fs'
+// Mocha loads its reporter itself, so this is plain JavaScript: the usual output, and to the process that started this one
+// the counts, the times and what failed, whenever a file has ended and when all is over.
 import { relative } from 'node:path'
 import mocha from 'mocha'
 
-export default class CountingReporter extends mocha.reporters.Spec {
+export default class TellingReporter extends mocha.reporters.Spec {
   constructor(runner, options) {
     super(runner, options)
-    const file = process.env.FREEHOLD_TEST_COUNTS
     const milliseconds = {}
     const failed = []
+    let file
     const nameOf = (path) => (path === undefined ? 'no file' : relative(process.cwd(), path))
+    const tell = (isOver) => {
+      const { passes, pending } = this.stats
+      process.send?.({ passes, pending, milliseconds, failed, isOver })
+    }
     const add = ({ file: path, duration }) => {
       if (path === undefined || duration === undefined) return
+      if (file !== undefined && file !== path) tell(false)
+      file = path
       milliseconds[nameOf(path)] = (milliseconds[nameOf(path)] ?? 0) + duration
     }
     runner.on('test end', add)
@@ -21,10 +26,6 @@ export default class CountingReporter extends mocha.reporters.Spec {
       const [reason] = String(error?.message ?? error).split('\n')
       failed.push({ file: nameOf(test.file), title: test.fullTitle(), reason })
     })
-    runner.once('end', () => {
-      const { passes, pending } = this.stats
-      const result = { passes, pending, milliseconds, failed }
-      if (file !== undefined) appendFileSync(file, `${JSON.stringify(result)}\n`)
-    })
+    runner.once('end', () => tell(true))
   }
 }

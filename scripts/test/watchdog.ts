@@ -1,0 +1,68 @@
+import { type ChildProcess, execFileSync } from 'node:child_process'
+
+/** Milliseconds without a word after which a program hangs: while it works, and once it has nothing left to do. */
+export type Patience = { working: number; over: number }
+
+/** A file that builds what it needs the first time is silent for minutes. */
+export const PATIENCE: Patience = { working: 15 * 60_000, over: 60_000 }
+
+type Process = { pid: number; parent: number; line: string }
+
+/**
+ * Kills a program that prints nothing any more, with all that it has started. A timeout of a test does not come where its
+ * process is blocked, nor where one that has ended its tests does not exit.
+ */
+export class Watchdog {
+  /** What was killed, a line for each process; undefined if nothing was. */
+  killed: string | undefined
+  #heard = performance.now()
+
+  constructor(child: ChildProcess, isOver: () => boolean, { working, over }: Patience = PATIENCE) {
+    const hear = () => {
+      this.#heard = performance.now()
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    child.on('message', hear)
+    const look = () => {
+      if (performance.now() - this.#heard > (isOver() ? over : working)) this.killed ??= killed(child)
+    }
+    const looking = setInterval(look, Math.min(5_000, over))
+    child.once('exit', () => clearInterval(looking))
+    // What it started and left behind would keep the streams open, and whoever waits for their end, for ever.
+    child.once('exit', () => {
+      const giveUp = () => {
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+      }
+      const waiting = setTimeout(giveUp, over)
+      child.once('close', () => clearTimeout(waiting))
+    })
+  }
+}
+
+function killed({ pid }: ChildProcess): string {
+  const words = ['-A', '-o', 'pid=,ppid=,stat=,etime=,args=']
+  const text = execFileSync('ps', words, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  const found = pid === undefined ? [] : withDescendants(pid, processesOf(text))
+  for (const each of found)
+    try {
+      process.kill(each.pid, 'SIGKILL')
+    } catch {
+      // Ended meanwhile.
+    }
+  return found.map(({ line }) => `  ${line.slice(0, 300)}`).join('\n')
+}
+
+function processesOf(text: string): Process[] {
+  const lines = text.split('\n').map((line) => line.trim())
+  return lines.filter(Boolean).map((line) => {
+    const [pid, parent] = line.split(/\s+/, 2).map(Number) as [number, number]
+    return { pid, parent, line }
+  })
+}
+
+function withDescendants(pid: number, all: readonly Process[]): Process[] {
+  const children = all.filter(({ parent }) => parent === pid)
+  return [...all.filter((one) => one.pid === pid), ...children.flatMap((child) => withDescendants(child.pid, all))]
+}
