@@ -31,8 +31,8 @@ const SHARED_JOBS = 3
 const UNIT_JOBS = 2
 /** Milliseconds for a unit test, which takes seconds at most: one that hangs is told of, and its file runs again. */
 const UNIT_TIMEOUT = 300_000
-/** Milliseconds for a whole run, four times of what it takes on a slow machine: where something hangs, its end says what. */
-const LONGEST = 80 * 60_000
+/** Milliseconds for a whole run, twice of what it takes on a slow machine: where something hangs, its end says what. */
+const LONGEST = 60 * 60_000
 /**
  * Cores that each part needs. The shared platform would like a fifth more, and gets it from what waits beside it: a file
  * with a platform of its own mostly waits for it. The crashes keep a whole core busy, but have to fit beside that one: as
