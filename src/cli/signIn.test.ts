@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { commandLine } from '../../test/make/commandLine.ts'
+import { WITHIN } from '../../test/make/ownProcess.ts'
 import { browse, startIssuer, type TestIssuer } from '../../test/worlds/issuer.ts'
 import type { Terminal } from './command.ts'
 import { placesIn } from './files.ts'
@@ -152,7 +153,10 @@ describe('signing in', () => {
 /** What `freehold token` prints, in a process of its own. */
 function token(home: string): Promise<string> {
   return new Promise((done, fail) => {
-    const child = spawn(process.execPath, [FREEHOLD, 'token'], { env: { HOME: home, PATH: process.env.PATH } })
+    const child = spawn(process.execPath, [FREEHOLD, 'token'], {
+      ...WITHIN,
+      env: { HOME: home, PATH: process.env.PATH },
+    })
     let text = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (part) => {

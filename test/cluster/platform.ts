@@ -15,6 +15,7 @@ import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { type FaultProxy, startProxy } from '../faults/proxy.ts'
 import { startWire, type Wire } from '../faults/wire.ts'
+import { endedBy } from '../make/ownProcess.ts'
 import { askingAgain } from '../worlds/tenant.ts'
 import { type OwnControlPlane, startOwnControlPlane } from './index.ts'
 
@@ -141,7 +142,7 @@ export class OwnPlatform {
   async endOperator(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const operator = this.#operator
     this.#operator = undefined
-    if (operator !== undefined) await end(operator, signal)
+    if (operator !== undefined) await endedBy(operator, signal)
   }
 
   /** Stops everything, lets `between` work on the files of the control plane, and starts everything again, with `more`. */
@@ -187,7 +188,7 @@ export class OwnPlatform {
   async endReplica(role: Role): Promise<void> {
     const index = this.#replicas.findLastIndex((replica) => replica.role === role)
     const [replica] = index < 0 ? [] : this.#replicas.splice(index, 1)
-    if (replica !== undefined) await end(replica.child, 'SIGKILL')
+    if (replica !== undefined) await endedBy(replica.child, 'SIGKILL')
   }
 
   /** Adds the routes that this operator has seen succeed to those of the run: its counts end with it. */
@@ -201,7 +202,7 @@ export class OwnPlatform {
   /** Ends the operator and its replicas. What is stored stays, and the next operator may take other settings. */
   async endProcesses(): Promise<void> {
     await this.keepSeen()
-    await Promise.all(this.#replicas.splice(0).map(({ child }) => end(child, 'SIGTERM')))
+    await Promise.all(this.#replicas.splice(0).map(({ child }) => endedBy(child)))
     await this.endOperator('SIGTERM')
   }
 
@@ -246,13 +247,6 @@ async function freePorts(): Promise<PlatformPorts> {
 /** The command in the network of the node of the folder, if it has one. */
 async function besideNode(folder: string, command: readonly string[]): Promise<readonly string[]> {
   return (await runningNamespaces(folder))?.withNames(command) ?? command
-}
-
-async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = new Promise((done) => child.once('exit', done))
-  child.kill(signal)
-  await ended
 }
 
 /** Replaces the operator's kubeconfig by one whose accounts each go through a proxy that brings their credentials. */

@@ -4,6 +4,7 @@ import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
+import { endedBy } from '../make/ownProcess.ts'
 import { until } from '../make/until.ts'
 import { debianIsMissing, folderOnPath, unpackDebian } from './debian.ts'
 
@@ -130,10 +131,7 @@ export class SshServer {
   async halt(): Promise<void> {
     const child = this.#process
     this.#process = undefined
-    if (child === undefined || child.exitCode !== null) return
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    child.kill()
-    await ended
+    if (child !== undefined) await endedBy(child)
   }
 
   async stop(): Promise<void> {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { TEST_CONFIG } from '../config.ts'
+import { WITHIN } from '../make/ownProcess.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -22,7 +23,7 @@ describe('a check of the installation', () => {
   const check = (settings: Record<string, string>) =>
     new Promise<{ code: number; out: string; lines: Map<string, string> }>((resolve) => {
       const env = { PATH: process.env.PATH ?? '', ...TEST_CONFIG.compiled, ...settings }
-      execFile(process.execPath, [MAIN, '--check'], { env }, (error, stdout, stderr) => {
+      execFile(process.execPath, [MAIN, '--check'], { ...WITHIN, env }, (error, stdout, stderr) => {
         const rows = stdout.split('\n').flatMap((line) => {
           const [, verdict, name] = /^(ok|off|fault) +(.+?) {2,}/.exec(line) ?? []
           return verdict === undefined || name === undefined ? [] : [[name, verdict] as const]

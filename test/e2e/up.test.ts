@@ -1,4 +1,5 @@
 // @alone: runs `npm run up` and `npm run down` as a user does.
+
 import { type ChildProcess, execFile, type PromiseWithChild, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,12 +8,16 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { dump, load } from 'js-yaml'
 import type { DevFile } from '../../scripts/up/state.ts'
+import { WITHIN } from '../make/ownProcess.ts'
 import { promised, until } from '../make/until.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 const bootstrap = join(root, 'scripts/bootstrap.mjs')
 const BOUNDARY = '11111111-2222-4333-8444-555555555555'
+
+/** Milliseconds: the first start builds its programs. */
+const UP_WITHIN = 900_000
 
 /** What `/version` answers, in part. */
 type Told = { kubernetesVersion: string; simulated: string[] }
@@ -24,7 +29,7 @@ describe('npm run up', () => {
   /** The second start. */
   let foreground: ChildProcess
   const npmRun = (script: string, ...args: string[]) =>
-    run(process.execPath, [bootstrap, script, ...args, '--data', folder], { cwd: root })
+    run(process.execPath, [bootstrap, script, ...args, '--data', folder], { ...WITHIN, cwd: root, timeout: UP_WITHIN })
   const dev = async () => JSON.parse(await readFile(join(folder, 'dev.json'), 'utf8')) as DevFile
 
   before(async () => {

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { readWord } from '../../src/contracts/builds/pod.ts'
+import { WITHIN } from './ownProcess.ts'
 
 type Fetched = { url: string; entries: Readonly<Record<string, string>>; certificateAuthority?: string | undefined }
 
@@ -25,7 +26,7 @@ export async function fetchedSource(above: string, { url, entries, certificateAu
   for (const [name, value] of Object.entries(all))
     await writeFile(join(root, 'run/build', name), value, { mode: 0o600 })
   const program = [join(import.meta.dirname, '../../src/adapters/builds/agent/main.ts'), 'source', root]
-  const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, program, { ...WITHIN, stdio: ['ignore', 'pipe', 'inherit'] })
   const [log] = await Promise.all([text(child.stdout), once(child, 'close')])
   const word = readWord(await readFile(join(root, 'dev/termination-log'), 'utf8').catch(() => ''))
   return { word, log, files: await readdir(join(root, 'work/source')) }

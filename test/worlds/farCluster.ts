@@ -11,6 +11,7 @@ import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { type OwnControlPlane, startOwnControlPlane } from '../cluster/index.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
+import { endedBy } from '../make/ownProcess.ts'
 import { until } from '../make/until.ts'
 import { callOwn, ownerTokenOf } from './ownFacade.ts'
 
@@ -129,10 +130,7 @@ export class FarCluster {
   async endAgent(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const ending = this.#agent
     this.#agent = undefined
-    if (ending === undefined || ending.exitCode !== null) return
-    const ended = new Promise((done) => ending.once('exit', done))
-    ending.kill(signal)
-    await ended
+    if (ending !== undefined) await endedBy(ending, signal)
   }
 
   readonly cluster = (): Promise<Cluster> => this.call<Cluster>(200, 'GET', `/clusters/${this.clusterId}`)

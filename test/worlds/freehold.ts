@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Environment } from '../../src/cli/files.ts'
 import { run } from '../../src/cli/run.ts'
 import { commandLine } from '../make/commandLine.ts'
+import { WITHIN } from '../make/ownProcess.ts'
 import { patiently } from '../make/patience.ts'
 
 /** The program, for what is about processes: several at once, signals, standard input. */
@@ -18,7 +19,7 @@ export function spawnFreehold(
   { env, ...options }: SpawnOptions = {},
 ): ChildProcess {
   const own = { PATH: process.env.PATH ?? '', HOME: home, ...env }
-  return spawn(process.execPath, [FREEHOLD, ...words], { ...options, env: own })
+  return spawn(process.execPath, [FREEHOLD, ...words], { ...WITHIN, ...options, env: own })
 }
 
 /** What the process wrote until its end, and its exit code. */

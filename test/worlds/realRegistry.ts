@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,6 +11,7 @@ import { createRegistryClient } from '../../src/adapters/registry/client.ts'
 import { registryDisk } from '../../src/adapters/registry/disk.ts'
 import { createRegistryKeys } from '../../src/adapters/registry/keys.ts'
 import { issueCertificate } from '../../src/composition/certificates.ts'
+import { endedBy } from '../make/ownProcess.ts'
 import type { PushImage } from '../suites/imageRegistryContract.ts'
 
 const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
@@ -70,9 +70,7 @@ export async function startRealRegistry(program: string) {
     push,
     async stop() {
       for (const child of children) {
-        const ended = once(child, 'exit')
-        child.kill()
-        await ended
+        await endedBy(child)
       }
       await rm(folder, { recursive: true, force: true })
     },
