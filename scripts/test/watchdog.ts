@@ -4,7 +4,7 @@ import { type ChildProcess, execFileSync } from 'node:child_process'
 export type Patience = { working: number; over: number }
 
 /** A file that builds what it needs the first time is silent for minutes. */
-export const PATIENCE: Patience = { working: 15 * 60_000, over: 60_000 }
+export const PATIENCE: Patience = { working: 20 * 60_000, over: 60_000 }
 
 type Process = { pid: number; parent: number; line: string }
 
