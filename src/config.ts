@@ -211,6 +211,11 @@ export const Configuration = z.strictObject({
   apiServerNetworks: Networks.default([]).describe(
     'Where the API server is, by Service and by itself, if closedNetworks closes it: instances of relational databases ask it. Such as 10.96.0.1/32@443 and 10.1.2.3/32@6443',
   ),
+  objectsPerBoundary: Whole.min(1)
+    .default(5_000)
+    .describe(
+      'How many objects of our kinds a boundary may hold in its own namespace, and as many in all its groups together; one of more than 16 KiB counts once for each 16 KiB. Over it: 422 QUOTA_EXCEEDED',
+    ),
   workersPerController: Whole.min(1).max(64).default(4).describe('Objects of a kind that are worked on at once'),
   engines: z
     .enum(['real', 'simulated'])

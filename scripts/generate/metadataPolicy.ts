@@ -5,8 +5,6 @@ import { CALLER_VARIABLES, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, policyWithBindin
 
 /** Labels, and annotations, that a tenant's object may carry. */
 export const METADATA_ENTRIES_MAX = 64
-/** Characters of all annotations together, keys included. Kubernetes itself stops at 256 KiB. */
-export const ANNOTATIONS_CHARACTERS_MAX = 131_072
 /**
  * Field managers of server-side apply of one object; Kubernetes bounds those of updates itself. Only a write that adds one is
  * refused: whoever fills an object with them must not close it to the edits of others, nor to what takes them off again.
@@ -19,7 +17,7 @@ export const METADATA_REFUSALS = {
   finalizers: 'finalizers of objects of the platform are written by the platform only',
   ownerReferences: 'owner references of objects of the platform are written by the platform only',
   labels: `an object has at most ${METADATA_ENTRIES_MAX} labels`,
-  annotations: `an object has at most ${METADATA_ENTRIES_MAX} annotations with ${ANNOTATIONS_CHARACTERS_MAX} characters together`,
+  annotations: `an object has at most ${METADATA_ENTRIES_MAX} annotations`,
   managers: `an object has at most ${FIELD_MANAGERS_MAX} field managers of server-side apply: apply as one of them, or drop them all with kubectl patch --type=merge -p '{"metadata":{"managedFields":[{}]}}'`,
   orphans: 'what belongs to an object of the platform is deleted with it: it cannot be orphaned',
   ownManagers: `the field managers ${OWN_MANAGERS.join(', ')} are the platform's own`,
@@ -47,7 +45,6 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const own = OWN_MANAGERS.map((manager) => `'${manager}'`).join(', ')
   const isOurs = (entry: string) => `(${entry}.?manager.orValue('') in [${own}])`
   const isKnown = `${isUpdate} && ${managers.old}.exists(p, p.?manager.orValue('') == m.?manager.orValue(''))`
-  const annotations = `${map('annotations')}.map(k, size(k) + size(${map('annotations')}[k])).sum()`
   const rules: [keyof typeof METADATA_REFUSALS, string][] = [
     ['finalizers', `variables.isExempt || ${finalizer}`],
     [
@@ -55,10 +52,7 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       `variables.isPlatform || variables.isKubernetes || (variables.isAdministrator ? ${addsNoOwner} : ${keepsOwners})`,
     ],
     ['labels', `variables.isExempt || size(${map('labels')}) <= ${METADATA_ENTRIES_MAX}`],
-    [
-      'annotations',
-      `variables.isExempt || size(${map('annotations')}) == 0 || (size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX} && ${annotations} <= ${ANNOTATIONS_CHARACTERS_MAX})`,
-    ],
+    ['annotations', `variables.isExempt || size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX}`],
     ['managers', `variables.isExempt || size(${appliers.next}) <= ${FIELD_MANAGERS_MAX} || (${addsNoApplier})`],
     [
       'ownManagers',

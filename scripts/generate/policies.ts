@@ -16,6 +16,7 @@ import { besidePolicies, deletionProtectionPolicy, kindRulesPolicies, protectedF
 import { metadataPolicy } from './metadataPolicy.ts'
 import { activatorPolicy, ownAccountsPolicy, ownSecretsPolicy } from './ownPolicies.ts'
 import { CALLER_VARIABLES, namespaceLabel, policyWithBinding, ruleFor } from './policy.ts'
+import { roomPolicies } from './roomPolicies.ts'
 
 export { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
 
@@ -205,6 +206,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...seededPolicy(),
     ...trustPolicy(),
     ...metadataPolicy(kinds),
+    ...roomPolicies(kinds),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),
     ...ownSecretsPolicy(),

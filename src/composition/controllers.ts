@@ -62,7 +62,7 @@ export async function runControllers(
 
   async function lead(): Promise<void> {
     state = 'starting'
-    const { clusterDomain: domain, region, workersPerController: workers } = configuration
+    const { clusterDomain: domain, region, workersPerController: workers, objectsPerBoundary } = configuration
     const fence = configuration.leaderElection ? lease.fence : undefined
     const connectOther: ConnectOther = (clusterId, observer) => agents.connect(clusterId, { fence, log, observer })
     const clusters = { records: connection, workloads: connection, connectOther }
@@ -73,6 +73,7 @@ export async function runControllers(
         registry,
         log,
         ports,
+        objectsPerBoundary,
         platform: { domain, region, hosts: platformHosts(configuration) },
         workers,
       })

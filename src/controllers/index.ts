@@ -12,9 +12,9 @@ import type { SignIn } from '../contracts/managedIdentities.ts'
 import type { Network } from '../contracts/networks.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
-import { resourceId } from '../core/object.ts'
+import { isOurs, resourceId } from '../core/object.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
-import { KINDS } from '../crds/index.ts'
+import { KINDS, LIMITED_KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
 import type { BackupTarget } from '../desired/relational/index.ts'
 import { customResourceDefinition, event, namespace } from '../kube/builtin.ts'
@@ -57,6 +57,7 @@ import { repositoryController, runController, scheduleRun } from './registry/ind
 import { RELATIONAL_CONTROLLERS } from './relational/index.ts'
 import { type GroupOptions, resourceGroupController } from './resourcegroups.ts'
 import { ROLLOUT_CONTROLLERS, type RolloutOptions, scheduleScan } from './rollouts/index.ts'
+import { countFullRooms, FullRooms, ROOM_RIGHTS } from './room/index.ts'
 import { type SourceOptions, sourceController } from './sources.ts'
 import { sqlController } from './sql/index.ts'
 import { type SsoPorts, ssoController } from './sso.ts'
@@ -199,6 +200,8 @@ export type ControllersOptions = {
   registry: Registry
   log: Log
   ports: ControllerPorts
+  /** How many objects a boundary may hold (`FullRooms`). */
+  objectsPerBoundary: number
   /** What the record of the platform's own cluster says when it is first made. */
   /** `hosts`: where the platform itself answers. */
   platform: { domain: string; region: string; hosts: readonly string[] }
@@ -245,16 +248,19 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   }
   countDataKeys(registry, records)
   countClusters(registry, records, clock)
+  const rooms = new FullRooms({ records: options.records, most: options.objectsPerBoundary, clock, log })
+  countFullRooms(registry, rooms)
+  rooms.start()
   const runners = list.map((controller) => new Runner(controller, environment))
   for (const runner of runners) runner.start()
   others?.start(records.cache(PlatformCluster.resource))
   log.info({ controllers: list.map(({ name }) => name) }, 'The controllers run.')
   return {
     stop: async () => {
-      await Promise.all(runners.map((runner) => runner.stop()))
+      await Promise.all([...runners, rooms].map((one) => one.stop()))
       await others?.stop()
     },
-    whenIdle: async () => void (await Promise.all(runners.map((runner) => runner.whenIdle()))),
+    whenIdle: async () => void (await Promise.all([...runners, rooms].map((one) => one.whenIdle()))),
   }
 }
 
@@ -264,7 +270,8 @@ function followOthers({ connectOther, log }: ControllersOptions, list: readonly 
 }
 
 function openWorkspaces({ records, workloads }: ControllersOptions, list: readonly Controller[]) {
-  const [ofRecords, ofWorkloads] = [cachedResources(list, 'records'), cachedResources(list, 'workloads')]
+  const ofRecords = [...cachedResources(list, 'records'), ...LIMITED_KINDS.map(({ resource }) => resource)]
+  const ofWorkloads = cachedResources(list, 'workloads')
   const same = records === workloads
   const first = openWorkspace(records, same ? [...ofRecords, ...ofWorkloads] : ofRecords)
   const second = same ? first : openWorkspace(workloads, ofWorkloads)
@@ -301,6 +308,7 @@ export function operatorRights(): Rights[] {
   const rights: Rights[] = [
     ...DEFAULTS_RIGHTS,
     ...PLATFORM_HOSTS_RIGHTS,
+    ...ROOM_RIGHTS,
     { resource: event, verbs: ['create', 'patch'] },
     { resource: namespace, verbs: READ },
     ...declaredRights(),
@@ -312,7 +320,6 @@ export function operatorRights(): Rights[] {
 
 /** What it does in other clusters, through their agents: what the agent there is given, and no more. */
 export function agentRights(): Rights[] {
-  const isOurs = (group: string) => group === 'freehold.dev' || group.endsWith('.freehold.dev')
   const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
   const rights = PARTS.map(([declared]) => declared)
     .filter(({ kind }) => kind.runsAnywhere === true || kind === PlatformCluster || kind === BoundaryProjection)
@@ -320,7 +327,7 @@ export function agentRights(): Rights[] {
   // The facade reads them there when it is asked what they let pass.
   const policies = CILIUM_POLICIES.map((resource): Rights => ({ resource, verbs: ['list'] }))
   return [{ resource: namespace, verbs: READ }, ...policies, ...rights].filter(
-    (right) => right.in === undefined && !isOurs(right.resource.group) && !isSecret(right.resource),
+    (right) => right.in === undefined && !isOurs(right.resource) && !isSecret(right.resource),
   )
 }
 

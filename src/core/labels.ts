@@ -8,6 +8,11 @@ export const GROUP_LABEL = `${PREFIX}resource-group`
 /** On a namespace of ours while its boundary or group is being deleted: nothing new may be placed in it. */
 export const LEAVING_LABEL = `${PREFIX}leaving`
 /**
+ * On a namespace of ours while its boundary, or the groups of its boundary together, take all the room that they may: what
+ * `fullMark` says. Admission places nothing more in it.
+ */
+export const FULL_LABEL = `${PREFIX}full`
+/**
  * On a namespace that an administrator or a Git tool created before its boundary or group: `Boundary` or
  * `ResourceGroup`. Objects may be placed in it, and its owner adopts it.
  */

@@ -108,6 +108,11 @@ export function resourceId({
   return metadataOnly === true ? `${id}/metadata` : id
 }
 
+/** Whether a type is one of the platform's kinds. */
+export function isOurs({ group }: Pick<Resource, 'group'>): boolean {
+  return group === 'freehold.dev' || group.endsWith('.freehold.dev')
+}
+
 /** An owner reference that makes `owner` the controller and lets the garbage collector follow it. */
 export function ownerReferenceTo(owner: KubeObject): OwnerReference {
   return {

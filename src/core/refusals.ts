@@ -57,7 +57,7 @@ export const REFUSALS = {
   MODEL_BINDING_FAILED: [400, schema],
   // A limit below the request of its plan, for example.
   BAD_REQUEST: [400, schema, phase('ConfigurationInvalid')],
-  BODY_TOO_LARGE: [400, server(413)],
+  BODY_TOO_LARGE: [400, server(413), policy('size', 'RelationalCluster')],
   INVALID_ACTION: [400, none('with kubectl, actions are fields: spec.running and spec.restartedAt')],
   URL_NOT_ALLOWED: [400, closed('SsoConnection')],
   UNAUTHORIZED: [401, server(401)],

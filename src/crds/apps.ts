@@ -10,7 +10,7 @@ import {
   VolumeField,
 } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
-import { defineKind, detailColumns, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, LARGE_BYTES_MAX, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import { deployedStatus } from './deployments.ts'
 import { listBy, MountPath, ResourceName, setOf, Tags } from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
@@ -114,6 +114,7 @@ export const PlatformApp = defineKind({
   segment: 'apps',
   shortNames: ['papp'],
   placement: 'group',
+  bytesMax: LARGE_BYTES_MAX,
   area: 'apps',
   runsAnywhere: true,
   actions: 'apps',

@@ -3,6 +3,7 @@ import { EXECUTION_STAGES, EXECUTION_STATES, STEP_STATES } from '../contracts/bl
 import { slugRefusal } from '../contracts/blueprints/template.ts'
 import {
   defineKind,
+  LARGE_BYTES_MAX,
   messageColumn,
   type ObjectOf,
   READ,
@@ -38,6 +39,7 @@ export const BlueprintTemplate = defineKind({
   called: { collection: 'blueprints', by: 'slug' },
   shortNames: ['bpt'],
   placement: 'boundaryOrPlatform',
+  bytesMax: LARGE_BYTES_MAX,
   name: 'free',
   area: 'blueprints',
   aggregate: false,

@@ -20,7 +20,15 @@ import {
   publicComponentRule,
   publicRule,
 } from './containerRules.ts'
-import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import {
+  defineKind,
+  detailColumns,
+  LARGE_BYTES_MAX,
+  type ObjectOf,
+  type Rule,
+  resourceStatus,
+  statusColumns,
+} from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { referenceAdmission } from './referenceAdmission.ts'
@@ -191,6 +199,7 @@ export const ContainerInstance = defineKind({
   plural: 'containerinstances',
   shortNames: ['cti'],
   placement: 'group',
+  bytesMax: LARGE_BYTES_MAX,
   area: 'containerinstances',
   runsAnywhere: true,
   actions: 'containerinstance',

@@ -12,6 +12,11 @@ export type ApiGroup = (typeof API_GROUPS)[number]
 
 export const API_VERSION = 'v1alpha1'
 
+/** Most bytes of the metadata and the spec of an object together, as JSON, where its kind says nothing else. */
+export const BYTES_MAX = 131_072
+/** The same of what holds documents, or variables with whole files: about as much as REST takes, and etcd. */
+export const LARGE_BYTES_MAX = 1_048_576
+
 /**
  * Where objects of a kind may stand. One generated admission policy holds kubectl and Git to it:
  * - `cluster`: no namespace;
@@ -81,6 +86,8 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   /** What a person sees with `kubectl get`; the age is added at the end. */
   columns: readonly Column[]
   scale?: { replicas: string; ready: string; selector: string }
+  /** Most bytes of metadata and spec together, for who writes it beside the controllers and administrators; `BYTES_MAX`. */
+  bytesMax?: number
   /** Fields that never change after creation, not even from absent to present. */
   immutable?: readonly (keyof z.output<S> & string)[]
   rules?: readonly Rule<z.output<S>>[]

@@ -7,6 +7,7 @@ import {
   type AdmissionRule,
   defineKind,
   detailColumns,
+  LARGE_BYTES_MAX,
   type ObjectOf,
   resourceStatus,
   statusColumns,
@@ -47,6 +48,7 @@ export const FunctionNamespace = defineKind({
   plural: 'functionnamespaces',
   shortNames: ['fnns'],
   placement: 'group',
+  bytesMax: LARGE_BYTES_MAX,
   area: 'functions',
   runsAnywhere: true,
   actions: 'functions',
@@ -181,6 +183,7 @@ export const ServerlessFunction = defineKind({
   called: { by: 'functionName' },
   shortNames: ['sfn'],
   placement: 'group',
+  bytesMax: LARGE_BYTES_MAX,
   name: 'free',
   area: 'functions',
   // Where its namespace says.

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import {
   DateTime,
   Description,
@@ -20,6 +20,7 @@ export const PlatformUser = defineKind({
   called: { collection: 'users' },
   shortNames: ['puser'],
   placement: 'platform',
+  bytesMax: LARGE_BYTES_MAX,
   name: 'uuid',
   area: 'identity',
   aggregate: false,

@@ -104,6 +104,17 @@ export const KINDS: readonly AnyKind[] = [
 ]
 
 /**
+ * Kinds of whose objects a boundary holds only so many: all that stand in its namespaces, but for what the platform itself
+ * keeps there, and is told of it.
+ */
+export const LIMITED_KINDS: readonly AnyKind[] = KINDS.filter(
+  (kind) =>
+    ['boundary', 'boundaryOrPlatform', 'group'].includes(kind.placement) &&
+    kind !== QuotaLedger &&
+    kind !== PlatformAlert,
+)
+
+/**
  * Kinds whose objects are resources of a group, each a collection of the interface: what lists of resources hold. Those that
  * belong to a resource (a bucket to its account) are not among them.
  */

@@ -6,7 +6,7 @@ import {
   VAULT_REFERENCE_PREFIX,
   vaultReference,
 } from '../contracts/jobs.ts'
-import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, messageColumn, type ObjectOf, type Rule, resourceStatus } from './define.ts'
 import {
   Arguments,
   charactersOf,
@@ -146,6 +146,7 @@ export const PlatformJob = defineKind({
   segment: 'jobs',
   shortNames: ['pjob'],
   placement: 'group',
+  bytesMax: LARGE_BYTES_MAX,
   area: 'jobs',
   actions: 'jobs',
   sized: 'Job',

@@ -10,7 +10,7 @@ import {
   VERSION_PATTERN,
 } from '../contracts/lifecycle.ts'
 import { STALLED_REASONS } from '../core/reasons.ts'
-import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName, Line, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 import { HttpsUrl } from './sso.ts'
 
@@ -91,6 +91,7 @@ export const PlatformComponent = defineKind({
   called: { collection: 'components' },
   shortNames: ['pcomp'],
   placement: 'platform',
+  bytesMax: LARGE_BYTES_MAX,
   area: 'lifecycle',
   aggregate: false,
   description:

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DIGEST_PATTERN, REPOSITORY_PATTERN } from '../contracts/registry/names.ts'
-import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
 import { DateTime, mapOf, PlainText, setOf } from './fields.ts'
 
 /** More manifests than a repository keeps of them are not told of, and never removed. */
@@ -97,6 +97,7 @@ export const RegistryRepository = defineKind({
   called: { collection: 'repositories', by: 'repository' },
   shortNames: ['rrepo'],
   placement: 'boundary',
+  bytesMax: LARGE_BYTES_MAX,
   area: 'registry',
   description:
     'A repository of the registry: written by the platform from what the registry tells, and read by people.',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import {
   DateTime,
   DisplayName,
@@ -161,6 +161,7 @@ export const SsoConnection = defineKind({
   called: { collection: 'sso' },
   shortNames: ['sso'],
   placement: 'platform',
+  bytesMax: LARGE_BYTES_MAX,
   name: 'uuid',
   area: 'sso',
   aggregate: false,

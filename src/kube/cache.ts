@@ -146,6 +146,11 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.list(filter.namespace)
   }
 
+  /** As how many objects those of a namespace count in their boundary; 0 if they are not of ours. */
+  heldIn(namespace: string): number {
+    return this.#store.heldIn(namespace)
+  }
+
   /** Changes with each change, of all objects or of those in a namespace: a key for derived values. */
   revision(filter: { namespace?: string | undefined } = {}): number {
     return this.#store.revision(filter.namespace)

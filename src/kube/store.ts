@@ -1,6 +1,7 @@
 import { Readers } from '../core/readers.ts'
+import { countsAs } from '../core/room.ts'
 import { textOf, uidOf, withUid } from './keptUid.ts'
-import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from './object.ts'
+import { apiVersionOf, isOurs, type KubeObject, type ObjectRef, type Resource } from './object.ts'
 import { type Packed, Packer, type Shape } from './pack.ts'
 import { compareVersions } from './version.ts'
 
@@ -21,9 +22,15 @@ class Entry<T extends KubeObject> {
   /** The packed text, the uid in front. */
   readonly #kept: string
   readonly shape: Shape | undefined
+  /** As how many objects it counts in its boundary; 0 if it is not of ours. */
+  readonly counts: number
   parsed: WeakRef<T> | undefined
 
-  constructor({ namespace = '', name, uid = '', resourceVersion = '0' }: KubeObject['metadata'], packed: Packed) {
+  constructor(
+    { namespace = '', name, uid = '', resourceVersion = '0' }: KubeObject['metadata'],
+    packed: Packed,
+    counts: number,
+  ) {
     this.namespace = namespace
     this.name = name
     // A small number takes no memory of its own, a text does.
@@ -31,6 +38,7 @@ class Entry<T extends KubeObject> {
     this.#version = number <= MOST_SMALL && String(number) === resourceVersion ? number : resourceVersion
     this.#kept = withUid(uid, packed.text)
     this.shape = packed.shape
+    this.counts = counts
   }
 
   get version(): string {
@@ -85,6 +93,8 @@ export class ObjectStore<T extends KubeObject> {
   #uids: Map<string, Entry<T>> | undefined
   readonly #buckets: Map<string, Map<string, Bucket<T>>>
   readonly #revisions = new Map<string, number>()
+  readonly #counts: boolean
+  readonly #held = new Map<string, number>()
   readonly #readers = new Readers()
   #revision = 0
   #size = 0
@@ -93,6 +103,7 @@ export class ObjectStore<T extends KubeObject> {
   constructor(resource: Resource, indexes: Record<string, IndexFunction<T>> = {}) {
     this.#apiVersion = apiVersionOf(resource)
     this.#kind = resource.kind
+    this.#counts = isOurs(resource) && resource.namespaced
     this.#packer = new Packer({ sharesLeaves: resource.kind !== 'Secret' })
     this.#indexes = { ...indexes }
     this.#buckets = new Map(Object.keys(indexes).map((name) => [name, new Map()]))
@@ -117,6 +128,11 @@ export class ObjectStore<T extends KubeObject> {
   /** Characters of stored text, for metrics. */
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** As how many objects those of a namespace count in their boundary (`countsAs`); 0 if they are not of ours. */
+  heldIn(namespace: string): number {
+    return this.#held.get(namespace) ?? 0
   }
 
   /** A number that changes with each change, of all objects or of those in a namespace; 0 if there are none. */
@@ -179,7 +195,7 @@ export class ObjectStore<T extends KubeObject> {
       return { outcome: 'stale' }
     }
     const slim = slimmed(object)
-    const entry = new Entry<T>(object.metadata, this.#packer.pack(variable(slim)))
+    const entry = new Entry<T>(object.metadata, this.#packer.pack(variable(slim)), this.#counts ? countsAs(object) : 0)
     if (options.shared !== true) entry.parsed = new WeakRef(slim)
     const previous = before === undefined ? undefined : this.#remove(before)
     this.#insert(entry, slim)
@@ -210,6 +226,7 @@ export class ObjectStore<T extends KubeObject> {
     else names.set(name, entry)
     this.#size += 1
     this.#bytes += entry.length
+    this.#count(namespace, entry.counts)
     this.#uids?.set(entry.uid, entry)
     this.#revision += 1
     this.#revisions.set(namespace, this.#revision)
@@ -225,6 +242,7 @@ export class ObjectStore<T extends KubeObject> {
       this.#entries.delete(namespace)
     this.#size -= 1
     this.#bytes -= entry.length
+    this.#count(namespace, -entry.counts)
     if (this.#uids?.get(entry.uid) === entry) this.#uids.delete(entry.uid)
     this.#revision += 1
     if (this.#entries.has(namespace)) this.#revisions.set(namespace, this.#revision)
@@ -233,6 +251,13 @@ export class ObjectStore<T extends KubeObject> {
     this.#packer.release(entry)
     this.#readers.changed(namespace, name)
     return { version: entry.version, uid: entry.uid, object: () => this.#read(entry) }
+  }
+
+  #count(namespace: string, more: number): void {
+    if (more === 0) return
+    const held = this.heldIn(namespace) + more
+    if (held === 0) this.#held.delete(namespace)
+    else this.#held.set(namespace, held)
   }
 
   #eachIndexKey(object: T, visit: (buckets: Map<string, Bucket<T>>, key: string) => void): void {

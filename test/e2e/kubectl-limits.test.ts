@@ -13,12 +13,13 @@ import { KINDS } from '../../src/crds/index.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
 import { RoleDefinition } from '../../src/crds/rbac.ts'
 import { RegistryPin } from '../../src/crds/registry.ts'
+import { RelationalCluster } from '../../src/crds/relational.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { sampleName, sampleSpec } from '../make/samples.ts'
-import { makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
+import { call, type ErrorBody, makeBoundary, makeCaller, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator, clientWithToken, giveEveryVerb } from '../worlds/tenant.ts'
 
 const OVER = '2020-01-01T00:00:00Z'
@@ -34,13 +35,16 @@ describe('what kubectl is refused as REST is', () => {
   let release: () => Promise<unknown>
   let boundaryId: string
   let groupHome: string
+  let groupPath: string
   let ownerId: string
   let memberId: string
 
   before(async () => {
     admin = await administrator()
     boundaryId = (await makeBoundary()).id
-    groupHome = (await makeGroup(boundaryId)).namespace
+    const group = await makeGroup(boundaryId)
+    groupHome = group.namespace
+    groupPath = `/boundaries/${boundaryId}/resourcegroups/${group.name}`
     const caller = await makeCaller({ Owner: `/boundaries/${boundaryId}` })
     ownerId = caller.principalId
     memberId = (await makeCaller()).principalId
@@ -206,5 +210,46 @@ describe('what kubectl is refused as REST is', () => {
     expect(await managers()).to.have.length.below(FIELD_MANAGERS_MAX)
     expect(await write({ managedFields: [{}] }, 'kubectl-patch')).to.equal(undefined)
     expect(await apply('one-more')).to.equal(undefined)
+  })
+
+  describe('the size of an object', () => {
+    const parameters = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`work.m${index}`, 'x'.repeat(1_024)]))
+    const database = (name: string, count: number, annotations: Record<string, string> = {}) =>
+      ({
+        apiVersion: RelationalCluster.apiVersion,
+        kind: RelationalCluster.kind,
+        metadata: { namespace: groupHome, name, annotations },
+        spec: { parameters: parameters(count), running: false },
+      }) as KubeObject
+
+    it('is bounded by kubectl as by REST, with what belongs to the spec and to the metadata', async () => {
+      const { resource } = RelationalCluster
+      const large = database(uniqueName('db'), 100, { 'example.com/large': 'x'.repeat(40_000) })
+      const refusal = await refusalOf(owner.create(resource, large, { dryRun: true }))
+      expect(refusal).to.match(/it has 1[4-9]\d{4} bytes of at most 131072; /)
+      const tags = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`t${index}`, '物'.repeat(200)]))
+      const name = uniqueName('db')
+      const answer = await call<ErrorBody & { limitBytes: number }>(
+        'POST',
+        `${groupPath}/resources/relationalclusters/${name}`,
+        { parameters: parameters(100), tags },
+      )
+      expect([answer.status, answer.body.code, answer.body.limitBytes]).to.deep.equal([400, 'BODY_TOO_LARGE', 131_072])
+      expect(await refusalOf(owner.get(resource, { namespace: groupHome, name }))).to.be.a('string')
+    })
+
+    it('may stay what it was before there was a limit, as long as the spec does not grow', async () => {
+      const { resource } = RelationalCluster
+      const at = { namespace: groupHome, name: uniqueName('db') }
+      await admin.create(resource, database(at.name, 99, { 'example.com/large': 'x'.repeat(40_000) }))
+      const write = (patch: object) => refusalOf(owner.mergePatch(resource, at, patch))
+      expect(await write({ spec: { parameters: { 'work.m0': 'y'.repeat(1_024) } } })).to.equal(undefined)
+      expect(await write({ metadata: { labels: { 'example.com/team': 'shop' } } })).to.equal(undefined)
+      expect(await write({ spec: { parameters: { 'work.more': 'y' } } })).to.include('bytes of at most 131072')
+      expect(await write({ metadata: { annotations: { 'example.com/large': null } } })).to.equal(undefined)
+      expect(await write({ spec: { parameters: { 'work.m1': 'y' } } })).to.equal(undefined)
+      await owner.remove(resource, at)
+    })
   })
 })

@@ -1,15 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import {
-  ANNOTATIONS_CHARACTERS_MAX,
-  FIELD_MANAGERS_MAX,
-  METADATA_ENTRIES_MAX,
-  METADATA_REFUSALS,
-} from '../../scripts/generate/metadataPolicy.ts'
+import { FIELD_MANAGERS_MAX, METADATA_ENTRIES_MAX, METADATA_REFUSALS } from '../../scripts/generate/metadataPolicy.ts'
 import { OWNER_KIND_LABEL } from '../../src/core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, ObjectMeta } from '../../src/core/object.ts'
-import type { AnyKind } from '../../src/crds/define.ts'
+import { type AnyKind, BYTES_MAX } from '../../src/crds/define.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -32,16 +27,30 @@ const managers = (names: readonly string[], apiVersion: string) =>
     fieldsV1: { 'f:metadata': { 'f:labels': { [`f:${manager}`]: {} } } },
   }))
 
+/** Characters of annotations that Kubernetes itself takes, and in which words it refuses more. */
+const KUBERNETES = { most: 262_144, words: 'may not be more than 262144 bytes' }
+/** What the size of an object is refused with: the platform's own writers are not bound, and documents take more than annotations may. */
+function sizeOf({ bytesMax = BYTES_MAX, writtenByPlatform }: AnyKind) {
+  const isBound = writtenByPlatform === undefined && bytesMax <= KUBERNETES.most
+  // The rest of the metadata, and the spec, take more than these.
+  return isBound ? { most: bytesMax - 300, words: `bytes of at most ${bytesMax}` } : KUBERNETES
+}
+
+type Try = readonly [
+  name: string,
+  metadata: (kind: AnyKind) => Partial<ObjectMeta>,
+  refusal: string | ((kind: AnyKind) => string),
+]
 /** What a tenant may try with the metadata of any object, and the words of its refusal. */
-const TRIES: readonly [name: string, metadata: (kind: AnyKind) => Partial<ObjectMeta>, refusal: string][] = [
+const TRIES: readonly Try[] = [
   ['a foreign owner reference', () => ({ ownerReferences: nobody() }), METADATA_REFUSALS.ownerReferences],
   ['a foreign finalizer', () => ({ finalizers: ['evil.example.com/x'] }), METADATA_REFUSALS.finalizers],
   ['too many labels', () => ({ labels: entries(METADATA_ENTRIES_MAX + 1) }), METADATA_REFUSALS.labels],
   ['too many annotations', () => ({ annotations: entries(METADATA_ENTRIES_MAX + 1) }), METADATA_REFUSALS.annotations],
   [
     'huge annotations',
-    () => ({ annotations: entries(2, 'x'.repeat(ANNOTATIONS_CHARACTERS_MAX / 2)) }),
-    METADATA_REFUSALS.annotations,
+    (kind) => ({ annotations: entries(2, 'x'.repeat(sizeOf(kind).most / 2)) }),
+    (kind) => sizeOf(kind).words,
   ],
   ['a label of the platform', () => ({ labels: { [OWNER_KIND_LABEL]: 'Boundary' } }), 'written by the platform only'],
   [
@@ -61,6 +70,7 @@ const TRIES: readonly [name: string, metadata: (kind: AnyKind) => Partial<Object
 
 /** In place of the words about metadata where nobody but REST and administrators writes the kind at all. */
 const CLOSED = 'written through the REST API'
+const wordsOf = (refusal: Try[2], kind: AnyKind) => (typeof refusal === 'string' ? refusal : refusal(kind))
 const TAKEN_OFF = 'are taken off by the platform only'
 
 /** By which no name comes about that could not be given: too long, no uuid, or no name at all. */
@@ -173,7 +183,8 @@ describe('the metadata of every kind', () => {
         expect(refusal).to.include(METADATA_REFUSALS.ownerReferences)
       })
 
-      for (const [name, metadata, words] of TRIES) {
+      for (const [name, metadata, told] of TRIES) {
+        const words = wordsOf(told, kind)
         it(`has no ${name.replace(/^an? /, '')} from a tenant`, async () => {
           const refusal = await tryCreate(owner, kind, metadata(kind))
           expect(refusal).to.be.a('string')
@@ -281,7 +292,8 @@ describe('the metadata of every kind', () => {
         // Of access control the webhook asks for the caller's own rights, after the policies.
         const plain = await change(clerk, { labels: { 'example.com/team': 'shop' } })
         if (kind.group !== 'iam') expect(plain).to.equal(undefined)
-        const updates = TRIES.map(async ([what, metadata, words]) => {
+        const updates = TRIES.map(async ([what, metadata, told]) => {
+          const words = wordsOf(told, kind)
           const tried = metadata(kind)
           // What the platform has written before is told of it in each write.
           const options = words === METADATA_REFUSALS.ownManagers ? { fieldManager: 'freehold-controllers' } : {}

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { bytesOfMost, FULL_POLICY, heldOfMost, SIZE_POLICY } from '../../contracts/room.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 import { errorFromAnswer, errorFromTransport } from '../../kube/errors.ts'
@@ -99,6 +100,32 @@ describe('what went wrong, in the words of the interface', () => {
     )
     expect([refused.code, refused.status]).to.deep.equal(['RULE_VIOLATION', 422])
     expect(refused.extras).to.include({ policy: 'placement' })
+  })
+
+  const denied = (policy: string, message: string) =>
+    toPlatformError(
+      status(
+        403,
+        'Forbidden',
+        {},
+        `forbidden: ValidatingAdmissionPolicy '${policy}' with binding 'x' denied request: ${message}`,
+      ),
+    )
+
+  it('says how many objects there are, where a boundary holds as many as it may', () => {
+    const message = `this boundary ${heldOfMost('5003', '5000').join('')} in its resource groups`
+    const refused = denied(FULL_POLICY, message)
+    expect([refused.code, refused.status, refused.message]).to.deep.equal(['QUOTA_EXCEEDED', 422, message])
+    expect(refused.extras).to.deep.equal({ quota: 'objects', limit: 5000, used: 5003, requested: 1 })
+  })
+
+  it('says how large an object may be that is too large', () => {
+    const refused = denied(SIZE_POLICY, `it ${bytesOfMost('140000', '131072').join('')}`)
+    expect([refused.code, refused.status, refused.extras]).to.deep.equal([
+      'BODY_TOO_LARGE',
+      400,
+      { limitBytes: 131_072 },
+    ])
   })
 
   it('has the platform form', () => {

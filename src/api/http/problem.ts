@@ -1,4 +1,5 @@
 import { IdentityProviderError } from '../../adapters/identity/port.ts'
+import { FULL_POLICY, readBytesMost, readHeld, SIZE_POLICY } from '../../contracts/room.ts'
 import {
   besideField,
   ERROR_STATUS,
@@ -194,6 +195,12 @@ function refused(error: KubeError): PlatformError {
   if (error.cluster !== undefined)
     return new PlatformError('UPSTREAM_FAILED', `${whoRefuses(error)} refuses this.`, {}, { cause: error })
   if (denial !== undefined) {
+    const { policy, message } = denial
+    const held = policy === FULL_POLICY ? readHeld(message) : undefined
+    if (held !== undefined)
+      return new PlatformError('QUOTA_EXCEEDED', message, { quota: 'objects', ...held, requested: 1 }, { cause: error })
+    const limitBytes = policy === SIZE_POLICY ? readBytesMost(message) : undefined
+    if (limitBytes !== undefined) return new PlatformError('BODY_TOO_LARGE', message, { limitBytes }, { cause: error })
     const errors = [{ field: '', message: denial.message }]
     return new PlatformError('RULE_VIOLATION', denial.message, { policy: denial.policy, errors }, { cause: error })
   }

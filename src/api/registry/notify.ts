@@ -5,12 +5,14 @@ import {
   PLATFORM_READER,
   repositoryObjectName,
 } from '../../contracts/registry/names.ts'
+import { FULL_POLICY } from '../../contracts/room.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, sha256 } from '../../core/names.ts'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { DIGESTS_MAX, Digest, RegistryRepository } from '../../crds/registry.ts'
+import { isKubeError } from '../../kube/errors.ts'
 import { accepted } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
@@ -85,7 +87,7 @@ async function take(context: Context, event: Event): Promise<void> {
     ...{ actor, repository, tag, digest, remoteAddress },
   })
   const ref = { namespace: boundaryNamespace(name.boundaryId), name: repositoryObjectName(repository) }
-  await announce(services, ref, repository, { digest, action, at })
+  await announce(services, ref, repository, { digest, action, at }).catch(unlessFull)
 }
 
 type Ref = { namespace: string; name: string }
@@ -102,6 +104,11 @@ async function announce({ records }: Services, ref: Ref, repository: string, tol
     if (isNew) return
   }
   await records.update(RegistryRepository, ref, { caller: REGISTRY, change: ({ spec }) => next(spec, told) })
+}
+
+/** Where there is no room, retention reads the repository itself: a registry that is refused tells all the same again and again. */
+function unlessFull(error: unknown): void {
+  if (!isKubeError(error) || error.denial?.policy !== FULL_POLICY) throw error
 }
 
 function next(spec: Spec, { digest, action, at }: Announcement): Spec {

@@ -6,12 +6,14 @@ import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
 import { AuditError } from '../../adapters/audit/port.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
+import { FULL_POLICY } from '../../contracts/room.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { BoundaryTrust } from '../../crds/rbac.ts'
 import { RegistryRepository, RetentionRun } from '../../crds/registry.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
+import { KubeError } from '../../kube/errors.ts'
 
 describe('the token endpoint of the registry', () => {
   type World = Awaited<ReturnType<typeof registryFacade>>
@@ -279,6 +281,22 @@ describe('the token endpoint of the registry', () => {
     expect(await known()).to.have.keys('pushedAt', 'lastPulledAt')
     const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
     expect(told.map(({ action, actor }) => `${action} ${actor}`)).to.deep.equal(['Pull freehold', 'Push freehold'])
+  })
+
+  it('takes what it is told of a boundary that has no room to write it down', async () => {
+    const repository = `${BOUNDARY}/shop/jobs/more`
+    const target = { repository, digest: `sha256:${'c'.repeat(64)}`, mediaType: 'application/manifest' }
+    facade.client.fail('create', RegistryRepository.resource, () => {
+      const denial = { policy: FULL_POLICY, message: 'this boundary is full' }
+      throw new KubeError('Forbidden', 'Cannot create it.', { status: 403, denial })
+    })
+    const { status } = await supertest(facade.app)
+      .post('/v1/internal/registries/notify')
+      .set('x-freehold-registry-secret', world.service.notifySecret)
+      .send({ events: [{ id: randomUUID(), action: 'push', target }] })
+    expect(status).to.equal(202)
+    const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
+    expect(told).to.have.lengthOf(1)
   })
 
   it('believes nobody who does not know the secret of the registry', async () => {

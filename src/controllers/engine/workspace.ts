@@ -1,5 +1,5 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
-import { type KubeObject, type Resource, resourceId } from '../../core/object.ts'
+import { isOurs, type KubeObject, type Resource, resourceId } from '../../core/object.ts'
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheSet, ScopedCaches } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -31,8 +31,7 @@ export function resourceOf(entry: Entry): Resource {
  */
 export function sideOf(entry: Entry, childrenIn: Side): Side {
   if ('resource' in entry && entry.in !== undefined) return entry.in
-  const { group } = resourceOf(entry)
-  return group === 'freehold.dev' || group.endsWith('.freehold.dev') ? 'records' : childrenIn
+  return isOurs(resourceOf(entry)) ? 'records' : childrenIn
 }
 
 /** The resources that controllers read from the caches of one side, each once. Secrets are watched per namespace. */

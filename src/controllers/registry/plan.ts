@@ -4,8 +4,10 @@ import { nextAnnouncement, parseRepository, repositoryObjectName } from '../../c
 import { DEFAULT_POLICY, judge, NOTHING_KEPT, removable, type Uses } from '../../contracts/registry/retention.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { isFull } from '../../core/room.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { RegistryPin, RegistryRepository, shownManifests } from '../../crds/registry.ts'
+import { namespace as namespaces } from '../../kube/builtin.ts'
 import { absent, alreadyThere } from '../../kube/errors.ts'
 import type { Pass } from '../engine/controller.ts'
 import { type Held, readContents } from './contents.ts'
@@ -88,7 +90,7 @@ async function makeKnown(
 ): Promise<void> {
   const { apiVersion, kind, resource } = RegistryRepository
   if (stored === undefined) {
-    if (held.length === 0) return
+    if (held.length === 0 || isFull(records.cache(namespaces).get(undefined, ref.namespace))) return
     const spec = { repository, announcedAt: now, digests: {} }
     await records.client.create(resource, { apiVersion, kind, metadata: ref, spec }).catch(alreadyThere)
     return

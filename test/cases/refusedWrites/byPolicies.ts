@@ -33,6 +33,10 @@ import {
   untilHeld,
 } from './write.ts'
 
+const numbered = (count: number, key: string, value: string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`${key}${index}`, value]))
+/** More than a database may take, and all within the bounds of its fields. */
+const LARGE = { parameters: numbered(100, 'work.m', 'x'.repeat(1_024)), tags: numbered(50, 't', '物'.repeat(200)) }
 const unique = (stem: string) => `${stem}${randomUUID().slice(0, 8)}`
 /** The app that uses a source. */
 const HOLDER = 'follows-it'
@@ -116,6 +120,19 @@ export const BY_POLICIES: Readonly<Record<string, RefusedWrite>> = {
     status: 403,
     says: 'relationalclusters/gold',
     rest: { DELETION_PROTECTED: (world) => ({ method: 'DELETE', path: groupPath(world) }) },
+  }),
+  'freehold-size RelationalCluster': refused({
+    write: (world) =>
+      world.owner.create(RelationalCluster.resource, named(RelationalCluster, space(world), 'large', LARGE), dryRun),
+    status: 403,
+    says: 'bytes of at most',
+    rest: {
+      BODY_TOO_LARGE: (world) => ({
+        method: 'POST',
+        path: resourcePath(world, 'relationalclusters', 'large'),
+        body: LARGE,
+      }),
+    },
   }),
   'freehold-deletion-protection RelationalCluster': refused({
     prepare: (world) => {

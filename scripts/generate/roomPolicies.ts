@@ -1,0 +1,112 @@
+import { bytesOfMost, FULL_POLICY, heldOfMost, SIZE_POLICY } from '../../src/contracts/room.ts'
+import { FULL_LABEL, GROUP_LABEL } from '../../src/core/labels.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { COUNTED_BYTES, markNumbers } from '../../src/core/room.ts'
+import { type AnyKind, BYTES_MAX } from '../../src/crds/define.ts'
+import { LIMITED_KINDS } from '../../src/crds/index.ts'
+import {
+  accountName,
+  CALLER_VARIABLES,
+  CONTROLLERS_ACCOUNT,
+  namespaceLabel,
+  policyWithBinding,
+  ruleFor,
+} from './policy.ts'
+
+/**
+ * REST is bound as kubectl and Git are: the facade writes what its callers ask for. The controllers carry out what was
+ * admitted, and must not stop halfway.
+ */
+const IS_BOUND = {
+  name: 'isBound',
+  expression: `!(request.userInfo.username == '${accountName(CONTROLLERS_ACCOUNT)}' || variables.isKubernetes || variables.isAdministrator)`,
+}
+
+/** As JSON. No other function of CEL tells how large a part is. */
+const bytesOf = (...parts: string[]) => parts.map((part) => `size(bytes('%s'.format([${part}])))`).join(' + ')
+const text = (words: readonly string[]) => words.join(' + ')
+const quoted = (words: string) => `'${words}'`
+
+/** Nothing more where a boundary holds as many objects as it may; what is there can be changed, and grows a little. */
+function fullPolicy(): KubeObject[] {
+  const counts = (object: string) => `((${bytesOf(object)} + ${COUNTED_BYTES - 1}) / ${COUNTED_BYTES})`
+  const [has, held, ofMost, most] = heldOfMost('variables.mark[0]', 'variables.mark[1]')
+  return policyWithBinding({
+    name: FULL_POLICY,
+    rules: [ruleFor(LIMITED_KINDS, ['CREATE', 'UPDATE'])],
+    namespaceSelector: { matchExpressions: [{ key: FULL_LABEL, operator: 'Exists' }] },
+    variables: [
+      ...CALLER_VARIABLES,
+      IS_BOUND,
+      { name: 'mark', expression: markNumbers(namespaceLabel(FULL_LABEL)) },
+      {
+        name: 'where',
+        expression: `(${namespaceLabel(GROUP_LABEL)} == '' ? 'outside of' : 'in') + ' its resource groups'`,
+      },
+    ],
+    validations: [
+      {
+        expression: `(request.operation == 'UPDATE' && ${counts('object')} <= ${counts('oldObject')}) || !variables.isBound`,
+        messageExpression: text([
+          quoted(`this boundary ${has}`),
+          held,
+          quoted(ofMost),
+          most,
+          "' '",
+          'variables.where',
+          quoted(
+            `; one of more than ${COUNTED_BYTES / 1024} KiB counts for each ${COUNTED_BYTES / 1024} KiB. Delete what is not needed, or ask an administrator of the platform for more`,
+          ),
+        ]),
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
+/**
+ * What an object takes in the store of the API server, and in the memory of whoever watches it. One that was larger before
+ * there was a limit can be changed as long as its spec does not grow: Kubernetes bounds the rest.
+ */
+function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
+  const bound = kinds.filter(({ writtenByPlatform }) => writtenByPlatform === undefined)
+  const own = bound.flatMap(({ resource, bytesMax }) =>
+    bytesMax === undefined ? [] : [`'${resource.plural}.${resource.group}': ${bytesMax}`],
+  )
+  const spec = (object: string) => `${object}.?spec.orValue({})`
+  const bytes = (object: string) => bytesOf(`${object}.metadata`, spec(object))
+  const [has, size, ofMost, most] = bytesOfMost('string(variables.bytes)', 'string(variables.most)')
+  return policyWithBinding({
+    name: SIZE_POLICY,
+    rules: [ruleFor(bound, ['CREATE', 'UPDATE'])],
+    variables: [
+      ...CALLER_VARIABLES,
+      IS_BOUND,
+      { name: 'bytes', expression: bytes('object') },
+      {
+        name: 'most',
+        expression: `{${own.join(', ')}}[?request.resource.resource + '.' + request.resource.group].orValue(${BYTES_MAX})`,
+      },
+    ],
+    validations: [
+      {
+        // Who writes is asked last: it is a question to the authorizers.
+        expression: `variables.bytes <= variables.most || (request.operation == 'UPDATE' && ${bytes('oldObject')} > variables.most && ${bytesOf(spec('object'))} <= ${bytesOf(spec('oldObject'))}) || !variables.isBound`,
+        messageExpression: text([
+          quoted(`it ${has}`),
+          size,
+          quoted(ofMost),
+          most,
+          quoted(
+            '; metadata and spec count, also the annotations, such as the copy of the spec that kubectl apply keeps unless it is called with --server-side',
+          ),
+        ]),
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
+export function roomPolicies(kinds: readonly AnyKind[]): KubeObject[] {
+  return [...fullPolicy(), ...sizePolicy(kinds)]
+}

@@ -1,0 +1,160 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Clock } from '../../core/clock.ts'
+import { BOUNDARY_LABEL, FULL_LABEL, GROUP_LABEL } from '../../core/labels.ts'
+import type { Log } from '../../core/log.ts'
+import { type KubeObject, resourceId } from '../../core/object.ts'
+import { fullMark, isFullWith, isMarkOf } from '../../core/room.ts'
+import { LIMITED_KINDS } from '../../crds/index.ts'
+import { namespace as namespaceResource } from '../../kube/builtin.ts'
+import type { CacheEvent } from '../../kube/cache.ts'
+import { absent } from '../../kube/errors.ts'
+import { KeyedQueue } from '../../kube/queue.ts'
+import type { ClusterConnection } from '../engine/workspace.ts'
+import { RoomTally } from './tally.ts'
+
+const READ = ['get', 'list', 'watch'] as const
+
+/** What it counts is read whether or not a controller does. */
+export const ROOM_RIGHTS = [
+  ...LIMITED_KINDS.map(({ resource }) => ({ resource, verbs: READ })),
+  { resource: namespaceResource, verbs: [...READ, 'patch'] },
+]
+
+export type RoomOptions = {
+  records: ClusterConnection
+  /** How many objects a boundary may hold in its own namespace, and as many in all of its groups. */
+  most: number
+  clock: Clock
+  log: Log
+}
+
+/** Patches under way at once, of the namespaces of one boundary. */
+const AT_ONCE = 16
+
+/**
+ * Marks the namespaces of boundaries that hold as many objects as they may; admission refuses further ones there. The
+ * namespace of a boundary and those of its groups are two rooms: whoever may write in a group must not keep its Owners
+ * from their assignments and denies. Nothing is written while no room becomes full or free.
+ */
+export class FullRooms {
+  readonly #options: RoomOptions
+  readonly #tally = new RoomTally()
+  readonly #full = new Set<string>()
+  readonly #queue: KeyedQueue
+  readonly #subscriptions: (() => void)[] = []
+
+  constructor(options: RoomOptions) {
+    const { clock, log } = options
+    this.#options = options
+    this.#queue = new KeyedQueue({ name: 'room', workers: 4, clock, log, handle: (room) => this.#mark(room) })
+  }
+
+  /** How many rooms are full. */
+  get size(): number {
+    return this.#full.size
+  }
+
+  /** The caches must be synced. */
+  start(): void {
+    const { caches } = this.#options.records
+    const namespaces = caches.get(namespaceResource)
+    this.#subscriptions.push(
+      namespaces.subscribe((event) => this.#namespaceChanged(event), { replay: true }),
+      ...LIMITED_KINDS.map(({ resource }) => {
+        const cache = caches.get(resource)
+        const id = resourceId(resource)
+        return cache.subscribe(
+          ({ object: { metadata } }) => {
+            const { namespace = '' } = metadata
+            this.#tally.count(namespace, id, cache.heldIn(namespace))
+            this.#judge(this.#tally.roomOf(namespace))
+          },
+          { replay: true },
+        )
+      }),
+    )
+    this.#queue.start()
+    // What an earlier leader has marked, and is full no more.
+    for (const room of this.#tally.rooms) this.#queue.add(room)
+  }
+
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#subscriptions.splice(0)) unsubscribe()
+    await this.#queue.shutDown()
+  }
+
+  whenIdle(): Promise<void> {
+    return this.#queue.whenIdle()
+  }
+
+  #namespaceChanged({ type, object }: CacheEvent<KubeObject>): void {
+    const { name } = object.metadata
+    const before = this.#tally.roomOf(name)
+    this.#tally.place(name, type === 'removed' ? undefined : roomOf(object))
+    const room = this.#tally.roomOf(name)
+    for (const one of new Set([before, room])) this.#judge(one)
+    if (room !== undefined && this.#wantedMark(object, room) !== markOn(object)) this.#queue.add(room)
+  }
+
+  #judge(room: string | undefined): void {
+    if (room === undefined) return
+    const { most, log } = this.#options
+    const wasFull = this.#full.has(room)
+    const held = this.#tally.heldIn(room)
+    const isFull = isFullWith(held, most, wasFull)
+    if (isFull === wasFull) return
+    const [boundary = '', groups] = room.split('/')
+    const about = { boundary, of: groups ?? 'boundary', held, most }
+    if (isFull) {
+      this.#full.add(room)
+      log.warn(about, 'A boundary holds as many objects as it may: nothing more is created in it.')
+    } else {
+      this.#full.delete(room)
+      log.info(about, 'A boundary has room for objects again.')
+    }
+    this.#queue.add(room)
+  }
+
+  /** One that is on says what was true then, and stays. */
+  #wantedMark(namespace: KubeObject, room: string): string | undefined {
+    const { most } = this.#options
+    if (!this.#full.has(room)) return undefined
+    const mark = markOn(namespace)
+    return mark !== undefined && isMarkOf(mark, most) ? mark : fullMark(this.#tally.heldIn(room), most)
+  }
+
+  async #mark(room: string): Promise<void> {
+    const { client, caches } = this.#options.records
+    const namespaces = this.#tally.namespacesOf(room).values()
+    const patchOthers = async () => {
+      for (const name of namespaces) {
+        const found = caches.get(namespaceResource).get(undefined, name)
+        if (found === undefined || found.metadata.deletionTimestamp !== undefined) continue
+        const mark = this.#wantedMark(found, room)
+        if (mark === markOn(found)) continue
+        const patch = { metadata: { labels: { [FULL_LABEL]: mark ?? null } } }
+        await client.mergePatch(namespaceResource, { name }, patch).catch(absent)
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, patchOthers))
+    this.#queue.forget(room)
+  }
+}
+
+const markOn = ({ metadata }: KubeObject) => metadata.labels?.[FULL_LABEL]
+
+function roomOf({ metadata: { labels = {} } }: KubeObject): string | undefined {
+  const boundary = labels[BOUNDARY_LABEL]
+  return boundary === undefined || labels[GROUP_LABEL] === undefined ? boundary : `${boundary}/groups`
+}
+
+export function countFullRooms(registry: Registry, rooms: Pick<FullRooms, 'size'>): void {
+  new Gauge({
+    name: 'freehold_full_boundaries',
+    help: 'Boundaries that hold as many objects as they may, in their own namespace or in their groups',
+    registers: [registry],
+    collect() {
+      this.set(rooms.size)
+    },
+  })
+}

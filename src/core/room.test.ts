@@ -1,0 +1,41 @@
+import { expect } from 'chai'
+import { COUNTED_BYTES, countsAs, fullMark, isFull, isFullWith, isMarkOf } from './room.ts'
+
+describe('room in a boundary', () => {
+  const object = (bytes: number, filling = 'x') => {
+    const empty = { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'a' }, spec: { text: '' } }
+    const rest = bytes - JSON.stringify(empty).length
+    return { ...empty, spec: { text: filling.repeat(rest / Buffer.byteLength(filling)) } }
+  }
+
+  for (const [what, stored, counts] of [
+    ['a small object', object(400), 1],
+    ['one that takes all of its place', object(COUNTED_BYTES), 1],
+    ['one that begins another', object(COUNTED_BYTES + 1), 2],
+    ['a large one', object(1_000_000), 62],
+    ['text of more bytes than characters', object(3 * COUNTED_BYTES, '物'), 3],
+  ] as const)
+    it(`counts ${what} as ${counts}`, () => expect(countsAs(stored)).to.equal(counts))
+
+  for (const [held, most, wasFull, full] of [
+    [0, 5000, false, false],
+    [4999, 5000, false, false],
+    [5000, 5000, false, true],
+    [5003, 5000, true, true],
+    [4951, 5000, true, true],
+    [4950, 5000, true, false],
+    [1, 1, false, true],
+    [0, 1, true, false],
+  ] as const)
+    it(`is ${full ? 'full' : 'free'} with ${held} of ${most} if it was ${wasFull ? 'full' : 'free'}`, () =>
+      expect(isFullWith(held, most, wasFull)).to.equal(full))
+
+  it('tells the most by its mark', () => {
+    expect(fullMark(5003, 5000)).to.match(/^[a-z0-9-]{1,63}$/)
+    expect(isMarkOf(fullMark(5003, 5000), 5000)).to.equal(true)
+    expect(isMarkOf(fullMark(5003, 5000), 500)).to.equal(false)
+    expect(isFull({ metadata: { name: 'a', labels: { 'freehold.dev/full': '1-of-1' } } })).to.equal(true)
+    expect(isFull({ metadata: { name: 'a' } })).to.equal(false)
+    expect(isFull(undefined)).to.equal(false)
+  })
+})
