@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { ANNA, assign, B1, SHOP } from '../../../test/make/authorizationRecords.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
-import { RoleDefinition } from '../../crds/rbac.ts'
+import { boundaryNamespace } from '../../core/names.ts'
+import { JitRequest, RoleDefinition } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
+import { REQUESTS_MAX } from '../rules/requests.ts'
 import { jitRoutes } from './jit.ts'
 
 const BOUNDARY = B1.slice('/boundaries/'.length)
@@ -22,5 +25,27 @@ describe('a request for a role for a while', () => {
     expect(await ask()).to.include({ code: 'duplicate_pending' })
     facade.records.put(ResourceGroup, { ...metadata, annotations: { [INCARNATION_ANNOTATION]: 'another' } }, spec)
     expect(await ask()).to.include({ code: 'none' })
+  })
+
+  it('is refused where there are too many of one person, ended ones included, and not for those of others', async () => {
+    const facade = makeFacade({ roles: [...BUILT_IN_ROLES], assignments: [assign('Reader', B1)] })
+    for (const { name, ...spec } of BUILT_IN_ROLES) facade.records.put(RoleDefinition, { name }, spec)
+    facade.boundary(BOUNDARY, {})
+    facade.group(BOUNDARY, 'shop')
+    const body = { roleDefinitionName: 'Contributor', scope: SHOP, justification: 'an incident', durationMinutes: 60 }
+    const ask = () => codeOf(facade.call(jitRoutes, 'POST', PATH, { body, caller: ANNA }))
+    const put = (principalId: string, count: number) => {
+      for (let index = 0; index < count; index += 1) {
+        const spec = { ...body, principalId, principalType: 'User', decision: 'Cancelled' }
+        facade.records.put(JitRequest, { namespace: boundaryNamespace(BOUNDARY), name: randomUUID() }, spec)
+      }
+    }
+    put(randomUUID(), REQUESTS_MAX)
+    put(ANNA, REQUESTS_MAX - 1)
+    expect(await ask()).to.include({ code: 'none' })
+    facade.group(BOUNDARY, 'depot')
+    const other = { ...body, scope: SHOP.replace('shop', 'depot') }
+    const refused = codeOf(facade.call(jitRoutes, 'POST', PATH, { body: other, caller: ANNA }))
+    expect(await refused).to.include({ code: 'QUOTA_EXCEEDED' })
   })
 })

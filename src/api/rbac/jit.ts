@@ -31,6 +31,7 @@ import {
   rootOnlyRefused,
 } from '../rules/grants.ts'
 import { RoleName } from '../rules/memberRecord.ts'
+import { refuseTooManyRequests } from '../rules/requests.ts'
 import { nothingAtScope, readScope } from './scopes.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
@@ -76,7 +77,7 @@ function lifeAt(services: Services, text: string, boundaryId: string): string {
   return incarnation
 }
 
-/** @throws PlatformError FORBIDDEN, unknown_role, forbidden, BAD_REQUEST, duplicate_pending */
+/** @throws PlatformError FORBIDDEN, unknown_role, forbidden, BAD_REQUEST, duplicate_pending, QUOTA_EXCEEDED */
 async function requestSpec(context: Context<string, unknown, z.output<typeof CreateJitRequest>>, home: BoundaryHome) {
   const { services, caller, body } = context
   const { boundaryId, namespace } = home
@@ -96,6 +97,7 @@ async function requestSpec(context: Context<string, unknown, z.output<typeof Cre
     const message = 'You already have an open request for this role at this scope.'
     throw new PlatformError('duplicate_pending', message, { id: open.metadata.name })
   }
+  refuseTooManyRequests(all, caller.principalId)
   const { principalId, principalType } = caller
   return { ...body, principalId, principalType, scopeIncarnation: incarnation }
 }
