@@ -103,7 +103,7 @@ export function personOf(
   return {
     userName: email.slice(0, 128),
     email,
-    emailVerified: trustEmail,
+    emailVerified: trustEmail && !isUnverified(claims, emailClaim),
     ...(firstName === undefined ? {} : { firstName }),
     ...(lastName === undefined ? {} : { lastName }),
     isEnabled: true,
@@ -112,6 +112,10 @@ export function personOf(
     externalIdentity: { tenantId, alias, issuer, subject, claims: askedClaims(claims, asked) },
   }
 }
+
+/** OpenID Connect Core 5.1 says it of the claim `email` alone, and some providers as a text. */
+const isUnverified = ({ email_verified: said }: Readonly<Record<string, unknown>>, emailClaim: string) =>
+  emailClaim === 'email' && (said === false || said === 'false')
 
 const nameIn = (claim: unknown) => (typeof claim === 'string' ? shownName(claim, 64) : undefined)
 
@@ -135,7 +139,7 @@ function askedClaims(claims: Readonly<Record<string, unknown>>, asked: readonly 
 export function accountFor(
   users: readonly UserObject[],
   wanted: Spec,
-  { tenantId, issuer, trustEmail }: Pick<ExternalProvider, 'tenantId' | 'issuer' | 'trustEmail'>,
+  { tenantId, issuer }: Pick<ExternalProvider, 'tenantId' | 'issuer'>,
 ): UserObject | undefined {
   const subject = wanted.externalIdentity?.subject
   const isSame = ({ spec: { externalIdentity: one } }: UserObject) =>
@@ -148,6 +152,6 @@ export function accountFor(
   )
   if (holder === undefined) return before
   const isOurs = (holder.spec.tenantIds ?? []).includes(tenantId) && holder.spec.externalIdentity === undefined
-  if (before === undefined && trustEmail && isOurs) return holder
+  if (before === undefined && wanted.emailVerified && isOurs) return holder
   throw new ArrivalRefused('There is another account with your e-mail address. Ask an administrator.')
 }

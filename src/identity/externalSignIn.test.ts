@@ -248,6 +248,23 @@ describe('signing in at the identity provider of a tenant', () => {
     expect(decodeJwt((await token()).access_token ?? '').sub).to.equal('7f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11')
   })
 
+  for (const email_verified of [false, 'false'])
+    it(`takes no address for verified of which the provider says ${JSON.stringify(email_verified)}`, async () => {
+      await signIn({ ...ADA, email_verified })
+      expect(decodeJwt((await token()).access_token ?? '')).to.include({ email_verified: false })
+    })
+
+  it('gives nobody an account by an address that the provider has not verified', async () => {
+    seedUser('7f0e6f0a-6a43-4a53-9d2b-1f3a7c0f9e11', { email: 'ada@acme.example', tenantIds: [TENANT] })
+    expect((await signIn({ ...ADA, email_verified: false })).html).to.contain('another account')
+  })
+
+  it('takes an address for verified by another claim, whatever is said of `email`', async () => {
+    connect({ emailClaim: 'upn' })
+    await signIn({ sub: ADA.sub, upn: ADA.email, email: 'x@elsewhere.example', email_verified: false })
+    expect(decodeJwt((await token()).access_token ?? '')).to.include({ email_verified: true, email: ADA.email })
+  })
+
   for (const email of [
     'ada@evil.example, x@acme.example',
     'a\n@acme.example',
