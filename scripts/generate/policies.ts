@@ -1,9 +1,8 @@
-import { isToldWithoutContent } from '../../src/api/records/activity/subjects.ts'
-import { UNCHANGED_KEY, UNCHANGED_POLICY } from '../../src/contracts/activity.ts'
 import { BOUNDARY_LABEL, GROUP_LABEL, LEAVING_LABEL, PREFIX, RESERVED_LABEL } from '../../src/core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
+import { activityPolicies } from './activityPolicies.ts'
 import {
   closedIamPolicy,
   grantPolicy,
@@ -177,24 +176,6 @@ function reservedNamesPolicy(kinds: readonly AnyKind[], reserved: readonly strin
   })
 }
 
-/**
- * Of parts that the audit log tells of without their content it says which writes change nothing: an apply that is
- * repeated is no entry of activity.
- */
-function unchangedPolicy(kinds: readonly AnyKind[]): KubeObject[] {
-  const same = (field: string) => `object.metadata.?${field}.orValue({}) == oldObject.metadata.?${field}.orValue({})`
-  return policyWithBinding({
-    name: UNCHANGED_POLICY,
-    rules: [ruleFor(kinds.filter(isToldWithoutContent), ['UPDATE'])],
-    auditAnnotations: [
-      {
-        key: UNCHANGED_KEY,
-        valueExpression: `object.spec == oldObject.spec && ${same('labels')} && ${same('annotations')} ? 'true' : ''`,
-      },
-    ],
-  })
-}
-
 /** Every admission policy, generated from the kinds and the route table. */
 export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly string[]): KubeObject[] {
   return [
@@ -216,6 +197,6 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...kindRulesPolicies(kinds),
     ...besidePolicies(kinds),
     ...deletionProtectionPolicy(kinds),
-    ...unchangedPolicy(kinds),
+    ...activityPolicies(kinds),
   ]
 }

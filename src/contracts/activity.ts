@@ -15,6 +15,11 @@ export const UNCHANGED_POLICY = 'freehold-unchanged'
 export const UNCHANGED_KEY = 'unchanged'
 export const UNCHANGED_ANNOTATION = `${UNCHANGED_POLICY}/${UNCHANGED_KEY}`
 
+/** The one that says that a write is a dry run. Only the API server knows: a body overrules the address of a deletion. */
+export const DRY_RUN_POLICY = 'freehold-dry-run'
+export const DRY_RUN_KEY = 'dry-run'
+export const DRY_RUN_ANNOTATION = `${DRY_RUN_POLICY}/${DRY_RUN_KEY}`
+
 export const ENTRIES_MAX = 10_000
 /** Of those, what callers reported: however much they write, it takes no place from what the platform saw. */
 export const REPORTED_MAX = 1_000

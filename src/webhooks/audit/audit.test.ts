@@ -60,6 +60,7 @@ async function toldBy(events: object[], more: { isThere?: boolean; owner?: strin
   return told
 }
 
+const DRY_RUN = { 'freehold-dry-run/dry-run': 'true' }
 const refused = (code: number) => event({ responseStatus: { code, reason: 'Forbidden' }, responseObject: {} })
 const ref = (more: object) => ({ ...ACCOUNT, ...more })
 
@@ -137,7 +138,11 @@ describe('the audit log of the API server', () => {
   })
 
   const silent: [string, object][] = [
-    ['a dry run', event({ requestURI: '/x?dryRun=All' })],
+    ['a dry run', event({ annotations: DRY_RUN })],
+    [
+      'a dry run of what is told of without content',
+      event({ annotations: DRY_RUN, verb: 'delete', objectRef: ref({ resource: 'vaultentries' }), responseObject: {} }),
+    ],
     ['a status', event({ objectRef: ref({ subresource: 'status' }) })],
     ['a request that has only begun', event({ stage: 'RequestReceived' })],
     ['a body that could not be read', event({ responseStatus: { code: 400 } })],
@@ -152,6 +157,12 @@ describe('the audit log of the API server', () => {
   ]
   for (const [title, one] of silent)
     it(`tells nothing of ${title}`, async () => expect(await toldBy([one])).to.deep.equal([]))
+
+  for (const query of ['dryRun=All', 'fieldManager=a?dryRun=All', 'pretty=?dryRun=x'])
+    it(`tells of a write whose client says ${query}: only the API server knows what it took for a dry run`, async () => {
+      expect(await toldBy([event({ requestURI: `/x?${query}` })])).to.have.length(1)
+      expect(await toldBy([event({ requestURI: `/x?${query}`, verb: 'delete' })])).to.have.length(1)
+    })
 
   for (const code of [403, 409, 422]) {
     it(`tells of a refusal with ${code}, at what is there only`, async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { DRY_RUN_ANNOTATION } from '../../contracts/activity.ts'
 
 /** What is read of an event of the audit log of Kubernetes (audit.k8s.io/v1). */
 const AuditEvent = z.object({
@@ -51,10 +52,13 @@ export function objectsOf({ objectRef, verb, responseObject }: AuditEvent): { na
   return name === undefined || name === '' ? [] : [{ name, object: responseObject }]
 }
 
-/** Whether the request was to write: a dry run is not, and status is what controllers tell. */
-export function isWrite({ stage, requestURI, objectRef, responseStatus }: AuditEvent): boolean {
+/**
+ * Whether the request was to write: a dry run is not, and status is what controllers tell. What was refused before admission
+ * counts, whatever its client says that it was.
+ */
+export function isWrite({ stage, objectRef, responseStatus, annotations }: AuditEvent): boolean {
   if (stage !== 'ResponseComplete' || objectRef === undefined || responseStatus === undefined) return false
-  return objectRef.subresource !== 'status' && !/[?&]dryRun=[^&]/.test(requestURI)
+  return objectRef.subresource !== 'status' && annotations[DRY_RUN_ANNOTATION] !== 'true'
 }
 
 /** The field manager of a write, as clients name it: what tells kubectl from a Git tool. */
