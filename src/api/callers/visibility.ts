@@ -2,7 +2,7 @@ import type { ActionName } from '../../core/actions.ts'
 import { notFound, permissionMissing } from '../../core/errors.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
-import type { Context, Services } from '../http/context.ts'
+import type { Access, Context, Services } from '../http/context.ts'
 import { type Authorization, asking } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { findBoundary } from '../resources/places.ts'
@@ -69,7 +69,11 @@ export async function requireBelow(
 }
 
 /** Whether the principal may know of the boundary: an assignment or a trust reaches into it. */
-function isVisible({ access }: Services, principalId: string, boundaryId: string): boolean {
+export function isVisible(
+  access: Pick<Access, 'boundariesOf' | 'permissionsAt'>,
+  principalId: string,
+  boundaryId: string,
+): boolean {
   const reach = access.boundariesOf(principalId)
   if (reach.everywhere || reach.boundaryIds.includes(boundaryId)) return true
   return access.permissionsAt(principalId, boundaryScope(boundaryId)).length > 0
@@ -86,7 +90,7 @@ export const seeing = (shown = ''): Authorization => asking(`a role in the bound
 export async function findVisibleBoundary(context: Context, boundaryId: string): Promise<BoundaryRecord> {
   const { services, caller } = context
   const { principalId } = caller
-  const isSeen = () => isVisible(services, principalId, boundaryId)
+  const isSeen = () => isVisible(services.access, principalId, boundaryId)
   if (!(await holdsNow(services.access, principalId, boundaryScope(boundaryId), isSeen)))
     throw notFound(`Boundary "${boundaryId}"`)
   return findBoundary(context, boundaryId, context)

@@ -103,6 +103,16 @@ describe('the audit log of the API server', () => {
     })
   })
 
+  it('shows of what a client says of itself only what can be seen', async () => {
+    const requestURI = '/x?fieldManager=a%0a%1b%5b31mb%e2%80%aec'
+    const [told] = await toldBy([
+      event({ requestURI, userAgent: 'kube\u202ectl\u0085', responseStatus: { code: 422 } }),
+    ])
+    expect(told?.sighting.metadata).to.deep.equal({ userAgent: 'kube ctl', fieldManager: 'a [31mb c' })
+    const [unseen] = await toldBy([event({ requestURI: '/x?fieldManager=%0a', userAgent: '\u200b' })])
+    expect(unseen?.sighting.metadata).to.deep.equal({})
+  })
+
   const actors: [string, Record<string, unknown>, object][] = [
     ['a user that only the cluster knows', { user: { username: 'alice' } }, { kubernetes: 'alice' }],
     ['whom somebody acts for', { impersonatedUser: { username: 'bob' } }, { kubernetes: 'bob' }],

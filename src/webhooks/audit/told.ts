@@ -4,6 +4,7 @@ import { type Actor, readAuditId, UNCHANGED_ANNOTATION } from '../../contracts/a
 import { uuidV5 } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { redacted } from '../../core/redaction.ts'
+import { shownName } from '../../core/shownText.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { actionsOfKinds, gatherKubernetesForms } from '../../iam/kubernetesForm.ts'
@@ -101,11 +102,12 @@ function sightingOf(event: AuditEvent, kind: AnyKind, { name, object, outcome }:
 /** What the client says of itself, and why it was refused. */
 function wordsOf(event: AuditEvent, { channel }: Who): Record<string, string> {
   const { responseStatus, userAgent } = event
-  const manager = managerOf(event)
+  const agent = channel === 'Kubernetes' ? shownName(userAgent, 200) : undefined
+  const manager = shownName(managerOf(event) ?? '', 128)
   return {
     ...(responseStatus?.reason !== undefined && { reason: responseStatus.reason.slice(0, 64) }),
-    ...(channel === 'Kubernetes' && userAgent !== '' && { userAgent: redacted(userAgent.slice(0, 200)) }),
-    ...(manager !== undefined && { fieldManager: redacted(manager.slice(0, 128)) }),
+    ...(agent !== undefined && { userAgent: redacted(agent) }),
+    ...(manager !== undefined && { fieldManager: redacted(manager) }),
   }
 }
 

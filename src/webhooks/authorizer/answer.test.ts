@@ -38,6 +38,8 @@ function access(denyAt?: string, denied = '*') {
     explain: (principalId: string, action: string, scope: string) => evaluator.explain(principalId, action, scope, 0),
     scopesWith: (principalId: string, action: string) => evaluator.scopesWith(principalId, action, 0),
     catchUp: async () => undefined,
+    boundariesOf: (principalId: string) => evaluator.boundariesOf(principalId, 0),
+    permissionsAt: (principalId: string, scope: string) => evaluator.permissionsAt(principalId, scope, 0),
   }
 }
 
@@ -181,6 +183,26 @@ describe('reviews', () => {
       ...change,
     })
 
+  const STRANGER = '22222222-2222-4222-8222-222222222222'
+  const OTHER_OWNER = () => ({ kind: 'ContainerInstance', name: 'mine' })
+  const asked: Record<string, object> = {
+    'an object': resourceAttributes,
+    'a list': { ...resourceAttributes, verb: 'list', name: '' },
+    'what does not belong there': { ...resourceAttributes, group: 'freehold.dev', resource: 'resourcegroups' },
+    'a kind of Kubernetes': { ...resourceAttributes, group: '', resource: 'pods' },
+    'the log of a pod': { ...resourceAttributes, group: '', resource: 'pods', subresource: 'log' },
+  }
+  for (const [what, attributes] of Object.entries(asked))
+    it(`tell whoever has no role there the same of a namespace that is no boundary's: ${what}`, async () => {
+      const strange = { ...review, spec: { user: `p:${STRANGER}`, resourceAttributes: attributes } }
+      const there = await reviewer({ ownerOf: OTHER_OWNER })(strange)
+      const nowhere = await reviewer({ placeOf: () => undefined })(strange)
+      expect(there?.status).to.deep.equal(nowhere?.status)
+      expect(there?.status.reason).to.equal('The caller has no role in namespace "orders-0123456789".')
+      const denied = await reviewer({ access: access(GROUP) })(strange)
+      expect(denied?.status.reason).to.equal(there?.status.reason)
+    })
+
   const ages: [string, number, Partial<Verdict>][] = [
     ['the watches are open', 0, { allowed: true }],
     ['a watch has been lost for as long as reads are answered', 60_000, { allowed: true }],
@@ -209,8 +231,8 @@ describe('reviews', () => {
         explain: (id: string, action: string, scope: string) => empty.explain(id, action, scope, 0),
       }
       return {
+        ...given,
         explain: (...question: [string, string, string]) => now.explain(...question),
-        scopesWith: given.scopesWith,
         async catchUp(...question: unknown[]) {
           asked.push(question)
           now = given

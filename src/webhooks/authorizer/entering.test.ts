@@ -58,6 +58,8 @@ async function enter(
         return { allowed, reason: allowed ? 'Granted' : 'NotGranted' } as never
       },
       scopesWith: () => ({ denied: [] }) as never,
+      boundariesOf: () => ({ everywhere: true, boundaryIds: [] }),
+      permissionsAt: () => [],
       catchUp: async () => undefined,
     },
     placeOf: () => ({ boundaryId: B, resourceGroup: 'orders' }),

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { Standing } from '../../api/callers/standing.ts'
+import { isVisible } from '../../api/callers/visibility.ts'
 import type { Access } from '../../api/http/context.ts'
 import type { Staleness } from '../../api/http/staleness.ts'
 import type { ReferencedRight } from '../../contracts/references.ts'
-import { boundaryOfNamespace } from '../../core/names.ts'
+import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { formatScope } from '../../core/scope.ts'
 import { answerTo, type Verdict, type WhyNotGiven } from './answer.ts'
 import { entersPod, type GivenToPod, type OwnerOfPod } from './podAccess.ts'
@@ -47,7 +48,7 @@ const Review = z.object({
 export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; status: Verdict }
 
 export type ReviewerOptions = {
-  access: Pick<Access, 'explain' | 'scopesWith' | 'catchUp'>
+  access: Pick<Access, 'explain' | 'scopesWith' | 'catchUp' | 'boundariesOf' | 'permissionsAt'>
   placeOf: PlaceOfNamespace
   ownerOf: OwnerOfPod
   givenTo: GivenToPod
@@ -116,6 +117,9 @@ export function createReviewer({
         ? undefined
         : await standing?.endOf(principalId, undefined, spec.extra?.[PRINCIPAL_UID_EXTRA]?.[0] || undefined)
     if (ended !== undefined) return { allowed: false, denied: true, reason: `The principal was ${ended}.` }
+    return decide(spec, principalId)
+  }
+  async function decide(spec: z.output<typeof Review>['spec'], principalId: string | undefined): Promise<Verdict> {
     const { namespace = '', name = '', ...asked } = spec.resourceAttributes ?? {}
     const given = principalId !== undefined && entersPod(asked) ? await givenTo(namespace, name) : []
     const now = () => {
@@ -123,10 +127,17 @@ export function createReviewer({
       return { question, verdict: answerTo(question, access, whyNotGiven) }
     }
     const { question, verdict } = now()
+    if (principalId === undefined) return verdict
     const scope = verdict.allowed || verdict.denied === true ? undefined : scopeToCatchUp(question, spec, placeOf)
-    if (principalId === undefined || scope === undefined) return verdict
-    await access.catchUp(principalId, scope)
-    return now().verdict
+    if (scope !== undefined) await access.catchUp(principalId, scope)
+    return shownTo(principalId, namespace, scope === undefined ? verdict : now().verdict)
+  }
+  /** Who has no role in a boundary learns neither that a namespace is one of its, nor what is there. */
+  function shownTo(principalId: string, namespace: string, verdict: Verdict): Verdict {
+    if (verdict.allowed || namespace === '' || namespace === SYSTEM_NAMESPACE) return verdict
+    const place = placeOf(namespace)
+    if (place !== undefined && isVisible(access, principalId, place.boundaryId)) return verdict
+    return { ...verdict, reason: `The caller has no role in namespace "${namespace}".` }
   }
   return async (body: unknown): Promise<ReviewAnswer | undefined> => {
     const parsed = Review.safeParse(body)
