@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { inverted } from '../core/inverted.ts'
 import { type Judgement, refused, type StatementKind } from './classification.ts'
 import type { Token } from './lexer.ts'
+import { mayRead } from './plainFunctions.ts'
 
 /** `node-sql-parser` is built once for each dialect, in CommonJS. */
 type Parser = { astify(sql: string, options: object): unknown; tableList(sql: string, options: object): string[] }
@@ -113,7 +114,7 @@ function judge(dialect: Parsed, tree: Node, piece: readonly Token[], tables: str
   if (kind === 'Ddl' && !MADE.test(subjectOf(tree)))
     return refused('Unknown', 'Only tables, indexes, views and sequences can be created, altered and dropped.', tables)
   const isDestructive = destroys(tree, kind, piece)
-  return { kind: weighed, tables, isDestructive, reads: reads(tree, weighed, piece) }
+  return { kind: weighed, tables, isDestructive, reads: reads(tree, weighed, piece, tables) }
 }
 
 /** What a change of schema is about. Of these statements the parsers name none where it is a table. */
@@ -159,15 +160,22 @@ function makesPlainTable(tree: Node, piece: readonly Token[]): boolean {
 }
 
 /** Whether a statement shows or compares what is stored. */
-function reads(tree: Node, kind: StatementKind, piece: readonly Token[]): boolean {
+function reads(tree: Node, kind: StatementKind, piece: readonly Token[], tables: readonly string[]): boolean {
   if (kind === 'Read') return true
   if (kind === 'Ddl') return !/^(drop|truncate)$/i.test(piece[0]?.text ?? '') && !makesPlainTable(tree, piece)
-  let found = piece.some(({ kind: word, text }) => word === 'word' && READING_WORDS.test(text))
-  walk(tree, ({ type, column }) => {
+  // Which rows of one table change follows from what is in the other.
+  let found = tables.length > 1 || piece.some(({ kind: word, text }) => word === 'word' && READING_WORDS.test(text))
+  walk(tree, ({ type, column, name }) => {
+    if (type === 'function' && isForeign(name as Node)) found = true
     // SQL Server's parser takes a parameter for a column.
     if (type === 'column_ref' && !(typeof column === 'string' && column.startsWith('@'))) found = true
   })
   return found
+}
+
+function isForeign({ name, schema }: Node): boolean {
+  const [word, ...more] = Array.isArray(name) ? (name as { value?: unknown }[]) : []
+  return more.length > 0 || mayRead(String(word?.value), schema === undefined || schema === null ? undefined : '')
 }
 
 function locks(tree: Node): boolean {

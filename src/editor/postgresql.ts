@@ -1,6 +1,7 @@
 import { loadModule, parseSync } from 'libpg-query'
 import { inverted } from '../core/inverted.ts'
 import { type Judgement, refused, type StatementKind } from './classification.ts'
+import { mayRead } from './plainFunctions.ts'
 
 /** Statements by the name of their node in PostgreSQL's own grammar (parsenodes.h). What is not listed is Unknown. */
 const KINDS = inverted<StatementKind>({
@@ -23,6 +24,7 @@ const KINDS = inverted<StatementKind>({
 const READING_NODES = new Set([
   'ColumnRef',
   'fromClause',
+  'usingClause',
   'returningList',
   'returningClause',
   'MergeStmt',
@@ -166,7 +168,8 @@ function look(name: string, child: Node, found: Survey): void {
   if (name === 'CommonTableExpr') found.named.add(String(child.ctename))
   if (name === 'FuncCall') {
     const words = (child.funcname as { String?: { sval?: string } }[] | undefined) ?? []
-    const called = words.at(-1)?.String?.sval ?? ''
+    const [called = '', schema] = words.map(({ String: word }) => word?.sval ?? '').reverse()
+    if (mayRead(called, schema)) found.reads = true
     if (SERVER_FUNCTIONS.test(called)) found.function = called
     if (HOLDING_FUNCTIONS.test(called)) found.locks = true
   }
