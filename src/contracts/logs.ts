@@ -92,13 +92,14 @@ const MOST_CHARACTERS = 4 * 1024 * 1024
 export async function lastLines<Line extends LogLine>(
   lines: AsyncIterable<Line>,
   most: number,
+  mostCharacters = MOST_CHARACTERS,
 ): Promise<{ kept: Line[]; truncated: boolean }> {
   const kept: Line[] = []
   let [first, characters, truncated] = [0, 0, false]
   for await (const line of lines) {
     kept.push(line)
     characters += line.text.length
-    while (kept.length - first > most || (characters > MOST_CHARACTERS && kept.length - first > 1)) {
+    while (kept.length - first > most || (characters > mostCharacters && kept.length - first > 1)) {
       characters -= kept[first]?.text.length ?? 0
       first += 1
       truncated = true

@@ -234,7 +234,7 @@ async function download(context: Context): Promise<Answer<never>> {
     'content-disposition': `attachment; filename="${object.spec.functionName}.zip"`,
     etag: tagOfFiles(source),
   }
-  return { status: 200, headers, stream: Readable.from(pieces) }
+  return { status: 200, headers, stream: Readable.from(pieces), held: source.sizeBytes }
 }
 
 /** Of the stored files: the same ones have the same tag. */

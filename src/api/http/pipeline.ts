@@ -232,7 +232,7 @@ export class Pipeline {
       checkCondition(route, context)
     }
     const told = unstored(route, withDatesInUtc(answer, route.reply))
-    if (told.status !== 201) return told
+    if (told.status !== 201) return this.#streams.logs.admit(told, takerOf(passage).key, context.parameters.boundaryId)
     const placed = located(this.#router, route, mark < 0 ? url : url.slice(0, mark), told)
     if (this.#options.checkReplies === true) checkLocation(this.#router, placed)
     return placed

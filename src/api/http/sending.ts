@@ -32,7 +32,9 @@ export async function send(
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
   if (answer.stream !== undefined) {
-    await sendStream(answer.stream, request, response, { rest, isOpenEnded: answer.isOpenEnded === true })
+    const { stream, held = 0, isOpenEnded = false } = answer
+    if (request.method !== 'HEAD') spend(held)
+    await sendStream(stream, request, response, { rest, isOpenEnded })
     return
   }
   if (answer.bytes !== undefined) {

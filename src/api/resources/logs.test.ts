@@ -8,8 +8,10 @@ import { PlatformError } from '../../core/errors.ts'
 import { refOf } from '../../core/object.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { area, dataAction } from '../http/route.ts'
+import { LOGS } from '../http/streams/followers.ts'
 import { containersOf, logRoute } from './logs.ts'
 
+const BERT = '22222222-2222-4222-8222-222222222222'
 const [ANNA, B] = ['11111111-1111-4111-8111-111111111111', '6f1c3a52-0f0e-4d67-9b2e-3c1f2f8f7a1b']
 const GROUP = `/boundaries/${B}/resourcegroups/orders`
 const PATH = `${GROUP}/resources/apps/shop`
@@ -46,7 +48,10 @@ describe('the log of a resource', () => {
       return { principalId, principalType: 'User' as const, expiresAt: Number.POSITIVE_INFINITY }
     }
     const podLogs = followedPodLogs(logs, { clock, isAlive: () => true })
-    world = await startFacade({ routes, tokens: { verify } }, { podLogs, clock })
+    world = await startFacade(
+      { routes, tokens: { verify }, limits: { answerBytesPerSecond: 100_000 } },
+      { podLogs, clock },
+    )
     world.boundary(B)
     world.group(B, 'orders')
     world.grant(ANNA, 'Contributor', GROUP)
@@ -168,6 +173,43 @@ describe('the log of a resource', () => {
     const answer = await fetch(`${url}?follow=true`, { method: 'HEAD', headers, signal })
     expect([answer.status, await answer.text()]).to.deep.equal([200, ''])
     await until('nobody follows', () => logs.following === 0)
+  })
+
+  it('is followed by so many at once in the name of one caller, and by others beside them', async () => {
+    writeAll()
+    world.grant(BERT, 'Contributor', GROUP)
+    const stops = Array.from({ length: LOGS.ofPrincipal }, () => new AbortController())
+    for (const stop of stops) expect((await follow('', stop.signal)).answer.status).to.equal(200)
+    const refused = await ask('follow=true')
+    expect([refused.status, await refused.text()].join()).to.match(/^429.*You follow 100 logs/)
+    expect((await ask('follow=true', { authorization: bearer(BERT) }, stops[1]?.signal)).status).to.equal(200)
+    stops[0]?.abort()
+    await until('one place is free', async () => {
+      const answer = await ask('follow=true', {}, stops[1]?.signal)
+      return answer.status === 200
+    })
+    for (const stop of stops) stop.abort()
+    await until('nobody follows', () => logs.following === 0)
+  })
+
+  it('begins with as much as can wait for every follower', async () => {
+    logs.write(source('one'), Array.from({ length: 9 }, (_, n) => at(n, `${n}${'x'.repeat(64_000)}`)).join(''))
+    const stop = new AbortController()
+    const { seen } = await follow('tail=9', stop.signal)
+    await until('the last line is there', () => /^8x+\n$/m.test(seen.text))
+    expect(seen.text.match(/^\d/gm)?.join('')).to.equal('5678')
+    stop.abort()
+  })
+
+  it('counts as a long answer, which waits in memory until it is read', async () => {
+    logs.write(source('one'), Array.from({ length: 9 }, (_, n) => at(n, 'x'.repeat(60_000))).join(''))
+    const statuses: number[] = []
+    for (let asked = 0; asked < 3; asked += 1) {
+      const answer = await ask('tail=9')
+      statuses.push(answer.status)
+      await answer.text()
+    }
+    expect(statuses).to.deep.equal([200, 200, 429])
   })
 
   it('ends for a follower whose permission is withdrawn', async () => {

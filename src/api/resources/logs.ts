@@ -52,6 +52,9 @@ export type FoundLog = {
   kept?: { name: string; open: () => AsyncIterable<Uint8Array> }
 }
 
+/** Characters that a followed log begins with: they are in memory until they are read, and whoever follows may take their time. */
+const FOLLOWED_CHARACTERS = 256 * 1024
+
 type NamedLine = LogLine & { source: string }
 
 /**
@@ -84,7 +87,8 @@ export function logRoute(
       if (request.follow && goesOn) return followed(context, found, request)
       const { kept, truncated } = await written(context, found, request)
       if (isJson) return ok({ lines: kept, truncated })
-      return textOf(Readable.from([shown(kept, request.timestamps)]))
+      const text = shown(kept, request.timestamps)
+      return { ...textOf(Readable.from([text])), held: Buffer.byteLength(text) }
     },
   )
 }
@@ -142,7 +146,7 @@ async function followed(context: Context, { sources }: FoundLog, request: LogReq
   try {
     const ends = await Promise.all(streams.map((stream) => stream.next()))
     const logs = ends.map(({ done, value }) => each(done === true ? [] : value))
-    const { kept } = await lastLines(only(mergedByTime(logs), since), tail)
+    const { kept } = await lastLines(only(mergedByTime(logs), since), tail, FOLLOWED_CHARACTERS)
     const later = asTheyCome(streams)
     const text = async function* () {
       if (kept.length > 0) yield shown(kept, timestamps)

@@ -1,14 +1,11 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '../../../core/clock.ts'
-import { PlatformError } from '../../../core/errors.ts'
 import { SharedPlaces } from '../../../core/sharedPlaces.ts'
 import type { Answer } from '../answer.ts'
 import type { HttpMetrics } from '../metrics.ts'
 import { EVENT_STREAM } from '../negotiation.ts'
 import { type Followed, FollowedList } from './followedList.ts'
-
-/** Who follows, and in what: a boundary, or of the platform what a tenant sees. */
-export type Follower = { readonly principal: string; readonly place: string }
+import { type Follower, Followers, LOGS, tooMany } from './followers.ts'
 
 /** A person's tabs, or the replicas of a service. */
 export const OF_PRINCIPAL = 32
@@ -23,24 +20,29 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 }
 
-/** The lists of this process that are followed now. */
+/** What is followed in this process now. */
 export class OpenStreams {
   readonly #clock: Clock
   readonly #metrics: Pick<HttpMetrics, 'following' | 'limited'>
   readonly #stopping = new AbortController()
-  readonly #ofPrincipal = new Map<string, number>()
-  readonly #places = new SharedPlaces(OF_PROCESS)
+  /** Logs, which their routes open themselves. */
+  readonly logs: Followers
+  readonly #followers: Followers
   readonly #records: SharedPlaces
 
   constructor(clock: Clock, metrics: Pick<HttpMetrics, 'following' | 'limited'>, rememberedMax = REMEMBERED_MAX) {
     this.#records = new SharedPlaces(rememberedMax)
     this.#clock = clock
     this.#metrics = metrics
+    this.logs = new Followers({ ...LOGS, metrics })
+    this.#followers = new Followers({ noun: 'lists', ofPrincipal: OF_PRINCIPAL, ofProcess: OF_PROCESS, metrics })
   }
 
   /** @throws what the ordinary request would be refused with; TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE */
   async open(follower: Follower, followed: Followed): Promise<Answer<never>> {
-    this.#enter(follower)
+    if (this.#records.isFullFor(follower.place)) throw tooMany('lists')
+    const free = this.#followers.enter(follower)
+    this.#metrics.following(1)
     const list = new FollowedList(followed, {
       clock: this.#clock,
       stopping: this.#stopping.signal,
@@ -48,12 +50,13 @@ export class OpenStreams {
     })
     const leave = () => {
       list.end()
-      this.#leave(follower)
+      free()
+      this.#metrics.following(-1)
     }
     try {
       await list.begin()
       // Others may have begun meanwhile.
-      if (this.#records.isFullFor(follower.place)) throw tooMany()
+      if (this.#records.isFullFor(follower.place)) throw tooMany('lists')
     } catch (error) {
       leave()
       throw error
@@ -66,31 +69,4 @@ export class OpenStreams {
   stop(): void {
     this.#stopping.abort()
   }
-
-  #enter({ principal, place }: Follower): void {
-    const own = this.#ofPrincipal.get(principal) ?? 0
-    if (own >= OF_PRINCIPAL) {
-      this.#metrics.limited('principal')
-      const message = `You follow ${OF_PRINCIPAL} lists, which is the most: end one of them first.`
-      throw new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 10 })
-    }
-    // A tenant has as many principals as it likes.
-    if (this.#places.isFullFor(place) || this.#records.isFullFor(place)) throw tooMany()
-    this.#ofPrincipal.set(principal, own + 1)
-    this.#places.take(place)
-    this.#metrics.following(1)
-  }
-
-  #leave({ principal, place }: Follower): void {
-    const own = (this.#ofPrincipal.get(principal) ?? 1) - 1
-    if (own === 0) this.#ofPrincipal.delete(principal)
-    else this.#ofPrincipal.set(principal, own)
-    this.#places.free(place)
-    this.#metrics.following(-1)
-  }
-}
-
-function tooMany(): PlatformError {
-  const message = 'Too many lists are followed here: try again in a moment, or read the list without following it.'
-  return new PlatformError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 10 })
 }
