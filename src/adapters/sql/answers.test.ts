@@ -56,6 +56,20 @@ describe('answers of a database', () => {
     expect(results[0]?.rows).to.have.length(20)
   })
 
+  it('tell how much the engine said, also where it was too much', async () => {
+    for (const rows of [20, 400]) {
+      const heard: number[] = []
+      const target = await begin({ rows, bytes: MEBIBYTE - 1 })
+      await engine.run(target, request, { heard: (bytes) => heard.push(bytes) })
+      expect(heard).to.have.length(1)
+      expect(heard[0]).to.be.greaterThan(20 * (MEBIBYTE - 1))
+      if (rows === 20) {
+        await engine.close()
+        stop()
+      }
+    }
+  })
+
   for (const [title, size] of [
     ['many rows', { rows: 400, bytes: MEBIBYTE - 1 }],
     ['one row', { rows: 1, bytes: 200 * MEBIBYTE }],

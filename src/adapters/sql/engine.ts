@@ -243,7 +243,7 @@ export class DriverEngine implements SqlEngine {
   async #with<T>(
     target: SqlTarget,
     mode: SessionMode,
-    { signal }: SqlCall,
+    { signal, heard }: SqlCall,
     work: (session: SqlSession, watch: Watch) => Promise<T>,
     { isPooled = true, patience = this.#patience }: Use = {},
   ): Promise<T> {
@@ -252,6 +252,7 @@ export class DriverEngine implements SqlEngine {
     const key = keyOf(target, mode)
     const session = (isPooled ? this.#take(key) : undefined) ?? (await this.#open(target, mode))
     const watch = watchOver(session, { signal, patience })
+    const before = session.bytesRead
     try {
       if (isGone()) throw cancelled()
       // Drivers do not settle all that a session was asked when it ends.
@@ -267,6 +268,7 @@ export class DriverEngine implements SqlEngine {
       throw fault
     } finally {
       watch.stop()
+      heard?.(session.bytesRead - before)
     }
   }
 

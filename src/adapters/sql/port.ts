@@ -24,7 +24,11 @@ export type SqlTarget = {
   through?: { clusterId: string; namespace: string; pod: string } | undefined
 }
 
-export type SqlCall = { signal?: AbortSignal | undefined }
+export type SqlCall = {
+  signal?: AbortSignal | undefined
+  /** Hears how many bytes the engine said, also of what is not answered: to read them takes time. */
+  heard?: ((bytes: number) => void) | undefined
+}
 
 /** One column of what a statement found. */
 export type ResultColumn = Omit<Column, 'fullType'>

@@ -117,9 +117,9 @@ async function declaredSpec(
 
 /** The same caller with another body, as if it had asked for that alone. */
 function asking(context: Context, body: unknown, parameters: Record<string, string>): Context {
-  const { services, caller, address, isAnonymous, correlationId, log, scope, list, signal } = context
+  const { services, caller, address, isAnonymous, correlationId, log, scope, list, signal, owe } = context
   return {
-    ...{ services, caller, address, isAnonymous, correlationId, log, scope, list, signal },
+    ...{ services, caller, address, isAnonymous, correlationId, log, scope, list, signal, owe },
     ...{ body, parameters, query: {}, ifMatch: undefined, fresh: false, header: () => undefined, prove: () => {} },
     get rawBody() {
       return context.rawBody

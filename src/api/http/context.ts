@@ -72,6 +72,8 @@ export type Context<Parameters extends string = string, Query = unknown, Body = 
    * @throws PlatformError TOO_MANY_REQUESTS
    */
   prove(principal: string): void
+  /** So many bytes were read for the answer, beside what it has: the next request of the caller waits as for a long answer. */
+  owe(bytes: number): void
   /** Of routes with `bodyKind: 'raw'` only. */
   readonly rawBody: RawBody
   readonly correlationId: string

@@ -356,7 +356,8 @@ export class Pipeline {
 
   #context(passage: Passage, match: Match, parts: Parts): RequestContext {
     const isPermitted = () => this.#isPermitted(passage, match)
-    return new RequestContext(passage, isPermitted, match, parts, this.#options)
+    const owe = (bytes: number) => this.#limits.oweAnswer(takerOf(passage), bytes)
+    return new RequestContext(passage, { isPermitted, owe }, match, parts, this.#options)
   }
 
   /**

@@ -48,11 +48,12 @@ export class RequestContext implements Context {
   readonly #caller: Caller | undefined
   readonly #unproved: Unproved | undefined
   readonly #isPermitted: () => Promise<boolean>
+  readonly owe: Context['owe']
 
   /** @param isPermitted whether the same request would still be let through */
   constructor(
     { request, response, trace, caller, unproved, address }: Origin,
-    isPermitted: () => Promise<boolean>,
+    { isPermitted, owe }: { isPermitted: () => Promise<boolean>; owe: Context['owe'] },
     match: Match,
     parts: Parts,
     { services, log }: Pick<Context, 'services' | 'log'>,
@@ -74,6 +75,7 @@ export class RequestContext implements Context {
     this.#caller = caller
     this.#unproved = unproved
     this.#isPermitted = isPermitted
+    this.owe = owe
   }
 
   get caller(): Caller {

@@ -3,6 +3,7 @@ import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import {
   type BatchRequest,
+  type SqlCall,
   type SqlEngine,
   SqlFault,
   type SqlFaultReason,
@@ -11,6 +12,7 @@ import {
 import { inlineWorkers } from '../../adapters/workers/inline.ts'
 import { type WorkRefusal, WorkRefused } from '../../adapters/workers/port.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../../kube/builtin.ts'
 import { kubeSecrets } from '../records/secrets.ts'
@@ -27,7 +29,9 @@ class FakeEngine implements SqlEngine {
   readonly runs: Run[] = []
   isThere = true
   fault: SqlFault | undefined
-  async run(target: SqlTarget, batch: BatchRequest) {
+  said = 0
+  async run(target: SqlTarget, batch: BatchRequest, call?: SqlCall) {
+    call?.heard?.(this.said)
     if (this.fault !== undefined) throw this.fault
     if (!this.isThere)
       throw new SqlFault('Unreachable', 'Engines are only simulated here, so there is no database to connect to.')
@@ -138,6 +142,15 @@ describe('the editor of relational databases over REST', () => {
       })
     })
   }
+
+  it('counts what the engine says as a long answer, also where nothing of it is answered', async () => {
+    database('orders')
+    engine.said = 10 * REQUEST_LIMITS.answerBytesPerSecond
+    engine.fault = new SqlFault('TooLarge', 'The answer has too much.')
+    expect((await query('orders', 'select 1')).status).to.equal(400)
+    expect((await query('orders', 'select 1')).status).to.equal(429)
+    expect((await query('orders', 'select 1', READER)).status).to.equal(403)
+  })
 
   it('speaks to the very database, also where its connection Services lead to another', async () => {
     database('orders', { connectTo: 'heir' })

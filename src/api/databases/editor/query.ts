@@ -134,7 +134,7 @@ async function run(asked: Asked, place: EditorPlace, level: SqlLevel): Promise<B
         maxRows: request.maxRows,
         timeoutMilliseconds: request.timeoutSeconds * 1000,
       },
-      { signal: context.signal },
+      { signal: context.signal, heard: (bytes) => context.owe(bytes) },
     )
   } catch (error) {
     const isOfCaller = database !== target.database && isSqlFault(error, 'DatabaseNotFound')

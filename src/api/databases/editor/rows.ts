@@ -45,6 +45,7 @@ export async function rowPage(
     const request = { table, limit, offset, filters, sort }
     const { rows, hasMore, totalRows } = await place.engine.rows(place.target('reader'), request, {
       signal: context.signal,
+      heard: (bytes) => context.owe(bytes),
     })
     return {
       columns: table.columns.map(columnDto),
@@ -113,7 +114,10 @@ export async function changeRows(
         action: needed,
       })
     }
-    const rows = await place.engine.change(place.target('writer'), table, changes, { signal: context.signal })
+    const rows = await place.engine.change(place.target('writer'), table, changes, {
+      signal: context.signal,
+      heard: (bytes) => context.owe(bytes),
+    })
     return rows.map((row, index) => {
       if (row === undefined) return undefined
       return isReader ? rowDto(table, row) : sentRow(table, row, changes[index])
