@@ -102,6 +102,46 @@ describe('what is watched where no audit log comes', () => {
     await stop()
   })
 
+  const managers: [string, object[], { by: string; ago: number }][] = [
+    [
+      'the newest',
+      [
+        { manager: 'flux', ago: 9_000 },
+        { manager: 'kubectl', ago: 2_000 },
+      ],
+      { by: 'kubectl', ago: 2_000 },
+    ],
+    [
+      'none of the future',
+      [
+        { manager: 'alice', ago: -9e9 },
+        { manager: 'kubectl', ago: 2_000 },
+      ],
+      { by: 'kubectl', ago: 2_000 },
+    ],
+    ['the newest, now, where it is of long ago', [{ manager: 'alice', ago: 9e9 }], { by: 'alice', ago: 3_000 }],
+  ]
+  for (const [which, written, { by, ago }] of managers)
+    it(`believes of the managers of fields, which anybody may write, ${which}`, async () => {
+      const { client, told, clock, stop } = await world()
+      const at = (milliseconds: number) => new Date(clock.now() - milliseconds).toISOString()
+      const managedFields = (written as { manager: string; ago: number }[]).map(({ manager, ago: since }) => ({
+        manager,
+        operation: 'Update',
+        time: at(since),
+      }))
+      const made = object({ replicas: 1 })
+      await client.create(VectorCluster.resource, {
+        ...made,
+        metadata: { ...made.metadata, managedFields },
+      } as KubeObject)
+      const began = clock.now()
+      const [entry] = await told(1)
+      expect(entry?.actor).to.deep.equal({ kubernetes: by })
+      expect(Math.abs(Date.parse(entry?.occurredAt ?? '') - (began - ago)), entry?.occurredAt).to.be.lessThan(60_000)
+      await stop()
+    })
+
   it('says nothing of what REST wrote, nor of a status', async () => {
     const { client, store, told, clock, stop } = await world()
     await client.create(VectorCluster.resource, object({ replicas: 1 }, { [ACTOR_ANNOTATION]: `1 ${PERSON}` }))

@@ -17,6 +17,11 @@ const PATIENCE = 3_000
 /** Within it, a deletion by REST and one that is seen are the same. */
 const SAME_DELETION = 600_000
 
+/** A change is seen that much later at most. */
+const LATE_MAX = 600_000
+/** How far the clock of the API server may be ahead. */
+const AHEAD = 60_000
+
 const INCOMPLETE = 'Seen by the watch: only the name of the client shows who it was, and changes may be missing.'
 
 export type FollowOptions = RecorderOptions & {
@@ -64,7 +69,7 @@ async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, v
   try {
     const now = clock.now()
     if (verb === 'delete' && isToldByRest((await store.read(resource)) ?? [], now)) return
-    const manager = verb === 'delete' ? undefined : await managerOf(options, kind, object)
+    const manager = verb === 'delete' ? undefined : await managerOf(options, kind, object, now)
     await recorder.write([{ resource, sighting: sightingOf(kind, object, { verb, manager, now }) }])
   } catch (error) {
     log.warn({ resource, error: messageOf(error) }, 'A watched change could not be recorded.')
@@ -78,7 +83,7 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
   const life = verb === 'delete' ? 'end' : metadata.generation
   return {
     id: uuidV5(`${metadata.uid}/${life}`),
-    occurredAt: new Date(manager?.time ?? metadata.deletionTimestamp ?? now - PATIENCE).toISOString(),
+    occurredAt: new Date(momentOf(manager?.time ?? metadata.deletionTimestamp, now)).toISOString(),
     action: `${kind.actions ?? kind.segment}/${verb === 'delete' ? 'delete' : 'write'}`,
     operation: verb,
     actor: { kubernetes: manager?.manager ?? 'unknown' },
@@ -89,6 +94,12 @@ function sightingOf(kind: AnyKind, { metadata, ...object }: KubeObject, { verb, 
     version: metadata.resourceVersion,
     after: verb === 'delete' ? undefined : afterOf({ metadata, ...object }, verb === 'create'),
   }
+}
+
+/** Whoever writes an object may write into it when it was written: of long ago it is not believed. */
+function momentOf(told: string | undefined, now: number): number {
+  const time = Date.parse(told ?? '')
+  return time > now - LATE_MAX ? Math.min(time, now) : now - PATIENCE
 }
 
 function placeOf({ records }: FollowOptions, { segment }: AnyKind, { metadata }: KubeObject): ResourcePath | undefined {
@@ -106,10 +117,11 @@ function isToldByRest(entries: readonly Entry[], now: number): boolean {
 }
 
 /** Caches keep no managed fields, so they are asked for: once for each write of others. */
-async function managerOf({ client }: FollowOptions, kind: AnyKind, { metadata }: KubeObject) {
+async function managerOf({ client }: FollowOptions, kind: AnyKind, { metadata }: KubeObject, now: number) {
   const { namespace, name } = metadata
   const found = await client.get(kind.resource, { namespace, name }).catch(() => undefined)
   const fields = (found?.metadata as { managedFields?: Manager[] } | undefined)?.managedFields ?? []
-  const writers = fields.filter(({ subresource }) => subresource !== 'status')
+  const isNotAhead = ({ time = '' }: Manager) => !(Date.parse(time) > now + AHEAD)
+  const writers = fields.filter((one) => one.subresource !== 'status' && isNotAhead(one))
   return writers.sort((one, other) => ((one.time ?? '') < (other.time ?? '') ? 1 : -1))[0]
 }
