@@ -16,7 +16,7 @@ export type Answer<Body = unknown> = {
   /** Of a list: its records one by one. */
   readonly entries?: () => readonly ListEntry[]
   readonly stream?: Readable
-  /** Of a stream: how many bytes are in memory until it is read. */
+  /** Of a stream: how many bytes are in memory until it is read, where that is more than one piece. */
   readonly held?: number
   /** Of a stream: the headers go out at once, because its first byte may be long in coming. */
   readonly isOpenEnded?: boolean

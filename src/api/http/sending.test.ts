@@ -50,6 +50,33 @@ describe('a long answer', () => {
   }
 })
 
+describe('a long answer that goes out as it comes', () => {
+  const pieces = ['x'.repeat(100_000), 'y', 'z'.repeat(200_000)]
+  const counted: [string, object, number[]][] = [
+    ['counts with each piece, which waits in memory until it is read', {}, [100_000, 1, 200_000]],
+    ['counts once where all of it waits', { held: 300_001 }, [300_001]],
+    ['counts with nothing for as long as its client likes', { isOpenEnded: true }, []],
+  ]
+  for (const [sentence, more, expected] of counted)
+    it(sentence, async () => {
+      const spent: number[] = []
+      const spend = (bytes: number) => void spent.push(bytes)
+      const server = createServer((asked, response) => {
+        void send(
+          asked,
+          response,
+          { status: 200, stream: Readable.from(pieces), ...more },
+          { turn: () => undefined, spend },
+        )
+      }).listen(0)
+      await once(server, 'listening')
+      const heard = await (await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)).text()
+      server.close()
+      expect(heard === pieces.join(''), 'the text').to.equal(true)
+      expect(spent).to.deep.equal(expected)
+    })
+})
+
 describe('a long answer of many parts', () => {
   const parts = ['[', ...Array.from({ length: 200 }, (_, index) => `"${'é'.repeat(index * 10)}",`), '0]']
 

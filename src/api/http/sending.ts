@@ -32,9 +32,8 @@ export async function send(
   response.statusCode = answer.status
   for (const [name, value] of Object.entries(answer.headers ?? {})) response.setHeader(name, value)
   if (answer.stream !== undefined) {
-    const { stream, held = 0, isOpenEnded = false } = answer
-    if (request.method !== 'HEAD') spend(held)
-    await sendStream(stream, request, response, { rest, isOpenEnded })
+    const { stream, held, isOpenEnded = false } = answer
+    await sendStream(stream, request, response, { rest, isOpenEnded, held, spend })
     return
   }
   if (answer.bytes !== undefined) {
@@ -58,11 +57,17 @@ export async function send(
   else await sendInSlices(response, parts, turn, rest)
 }
 
+type StreamSending = Pick<Sending, 'spend'> & {
+  readonly rest: Rest | undefined
+  readonly isOpenEnded: boolean
+  readonly held: number | undefined
+}
+
 async function sendStream(
   stream: Readable,
   request: IncomingMessage,
   response: ServerResponse,
-  { rest, isOpenEnded }: { rest: Rest | undefined; isOpenEnded: boolean },
+  { rest, isOpenEnded, held, spend }: StreamSending,
 ): Promise<void> {
   if (request.method === 'HEAD' || response.destroyed) {
     // A log that is followed would be read for ever for nobody, and the next request of the connection would wait for it.
@@ -71,6 +76,9 @@ async function sendStream(
     return
   }
   if (isOpenEnded) response.flushHeaders()
+  else if (held !== undefined) spend(held)
+  // A page of a log may be long, and waits in memory for whoever does not read.
+  else stream.on('data', (piece: { length: number }) => spend(piece.length))
   await pump(stream, response, { end: rest === undefined }).catch((error: NodeJS.ErrnoException) => {
     // Whoever listens for as long as they like has heard enough.
     if (!isOpenEnded || error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error

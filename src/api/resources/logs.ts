@@ -87,8 +87,7 @@ export function logRoute(
       if (request.follow && goesOn) return followed(context, found, request)
       const { kept, truncated } = await written(context, found, request)
       if (isJson) return ok({ lines: kept, truncated })
-      const text = shown(kept, request.timestamps)
-      return { ...textOf(Readable.from([text])), held: Buffer.byteLength(text) }
+      return textOf(Readable.from([shown(kept, request.timestamps)]))
     },
   )
 }
