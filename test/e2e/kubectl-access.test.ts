@@ -115,6 +115,9 @@ describe('kubectl on equal terms', () => {
     ]) {
       expect((await kubectl(asked)).stderr, asked).to.include('Forbidden')
     }
+    const words = async (namespace: string) => (await kubectl(`get vectorclusters -n ${namespace}`)).stderr
+    const nowhere = 'orders-0123456789'
+    expect(await words(space)).to.equal((await words(nowhere)).replaceAll(nowhere, space))
   })
 
   it('lists nothing over the whole cluster, and says where that exists', async () => {
