@@ -64,6 +64,11 @@ export function storeUserName(incarnation: string): string {
   return `key-${incarnation}`
 }
 
+const STORE_USER_NAME = new RegExp(`^${storeUserName('[0-9a-f-]{36}')}$`)
+
+/** Whether a user at the store is one that some platform made for an access key. */
+export const isStoreUserName = (name: string): boolean => STORE_USER_NAME.test(name)
+
 /** The Secret with the two halves of an access key, beside its object. */
 export function accessKeySecretName(name: string): string {
   return childName('oak', name, 'key')

@@ -206,6 +206,20 @@ export function objectStoreContract(
     await until('the other key works', async () => (await client(second.pair, 'write', other, 'a')) === 200)
   })
 
+  it('a key that nobody knows of is found, as long as it opens anything', async () => {
+    const { pair } = await issue(all('ReadWrite'))
+    const known = user
+    user = `key-${randomUUID()}`
+    await issue(all('Read'), { isActive: false })
+    const isUnknown = async (name: string) => (await store.otherKeys(new Set([known]))).includes(name)
+    expect(await isUnknown(user), 'inactive').to.equal(true)
+    expect(await isUnknown(known)).to.equal(false)
+    expect(await store.otherKeys(new Set())).to.include.members([known, user])
+    await store.removeKey(user, [bucket, other])
+    expect(await isUnknown(user), 'removed').to.equal(false)
+    expect(await client(pair, 'write', bucket, 'a')).to.equal(200)
+  })
+
   it('a bucket goes when it is empty, or with what is in it where that is asked for', async () => {
     const { pair } = await issue(all('ReadWrite'))
     expect(await store.isEmpty(bucket)).to.equal(true)

@@ -120,6 +120,11 @@ export class FakeObjectStore implements ObjectStore {
     this.users.delete(user)
   }
 
+  async otherKeys(users: ReadonlySet<string>): Promise<string[]> {
+    this.#enter('otherKeys')
+    return [...this.users].flatMap(([name, { pair }]) => (pair === undefined || users.has(name) ? [] : [name]))
+  }
+
   async lastUsed(): Promise<string | undefined> {
     return undefined
   }

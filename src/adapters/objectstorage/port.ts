@@ -92,6 +92,8 @@ export interface ObjectStore {
   ensureKey(request: KeyRequest, options?: StoreCall): Promise<AccessKeyPair>
   /** First the key, so that it opens nothing from then on; then its grants in `among`, then the user. */
   removeKey(user: string, among: readonly string[], options?: StoreCall): Promise<void>
+  /** Users of keys of a platform, other than these, that still have a key: whoever has its secret may use it. */
+  otherKeys(users: ReadonlySet<string>, options?: StoreCall): Promise<string[]>
   /** Undefined if it was never used, or the store does not say. */
   lastUsed(accessKeyId: string, options?: StoreCall): Promise<string | undefined>
   /** The newest requests to these buckets, newest first, at most `limit`; without those of the platform itself. */

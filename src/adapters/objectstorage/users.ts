@@ -7,9 +7,10 @@ import {
   GetAccessKeyLastUsedCommand,
   GetUserCommand,
   ListAccessKeysCommand,
+  ListUsersCommand,
   UpdateAccessKeyCommand,
 } from '@aws-sdk/client-iam'
-import type { AccessKeyPair } from '../../contracts/objectstorage.ts'
+import { type AccessKeyPair, isStoreUserName } from '../../contracts/objectstorage.ts'
 import { changePolicy } from './bucketPolicies.ts'
 import { type Clients, type Options, optionsOf } from './calls.ts'
 import { attempt } from './failures.ts'
@@ -19,7 +20,7 @@ import { type KeyRequest, type ObjectStore, type StoreCall, StoreError } from '.
 const GONE = ['NoSuchEntity']
 
 /** Users, keys and grants, through IAM's own actions (AWS IAM API reference, version 2010-05-08). */
-export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 'removeKey' | 'lastUsed'> {
+export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 'removeKey' | 'otherKeys' | 'lastUsed'> {
   const { iam } = clients
   return {
     async ensureKey(request, call = {}) {
@@ -46,6 +47,15 @@ export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 're
       const what = `User "${user}" could not be deleted`
       await attempt(what, () => iam.send(new DeleteUserCommand({ UserName: user }), options), GONE)
     },
+    async otherKeys(users, call = {}) {
+      const options = optionsOf(call)
+      const found: string[] = []
+      for await (const name of usersOf(clients, options)) {
+        if (!isStoreUserName(name) || users.has(name)) continue
+        if ((await keysOf(clients, name, options)).length > 0) found.push(name)
+      }
+      return found
+    },
     async lastUsed(accessKeyId, call = {}) {
       const answer = await attempt(
         'The last use of a key could not be read',
@@ -65,6 +75,16 @@ async function ensureUser({ iam }: Clients, user: string, options: Options): Pro
   ])
   const found = made ?? (await attempt(what, () => iam.send(new GetUserCommand({ UserName: user }), options)))
   return found?.User?.Arn ?? `arn:aws:iam:::user/${user}`
+}
+
+async function* usersOf({ iam }: Clients, options: Options): AsyncGenerator<string> {
+  let Marker: string | undefined
+  do {
+    const list = new ListUsersCommand({ Marker })
+    const answer = await attempt('The users of the store could not be listed', () => iam.send(list, options))
+    for (const { UserName } of answer?.Users ?? []) if (UserName !== undefined) yield UserName
+    Marker = answer?.IsTruncated === true ? answer.Marker : undefined
+  } while (Marker !== undefined)
 }
 
 async function keysOf({ iam }: Clients, user: string, options: Options): Promise<AccessKeyMetadata[]> {

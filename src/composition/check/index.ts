@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { request as httpsRequest } from 'node:https'
 import { connect as openSocket } from 'node:net'
-import { isStoreError } from '../../adapters/objectstorage/port.ts'
+import { isStoreError, type ObjectStore } from '../../adapters/objectstorage/port.ts'
 import type { Configuration } from '../../config.ts'
+import { storeUserName } from '../../contracts/objectstorage.ts'
 import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
 import { systemClock } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
+import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../core/webhook.ts'
@@ -13,6 +15,7 @@ import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { rootSchema } from '../../crds/manifest.ts'
+import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { validatingWebhookConfiguration } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -29,6 +32,7 @@ import {
   judgeGitHost,
   judgeIssuer,
   judgeKinds,
+  judgeObjectStore,
   judgeOwners,
   judgeRegistry,
   judgeVersion,
@@ -192,20 +196,32 @@ async function lookAtVaultKeys({ configuration: { vaultKeysFile } }: Scene): Pro
     : fault('The file of the platform keys contains no key.', remedy)
 }
 
-async function lookAtObjectStore({ configuration }: Scene): Promise<Finding> {
+async function lookAtObjectStore({ client, configuration }: Scene): Promise<Finding> {
   const store = await objectStore(configuration)
   const link = 'docs/areas/objectstorage.md'
   if (store === undefined)
     return off('No object store is set: accounts wait with EngineMissing.', `Set objectStoreDriver: ${link}.`)
   try {
-    await store.isEmpty('freehold-check')
+    await store.isEmpty('freehold-check').catch((error) => {
+      if (!isStoreError(error, 'NotFound')) throw error
+    })
+    return judgeObjectStore(await unknownKeys(store, client))
   } catch (error) {
-    if (!isStoreError(error, 'NotFound'))
-      return fault(`A request to the object store failed: ${messageOf(error)}`, `See ${link}.`)
+    if (!isStoreError(error)) throw error
+    return fault(`A request to the object store failed: ${messageOf(error)}`, `See ${link}.`)
   } finally {
     await store.close()
   }
-  return ok('The object store answers, and accepts the credentials.')
+}
+
+async function unknownKeys(store: ObjectStore, client: Scene['client']): Promise<string[]> {
+  // In this order: a record is there before its key, and still there after it.
+  const users = await store.otherKeys(new Set())
+  const { items } = await client.list(ObjectAccessKey.resource, {})
+  const known = new Set(
+    items.map(({ metadata }) => storeUserName(metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')),
+  )
+  return users.filter((user) => !known.has(user))
 }
 
 async function lookAtRegistry({ configuration }: Scene): Promise<Finding> {

@@ -1,5 +1,6 @@
 import { targetOf } from '../../contracts/backups.ts'
 import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
+import { counted } from '../../core/counted.ts'
 import { isRecord } from '../../core/isRecord.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
@@ -124,6 +125,21 @@ export function judgeGateway(named: readonly string[], isServed: boolean): Findi
   return fault(
     `${named.join(', ')} is configured, but the cluster has no Gateway API.`,
     'Install the Gateway API and a controller.',
+  )
+}
+
+/** As many as a line may name. */
+const NAMED = 5
+
+/** @param unknown users at the store that have a key, which no ObjectAccessKey is the record of */
+export function judgeObjectStore(unknown: readonly string[]): Finding {
+  if (unknown.length === 0) return ok('The object store answers, and accepts the credentials.')
+  const names = `${unknown.slice(0, NAMED).join(', ')}${unknown.length > NAMED ? ' ...' : ''}`
+  const remedy =
+    'Nobody can revoke these in the platform: delete them at the store, as docs/areas/objectstorage.md says.'
+  return fault(
+    `The object store answers; the platform has no record of ${counted(unknown.length, 'key')} at it: ${names}`,
+    remedy,
   )
 }
 
