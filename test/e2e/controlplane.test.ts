@@ -83,6 +83,22 @@ describe('the control plane', () => {
     ])
   })
 
+  it('has its pods ready again after their node was away', async () => {
+    const path = '/api/v1/namespaces/default/pods/store-0/status'
+    // As the controller of nodes writes it; a machine that slept is enough.
+    const away = { type: 'Ready', status: 'False', lastTransitionTime: new Date().toISOString() }
+    const pod = await get(path)
+    pod.status.conditions = pod.status.conditions.map((condition: { type: string }) =>
+      condition.type === away.type ? { ...condition, ...away } : condition,
+    )
+    expect(await client.send('PUT', path, pod)).to.have.property('status', 200)
+    await eventually('the pod to be ready', async () => {
+      const { status, metadata } = await get(path)
+      const ready = status.conditions.find(({ type }: { type: string }) => type === away.type)
+      return metadata.uid === pod.metadata.uid && ready.status === 'True'
+    })
+  })
+
   it('finishes a Job', async () => {
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'work', image: 'example.test/work:1' }] } }
     await create('/apis/batch/v1/namespaces/default/jobs', { metadata: { name: 'work' }, spec: { template } })
