@@ -210,6 +210,20 @@ describe('the routes of the backups of the platform', () => {
       expect(JSON.stringify(body)).to.not.match(/"secret"/)
     })
 
+    it('that was just set says nothing of the one before', async () => {
+      expect((await put()).status).to.equal(202)
+      const settings = await world.stored()
+      const { generation = 1 } = settings.metadata
+      const statusMessage = 'The target was refused (Unreachable).'
+      const Ready = { type: 'Ready', status: 'False', reason: 'ConfigurationInvalid', observedGeneration: generation }
+      const Stalled = { ...Ready, type: 'Stalled', status: 'True' }
+      const status = { statusMessage, conditions: [Ready, Stalled].map((one) => ({ ...one, message: statusMessage })) }
+      world.facade.client.seed(PlatformBackupSettings.resource, { ...settings, status } as unknown as KubeObject)
+      expect((await world.call('get', '/target')).body).to.include({ status: 'Unknown', message: statusMessage })
+      const { body } = await put({ prefix: 'other' })
+      expect(body.message).to.contain('is being carried out')
+    })
+
     const refused: [string, object][] = [
       ['no bucket', { bucket: undefined }],
       ['no key', { accessKeyId: '' }],

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { TARGET_CODES, type TargetAccess } from '../../adapters/backuptarget/port.ts'
 import { TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
 import { timestamp } from '../../core/clock.ts'
+import { summaryOf } from '../../core/conditions.ts'
 import { firstReason, PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { plainLine } from '../../core/plainLine.ts'
@@ -125,11 +126,11 @@ export async function targetDto(
   location: Location | undefined,
 ): Promise<TargetRecord> {
   const target = settings?.spec.target
-  if (target === undefined) return location === undefined ? NOTHING : installed(location)
+  if (settings === undefined || target === undefined) return location === undefined ? NOTHING : installed(location)
   const data = await context.services.platformBackups.secrets.read(SYSTEM_NAMESPACE, target.secretName)
   const { caCertificate: pem } = target
   const isApplied = location !== undefined && isSame(target, location)
-  const waits = settings?.status?.statusMessage ?? null
+  const { statusMessage: waits } = summaryOf(settings)
   return {
     isConfigured: true,
     provider: target.provider,

@@ -6,6 +6,7 @@ import type { Configuration } from '../../config.ts'
 import { storeUserName } from '../../contracts/objectstorage.ts'
 import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
 import { systemClock } from '../../core/clock.ts'
+import { type Summarized, summaryOf } from '../../core/conditions.ts'
 import { messageOf } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -16,6 +17,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { KINDS } from '../../crds/index.ts'
 import { rootSchema } from '../../crds/manifest.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
+import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { validatingWebhookConfiguration } from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -279,7 +281,9 @@ async function lookAtBackups(scene: Scene): Promise<Finding> {
   const locations = isInstalled
     ? (await client.list<ShownLocation>(veleroLocation, { namespace: configuration.backupNamespace })).items
     : undefined
-  return judgeBackups(locations, systemClock.now())
+  const { items } = await client.list(PlatformBackupSettings.resource, { namespace: SYSTEM_NAMESPACE })
+  const set = items.find(({ spec }) => (spec as { target?: object }).target !== undefined) as Summarized | undefined
+  return judgeBackups(locations, systemClock.now(), set && summaryOf(set).statusMessage)
 }
 
 async function lookAtMail({ configuration: { smtpUrl, mailFolder } }: Scene): Promise<Finding> {

@@ -96,6 +96,12 @@ describe('a check of an installation', () => {
     ],
     ['needs no Velero', judgeBackups(undefined, NOW), 'off', 'Velero is not installed'],
     ['says that Velero has no target', judgeBackups([], NOW), 'off', 'no target'],
+    [
+      'says that the target was refused',
+      judgeBackups([], NOW, 'It was refused.'),
+      'fault',
+      'no target. It was refused.',
+    ],
     ['wants a target that Velero reaches', judgeBackups([location('Unavailable')], NOW), 'fault', 'cannot reach'],
     ['wants a Velero that runs', judgeBackups([location(undefined)], NOW), 'fault', 'has not looked'],
     ['wants one that runs now', judgeBackups([location('Available', LONG_AGO)], NOW), 'fault', 'since'],

@@ -176,12 +176,21 @@ export function judgeGitHost(
 /** Milliseconds after which Velero, which looks at its target each minute, is taken to have stopped. */
 const VELERO_IS_LATE = 600_000
 
-/** @param locations of Velero; undefined where it is not installed */
-export function judgeBackups(locations: readonly ShownLocation[] | undefined, now: number): Finding {
+/**
+ * @param locations of Velero; undefined where it is not installed
+ * @param refusal why a target that was set is not one of Velero's
+ */
+export function judgeBackups(
+  locations: readonly ShownLocation[] | undefined,
+  now: number,
+  refusal?: string | null,
+): Finding {
   const link = 'docs/areas/platformbackups.md'
   if (locations === undefined)
     return off('Velero is not installed: backups wait with EngineMissing.', `Install it if you want them: ${link}.`)
   const target = targetOf(locations)
+  if (target === undefined && typeof refusal === 'string')
+    return fault(`Velero has no target. ${refusal}`, `Correct the one that was set: ${link}.`)
   if (target === undefined) return off('Velero has no target: nothing is backed up.', `Set one: ${link}.`)
   const { phase, message = '', lastValidationTime = '' } = (target as ShownLocation).status ?? {}
   const name = `its target "${target.metadata.name}"`
