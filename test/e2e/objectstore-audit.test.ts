@@ -6,7 +6,7 @@ import type { AccessKeyPair } from '../../src/contracts/objectstorage.ts'
 import { logged } from '../make/accessLog.ts'
 import { type RawAnswer, type RawRequest, sendRaw } from '../make/rawStoreRequest.ts'
 import { until } from '../make/until.ts'
-import { settings } from '../suites/objectStoreContract.ts'
+import { nobodysUser, settings } from '../suites/objectStoreContract.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
 const quote = encodeURIComponent
@@ -43,7 +43,7 @@ describe('the audit of versitygw, whatever clients send', () => {
   async function opened(name: string): Promise<AccessKeyPair> {
     await store.ensureBucket(settings(name))
     const grants = [{ bucket: name, permission: 'Admin' }] as const
-    const request = { user: `key-${randomUUID()}`, isActive: true, grants, among: [name], known: undefined }
+    const request = { user: nobodysUser(), isActive: true, grants, among: [name], known: undefined }
     return store.ensureKey({ ...request, keep: async () => undefined })
   }
   const send = (request: RawRequest) => sendRaw(running?.endpoint ?? '', request)

@@ -18,7 +18,7 @@ import { SeededRandom } from '../make/random.ts'
 import { clientOf, s3Client } from '../make/s3Client.ts'
 import { promised, until } from '../make/until.ts'
 import { bucketEscapesSuite } from '../suites/bucketEscapes.ts'
-import { objectStoreContract, type StoreClient, settings } from '../suites/objectStoreContract.ts'
+import { nobodysUser, objectStoreContract, type StoreClient, settings } from '../suites/objectStoreContract.ts'
 import { StorageBench } from '../worlds/storageWorld.ts'
 import { testPlatform } from '../worlds/tenant.ts'
 
@@ -200,7 +200,7 @@ describe('SeaweedFS, behind the gateway that its operator would run', () => {
   it('every gateway hears within two seconds of a key that was made, set inactive and removed', async () => {
     const { store: administered } = opened(store, client)
     const other = clientOf(server?.otherEndpoint ?? '')
-    const [bucket, user] = [`far-${randomUUID().slice(0, 8)}`, `key-${randomUUID()}`]
+    const [bucket, user] = [`far-${randomUUID().slice(0, 8)}`, nobodysUser()]
     await administered.ensureBucket(settings(bucket))
     let known: AccessKeyPair | undefined
     const issue = (isActive: boolean) =>

@@ -1,5 +1,4 @@
 // @inTurn proxied: installs the kinds of Velero in the cluster.
-import { randomUUID } from 'node:crypto'
 import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { createBackupTargets } from '../../src/adapters/backuptarget/client.ts'
@@ -30,6 +29,7 @@ import { veleroDefinitions } from '../cluster/velero.ts'
 import { s3Client } from '../make/s3Client.ts'
 import { until } from '../make/until.ts'
 import { backupTargetContract } from '../suites/backupTargetContract.ts'
+import { nobodysUser } from '../suites/objectStoreContract.ts'
 import { isReady, makeFleet, objectOf } from '../worlds/fleet.ts'
 import { callOwn } from '../worlds/ownFacade.ts'
 
@@ -74,7 +74,7 @@ describe('backups of the platform', () => {
     for (const Bucket of ['platform', 'other']) await s3.send(new CreateBucketCommand({ Bucket }))
     s3.destroy()
     const key = await store.ensureKey({
-      ...{ user: `key-${randomUUID()}`, isActive: true, known: undefined, among: ['platform'] },
+      ...{ user: nobodysUser(), isActive: true, known: undefined, among: ['platform'] },
       grants: [{ bucket: 'platform', permission: 'ReadWrite' }],
       keep: async () => {},
     })

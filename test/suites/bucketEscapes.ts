@@ -19,7 +19,7 @@ import { expect } from 'chai'
 import type { ObjectStore } from '../../src/adapters/objectstorage/port.ts'
 import { s3Client, statusOf } from '../make/s3Client.ts'
 import { until } from '../make/until.ts'
-import { settings } from './objectStoreContract.ts'
+import { nobodysUser, settings } from './objectStoreContract.ts'
 
 /** Of the length that a store may take for an id of a version. */
 const VERSIONS = ['./../../../../../../secret', '../../../../../../objects/', 'null/../../../../../secret']
@@ -38,7 +38,7 @@ export function bucketEscapesSuite(open: () => { store: ObjectStore; endpoint: s
       const openBucket = async (bucket: string, versioning: 'Off' | 'Enabled') => {
         await store.ensureBucket(settings(bucket, { versioning }))
         const grants = [{ bucket, permission: 'ReadWrite' as const }]
-        const user = `key-${randomUUID()}`
+        const user = nobodysUser()
         const key = { user, isActive: true, grants, among: [bucket], known: undefined, keep: async () => undefined }
         const client = s3Client(endpoint, await store.ensureKey(key))
         const put = new PutObjectCommand({ Bucket: bucket, Key: 'kept', Body: bucket })
