@@ -64,6 +64,7 @@ function ask(words: string, user = `p:${PRINCIPAL}`) {
 
 const ASKED: [words: string, action: string, scope: string, isOfAll?: 'of all'][] = [
   [`get vectorclusters mine -n ${SPACE}`, 'vectorcluster/read', `${GROUP}/resources/vectorclusters/mine`],
+  [`get vectorclusters/status mine -n ${SPACE}`, 'vectorcluster/read', `${GROUP}/resources/vectorclusters/mine`],
   [`list vectorclusters -n ${SPACE}`, 'vectorcluster/read', GROUP, 'of all'],
   // Which group an alert is about its name does not say.
   [`get platformalerts some -n ${HOME}`, 'monitoring/read', BOUNDARY, 'of all'],

@@ -103,12 +103,14 @@ export function questionOf(
   const principalId = principalOfUser(user)
   if (principalId === undefined) return nothing('The caller is not a principal of the platform.')
   const { namespace = '', verb = '', group = '', resource = '', subresource = '', name = '' } = resourceAttributes ?? {}
-  const whole = subresource === '' ? resource : `${resource}/${subresource}`
+  // Who reads the status alone is given the whole object.
+  const isWhole = subresource === '' || (subresource === 'status' && verb === 'get')
+  const whole = isWhole ? resource : `${resource}/${subresource}`
   const kind = KIND_BY_RESOURCE.get(`${group}/${resource}`)
   if (`${group}/${resource}` === '/pods' && subresource !== '')
     return insidePod(principalId, { subresource, verb, namespace, name }, placeOf, ownerOf)
   if (kind === undefined) return readOfCore(principalId, { id: `${group}/${whole}`, verb, namespace, name }, placeOf)
-  if (subresource === '' && kind.open?.includes(verb)) {
+  if (isWhole && kind.open?.includes(verb)) {
     return { asks: 'nothing', isAllowed: true, reason: 'Any signed-in caller may.' }
   }
   if (kind === RoleDefinition && verb === GRANT)
