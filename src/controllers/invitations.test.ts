@@ -3,6 +3,7 @@ import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { AnyKind } from '../crds/define.ts'
+import { ServerlessFunction } from '../crds/functions.ts'
 import { MemberInvitation, PasswordReset } from '../crds/invitations.ts'
 import { PlatformJob } from '../crds/jobs.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
@@ -93,6 +94,7 @@ describe('the clean-up of invitations and resets', () => {
   const places: [title: string, scope: string, kind: AnyKind, name: string, space: 'boundarySpace' | 'groupSpace'][] = [
     ['a group', SHOP, ResourceGroup, 'shop', 'boundarySpace'],
     ['a resource', `${SHOP}/resources/jobs/report`, PlatformJob, 'report', 'groupSpace'],
+    ['a part of a resource', `${SHOP}/resources/functions/web-hello`, ServerlessFunction, 'web-hello', 'groupSpace'],
   ]
   for (const [title, scope, kind, name, space] of places)
     for (const state of ['Pending', 'AwaitingLogin', 'Accepted'])

@@ -2,12 +2,9 @@ import { INCARNATION_ANNOTATION } from '../core/labels.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
-import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { RESOURCE_KINDS } from '../crds/index.ts'
 import { MemberInvitation, PasswordReset } from '../crds/invitations.ts'
-import { ResourceGroup } from '../crds/resourcegroups.ts'
-import { scopeObject, scopeObjectKey } from '../crds/scopeObjects.ts'
+import { SCOPE_KINDS, scopeObject, scopeObjectKey } from '../crds/scopeObjects.ts'
 import { isOpen } from '../iam/invitations.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import { controller, type Observed, type Pass, steps } from './engine/controller.ts'
@@ -16,9 +13,6 @@ import { controller, type Observed, type Pass, steps } from './engine/controller
 const KEEP_EXPIRED = 86_400_000
 
 type Invitation = MemberInvitation & KubeObject
-
-/** What invitations may be for. */
-const SCOPE_KINDS: readonly AnyKind[] = [Boundary, ResourceGroup, ...RESOURCE_KINDS]
 
 const targetOf = ({ spec }: MemberInvitation) => {
   const scope = parseScope(spec.scope)

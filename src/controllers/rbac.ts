@@ -10,13 +10,12 @@ import { boundaryNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf, refOf } from '../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { parseScope } from '../core/scope.ts'
-import { Boundary } from '../crds/boundaries.ts'
+import type { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
-import { KINDS } from '../crds/index.ts'
 import { BoundaryTrust, DenyAssignment, JitRequest, RoleAssignment, RoleDefinition } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { incarnationOfRole, roleIncarnationOf, roleNamed } from '../crds/roleLife.ts'
-import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
+import { SCOPE_KINDS, scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import { initialOwnerAssignment } from '../desired/boundaries.ts'
 import { endOfGrant, endOfRequest } from '../desired/rbac.ts'
 import { BUILT_IN_ROLES } from '../iam/roles.ts'
@@ -160,9 +159,6 @@ const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
       .map(keyOf),
 }
 
-/** Whatever an assignment may be at. */
-const SCOPE_KINDS = KINDS.filter((kind) => kind.placement === 'group').map(({ resource }) => resource)
-
 function grantController(
   kind: AnyKind,
   endOf: (object: never) => number | undefined,
@@ -170,7 +166,7 @@ function grantController(
 ): Controller {
   return controller(kind, {
     observes: [...awaitedScopes(kind), ...awaitedPrincipals(kind), ...(more.observes ?? [])],
-    reads: [namespace, Boundary.resource, ResourceGroup.resource, ...SCOPE_KINDS],
+    reads: [namespace, ...SCOPE_KINDS.map(({ resource }) => resource)],
     childrenIn: 'records',
     writes: [{ resource: kind.resource, verbs: ['delete'] }, ...PRINCIPAL_RIGHTS, ...(more.writes ?? [])],
     reconcile: steps(

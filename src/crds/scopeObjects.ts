@@ -3,12 +3,14 @@ import { boundaryNamespace, boundaryOfNamespace, groupNamespace, SYSTEM_NAMESPAC
 import { type ObjectMeta, objectKey, type Resource, resourceId } from '../core/object.ts'
 import type { Scope } from '../core/scope.ts'
 import { Boundary } from './boundaries.ts'
+import type { AnyKind } from './define.ts'
 import { KINDS } from './index.ts'
 import { ResourceGroup } from './resourcegroups.ts'
 
-const RESOURCES = new Map(
-  KINDS.filter((kind) => kind.placement === 'group').map((kind) => [kind.segment, kind.resource]),
-)
+const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
+/** Whatever a scope may be of: parts of resources have scopes too. */
+export const SCOPE_KINDS: readonly AnyKind[] = [Boundary, ResourceGroup, ...IN_GROUPS]
+const RESOURCES = new Map(IN_GROUPS.map(({ segment, resource }) => [segment, resource]))
 
 /** The object that a scope is of. */
 export type ScopeObject = { key: string; resource: Resource; namespace: string | undefined; name: string }

@@ -13,12 +13,10 @@ import type { KubeObject, Resource } from '../../core/object.ts'
 import { parseScope, type Scope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { PlatformClient, PlatformUser } from '../../crds/identity.ts'
-import { KINDS } from '../../crds/index.ts'
 import { incarnationOf, incarnationsNamedBy, meansPresent, type PrincipalLookup } from '../../crds/principals.ts'
 import { BoundaryTrust, DenyAssignment, PrincipalGroup, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
-import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { roleIncarnationOf, roleNamed } from '../../crds/roleLife.ts'
-import { mayStandIn, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
+import { mayStandIn, SCOPE_KINDS, scopeIncarnationOf, scopeObject, scopeObjectKey } from '../../crds/scopeObjects.ts'
 import { type BoundariesOfPrincipal, Evaluator, type ScopesOfAction } from '../../iam/evaluate.ts'
 import { formerScope, isFormerScope } from '../../iam/formerScope.ts'
 import type { Permissions } from '../../iam/permissions.ts'
@@ -85,8 +83,7 @@ class CachedAccess implements Access {
     this.#follow<BoundaryObject>(Boundary.resource, (event) => this.#boundary(event))
     for (const { resource } of [PlatformUser, PlatformClient])
       this.#follow(resource, ({ object }) => this.#principal(object.metadata.name))
-    const scoped = KINDS.filter((kind) => kind === ResourceGroup || kind === Boundary || kind.placement === 'group')
-    for (const { resource } of scoped) {
+    for (const { resource } of SCOPE_KINDS) {
       if (caches.has(resource)) this.#follow(resource, (event) => this.#scopeObject(resource, event.object))
     }
   }
