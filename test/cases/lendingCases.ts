@@ -1,6 +1,5 @@
 import {
   assignment,
-  at,
   create,
   type GrantingCase,
   missing,
@@ -105,7 +104,7 @@ export const LENDING_CASES: readonly GrantingCase[] = [
   },
   {
     rule: 'nobody asks twice',
-    refused: (world) => `You have already asked for the role "Contributor" at ${at(world)}.`,
+    refused: () => 'You already have an open request for this role at this scope.',
     roles: reader,
     given: (world) => [{ ...request(world), name: NOBODY }],
     write: (world) => create(request(world)),

@@ -31,7 +31,7 @@ import {
   rootOnlyRefused,
 } from '../rules/grants.ts'
 import { RoleName } from '../rules/memberRecord.ts'
-import { refuseTooManyRequests } from '../rules/requests.ts'
+import { refuseRequest } from '../rules/requests.ts'
 import { nothingAtScope, readScope } from './scopes.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
@@ -86,19 +86,8 @@ async function requestSpec(context: Context<string, unknown, z.output<typeof Cre
   if (isRootOnly(role)) throw rootOnlyRefused(role, body.scope)
   const incarnation = lifeAt(services, body.scope, boundaryId)
   const all = await services.records.list(JitRequest, { namespace }, { fresh: true })
-  const isOpenSame = (request: JitRecord) =>
-    request.spec.principalId === caller.principalId &&
-    request.spec.roleDefinitionName === role.displayName &&
-    request.spec.scope === body.scope &&
-    scopeIncarnationOf(request) === incarnation &&
-    ['Pending', 'Active'].includes(jitState(request, services.clock.now()))
-  const open = all.find(isOpenSame)
-  if (open !== undefined) {
-    const message = 'You already have an open request for this role at this scope.'
-    throw new PlatformError('duplicate_pending', message, { id: open.metadata.name })
-  }
-  refuseTooManyRequests(all, caller.principalId)
   const { principalId, principalType } = caller
+  refuseRequest(services, all, { ...body, roleDefinitionName: role.displayName, principalId })
   return { ...body, principalId, principalType, scopeIncarnation: incarnation }
 }
 

@@ -193,6 +193,28 @@ describe('admission of writes of access control', () => {
     expect(answer?.response.status?.message).to.include('The permission boundaries/members/manage is missing')
   })
 
+  const again = GRANTING_CASES.find(({ rule }) => rule === 'nobody asks twice') as GrantingCase
+  const TAKEN = 'You already have an open request for this role at this scope.'
+  const minutes = (count: number) => new Date(Date.UTC(2026, 0, 1) + count * 60_000).toISOString()
+  const approved = (at: number) => ({ decision: 'Approved', decidedAt: minutes(at), durationMinutes: 60 })
+  const earlier: [title: string, spec: object, madeAt: number, refusal: string][] = [
+    ['that waits', {}, 0, TAKEN],
+    ['that holds', approved(-59), -70, TAKEN],
+    ['that was about what was there before', { scopeIncarnation: randomUUID() }, 0, 'admitted'],
+    ['that nobody decided within a day', {}, -1441, 'admitted'],
+    ['that has ended', approved(-61), -70, 'admitted'],
+    ['that was denied', { decision: 'Denied', decidedAt: minutes(-1) }, -70, 'admitted'],
+  ]
+  for (const [title, more, madeAt, refusal] of earlier) {
+    it(`looks at a request for the same role ${title} as REST does`, async () => {
+      const prepared = prepare()
+      const [{ kind, namespace, name, spec } = again.write(prepared.world)] = again.given?.(prepared.world) ?? []
+      const whole = { ...kind.spec.partial().parse({}), ...spec, ...more }
+      prepared.records.put(kind, { namespace: namespace ?? '', name, creationTimestamp: minutes(madeAt) }, whole)
+      expect(await verdictOn(prepared, { ...again, given: () => [] })).to.equal(refusal)
+    })
+  }
+
   it('never answers 409, which kubectl takes for a conflict of versions', async () => {
     const prepared = prepare()
     const one = GRANTING_CASES.find(({ rule }) => rule === 'the last Owner stays') as GrantingCase

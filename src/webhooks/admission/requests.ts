@@ -1,7 +1,7 @@
 import { isEqual } from '../../api/records/mergePatch.ts'
 import type { RecordOf } from '../../api/records/records.ts'
 import { findRole, rootOnlyRefused } from '../../api/rules/grants.ts'
-import { refuseTooManyRequests } from '../../api/rules/requests.ts'
+import { refuseRequest } from '../../api/rules/requests.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { formatScope } from '../../core/scope.ts'
@@ -36,15 +36,8 @@ export function judgeRequest(judged: Judged<RequestRecord>): void {
   const role = findRole(services, next.spec.roleDefinitionName)
   if (isRootOnly(role)) throw rootOnlyRefused(role, next.spec.scope)
   scopeOfRecord(services, next)
-  const { roleDefinitionName, scope } = next.spec
-  const all = services.records.peekAll(JitRequest, { namespace: boundaryNamespace(boundaryId) })
-  refuseTooManyRequests(all, principalId)
-  const isOpen = all
-    .filter(({ spec }) => spec.decision === undefined && spec.principalId === principalId)
-    .some(({ spec }) => spec.roleDefinitionName === roleDefinitionName && spec.scope === scope)
-  if (!isOpen) return
-  const message = `You have already asked for the role "${roleDefinitionName}" at ${scope}.`
-  throw new PlatformError('duplicate_pending', message, { roleDefinitionName, scope })
+  const requests = services.records.peekAll(JitRequest, { namespace: boundaryNamespace(boundaryId) })
+  refuseRequest(services, requests, next.spec)
 }
 
 const DECISION = ['decision', 'decidedAt', 'decidedBy', 'decisionReason'] as const
