@@ -17,34 +17,35 @@ const ITEM_VERBS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The name of each operation as a person would choose it: what, then what is done with it (`vectorClusters.create`,
+ * By id, the name of each operation as a person would choose it: what, then what is done with it (`vectorClusters.create`,
  * `relationalClusters.listSnapshots`). It follows from method and path, so a new route has one without a list.
  *
  * @throws Error where two operations would have one name
  */
-export function clientNames(rows: readonly Row[], kinds: readonly AnyKind[]): Map<string, Map<string, string>> {
+export function clientNames(rows: readonly Row[], kinds: readonly AnyKind[]): Map<string, string> {
   const collections = new Set(
     rows.flatMap(({ path }) => [...path.matchAll(/([^/{}]+)\/\{/g)].map(([, word = '']) => word)),
   )
-  const names = new Map<string, Map<string, string>>()
-  for (const row of rows) {
-    const taken = (noun: string, verb: string) => names.get(noun)?.has(verb) === true
-    const { noun, verb } = unique(nameOf(row, collections, kinds), taken)
-    names.set(noun, (names.get(noun) ?? new Map<string, string>()).set(verb, row.id))
-  }
-  return names
+  const taken = new Set<string>()
+  return new Map(
+    rows.map((row) => {
+      const name = unique(nameOf(row, collections, kinds), taken)
+      taken.add(name)
+      return [row.id, name]
+    }),
+  )
 }
 
 /** Of two with one name the second says where, and then by what. */
-function unique({ noun, verb, row }: Named, taken: (noun: string, verb: string) => boolean): Named {
+function unique({ noun, verb, row }: Named, taken: ReadonlySet<string>): string {
   const place = isInGroup(row.path) ? 'InGroup' : row.path.startsWith('/boundaries/{') ? 'InBoundary' : 'OfPlatform'
   const last = /\{(\w+)\}[^{]*$/.exec(row.path)?.[1] ?? ''
   const method = `By${capital(row.method.toLowerCase())}`
-  const found = ['', place, `By${capital(last)}`, `${place}By${capital(last)}`, method].find(
-    (end) => !taken(noun, verb + end),
-  )
+  const found = ['', place, `By${capital(last)}`, `${place}By${capital(last)}`, method]
+    .map((end) => `${noun}.${verb}${end}`)
+    .find((name) => !taken.has(name))
   if (found === undefined) throw new Error(`${row.method} ${row.path} has no name of its own for the client.`)
-  return { noun, verb: verb + found, row }
+  return found
 }
 
 const isInGroup = (path: string) =>

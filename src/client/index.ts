@@ -1,27 +1,10 @@
-import { NAMES, OPERATIONS, type OperationTypes } from './generated.ts'
+import { OPERATIONS } from './generated.ts'
+import type { Operation } from './operation.ts'
 import { pause } from './waiting.ts'
 
 export * from './generated.ts'
+export type { Operation } from './operation.ts'
 export * from './waiting.ts'
-
-/** What the table says of one operation. */
-export type Operation = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** With parameters in braces. */
-  readonly path: string
-  readonly query?: readonly string[]
-  readonly paged?: true
-  /** Shows or changes data and secrets, not only what is wanted. */
-  readonly isData?: true
-  /** Refused without one: something in the body has no default. */
-  readonly needsBody?: true
-  /** Its body is bytes or a form. */
-  readonly isRaw?: true
-  /** Of its answers, where they are not JSON: logs, files, archives. */
-  readonly media?: string
-  /** Those that the record of one thing may have. */
-  readonly statuses?: readonly string[]
-}
 
 type Table = typeof OPERATIONS
 export type OperationName = keyof Table
@@ -31,8 +14,9 @@ type ParametersOf<Path extends string> = Path extends `${string}{${infer Name}}$
 type QueryNameOf<Name extends OperationName> = Table[Name] extends { query: readonly (infer Query extends string)[] }
   ? Query
   : never
-type BodyOf<Name extends OperationName> = Name extends keyof OperationTypes ? OperationTypes[Name]['body'] : unknown
-type ReplyOf<Name extends OperationName> = Name extends keyof OperationTypes ? OperationTypes[Name]['reply'] : unknown
+type TypesOf<Name extends OperationName> = NonNullable<Table[Name]['types']>
+type BodyOf<Name extends OperationName> = TypesOf<Name>['body']
+type ReplyOf<Name extends OperationName> = TypesOf<Name>['reply']
 
 export type QueryValue = string | number | boolean | readonly string[] | undefined
 type PathPart<Path extends string> = [ParametersOf<Path>] extends [never]
@@ -76,10 +60,8 @@ type Named<Name extends OperationName> = (
 ) => Name extends PagedName ? Paged<ReplyOf<Name>, ItemOf<ReplyOf<Name>>> : Promise<ReplyOf<Name>>
 /** The operations by the names that people call them by: `client.vectorClusters.create({path, body})`. */
 export type Api = {
-  readonly [Noun in keyof typeof NAMES]: {
-    readonly [Verb in keyof (typeof NAMES)[Noun]]: (typeof NAMES)[Noun][Verb] extends infer Name extends OperationName
-      ? Named<Name>
-      : never
+  readonly [Noun in Table[OperationName]['name'] extends `${infer Noun}.${string}` ? Noun : never]: {
+    readonly [Name in OperationName as Table[Name]['name'] extends `${Noun}.${infer Verb}` ? Verb : never]: Named<Name>
   }
 }
 
@@ -248,12 +230,12 @@ function apiOf(run: Run): Api {
       const fetchPage = (query: Record<string, QueryValue>) => run(name, { ...input, query })
       return { ...lazily(reply), [Symbol.asyncIterator]: () => pagesOf(fetchPage, input.query ?? {}) }
     }
-  return Object.fromEntries(
-    Object.entries(NAMES).map(([noun, verbs]) => [
-      noun,
-      Object.fromEntries(Object.entries(verbs).map(([verb, name]) => [verb, call(name)])),
-    ]),
-  ) as unknown as Api
+  const api: Record<string, Record<string, unknown>> = {}
+  for (const id of Object.keys(OPERATIONS) as OperationName[]) {
+    const [noun = '', verb = ''] = OPERATIONS[id].name.split('.')
+    api[noun] = { ...api[noun], [verb]: call(id) }
+  }
+  return api as Api
 }
 
 /**
