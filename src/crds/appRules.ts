@@ -41,7 +41,7 @@ const asContainers = (app: App) => ({
 const ofApp = (rules: readonly Rule<never>[], field?: string) => rulesOver(asContainers, rules, field)
 
 function refuse(field: string, cel: string, message: string, test: Rule<App>['test']): Rule<App> {
-  return { cel, message, code: 'BAD_REQUEST', field, test }
+  return { cel, message, field, test }
 }
 
 const isUnique = (values: readonly string[]) => new Set(values).size === values.length

@@ -60,7 +60,6 @@ const rules: Rule<Spec>[] = [
   {
     cel: 'has(self.repositoryUrl) != (has(self.installationId) && has(self.repositoryId)) && has(self.installationId) == has(self.repositoryId)',
     message: 'either repositoryUrl is required, or installationId with repositoryId',
-    code: 'BAD_REQUEST',
     field: 'repositoryUrl',
     test: ({ repositoryUrl, installationId, repositoryId }) =>
       (installationId === undefined) === (repositoryId === undefined) &&

@@ -26,7 +26,6 @@ const templateSpec = z.strictObject({
 const slugRule: Rule<z.output<typeof templateSpec>> = {
   cel: "!(self.slug in ['config', 'catalog', 'deploys', 'sources', 'templates']) && !self.slug.matches('^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$')",
   message: 'slug must not be a uuid, nor one of config, catalog, deploys, sources and templates',
-  code: 'BAD_REQUEST',
   field: 'slug',
   test: ({ slug }) => slugRefusal(slug) === undefined,
 }

@@ -161,7 +161,6 @@ export const PlatformCluster = defineKind({
       // Without it the certificates that were revoked would be good again.
       cel: '!has(oldSelf.revokedAt) || has(self.revokedAt)',
       message: 'revokedAt cannot be removed: let the agent join again with a new token',
-      code: 'BAD_REQUEST',
       field: 'revokedAt',
       test: (next, previous) => previous.revokedAt === undefined || next.revokedAt !== undefined,
     },

@@ -66,7 +66,6 @@ export const deploymentRequests = {
 export const deployRule: Rule<{ repositoryUrl?: string | undefined; deploy?: object | undefined }> = {
   cel: '!has(self.deploy) || has(self.repositoryUrl)',
   message: 'deploy needs repositoryUrl: it builds what is in a repository',
-  code: 'BAD_REQUEST',
   field: 'deploy',
   test: ({ deploy, repositoryUrl }) => deploy === undefined || repositoryUrl !== undefined,
 }
@@ -75,7 +74,6 @@ export const deployRule: Rule<{ repositoryUrl?: string | undefined; deploy?: obj
 export const sourceRule: Rule<{ repositoryUrl?: string | undefined; deploymentSourceId?: string | undefined }> = {
   cel: '!has(self.deploymentSourceId) || has(self.repositoryUrl)',
   message: 'deploymentSourceId needs repositoryUrl',
-  code: 'BAD_REQUEST',
   field: 'deploymentSourceId',
   test: ({ repositoryUrl, deploymentSourceId }) => deploymentSourceId === undefined || repositoryUrl !== undefined,
 }

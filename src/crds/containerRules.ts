@@ -31,7 +31,6 @@ const MOST_COMPONENTS = 10
 type Words = { cel: string; message: string; field?: string; code?: Rule<Sparse>['code'] }
 
 const refuse = (words: Words, test: (next: Containers, previous: Containers) => boolean): Rule<Sparse> => ({
-  code: 'BAD_REQUEST',
   field: 'components',
   ...words,
   test: (next, previous) => test(complete(next), complete(previous)),
@@ -294,7 +293,6 @@ export function publicTarget({
 export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
   cel: "!self.isPublic || self.components.exists(c, (!has(self.publicComponent) || c.name == self.publicComponent) && has(c.ports) && c.ports.exists(p, (!has(p.protocol) || p.protocol == 'Tcp') && (!has(self.publicPort) || p.port == self.publicPort)))",
   message: 'isPublic needs a component with a Tcp port; publicComponent and publicPort must name an existing one',
-  code: 'BAD_REQUEST',
   field: 'isPublic',
   test: (next) => !next.isPublic || publicTarget(complete(next)) !== undefined,
 }
@@ -303,7 +301,6 @@ export const publicRule: Rule<Sparse & Omit<Public, keyof Containers>> = {
 export const publicComponentRule: Rule<Sparse & Pick<Public, 'publicComponent'>> = {
   cel: '!has(self.publicComponent) || self.components.exists(c, c.name == self.publicComponent)',
   message: 'publicComponent must name one of the components',
-  code: 'BAD_REQUEST',
   field: 'publicComponent',
   test: ({ publicComponent, components }) =>
     publicComponent === undefined || components.some(({ name }) => name === publicComponent),
@@ -312,7 +309,6 @@ export const publicComponentRule: Rule<Sparse & Pick<Public, 'publicComponent'>>
 export const identityRule: Rule<Sparse & { managedIdentity: boolean }> = {
   cel: `!self.managedIdentity || self.components.all(c, !has(c.mounts) || c.mounts.all(m, m.path != '${IDENTITY_PATH}'))`,
   message: `no volume may be mounted at ${IDENTITY_PATH}, where the credentials of the managed identity are`,
-  code: 'BAD_REQUEST',
   field: 'components',
   test: ({ managedIdentity, components }) =>
     !managedIdentity || components.every(({ mounts = [] }) => mounts.every(({ path }) => path !== IDENTITY_PATH)),
@@ -333,14 +329,12 @@ export const backupRules: readonly Rule<BackedUp>[] = [
   {
     cel: "!has(self.backupPolicy) || !has(self.backupPolicy.volumes) || self.backupPolicy.volumes.all(n, self.volumes.exists(v, v.name == n && v.kind == 'Persistent'))",
     message: 'volumes of backupPolicy must name Persistent volumes of the resource',
-    code: 'BAD_REQUEST',
     field: 'backupPolicy',
     test: ({ backupPolicy, ...spec }) => (backupPolicy?.volumes ?? []).every((name) => persistent(spec).includes(name)),
   },
   {
     cel: '!has(self.backupPolicy) || self.backupPolicy.hooks.all(h, self.components.exists(c, c.name == h.component))',
     message: 'hooks of backupPolicy must name components of the resource',
-    code: 'BAD_REQUEST',
     field: 'backupPolicy',
     test: ({ backupPolicy, components }) =>
       (backupPolicy?.hooks ?? []).every((hook) => components.some(({ name }) => name === hook.component)),

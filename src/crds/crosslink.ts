@@ -91,7 +91,6 @@ export const BoundaryCrosslink = defineKind({
     {
       cel: 'self.pkiVersion == oldSelf.pkiVersion || self.pkiVersion == oldSelf.pkiVersion + 1',
       message: 'pkiVersion must stay or grow by one',
-      code: 'BAD_REQUEST',
       field: 'pkiVersion',
       test: (next, { pkiVersion }) => next.pkiVersion === pkiVersion || next.pkiVersion === pkiVersion + 1,
     },

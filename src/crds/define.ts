@@ -36,7 +36,8 @@ export type Rule<Spec> = {
   message: string
   /** The message with what it refuses named in it, where the API server cannot name it. */
   explain?: (next: Spec) => string
-  code: ErrorCode
+  /** BAD_REQUEST if absent. */
+  code?: ErrorCode | undefined
   /** The field that the message is about, in dots below `spec`. */
   field: string
   /** It asks about that one field of the spec, which `cel` calls `self`; a value that was stored before is forgiven. */
@@ -49,7 +50,7 @@ export type Rule<Spec> = {
  * the API server has it of a single field (KEP-4008): a rule that a later version brings must not keep an older object from
  * being stopped, scaled or tagged. A transition has none: it is asked on each update.
  */
-export type DeclaredRule<Spec> = Rule<Spec> & { asksAbout: readonly string[] }
+export type DeclaredRule<Spec> = Rule<Spec> & { code: ErrorCode; asksAbout: readonly string[] }
 
 export type Column = {
   name: string
@@ -265,7 +266,10 @@ export function defineKind<const S extends AnySpec, const T extends AnyStatus>(
   const rules = [...immutable.map((field) => immutableRule<z.output<S>>(field)), ...(definition.rules ?? [])]
   return Object.freeze({
     ...definition,
-    rules: rules.map((rule) => ({ ...rule, asksAbout: fieldsOf(rule, Object.keys(definition.spec.shape)) })),
+    rules: rules.map((rule) => {
+      const asksAbout = fieldsOf(rule, Object.keys(definition.spec.shape))
+      return { ...rule, code: rule.code ?? 'BAD_REQUEST', asksAbout }
+    }),
     immutable,
     name: definition.name ?? 'resource',
     segment: definition.segment ?? definition.plural,
@@ -286,7 +290,6 @@ function immutableRule<Spec>(field: string): Rule<Spec> {
   return {
     cel: `has(self.${field}) == has(oldSelf.${field}) && (!has(self.${field}) || self.${field} == oldSelf.${field})`,
     message: `${field} cannot be changed after creation`,
-    code: 'BAD_REQUEST',
     field,
     test: (next, previous) => value(next) === value(previous),
   }

@@ -65,7 +65,6 @@ const rules: Rule<Spec>[] = [
   {
     cel: "self.strategy != 'Image' || has(self.image)",
     message: 'strategy Image needs an image',
-    code: 'BAD_REQUEST',
     field: 'image',
     test: ({ strategy, image }) => strategy !== 'Image' || image !== undefined,
   },
@@ -79,7 +78,6 @@ const rules: Rule<Spec>[] = [
   {
     cel: "!has(self.phase) || !(self.phase in ['Deploying', 'Succeeded']) || has(self.image)",
     message: 'image is required from phase Deploying on',
-    code: 'BAD_REQUEST',
     field: 'image',
     test: ({ phase, image }) => (phase !== 'Deploying' && phase !== 'Succeeded') || image !== undefined,
   },

@@ -21,7 +21,6 @@ export const triggerRules: readonly Rule<Triggers>[] = [
   {
     cel: "!has(self.triggers) || self.triggers.all(t, t.kind == 'Http' ? has(t.path) && !has(t.schedule) : has(t.schedule) && !has(t.path))",
     message: 'an Http trigger must have a path and no schedule, a Timer trigger a schedule and no path',
-    code: 'BAD_REQUEST',
     field: 'triggers',
     test: (spec) =>
       whole(spec).every(({ kind, path, schedule }) =>
@@ -31,7 +30,6 @@ export const triggerRules: readonly Rule<Triggers>[] = [
   {
     cel: "!has(self.triggers) || self.triggers.all(t, (has(t.authLevel) && t.authLevel == 'Secret') == has(t.keySecret))",
     message: 'a trigger of authLevel Secret must have a keySecret, and no other may have one',
-    code: 'BAD_REQUEST',
     field: 'triggers',
     test: (spec) =>
       whole(spec).every(({ authLevel, keySecret }) => (authLevel === 'Secret') === (keySecret !== undefined)),
@@ -39,7 +37,6 @@ export const triggerRules: readonly Rule<Triggers>[] = [
   {
     cel: '!has(self.triggers) || self.triggers.all(t, !has(t.path) || self.triggers.exists_one(o, has(o.path) && o.path == t.path))',
     message: 'no two triggers of a function may have the same path',
-    code: 'BAD_REQUEST',
     field: 'triggers',
     test: (spec) => {
       const paths = whole(spec).flatMap(({ path }) => path ?? [])

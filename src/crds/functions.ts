@@ -257,14 +257,12 @@ export const ServerlessFunction = defineKind({
     {
       cel: `size(self.namespaceName) + size(self.functionName) <= ${MOST_OF_BOTH_NAMES}`,
       message: `the names of a function and of its namespace have at most ${MOST_OF_BOTH_NAMES} characters together`,
-      code: 'BAD_REQUEST',
       field: 'functionName',
       test: (next: Spec) => next.namespaceName.length + next.functionName.length <= MOST_OF_BOTH_NAMES,
     },
     {
       cel: 'self.minReplicas <= self.maxReplicas',
       message: 'minReplicas must not be more than maxReplicas',
-      code: 'BAD_REQUEST',
       field: 'minReplicas',
       test: (next: Spec) => next.minReplicas <= next.maxReplicas,
     },

@@ -124,14 +124,12 @@ const rules: Rule<Spec>[] = [
   {
     cel: `self.env.map(name, size(self.env[name])).sum() <= ${MOST_OF_ALL_VALUES}`,
     message: `values in env must have at most ${MOST_OF_ALL_VALUES} characters together`,
-    code: 'BAD_REQUEST',
     field: 'env',
     test: ({ env }) => charactersOf(Object.values(env)) <= MOST_OF_ALL_VALUES,
   },
   {
     cel: `self.env.filter(name, self.env[name].startsWith('${VAULT_REFERENCE_PREFIX}')).size() <= ${MOST_REFERENCES}`,
     message: `env may refer to at most ${MOST_REFERENCES} vault secrets`,
-    code: 'BAD_REQUEST',
     field: 'env',
     test: ({ env }) =>
       Object.values(env).filter((value) => vaultReference(value) !== undefined).length <= MOST_REFERENCES,

@@ -193,7 +193,6 @@ export const PlatformComponent = defineKind({
     {
       cel: '!has(self.version) || has(self.chart)',
       message: 'a version needs a chart to install it from',
-      code: 'BAD_REQUEST',
       field: 'version',
       test: ({ version, chart }) => version === undefined || chart !== undefined,
     },

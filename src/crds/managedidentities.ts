@@ -50,7 +50,6 @@ export const ManagedIdentity = defineKind({
     {
       cel: 'self.secretVersion >= oldSelf.secretVersion && self.secretVersion <= oldSelf.secretVersion + 1',
       message: 'secretVersion must grow by one at a time: each step makes one new secret',
-      code: 'BAD_REQUEST',
       field: 'secretVersion',
       test: (next, previous) =>
         next.secretVersion === previous.secretVersion || next.secretVersion === previous.secretVersion + 1,
@@ -58,7 +57,6 @@ export const ManagedIdentity = defineKind({
     {
       cel: '!self.mounted || oldSelf.mounted || self.secretVersion > oldSelf.secretVersion',
       message: 'mounted needs new credentials, because nobody may read the old ones: secretVersion must grow with it',
-      code: 'BAD_REQUEST',
       field: 'mounted',
       test: (next, previous) => !next.mounted || previous.mounted || next.secretVersion > previous.secretVersion,
     },

@@ -11,7 +11,7 @@ export function namesRule<Field extends string>(
   field: Field,
   rule: { cel: string; test: (name: string, value: string) => boolean; message: string; code?: ErrorCode },
 ): Rule<{ [Key in Field]: Record<string, string> }> {
-  const { cel, test, message, code = 'BAD_REQUEST' } = rule
+  const { cel, test, message, code } = rule
   const faulty = (next: { [Key in Field]: Record<string, string> }) =>
     Object.entries<string>(next[field])
       .filter(([name, value]) => !test(name, value))

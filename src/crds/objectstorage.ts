@@ -218,14 +218,12 @@ const bucketRules: Rule<BucketSpec>[] = [
   {
     cel: '!self.objectLock || !has(self.versioning) || self.versioning == "Enabled"',
     message: 'objectLock needs versioning Enabled: a lock holds versions of objects',
-    code: 'BAD_REQUEST',
     field: 'versioning',
     test: (next) => !next.objectLock || next.versioning === undefined || next.versioning === 'Enabled',
   },
   {
     cel: '!has(self.lockDays) || self.objectLock',
     message: 'lockDays needs objectLock',
-    code: 'BAD_REQUEST',
     field: 'lockDays',
     test: (next) => next.lockDays === undefined || next.objectLock,
   },
@@ -304,7 +302,6 @@ const keyRules: Rule<KeySpec>[] = [
   {
     cel: '!has(self.prefix) || (has(self.buckets) && self.buckets.size() == 1)',
     message: 'prefix needs exactly one bucket',
-    code: 'BAD_REQUEST',
     field: 'prefix',
     test: (next) => next.prefix === undefined || next.buckets?.length === 1,
   },
@@ -312,7 +309,6 @@ const keyRules: Rule<KeySpec>[] = [
     // It would go into patterns of the store's policies, where these stand for other characters.
     cel: "!has(self.prefix) || !self.prefix.matches('[*?$]')",
     message: 'prefix must not contain *, ? or $',
-    code: 'BAD_REQUEST',
     field: 'prefix',
     test: (next) => next.prefix === undefined || !/[*?$]/.test(next.prefix),
   },
@@ -320,14 +316,12 @@ const keyRules: Rule<KeySpec>[] = [
     // Stores read it as a path, and a way up leads out of what the key is limited to.
     cel: "!has(self.prefix) || !self.prefix.matches('(^|/)[.][.]?(/|$)|^/|//')",
     message: 'prefix must not begin with / or contain //, and none of its parts may be . or .. alone',
-    code: 'BAD_REQUEST',
     field: 'prefix',
     test: (next) => next.prefix === undefined || !/(^|\/)\.\.?(\/|$)|^\/|\/\//.test(next.prefix),
   },
   {
     cel: '!self.isSession || has(self.expiresAt)',
     message: 'a session needs expiresAt',
-    code: 'BAD_REQUEST',
     field: 'expiresAt',
     test: (next) => !next.isSession || next.expiresAt !== undefined,
   },

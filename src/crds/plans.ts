@@ -61,7 +61,6 @@ export const ComputePlan = defineKind({
     {
       cel: '!self.isDefault || !self.deprecated',
       message: 'a deprecated plan cannot be the default: new resources may not use it',
-      code: 'BAD_REQUEST',
       field: 'deprecated',
       test: ({ isDefault, deprecated }) => !isDefault || !deprecated,
     },

@@ -192,14 +192,12 @@ export const DenyAssignment = defineKind({
     {
       cel: 'has(self.principalId) != self.isEveryone',
       message: 'a deny must name exactly one of principalId and isEveryone',
-      code: 'BAD_REQUEST',
       field: 'principalId',
       test: ({ principalId, isEveryone }) => (principalId !== undefined) !== isEveryone,
     },
     {
       cel: 'size(self.actions) + size(self.dataActions) > 0',
       message: 'a deny must take away at least one action',
-      code: 'BAD_REQUEST',
       field: 'actions',
       test: ({ actions, dataActions }) => actions.length + dataActions.length > 0,
     },
@@ -314,7 +312,6 @@ export const BoundaryTrust = defineKind({
     {
       cel: 'self.boundaryId != self.trustedBoundaryId',
       message: 'a boundary cannot trust itself',
-      code: 'BAD_REQUEST',
       field: 'trustedBoundaryId',
       test: ({ boundaryId, trustedBoundaryId }) => boundaryId !== trustedBoundaryId,
     },

@@ -190,7 +190,6 @@ const rules: Rule<Spec>[] = [
   {
     cel: '!has(oldSelf.walStorageSize) || has(self.walStorageSize)',
     message: 'walStorageSize cannot be removed once it is set: the log cannot move back to the data volume',
-    code: 'BAD_REQUEST',
     field: 'walStorageSize',
     test: (next, previous) => previous.walStorageSize === undefined || next.walStorageSize !== undefined,
   },
@@ -212,14 +211,12 @@ const rules: Rule<Spec>[] = [
   {
     cel: `!(self.databaseName in ${celList(RESERVED_DATABASES)})`,
     message: `databaseName must not be one of the engine's own: ${RESERVED_DATABASES.join(', ')}`,
-    code: 'BAD_REQUEST',
     field: 'databaseName',
     test: (next) => !RESERVED_DATABASES.includes(next.databaseName),
   },
   {
     cel: `!(self.ownerName in ${celList(RESERVED_OWNERS)}) && !self.ownerName.startsWith('pg_')`,
     message: `ownerName must not be one of the engine's own: ${RESERVED_OWNERS.join(', ')} and what begins with pg_`,
-    code: 'BAD_REQUEST',
     field: 'ownerName',
     test: (next) => !RESERVED_OWNERS.includes(next.ownerName) && !next.ownerName.startsWith('pg_'),
   },
@@ -237,7 +234,6 @@ const rules: Rule<Spec>[] = [
   {
     cel: 'self.synchronousReplicas == 0 || !has(self.replicas) || self.synchronousReplicas < self.replicas',
     message: 'synchronousReplicas must be less than replicas: the primary is not a replica',
-    code: 'BAD_REQUEST',
     field: 'synchronousReplicas',
     test: ({ synchronousReplicas: wanted, replicas }) => wanted === 0 || replicas === undefined || wanted < replicas,
   },
@@ -246,7 +242,6 @@ const rules: Rule<Spec>[] = [
     cel: '!has(self.takesOver) || (has(self.restoreFrom) && !has(self.restoreFrom.resourceGroup) && self.restoreFrom.clusterName == self.takesOver)',
     message:
       'takesOver must name the database of restoreFrom, in the same group: only a database with the same data can take over a name',
-    code: 'BAD_REQUEST',
     field: 'takesOver',
     test: (next) =>
       next.takesOver === undefined ||

@@ -99,7 +99,6 @@ export const RolloutPlan = defineKind({
     {
       cel: "(self.kind == 'Rollback') == has(self.rollbackOf) && (self.kind == 'Rollback' || size(self.targetVersions) > 0)",
       message: 'a plan must name versions, or as a Rollback the rollout that it takes back',
-      code: 'BAD_REQUEST',
       field: 'targetVersions',
       test: ({ kind, rollbackOf, targetVersions }) =>
         (kind === 'Rollback') === (rollbackOf !== undefined) &&

@@ -45,7 +45,6 @@ export const siteRules: readonly Rule<Site>[] = [
   {
     cel: 'has(self.repositoryUrl) != has(self.image)',
     message: 'either repositoryUrl or image must be set, and not both',
-    code: 'BAD_REQUEST',
     field: 'image',
     test: ({ repositoryUrl, image }) => (repositoryUrl === undefined) !== (image === undefined),
   },
@@ -60,7 +59,6 @@ export const siteRules: readonly Rule<Site>[] = [
   {
     cel: `self.headers.map(name, size(name) + size(self.headers[name])).sum() <= ${MOST_OF_HEADERS}`,
     message: `headers must have at most ${MOST_OF_HEADERS} characters together`,
-    code: 'BAD_REQUEST',
     field: 'headers',
     test: ({ headers }) => charactersOf(Object.entries(headers).flat()) <= MOST_OF_HEADERS,
   },

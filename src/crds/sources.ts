@@ -104,7 +104,7 @@ function onlyOf(
   owner: Provider,
   field: 'circuit' | 'installationId',
   message: string,
-  code: Rule<Spec>['code'] = 'BAD_REQUEST',
+  code?: Rule<Spec>['code'],
 ): Rule<Spec> {
   const cel = `self.provider == '${owner}' || !has(self.${field})`
   return { cel, message, code, field, test: (next) => next.provider === owner || next[field] === undefined }
@@ -121,14 +121,12 @@ const rules: Rule<Spec>[] = [
   {
     cel: "self.provider != 'Circuit' || !has(self.credentials)",
     message: 'the platform makes the credentials of a Circuit',
-    code: 'BAD_REQUEST',
     field: 'credentials',
     test: ({ provider, credentials }) => provider !== 'Circuit' || credentials === undefined,
   },
   {
     cel: "self.provider == 'Git' || self.baseUrl.startsWith('https://')",
     message: 'ssh is for provider Git only',
-    code: 'BAD_REQUEST',
     field: 'baseUrl',
     test: ({ provider, baseUrl }) => provider === 'Git' || baseUrl.startsWith('https://'),
   },
@@ -137,7 +135,6 @@ const rules: Rule<Spec>[] = [
   {
     cel: '!has(oldSelf.installationId) || (has(self.installationId) && self.installationId == oldSelf.installationId)',
     message: 'installationId cannot be changed once it is set',
-    code: 'BAD_REQUEST',
     field: 'installationId',
     test: (next, previous) => previous.installationId === undefined || next.installationId === previous.installationId,
   },

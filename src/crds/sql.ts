@@ -115,7 +115,6 @@ function belongs(field: 'engineVersion' | 'edition', of: Record<SqlEngineName, r
   return {
     cel: `!has(self.${field}) || (self.engine == 'MsSql' ? self.${field} in ${celList(of.MsSql)} : self.${field} in ${celList(of.MariaDb)})`,
     message: `${field} must be one of the engine's: ${of.MsSql.join(', ')} for MsSql, ${of.MariaDb.join(', ')} for MariaDb`,
-    code: 'BAD_REQUEST',
     field,
     test: ({ engine, [field]: value }) => value === undefined || of[engine].includes(value),
   }
@@ -131,7 +130,6 @@ function enoughForMsSql(field: 'memoryRequest' | 'memoryLimit'): Rule<Spec> {
   return {
     cel: `self.engine != 'MsSql' || !has(self.${field}) || quantity(self.${field}).compareTo(quantity('${MSSQL_MEMORY}')) >= 0`,
     message: `${field} must be at least ${MSSQL_MEMORY} for MsSql, which needs that to start`,
-    code: 'BAD_REQUEST',
     field,
     test: ({ engine, [field]: memory }) =>
       engine !== 'MsSql' || memory === undefined || compareQuantities(memory, MSSQL_MEMORY) >= 0,
@@ -153,7 +151,6 @@ const rules: Rule<Spec>[] = [
   {
     cel: `!(self.databaseName.lowerAscii() in (self.engine == 'MsSql' ? ${celList(OWN_DATABASES.MsSql)} : ${celList(OWN_DATABASES.MariaDb)}))`,
     message: `databaseName must not be one of the engine's own: ${OWN_DATABASES.MsSql.join(', ')} for MsSql, ${OWN_DATABASES.MariaDb.join(', ')} for MariaDb`,
-    code: 'BAD_REQUEST',
     field: 'databaseName',
     test: ({ engine, databaseName }) => !OWN_DATABASES[engine].includes(databaseName.toLowerCase()),
   },
@@ -162,7 +159,6 @@ const rules: Rule<Spec>[] = [
   {
     cel: "!has(self.memoryLimitMb) || !has(self.memoryLimit) || quantity(self.memoryLimit).sub(self.memoryLimitMb * 1048576).compareTo(quantity('0')) >= 0",
     message: 'memoryLimitMb must not be more than memoryLimit: the container would be killed',
-    code: 'BAD_REQUEST',
     field: 'memoryLimitMb',
     test: ({ memoryLimitMb, memoryLimit }) =>
       memoryLimitMb === undefined ||

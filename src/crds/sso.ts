@@ -96,7 +96,6 @@ export const IdpBinding = defineKind({
     {
       cel: 'has(self.groupId) != has(self.roleDefinitionName) && has(self.roleDefinitionName) == has(self.scope)',
       message: 'a binding must name either groupId, or roleDefinitionName and scope',
-      code: 'BAD_REQUEST',
       field: 'groupId',
       test: ({ groupId, roleDefinitionName, scope }) =>
         (groupId !== undefined) !== (roleDefinitionName !== undefined) &&
@@ -218,14 +217,12 @@ export const SsoConnection = defineKind({
     {
       cel: 'self.domains.all(d, self.domains.exists_one(e, e == d))',
       message: 'each domain must be named once',
-      code: 'BAD_REQUEST',
       field: 'domains',
       test: ({ domains }) => new Set(domains).size === domains.length,
     },
     {
       cel: 'self.identityProviders.all(p, self.identityProviders.exists_one(q, q.alias == p.alias))',
       message: 'each identity provider must have an alias of its own',
-      code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: ({ identityProviders: all }) => new Set(aliases(all)).size === all.length,
     },
@@ -233,14 +230,12 @@ export const SsoConnection = defineKind({
       cel: "self.identityProviders.all(p, has(p.metadataUrl) || (has(p.issuer) && has(p.authorizationUrl) && (has(p.protocol) && p.protocol == 'Saml' ? has(p.signingCertificate) : has(p.tokenUrl) && has(p.jwksUrl))))",
       message:
         'an identity provider must name metadataUrl, or all of issuer, authorizationUrl, tokenUrl and jwksUrl (Saml: issuer, authorizationUrl and signingCertificate)',
-      code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: ({ identityProviders }) => identityProviders.every(isReachable),
     },
     {
       cel: "self.identityProviders.all(p, (has(p.protocol) && p.protocol == 'Saml') || (has(p.clientId) && has(p.clientSecretName)))",
       message: 'an identity provider of the protocol Oidc needs a client id and a client secret',
-      code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: ({ identityProviders }) =>
         identityProviders.every(
@@ -251,7 +246,6 @@ export const SsoConnection = defineKind({
     {
       cel: 'self.identityProviders.all(p, oldSelf.identityProviders.all(o, o.alias != p.alias || (has(o.protocol) && o.protocol == "Saml") == (has(p.protocol) && p.protocol == "Saml")))',
       message: 'protocol of an identity provider cannot be changed after creation',
-      code: 'BAD_REQUEST',
       field: 'identityProviders',
       test: (next, previous) =>
         next.identityProviders.every((one) =>

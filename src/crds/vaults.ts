@@ -52,7 +52,6 @@ const vaultRules: Rule<VaultSpec>[] = [
   {
     cel: 'self.softDeleteEnabled || !self.enablePurgeProtection',
     message: 'purge protection needs soft delete: without it a deletion would remove a secret at once',
-    code: 'BAD_REQUEST',
     field: 'enablePurgeProtection',
     test: (next) => next.softDeleteEnabled || !next.enablePurgeProtection,
   },
@@ -202,7 +201,6 @@ const entryRules: Rule<EntrySpec>[] = [
   {
     cel: '!has(self.notBefore) || !has(self.expiresOn) || self.expiresOn > self.notBefore',
     message: 'expiresOn must be later than notBefore',
-    code: 'BAD_REQUEST',
     field: 'expiresOn',
     test: ({ notBefore, expiresOn }) =>
       notBefore === undefined || expiresOn === undefined || Date.parse(expiresOn) > Date.parse(notBefore),
@@ -240,7 +238,6 @@ const entryRules: Rule<EntrySpec>[] = [
   {
     cel: `!has(self.mountAs) || !self.mountAs.secretName.startsWith('${VALUE_PREFIX}')`,
     message: `mountAs.secretName must not begin with ${VALUE_PREFIX}: such Secrets hold wrapped keys and values`,
-    code: 'BAD_REQUEST',
     field: 'mountAs',
     test: ({ mountAs }) => mountAs?.secretName.startsWith(VALUE_PREFIX) !== true,
   },

@@ -13,7 +13,6 @@ function noGreater(lower: 'cpuRequest' | 'memoryRequest', upper: 'cpuLimit' | 'm
   return {
     cel: `!has(self.${lower}) || !has(self.${upper}) || quantity(self.${upper}).compareTo(quantity(self.${lower})) >= 0`,
     message: `${upper} must not be less than ${lower}`,
-    code: 'BAD_REQUEST',
     field: upper,
     test: (next) => {
       const [low, high] = [next[lower], next[upper]]
@@ -46,7 +45,6 @@ export function growsByOne<Field extends string>(field: Field, step: string): Ru
   return {
     cel: `self.${field} >= oldSelf.${field} && self.${field} <= oldSelf.${field} + 1`,
     message: `${field} grows by one at a time: each step ${step}`,
-    code: 'BAD_REQUEST',
     field,
     test: (next, previous) => next[field] === previous[field] || next[field] === previous[field] + 1,
   }
@@ -56,7 +54,6 @@ export const allowedCidrsRule: Rule<{ allowedCidrs?: string | undefined }> = {
   cel: "!has(self.allowedCidrs) || self.allowedCidrs == '' || (self.allowedCidrs.split(',').size() <= 50 && self.allowedCidrs.split(',').all(c, isCIDR(c) && string(cidr(c).masked()) == c))",
   message:
     'allowedCidrs must be a comma-separated list of at most 50 canonical networks, such as 203.0.113.0/24,2001:db8::/32',
-  code: 'BAD_REQUEST',
   field: 'allowedCidrs',
   test: (next) => next.allowedCidrs === undefined || next.allowedCidrs === '' || isCidrList(next.allowedCidrs),
 }
