@@ -45,64 +45,72 @@ export type BodyKind = 'none' | 'json' | 'raw'
 /** What a name must be: in words, as `must have ...`, and as a pattern. */
 export type Naming = { readonly rule: string; readonly pattern: string }
 
-export type Route = {
+/** What a route says of itself, where it is not as usual. */
+type Said = {
+  /** Where the permission is asked for; the level of the path if absent. */
+  readonly scope?: ScopeLevel | undefined
+  /** Parameters of the path that may hold any text, such as the key of a row; below the scope only. */
+  readonly opaque?: readonly string[]
+  /**
+   * The scope's text if the path does not hold it. Undefined if the object is unknown, so that only holders of the
+   * permission at the root learn that.
+   */
+  readonly scopeFrom?:
+    | ((parameters: Readonly<Record<string, string>>, services: Services) => string | undefined)
+    | undefined
+  /** Authorizes the caller in place of the permission at `scope`: for routes with a rule of their own. */
+  readonly mayPass?:
+    | ((caller: string, services: Services, parameters: Readonly<Record<string, string>>) => boolean)
+    | undefined
+  /** The handler itself answers callers that no longer exist: the interface has a code for this row. */
+  readonly answersUnknownCallers?: boolean
+  /** The body names what is made, or replaces it if it is there. */
+  readonly isNamedByBody?: boolean
+  /** Of what is no PUT, PATCH, DELETE or creation: the handler compares If-Match with what it changes. */
+  readonly isHeld?: boolean
+  /** What the last name in the path must be, of what is made there. */
+  readonly naming?: Naming | undefined
+  /** What else its handler may ask for, in words that go on after `May also need`. */
+  readonly further?: string | undefined
+  /** Anonymous OAuth-like routes ignore names that they do not know. */
+  readonly ignoresUnknownQuery?: boolean
+  readonly list?: ListShape<never> | undefined
+  /** Where a list comes from, if that is nothing that is watched: then it cannot be followed as a stream of events. */
+  readonly unfollowed?: string | undefined
+  /** The body as the document tells it, if the handler reads it with more than a schema; `body` if absent. */
+  readonly documentedBody?: z.ZodType | undefined
+  /** A body that works, for the documents. */
+  readonly example?: object | undefined
+  readonly bodyKind?: BodyKind
+  /** A body may be left out; the handler then sees undefined. */
+  readonly isBodyOptional?: boolean
+  /** Bytes; 1 MiB if absent. */
+  readonly bodyLimit?: number | undefined
+  /** Media types of the body; `application/json` if absent. */
+  readonly mediaTypes?: readonly string[]
+  readonly replyMediaType?: string
+  /** Statuses beyond those that the interface lists for the row; without a row, all of them: 200 if absent. */
+  readonly answers?: readonly number[]
+  /** Failing statuses that may bring the reply too, such as checks of which one fails. */
+  readonly repliesAt?: readonly number[]
+  /** The form of error bodies (interface section 7). */
+  readonly errors?: ErrorForm
+}
+
+export type Route = Required<Said> & {
   readonly area: string
   /** As errors, documents and metrics name it. */
   readonly module: string
   readonly method: Method
   /** Written out, with parameters in braces. */
   readonly path: string
-  /** Parameters of the path that may hold any text, such as the key of a row; below the scope only. */
-  readonly opaque: readonly string[]
   readonly authorization: Authorization
-  /** Where the permission is asked for; undefined without an action. */
-  readonly scope: ScopeLevel | undefined
-  /**
-   * The scope's text if the path does not hold it. Undefined if the object is unknown, so that only holders of the
-   * permission at the root learn that.
-   */
-  readonly scopeFrom:
-    | ((parameters: Readonly<Record<string, string>>, services: Services) => string | undefined)
-    | undefined
-  /** Authorizes the caller in place of the permission at `scope`: for routes with a rule of their own. */
-  readonly mayPass:
-    | ((caller: string, services: Services, parameters: Readonly<Record<string, string>>) => boolean)
-    | undefined
-  /** The handler itself answers callers that no longer exist: the interface has a code for this row. */
-  readonly answersUnknownCallers: boolean
-  /** The body names what is made, or replaces it if it is there. */
-  readonly isNamedByBody: boolean
-  /** Of what is no PUT, PATCH, DELETE or creation: the handler compares If-Match with what it changes. */
-  readonly isHeld: boolean
-  /** What the last name in the path must be, of what is made there; undefined where that is not said. */
-  readonly naming: Naming | undefined
-  /** What else its handler may ask for, in words that go on after `May also need`; undefined if nothing. */
-  readonly further: string | undefined
   /** The operation name of the interface; undefined if it shows none. */
   readonly operation: string | undefined
   readonly summary: string
   readonly query: z.ZodObject | undefined
-  /** Anonymous OAuth-like routes ignore names that they do not know. */
-  readonly ignoresUnknownQuery: boolean
-  readonly list: ListShape<never> | undefined
-  /** Where a list comes from, if that is nothing that is watched: then it cannot be followed as a stream of events. */
-  readonly unfollowed: string | undefined
   readonly body: z.ZodType | undefined
-  /** The body as the document tells it, if the handler reads it with more than a schema; `body` if undefined. */
-  readonly documentedBody: z.ZodType | undefined
-  readonly example: object | undefined
-  readonly bodyKind: BodyKind
-  /** A body may be left out; the handler then sees undefined. */
-  readonly isBodyOptional: boolean
-  readonly bodyLimit: number | undefined
-  readonly mediaTypes: readonly string[]
   readonly reply: z.ZodType | undefined
-  readonly replyMediaType: string
-  readonly answers: readonly number[]
-  /** Failing statuses that may bring the reply too, such as checks of which one fails. */
-  readonly repliesAt: readonly number[]
-  /** The form of error bodies (interface section 7). */
-  readonly errors: ErrorForm
   /** Not among the rows of the interface: served by the same rules, and marked in documents. */
   readonly isAddition: boolean
   /** The kind of custom resource whose objects it reads or writes, where its declaration says so. */
@@ -110,39 +118,13 @@ export type Route = {
   readonly handler: (context: Context) => Answer | Promise<Answer>
 }
 
-export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = {
+export type Declaration<Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = Said & {
   auth: Authorization
   summary: string
-  scope?: ScopeLevel
-  opaque?: readonly string[]
-  scopeFrom?: Route['scopeFrom']
-  mayPass?: Route['mayPass']
-  answersUnknownCallers?: true
-  isNamedByBody?: true
-  isHeld?: true
-  naming?: Naming
-  further?: string | undefined
   query?: Query
-  ignoresUnknownQuery?: boolean
-  list?: ListShape<never>
-  unfollowed?: string | undefined
   body?: Body
-  documentedBody?: z.ZodType
-  /** A body that works, for the documents. */
-  example?: object | undefined
-  isBodyOptional?: boolean
-  bodyKind?: BodyKind
-  /** Bytes; 1 MiB if absent. */
-  bodyLimit?: number
-  /** Media types of the body; `application/json` if absent. */
-  mediaTypes?: readonly string[]
   /** What 2xx answers hold; nothing for answers without a body. */
   reply?: Reply
-  replyMediaType?: string
-  /** Statuses beyond those that the interface lists for the row; without a row, all of them: 200 if absent. */
-  answers?: readonly number[]
-  repliesAt?: readonly number[]
-  errors?: ErrorForm
 }
 
 export type Handler<Path extends string, Query extends z.ZodObject, Body extends z.ZodType, Reply extends z.ZodType> = (
@@ -169,44 +151,50 @@ export function route<
   handler: Handler<Path, Query, Body, Reply>,
 ): RouteDraft {
   const expanded = expandPath(path)
-  const { auth, body, answers = [] } = declaration
+  const { auth, summary, query, body, reply, scope = levelOfPath(expanded), answers = [], ...said } = declaration
   const row = interfaceRow({ method, path: expanded })
   const all = new Set([...(row?.answers ?? []), ...answers])
   return {
+    ...USUAL,
+    bodyKind: body === undefined ? 'none' : 'json',
+    ...said,
     method,
     path: expanded,
-    opaque: declaration.opaque ?? [],
     authorization: auth,
-    scope: auth.kind === 'iam' ? (declaration.scope ?? levelOfPath(expanded)) : undefined,
-    scopeFrom: declaration.scopeFrom,
-    mayPass: declaration.mayPass,
-    answersUnknownCallers: declaration.answersUnknownCallers ?? false,
-    isNamedByBody: declaration.isNamedByBody ?? false,
-    isHeld: declaration.isHeld ?? false,
-    naming: declaration.naming,
-    further: declaration.further,
+    scope: auth.kind === 'iam' ? scope : undefined,
     operation: row?.operation,
-    summary: declaration.summary,
-    query: declaration.query,
-    ignoresUnknownQuery: declaration.ignoresUnknownQuery ?? false,
-    list: declaration.list,
-    unfollowed: declaration.unfollowed,
+    summary,
+    query,
     body,
-    documentedBody: declaration.documentedBody,
-    example: declaration.example,
-    bodyKind: declaration.bodyKind ?? (body === undefined ? 'none' : 'json'),
-    isBodyOptional: declaration.isBodyOptional ?? false,
-    bodyLimit: declaration.bodyLimit,
-    mediaTypes: declaration.mediaTypes ?? ['application/json'],
-    reply: declaration.reply,
-    replyMediaType: declaration.replyMediaType ?? 'application/json',
+    reply,
     answers: all.size === 0 ? [200] : [...all],
-    repliesAt: declaration.repliesAt ?? [],
-    errors: declaration.errors ?? 'platform',
     // The router hands over what the declaration's own schemas read.
     handler: handler as unknown as Route['handler'],
   }
 }
+
+/** All fields, so that all routes have one shape. */
+const USUAL = {
+  opaque: [],
+  scopeFrom: undefined,
+  mayPass: undefined,
+  answersUnknownCallers: false,
+  isNamedByBody: false,
+  isHeld: false,
+  naming: undefined,
+  further: undefined,
+  ignoresUnknownQuery: false,
+  list: undefined,
+  unfollowed: undefined,
+  documentedBody: undefined,
+  example: undefined,
+  isBodyOptional: false,
+  bodyLimit: undefined,
+  mediaTypes: ['application/json'],
+  replyMediaType: 'application/json',
+  repliesAt: [],
+  errors: 'platform',
+} satisfies Omit<Required<Said>, 'answers' | 'bodyKind' | 'scope'>
 
 /** Rows of a table carry their version in the body; files, uploads and backups have none. */
 const WITHOUT_VERSION = /\/editor\/|\/files$|\/apps\/\{appName\}\/source$|^\/lifecycle\/backups\/\{name\}$/
