@@ -18,16 +18,15 @@ import { findOneTrigger, hostOf } from './routing.ts'
 import type { Line, Switchboard } from './switchboard.ts'
 import { type ReachCopy, Unreached } from './way.ts'
 
-export type ServerOptions = {
-  switchboard: Switchboard
-  gate: Gate
+/** What calls are made with, whoever makes them. */
+export type CallMeans = {
   figures: Figures
   reach: ReachCopy
   clock: Clock
-  log: Log
   /** Whether pods are played: their addresses are made up, and may be somebody's. */
   isPlayed: boolean
 }
+export type ServerOptions = CallMeans & { switchboard: Switchboard; gate: Gate; log: Log }
 
 const REFUSALS = {
   NOT_FOUND: [404, 'Nothing answers here.'],

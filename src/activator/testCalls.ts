@@ -6,27 +6,17 @@ import {
   type TestAnswer,
   type TestCall,
 } from '../contracts/testCalls.ts'
-import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { readBeginning } from '../core/readWithin.ts'
 import { SharedPlaces } from '../core/sharedPlaces.ts'
-import type { Figures } from './figures.ts'
 import { NoPlace } from './lane.ts'
 import { withoutHop } from './proxy.ts'
-import { Played, sent } from './server.ts'
+import { type CallMeans, Played, sent } from './server.ts'
 import type { Switchboard } from './switchboard.ts'
 import { type ReachCopy, Unreached, wayTo } from './way.ts'
 
-export type TestCallsOptions = {
-  switchboard: Pick<Switchboard, 'line'>
-  figures: Figures
-  reach: ReachCopy
-  clock: Clock
-  log: Pick<Log, 'debug'>
-  /** Whether pods are played: their addresses are made up, and may be somebody's. */
-  isPlayed: boolean
-}
+export type TestCallsOptions = CallMeans & { switchboard: Pick<Switchboard, 'line'>; log: Pick<Log, 'debug'> }
 
 /** Calls the function with this key as soon as a copy has room. `gone` ends when nobody waits for the answer any more. */
 export type MakeTestCall = (key: string, call: TestCall, gone: AbortSignal) => Promise<TestAnswer>

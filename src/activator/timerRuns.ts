@@ -1,26 +1,19 @@
 import { request } from 'node:http'
 import { type ActivatorStatus, EVENT_HEADER } from '../contracts/functions.ts'
-import type { Clock } from '../core/clock.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { refOf } from '../core/object.ts'
 import { ServerlessFunction } from '../crds/functions.ts'
 import type { KubeClient } from '../kube/client.ts'
-import type { Figures } from './figures.ts'
-import { sent } from './server.ts'
+import { type CallMeans, sent } from './server.ts'
 import type { Line, Switchboard } from './switchboard.ts'
 import type { Due, Scheduled, TimersOptions } from './timers.ts'
 import { type ReachCopy, wayTo } from './way.ts'
 
-export type TimerRunsOptions = {
+export type TimerRunsOptions = CallMeans & {
   switchboard: Pick<Switchboard, 'line' | 'lines'>
   client: Pick<KubeClient, 'mergePatch'>
-  figures: Figures
-  reach: ReachCopy
-  clock: Clock
   log: Log
-  /** Whether pods are played: their addresses are made up, and may be somebody's. */
-  isPlayed: boolean
 }
 
 /** How timers find the functions, note in their status that they fired, and call them. */

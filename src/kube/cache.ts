@@ -1,14 +1,13 @@
 import { type Clock, systemClock } from '../core/clock.ts'
 import { counted } from '../core/counted.ts'
 import { type Log, silentLog } from '../core/log.ts'
-import type { KubeClient } from './client.ts'
 import { KubeError } from './errors.ts'
 import { History } from './history.ts'
 import { type KubeObject, keyOf, type ObjectRef, objectKey, type Resource, resourceId } from './object.ts'
 import type { WatchTimings } from './stallGuard.ts'
 import { type IndexFunction, ObjectStore, type Previous, type PutOptions } from './store.ts'
 import { compareVersions, isNewer } from './version.ts'
-import { WATCH_TIMINGS, WatchLoop, type WatchObserver, type WatchSink } from './watch.ts'
+import { WATCH_TIMINGS, type Watched, WatchLoop, type WatchMeans, type WatchObserver, type WatchSink } from './watch.ts'
 
 export type CacheEvent<T extends KubeObject> =
   | { type: 'added'; object: T; previous?: undefined }
@@ -18,24 +17,13 @@ export type CacheEvent<T extends KubeObject> =
 
 export type CacheHandler<T extends KubeObject> = (event: CacheEvent<T>) => void
 
-export type WatchCacheOptions<T extends KubeObject> = {
-  client: Pick<KubeClient, 'list' | 'watchStream'>
-  resource: Resource
-  /** Only this namespace. */
-  namespace?: string | undefined
-  labelSelector?: string | undefined
-  fieldSelector?: string | undefined
-  indexes?: Record<string, IndexFunction<T>>
-  clock?: Clock
-  random?: () => number
-  log?: Log
-  timings?: Partial<WatchTimings>
-  observer?: WatchObserver
-  /** Shared by the caches of one client, so that those of one type ask once. */
-  history?: History
-  /** Shared by the caches of one client: what a server that is not to be trusted may fill. */
-  room?: Room | undefined
-}
+export type WatchCacheOptions<T extends KubeObject> = Watched &
+  Partial<WatchMeans> & {
+    indexes?: Record<string, IndexFunction<T>>
+    timings?: Partial<WatchTimings>
+    /** Shared by the caches of one client: what a server that is not to be trusted may fill. */
+    room?: Room | undefined
+  }
 
 /** Characters of stored JSON, with those that each object takes whatever it holds. */
 export type Room = { readonly most: number; taken: number }

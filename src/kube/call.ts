@@ -35,13 +35,17 @@ export type CallRequest = WireRequest & { idempotent: boolean }
 export type CallerOptions = {
   userAgent: string
   log: Log
+  /** Called before every write is sent; throws once this process may no longer write. */
   fence?: () => void
   onRequest?: (observation: RequestObservation) => void
+  /** Milliseconds for a call with its retries; 30 s. */
   timeout?: number
-  liveness?: Liveness
+  /** Bytes of an answer, of a listing with all its pages, and of a line of a watch; any number for a server of our own. */
   answerMax?: number
   /** The id of another cluster than the platform's own: what it says is not ours. */
   cluster?: string
+  /** For tests. */
+  liveness?: Liveness
   random?: () => number
 }
 

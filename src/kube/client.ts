@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream'
 import { type Log, silentLog } from '../core/log.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
-import { Caller, type CallerOptions, type CallOptions, type RequestObservation } from './call.ts'
+import { Caller, type CallerOptions, type CallOptions } from './call.ts'
 import { isKubeError, KubeError } from './errors.ts'
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource, refOf } from './object.ts'
 import { acceptOf, type Query, queryString, resourcePath } from './path.ts'
-import type { Liveness } from './sessions.ts'
 import { type WatchEvent, type WatchStreamOptions, watchEvents } from './stream.ts'
 
 export type { CallOptions, RequestObservation } from './call.ts'
@@ -104,23 +103,10 @@ export type WriteObserver = {
   removed(resource: Resource, ref: ObjectRef, uid: string | undefined): void
 }
 
-export type KubeClientOptions = {
+export type KubeClientOptions = Omit<CallerOptions, 'log'> & {
   fieldManager: string
-  userAgent: string
   log?: Log
-  /** Called before every write is sent; throws once this process may no longer write. */
-  fence?: () => void
-  onRequest?: (observation: RequestObservation) => void
   observer?: WriteObserver
-  /** Milliseconds for a call with its retries; 30 s. */
-  timeout?: number
-  /** Bytes of an answer, of a listing with all its pages, and of a line of a watch; any number for a server of our own. */
-  answerMax?: number
-  /** The id of another cluster than the platform's own: what it says is not ours. */
-  cluster?: string
-  /** For tests. */
-  liveness?: Liveness
-  random?: () => number
 }
 
 const PAGE_SIZE = 500

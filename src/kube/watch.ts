@@ -42,20 +42,26 @@ export type WatchObserver = {
   listing?(resource: Resource): void
 }
 
-export type WatchLoopOptions<T extends KubeObject> = {
+/** What is watched, and through whom. */
+export type Watched = {
   client: Pick<KubeClient, 'list' | 'watchStream'>
   resource: Resource
+  /** Only this namespace. */
   namespace?: string | undefined
   labelSelector?: string | undefined
   fieldSelector?: string | undefined
-  sink: WatchSink<T>
+}
+/** What every watch works with. */
+export type WatchMeans = {
+  /** Shared by the caches of one client, so that those of one type ask once. */
   history: History
   clock: Clock
   random: () => number
   log: Log
-  timings: WatchTimings
   observer: WatchObserver
 }
+export type WatchLoopOptions<T extends KubeObject> = Watched &
+  WatchMeans & { sink: WatchSink<T>; timings: WatchTimings }
 
 /**
  * Keeps one resource watched for ever:

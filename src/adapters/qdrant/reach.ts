@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { request as undiciRequest } from 'undici'
 import { readWithin } from '../../core/readWithin.ts'
-import { type EngineAnswer, EngineError, type EngineReach } from './port.ts'
+import { type EngineAnswer, EngineError, type EngineReach, type EngineRequest } from './port.ts'
 
 /** An answer of the engine that we read is a few kilobytes; a longer one is a mistake or an attack. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
@@ -26,13 +26,7 @@ function podOrigin({ pod, service, namespace, port }: Target): string {
 
 /** The part of an API server client that is needed here; the client of the `kube` room fits. */
 export type RawRequester = {
-  request(request: {
-    method: 'GET' | 'POST' | 'DELETE'
-    path: string
-    headers: Record<string, string>
-    body?: string
-    signal: AbortSignal
-  }): Promise<{ status: number; body: Readable }>
+  request(request: EngineRequest): Promise<{ status: number; body: Readable }>
 }
 
 /**

@@ -42,16 +42,18 @@ export type PipelineOptions = {
   routes: readonly Route[]
   services: Services
   tokens: Pick<TokenVerifier, 'verify'>
-  /** Absent if the issuer's principals are not ours to know: with Keycloak. */
+  /** Refuses tokens whose principal was deleted or disabled. Absent if the issuer's principals are not ours to know: with Keycloak. */
   standing?: Standing | undefined
   log: Log
   metrics: HttpMetrics
   limits: CallerLimitsOptions
+  /** Checks every answer against the schema that its route declares; for tests. */
   checkReplies?: boolean
-  /** False until the caches are filled; once true, it stays true. */
+  /** False until the caches are filled; once true, it stays true. Until then, routes that need a sign-in answer 503. */
   isReady?: () => boolean
-  /** How long the caches may have been out of date, and how long they may be served, in milliseconds. */
+  /** How long the caches may have been out of date, and how long they may be served, in milliseconds. Absent: never old. */
   staleness?: Staleness | undefined
+  /** Hears of every request that was to change something. */
   witness?: Witness | undefined
   /** Absent where nothing is traced. */
   traced?: RequestTracer | undefined

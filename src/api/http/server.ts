@@ -2,19 +2,13 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { Duplex } from 'node:stream'
 import express from 'express'
 import helmet from 'helmet'
-import type { Log } from '../../core/log.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
-import type { Standing } from '../callers/standing.ts'
 import type { CallerLimitsOptions } from './callerLimits.ts'
-import type { Services, TokenVerifier } from './context.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
-import { Pipeline } from './pipeline.ts'
-import type { Route } from './route.ts'
-import type { Staleness } from './staleness.ts'
-import { type RequestTracer, traceOf } from './tracing.ts'
-import type { Witness } from './witness.ts'
+import { Pipeline, type PipelineOptions } from './pipeline.ts'
+import { traceOf } from './tracing.ts'
 
 const HEADERS_MAX = 100
 
@@ -26,24 +20,9 @@ export type ServerLimits = CallerLimitsOptions & {
 
 const MOST_CONNECTIONS = 10_000
 
-export type FacadeOptions = {
-  routes: readonly Route[]
-  services: Services
-  tokens: Pick<TokenVerifier, 'verify'>
-  /** Refuses tokens whose principal was deleted or disabled; absent if the issuer's principals are not ours to know. */
-  standing?: Standing | undefined
-  log: Log
+export type FacadeOptions = Omit<PipelineOptions, 'metrics' | 'limits'> & {
   metrics?: HttpMetrics
   limits?: Partial<ServerLimits>
-  /** Checks every answer against the schema that its route declares; for tests. */
-  checkReplies?: boolean
-  /** Until it returns true, routes that need a sign-in answer 503. */
-  isReady?: () => boolean
-  /** How old what the caches hold may be, and is. Absent: never old. */
-  staleness?: Staleness | undefined
-  /** Hears of every request that was to change something. */
-  witness?: Witness | undefined
-  traced?: RequestTracer | undefined
   /** Pages for browsers, in front of the routes. */
   pages?: readonly express.RequestHandler[]
 }

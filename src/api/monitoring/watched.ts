@@ -1,5 +1,6 @@
 import { METRICS, type MetricCollection } from '../../contracts/metrics.ts'
 import { notFound } from '../../core/errors.ts'
+import type { ResourceScope } from '../../core/scope.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import type { Context } from '../http/context.ts'
@@ -15,12 +16,7 @@ export const KIND_OF = new Map<string, AnyKind>(
 export type Watched = {
   readonly kind: AnyKind
   readonly object: RecordOf<AnyKind>
-  readonly place: {
-    readonly boundaryId: string
-    readonly resourceGroup: string
-    readonly name: string
-    readonly collection: MetricCollection
-  }
+  readonly place: Omit<ResourceScope, 'level'> & { readonly collection: MetricCollection }
   readonly namespace: string
 }
 

@@ -64,14 +64,8 @@ const OrphanedGrantPurgeResult = z
 type Grant = {
   kind: typeof RoleAssignment | typeof DenyAssignment | typeof JitRequest
   object: RecordOf<AnyKind>
-  spec: {
-    principalId?: string | undefined
-    principalType?: (typeof PRINCIPAL_TYPES)[number] | undefined
-    roleDefinitionName?: string | undefined
-    scope: string
-    scopeIncarnation?: string | undefined
-    expiresAt?: string | undefined
-  }
+  /** Of each kind some of these. */
+  spec: Partial<RoleAssignment['spec']> & Pick<RoleAssignment['spec'], 'scope'>
 }
 
 function grantsOf({ records }: Services): Grant[] {

@@ -35,11 +35,7 @@ export function denyIdOf({ metadata }: DenyRecord): string {
 export function reaches(
   services: Services,
   boundaryId: string,
-  deny: {
-    principalId?: string | null | undefined
-    isEveryone?: boolean | null | undefined
-    excludedPrincipalIds: string[]
-  },
+  deny: Pick<WantedDeny, 'principalId' | 'isEveryone' | 'excludedPrincipalIds'>,
   principalId: string,
   memberships?: Memberships,
 ): boolean {

@@ -8,7 +8,7 @@ import {
   render,
   type Scalar,
 } from './expressions.ts'
-import type { Template, TemplateComponent } from './template.ts'
+import type { Template, TemplateComponent, TemplateOutput } from './template.ts'
 import type { ReadTemplate } from './validate.ts'
 import { mapTexts } from './walk.ts'
 
@@ -63,13 +63,7 @@ export type RenderedComponent = {
   /** The writable fields of the record that REST creates. */
   readonly body: Readonly<Record<string, unknown>>
 }
-export type RenderedOutput = {
-  readonly name: string
-  readonly secret: boolean
-  readonly value?: string
-  readonly component?: string
-  readonly output?: string
-}
+export type RenderedOutput = Readonly<TemplateOutput>
 
 export type Surroundings = {
   readonly parameters: Readonly<Record<string, Scalar>>

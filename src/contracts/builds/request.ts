@@ -1,15 +1,10 @@
 import type { Network } from '../networks.ts'
+import type { RepositoryName } from '../registry/names.ts'
 
 /** What one build is asked for, by whoever starts it. Credentials are in it: it is never stored whole, nor logged. */
 export type BuildRequest = {
   /** Whose image it becomes. */
-  readonly owner: {
-    readonly boundaryId: string
-    readonly resourceGroup: string
-    /** As in paths: `apps`, `staticwebapps`, `functionnamespaces`. */
-    readonly collection: string
-    readonly name: string
-  }
+  readonly owner: RepositoryName
   /** The id of its deployment, which is in the name of everything that is made for it. */
   readonly deploymentId: string
   readonly source: BuildSource

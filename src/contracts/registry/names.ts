@@ -1,12 +1,8 @@
 import { sha256 } from '../../core/names.ts'
+import type { ResourceScope } from '../../core/scope.ts'
 
 /** Where images of a resource are kept: `<boundaryId>/<resourceGroup>/<collection>/<name>`. */
-export type RepositoryName = {
-  readonly boundaryId: string
-  readonly resourceGroup: string
-  readonly collection: string
-  readonly name: string
-}
+export type RepositoryName = Omit<ResourceScope, 'level'>
 
 export const DIGEST_PATTERN = '^sha256:[0-9a-f]{64}$'
 export const REPOSITORY_PATTERN =
