@@ -1,31 +1,37 @@
-/** What the activator, which counts calls of functions, and the facade, which shows them, agree on. */
+import { z } from 'zod'
 
-/** What is counted of one function in fifteen seconds. */
-export type CallBucket = {
-  /** Seconds since the epoch at which it begins: a multiple of `BUCKET_SECONDS`. */
-  at: number
-  invocations: number
-  errors: number
-  throttles: number
-  coldStarts: number
-  /** Milliseconds of some of the calls, at most `MOST_SAMPLES`. */
-  durations: number[]
-}
+/** What the activator, which counts calls of functions, and the facade, which shows them, agree on. */
 
 export const BUCKET_SECONDS = 15
 /** An hour, and a minute for whoever asks for the last hour: the question takes a while, and clocks differ. */
 export const KEPT_SECONDS = 3660
 export const MOST_SAMPLES = 256
 
+const Count = z.int().nonnegative()
+
+/** What is counted of one function in fifteen seconds. */
+const CallBucket = z.object({
+  /** Seconds since the epoch at which it begins. */
+  at: Count.multipleOf(BUCKET_SECONDS),
+  invocations: Count,
+  errors: Count,
+  throttles: Count,
+  coldStarts: Count,
+  /** Milliseconds of some of the calls. */
+  durations: z.array(z.number().nonnegative()).max(MOST_SAMPLES),
+})
+export type CallBucket = z.output<typeof CallBucket>
+
 /** What is known of the calls of one function. */
-export type CountedCalls = {
+export const CountedCalls = z.object({
   /** Seconds since the epoch: calls before are not known, because nobody counted or because they were forgotten. */
-  readonly since: number
+  since: Count,
   /** Seconds since the epoch: the calls before it are counted. */
-  readonly until: number
-  /** The oldest first. Where there is none there was no call. */
-  readonly buckets: readonly Readonly<CallBucket>[]
-}
+  until: Count,
+  /** The oldest first: those that are kept, and the one that runs. Where there is none there was no call. */
+  buckets: z.array(CallBucket).max(KEPT_SECONDS / BUCKET_SECONDS + 1),
+})
+export type CountedCalls = z.output<typeof CountedCalls>
 
 const PATH = '/calls'
 

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { EVENT_HEADER, KEY_HEADER } from './functions.ts'
 
 /** What the facade, which takes test calls of functions, and the activator, which makes them, agree on. */
@@ -18,17 +19,19 @@ export type TestCall = {
 export const NO_ANSWERS = ['Gone', 'Disabled', 'Full', 'NoCopy', 'TooSlow', 'Broken', 'Simulated'] as const
 export type NoAnswer = (typeof NO_ANSWERS)[number]
 
-export type TestAnswer =
-  | { readonly refused: NoAnswer }
-  | {
-      readonly statusCode: number
-      readonly headers: Readonly<Record<string, string>>
-      /** Base64; its beginning if it is longer than is passed on. */
-      readonly body: string
-      readonly isTruncated: boolean
-      readonly isColdStart: boolean
-      readonly durationMilliseconds: number
-    }
+export const TestAnswer = z.union([
+  z.object({ refused: z.enum(NO_ANSWERS) }),
+  z.object({
+    statusCode: z.int().min(200).max(599),
+    headers: z.record(z.string(), z.string()),
+    /** Its beginning if it is longer than is passed on. */
+    body: z.base64(),
+    isTruncated: z.boolean(),
+    isColdStart: z.boolean(),
+    durationMilliseconds: z.number().nonnegative(),
+  }),
+])
+export type TestAnswer = z.output<typeof TestAnswer>
 
 /** Bytes of the function's body that are passed on. */
 export const MOST_ANSWER_BYTES = 256 * 1024

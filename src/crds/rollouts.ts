@@ -1,55 +1,30 @@
 import { z } from 'zod'
-import { COMPONENT_KINDS } from '../contracts/lifecycle.ts'
+import { DriftItem } from '../contracts/rollouts/drift.ts'
 import {
-  ADDED_BY,
   BATCH_KINDS,
   BATCH_STATES,
   DRIFT_MAX,
   FAILURE_CODES,
+  ITEMS_MAX,
   OVERRIDE_KINDS,
   PAUSE_CODES,
   PLAN_KINDS,
   PLAN_STATES,
-  PROBLEM_CODES,
+  PlanBatch,
+  PlanItem,
+  PlanProblem,
   ROLLED_STATES,
   ROLLOUT_PHASES,
   ROLLOUT_STATES,
   SCAN_STATES,
   SCAN_TRIGGERS,
+  text,
 } from '../contracts/rollouts/states.ts'
 import { type AdmissionRule, defineKind, type ObjectOf, READ, resourceStatus } from './define.ts'
 import { DateTime, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 import { Version } from './lifecycle.ts'
 
-/** Most components of one plan. */
-const ITEMS_MAX = 100
-
-const text = (words: string, most = 1024) => z.string().max(most).describe(words)
 const list = <Item extends z.ZodType>(item: Item, most = ITEMS_MAX) => z.array(item).max(most)
-
-const Item = z.object({
-  component: text('Component that rolls'),
-  kind: z.enum(COMPONENT_KINDS).describe('Kind of the component'),
-  fromVersion: text('Version that was installed; absent if none').optional(),
-  toVersion: text('Version that it gets'),
-  addedBy: z.enum(ADDED_BY).describe('Caller, a Pin of another item, or the CrdBundle that it comes with'),
-  isReversible: z.boolean().describe('Whether a rollback brings the former version back'),
-  note: text('Why it is in the plan, as a sentence').optional(),
-})
-
-const Batch = z.object({
-  index: z.int().describe('Its place; each batch finishes before the next'),
-  kind: z.enum(BATCH_KINDS).describe('What it upgrades'),
-  components: list(z.string()).describe('Components that roll at once'),
-  timeLimitMinutes: z.int().describe('How long it may take; it starts anew when a rollout is resumed'),
-})
-
-const Problem = z.object({
-  code: z.enum(PROBLEM_CODES).describe('Why the plan may not be executed, as a constant'),
-  component: text('Component that it is about; empty if it is about the whole'),
-  message: text('The same as a sentence'),
-  details: z.record(z.string(), z.string()).describe('Versions that it is about, by their meaning'),
-})
 
 /** Versions that components are to get together. */
 export const RolloutPlan = defineKind({
@@ -87,9 +62,9 @@ export const RolloutPlan = defineKind({
       .describe(
         'Validated without problems, else Unvalidated; Executed once a rollout began; Superseded by newer ones',
       ),
-    items: list(Item).optional().describe('What rolls'),
-    batches: list(Batch).optional().describe('In which order'),
-    problems: list(Problem, 500).optional().describe('What speaks against it; only a plan without any is executed'),
+    items: list(PlanItem).optional().describe('What rolls'),
+    batches: list(PlanBatch).optional().describe('In which order'),
+    problems: list(PlanProblem, 500).optional().describe('What speaks against it; only a plan without any is executed'),
     validatedAt: text('When it was last looked at').optional(),
     validateRequestedAt: text('The validateRequestedAt that it was last looked at for').optional(),
     execution: text('RolloutExecution that carried it out').optional(),
@@ -113,28 +88,6 @@ export const RolloutPlan = defineKind({
   ],
 })
 export type RolloutPlan = ObjectOf<typeof RolloutPlan>
-
-const Drift = z.object({
-  component: text('Component that the object belongs to'),
-  step: text('Batch of a rollout that it was seen before; empty in a scan'),
-  kind: text('Kind of the object'),
-  namespace: text('Namespace of the object; empty if it has none'),
-  name: text('Name of the object'),
-  field: text('Path of the field, in dots'),
-  manager: text('Who wrote it, as the API server names field managers'),
-  message: text('The same as a sentence'),
-  expected: text('What the component has there, as JSON; absent if that is not known').optional(),
-  live: text('What is there, as JSON; of a Secret the digest').optional(),
-  adoption: z
-    .object({
-      configKey: text('Entry of the Secret install-configuration that would take it'),
-      liveValue: text('Value that would be taken; of a Secret its digest'),
-      isSecret: z.boolean().describe('Whether no answer holds the value'),
-    })
-    .optional()
-    .describe('How it becomes part of the configuration; absent if it cannot'),
-  firstSeenAt: text('When a scan first saw it').optional(),
-})
 
 const Check = z.object({
   id: text('Which check'),
@@ -239,7 +192,7 @@ export const RolloutExecution = defineKind({
         component: text('Component that it is about').optional(),
         batchIndex: z.int().optional().describe('Batch that it is about'),
         canSkipSnapshot: z.boolean().describe('Whether it may be resumed without the snapshot that failed'),
-        platformDrift: list(Drift, DRIFT_MAX).describe('What was changed by hand'),
+        platformDrift: list(DriftItem, DRIFT_MAX).describe('What was changed by hand'),
       })
       .optional()
       .describe('Why it is paused'),
@@ -353,7 +306,7 @@ export const PlatformDriftScan = defineKind({
     startedAt: text('When it began').optional(),
     finishedAt: text('When it ended').optional(),
     scanned: z.int().optional().describe('Objects that it looked at'),
-    items: list(Drift, DRIFT_MAX).optional().describe('What was changed by hand'),
+    items: list(DriftItem, DRIFT_MAX).optional().describe('What was changed by hand'),
     configVersion: text('Version of the Secret install-configuration that it saw').optional(),
     message: text('What it could not look at, or why it failed, as a sentence').optional(),
   }),

@@ -1,25 +1,32 @@
+import { z } from 'zod'
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { DRIFT_VALUE_MAX } from './states.ts'
+import { DRIFT_VALUE_MAX, text } from './states.ts'
 
 /** One field of an object of a component that somebody else wrote. */
-export type DriftItem = {
-  component: string
-  /** Where in a rollout it was seen; empty in a scan. */
-  step: string
-  kind: string
-  namespace: string
-  name: string
-  /** Path in dots; parts that hold a dot stand in brackets, as do the keys of list items. */
-  field: string
-  manager: string
-  message: string
-  expected?: string | undefined
-  /** JSON of what is there; of Secrets the digest of the value. */
-  live?: string | undefined
-  adoption?: { configKey: string; liveValue: string; isSecret: boolean } | undefined
-  firstSeenAt?: string | undefined
-}
+export const DriftItem = z.object({
+  component: text('Component that the object belongs to'),
+  step: text('Batch of a rollout that it was seen before; empty in a scan'),
+  kind: text('Kind of the object'),
+  namespace: text('Namespace of the object; empty if it has none'),
+  name: text('Name of the object'),
+  /** Parts that hold a dot stand in brackets, as do the keys of list items. */
+  field: text('Path of the field, in dots'),
+  manager: text('Who wrote it, as the API server names field managers'),
+  message: text('The same as a sentence'),
+  expected: text('What the component has there, as JSON; absent if that is not known').optional(),
+  live: text('What is there, as JSON; of a Secret the digest').optional(),
+  adoption: z
+    .object({
+      configKey: text('Entry of the Secret install-configuration that would take it'),
+      liveValue: text('Value that would be taken; of a Secret its digest'),
+      isSecret: z.boolean().describe('Whether no answer holds the value'),
+    })
+    .optional()
+    .describe('How it becomes part of the configuration; absent if it cannot'),
+  firstSeenAt: text('When a scan first saw it').optional(),
+})
+export type DriftItem = z.output<typeof DriftItem>
 
 /** An entry of metadata.managedFields (Kubernetes API, FieldsV1). */
 export type ManagedFields = {

@@ -1,4 +1,5 @@
-import type { ComponentKind } from '../lifecycle.ts'
+import { z } from 'zod'
+import { COMPONENT_KINDS } from '../lifecycle.ts'
 
 /** What the facade and the controllers both say of plans, rollouts and scans (interface sections 3 and 4.21). */
 
@@ -25,20 +26,37 @@ export const ADDED_BY = ['Caller', 'Pin', 'CrdBundle'] as const
 export const BATCH_KINDS = ['ThirdPartyChart', 'CrdBundle', 'PlatformStep', 'LifecycleModule', 'Components'] as const
 export type BatchKind = (typeof BATCH_KINDS)[number]
 
-export type PlanItem = {
-  component: string
-  kind: ComponentKind
-  fromVersion?: string | undefined
-  toVersion: string
-  addedBy: (typeof ADDED_BY)[number]
-  /** Whether a rollback can bring the former version back. */
-  isReversible: boolean
-  note?: string | undefined
-}
+/** Most components of one plan. */
+export const ITEMS_MAX = 100
 
-export type PlanBatch = { index: number; kind: BatchKind; components: string[]; timeLimitMinutes: number }
+export const text = (words: string, most = 1024) => z.string().max(most).describe(words)
 
-export type PlanProblem = { code: ProblemCode; component: string; message: string; details: Record<string, string> }
+export const PlanItem = z.object({
+  component: text('Component that rolls'),
+  kind: z.enum(COMPONENT_KINDS).describe('Kind of the component'),
+  fromVersion: text('Version that was installed; absent if none').optional(),
+  toVersion: text('Version that it gets'),
+  addedBy: z.enum(ADDED_BY).describe('Caller, a Pin of another item, or the CrdBundle that it comes with'),
+  isReversible: z.boolean().describe('Whether a rollback brings the former version back'),
+  note: text('Why it is in the plan, as a sentence').optional(),
+})
+export type PlanItem = z.output<typeof PlanItem>
+
+export const PlanBatch = z.object({
+  index: z.int().describe('Its place; each batch finishes before the next'),
+  kind: z.enum(BATCH_KINDS).describe('What it upgrades'),
+  components: z.array(z.string()).max(ITEMS_MAX).describe('Components that roll at once'),
+  timeLimitMinutes: z.int().describe('How long it may take; it starts anew when a rollout is resumed'),
+})
+export type PlanBatch = z.output<typeof PlanBatch>
+
+export const PlanProblem = z.object({
+  code: z.enum(PROBLEM_CODES).describe('Why the plan may not be executed, as a constant'),
+  component: text('Component that it is about; empty if it is about the whole'),
+  message: text('The same as a sentence'),
+  details: z.record(z.string(), z.string()).describe('Versions that it is about, by their meaning'),
+})
+export type PlanProblem = z.output<typeof PlanProblem>
 
 export type Planned = { items: PlanItem[]; batches: PlanBatch[]; problems: PlanProblem[] }
 
