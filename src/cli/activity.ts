@@ -1,18 +1,6 @@
-import { OPERATIONS, pathOf } from '../client/index.ts'
+import { type ActivityEntry, OPERATIONS, pathOf } from '../client/index.ts'
 import { placeOf } from './collections.ts'
 import type { Prepared } from './requests.ts'
-
-export type ActivityEntry = {
-  occurredAt: string
-  action: string
-  operation: string
-  resourceGroup: string
-  resourceType: string
-  resourceName: string
-  outcome: string
-  channel: string
-  actor?: { displayName?: string; name?: string; id?: string; type?: string }
-}
 
 /**
  * What was done to a resource of a group, or to all of a group or a boundary, the newest first; undefined for all else, of

@@ -1,4 +1,5 @@
-import { type ActivityEntry, activityOf } from '../activity.ts'
+import type { ActivityEntry } from '../../client/index.ts'
+import { activityOf } from '../activity.ts'
 import type { Verb } from '../collection.ts'
 import { findCollection } from '../collections.ts'
 import type { Command, Context, Input, Option } from '../command.ts'
@@ -56,8 +57,7 @@ async function eventsFor(
 
 function shown({ occurredAt, operation, actor, channel, outcome, ...entry }: ActivityEntry) {
   const resource = `${entry.resourceGroup}/${entry.resourceType}/${entry.resourceName}`
-  const by = actor?.displayName ?? actor?.name ?? actor?.id ?? actor?.type
-  return { occurredAt, operation, resource, by, channel, outcome }
+  return { occurredAt, operation, resource, by: actor.displayName, channel, outcome }
 }
 
 /** What the interface can replace below a thing: `.../apikey/rotate`. */

@@ -1,3 +1,4 @@
+import type { InvokeFunctionResult } from '../../client/index.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { printable } from '../output.ts'
@@ -5,15 +6,6 @@ import { ONE, PLACES, prepare, routesBelow, sendBelow, WHERE } from '../requests
 import { OUTPUT, show } from '../session.ts'
 import { textOf } from '../text.ts'
 import { headerOf } from './call.ts'
-
-type Result = {
-  statusCode: number
-  body: string
-  encoding: 'Utf8' | 'Base64'
-  isTruncated: boolean
-  isColdStart: boolean
-  durationMilliseconds: number
-}
 
 export const invoke: Command = {
   name: 'invoke',
@@ -37,14 +29,14 @@ export const invoke: Command = {
     const body = isFile ? await textOf(given.replace(/^@/, ''), context.terminal) : given
     const headers = Object.fromEntries(input.all('header').map(headerOf))
     const call = { method: input.text('method')?.toUpperCase(), path: input.text('path'), headers, body }
-    const result = (await sendBelow(prepared, route, { body: call })) as Result
+    const result = (await sendBelow(prepared, route, { body: call })) as InvokeFunctionResult
     if (input.text('output') === undefined) tell(result, input, context)
     else show(result, input, context)
     if (result.statusCode >= 400) throw new CommandFailure(EXIT.failed, `The function answered ${result.statusCode}.`)
   },
 }
 
-function tell(result: Result, input: Input, { terminal }: Context): void {
+function tell(result: InvokeFunctionResult, input: Input, { terminal }: Context): void {
   const { statusCode, body, encoding, isTruncated, isColdStart, durationMilliseconds } = result
   const start = isColdStart ? ', with the start of a copy' : ''
   terminal.err(`${input.positionals.join(' ')}: ${statusCode} in ${durationMilliseconds} ms${start}\n`)
