@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { OutgoingFetch } from '../adapters/outgoing/port.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
-import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import { PlatformUser } from '../crds/identity.ts'
 import { IdpBinding, SsoConnection } from '../crds/sso.ts'
 import {
@@ -59,7 +58,7 @@ export async function runIdentityProvider(
   watch.start()
   await watch.whenSynced()
   const keys = await openSigningKeys({
-    store: secretKeyStore(client, SYSTEM_NAMESPACE, watch),
+    store: secretKeyStore(client, watch),
     tokenLifetimeSeconds: accessTokenSeconds,
     log,
   })
@@ -67,7 +66,7 @@ export async function runIdentityProvider(
   const users = caches.get<PlatformUser & KubeObject>(PlatformUser.resource)
   const connections = caches.get<SsoConnection & KubeObject>(SsoConnection.resource)
   const bindings = caches.get<IdpBinding & KubeObject>(IdpBinding.resource)
-  const state = secretStateStore(client, SYSTEM_NAMESPACE, (expiresAt) => sweeper.expects(expiresAt))
+  const state = secretStateStore(client, (expiresAt) => sweeper.expects(expiresAt))
   const sweeper = createSweeper({ log, store: () => state })
   const provider = createIdentityProvider({
     issuer: configuration.issuer,

@@ -30,15 +30,19 @@ type ClientObject = PlatformClient & KubeObject
  * PlatformClient objects and their Secrets, read from the API server each time: two short reads, and a client that is
  * disabled or deleted gets no further token, on whichever replica.
  */
-export function kubeClientStore(client: Pick<KubeClient, 'get'>, namespace: string = SYSTEM_NAMESPACE): ClientStore {
+export function kubeClientStore(client: Pick<KubeClient, 'get'>): ClientStore {
   return {
     async find(clientId) {
       // Only a uuid can name a client or become part of a path.
       if (!isUuid(clientId)) return undefined
-      const found = await client.get<ClientObject>(PlatformClient.resource, { namespace, name: clientId }).catch(absent)
+      const found = await client
+        .get<ClientObject>(PlatformClient.resource, { namespace: SYSTEM_NAMESPACE, name: clientId })
+        .catch(absent)
       if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined
       const { displayName, isEnabled, secretName } = found.spec
-      const secretObject = await client.get<SecretObject>(builtin.secret, { namespace, name: secretName }).catch(absent)
+      const secretObject = await client
+        .get<SecretObject>(builtin.secret, { namespace: SYSTEM_NAMESPACE, name: secretName })
+        .catch(absent)
       const secret = secretText(secretObject?.data, CLIENT_SECRET_KEY) ?? ''
       return secret === '' ? undefined : { clientId, secret, displayName, isEnabled, uid: found.metadata.uid }
     },

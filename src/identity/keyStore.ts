@@ -27,15 +27,11 @@ export interface KeyStore {
 export const KEYS_LABELS = { 'app.kubernetes.io/component': 'identity-keys' }
 
 /** The watch that tells replicas of each other's keys: the only Secret that it shows. */
-export function watchKeys(
-  client: ConstructorParameters<typeof WatchCache>[0]['client'],
-  log: Log,
-  namespace: string = SYSTEM_NAMESPACE,
-): WatchCache {
+export function watchKeys(client: ConstructorParameters<typeof WatchCache>[0]['client'], log: Log): WatchCache {
   const labelSelector = Object.entries(KEYS_LABELS)
     .map(([key, value]) => `${key}=${value}`)
     .join(',')
-  return new WatchCache({ client, resource: builtin.secret, namespace, labelSelector, log })
+  return new WatchCache({ client, resource: builtin.secret, namespace: SYSTEM_NAMESPACE, labelSelector, log })
 }
 
 export const KEYS_SECRET = 'freehold-identity-keys'
@@ -44,10 +40,9 @@ const ENTRY = 'keys.json'
 /** The ring in a Secret. The API server's own preconditions decide a race. */
 export function secretKeyStore(
   client: Pick<KubeClient, 'get' | 'create' | 'update'>,
-  namespace: string = SYSTEM_NAMESPACE,
   watch?: Pick<WatchCache, 'subscribe'>,
 ): KeyStore {
-  const ref = { namespace, name: KEYS_SECRET }
+  const ref = { namespace: SYSTEM_NAMESPACE, name: KEYS_SECRET }
   const stored = (secret: SecretObject): StoredRing => ({
     ring: parseRing(secretText(secret.data, ENTRY) ?? ''),
     version: secret.metadata.resourceVersion ?? '',

@@ -98,17 +98,14 @@ function limited({ cost, blockSize, parallelization }: Cost): ScryptOptions {
 let decoys: Promise<StoredPassword> | undefined
 
 /** Passwords as they lie in Secrets of the system namespace. */
-export function secretPasswords(
-  client: Pick<KubeClient, 'get'>,
-  namespace: string = SYSTEM_NAMESPACE,
-): PasswordVerifier {
+export function secretPasswords(client: Pick<KubeClient, 'get'>): PasswordVerifier {
   // Made before the first sign-in, once for the process: who has no password takes as long as who has one.
   decoys ??= hashPassword(randomBytes(16).toString('base64'))
   const decoy = decoys
   async function stored(userId: string): Promise<StoredPassword | undefined> {
     if (!isUuid(userId)) return undefined
     const name = passwordSecretName(userId)
-    const found = await client.get<SecretObject>(builtin.secret, { namespace, name }).catch(absent)
+    const found = await client.get<SecretObject>(builtin.secret, { namespace: SYSTEM_NAMESPACE, name }).catch(absent)
     return found && parsePassword(name, secretText(found.data, PASSWORD_ENTRY) ?? '')
   }
   return {

@@ -31,18 +31,15 @@ export type SigningKeysOptions = {
   store: KeyStore
   /** Longest lifetime of a token, seconds. */
   tokenLifetimeSeconds: number
-  /** Milliseconds that a key signs; 30 days. */
-  rotateAfter?: number
-  /** Milliseconds that a key is published before it signs; 1 hour. */
-  publishAhead?: number
-  /** Milliseconds between looks at the clock; 1 minute. The store is asked only if a key is due or expired. */
-  lookEvery?: number
   clock?: Clock
   log: Log
   generate?: (notBefore: number) => Promise<SigningKey>
 }
 
 const MINUTE = 60_000
+/** Milliseconds that a key signs, and that it is published before. */
+const ROTATE_AFTER = 30 * 24 * 60 * MINUTE
+const PUBLISH_AHEAD = 60 * MINUTE
 const CLOCK_SKEW = 2 * MINUTE
 /** Each lost race means that another replica wrote, so a handful is already strange. */
 const MAX_RACES = 10
@@ -53,10 +50,10 @@ const MAX_RACES = 10
  * @throws Error if the store does not answer at the start; later failures are logged and the last keys kept
  */
 export async function openSigningKeys(options: SigningKeysOptions): Promise<SigningKeys> {
-  const { clock = systemClock, log, lookEvery = MINUTE } = options
+  const { clock = systemClock, log } = options
   const times: KeyTimes = {
-    rotateAfter: options.rotateAfter ?? 30 * 24 * 60 * MINUTE,
-    publishAhead: options.publishAhead ?? 60 * MINUTE,
+    rotateAfter: ROTATE_AFTER,
+    publishAhead: PUBLISH_AHEAD,
     keepAfter: options.tokenLifetimeSeconds * 1000 + CLOCK_SKEW,
   }
   const settle = () => settledRing(options.store, times, clock, options.generate ?? generateSigningKey)
@@ -93,7 +90,7 @@ export async function openSigningKeys(options: SigningKeysOptions): Promise<Sign
     timer = clock.setTimeout(async () => {
       if (isDue()) await lookSafely()
       if (!stopped) schedule()
-    }, lookEvery)
+    }, MINUTE)
   }
   schedule()
   const unsubscribe = options.store.onChange?.(() => void lookSafely())

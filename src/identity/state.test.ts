@@ -115,7 +115,7 @@ describe('sign-ins in Secrets', () => {
   it('are removed when they have expired, and nothing is asked while there are none', async () => {
     const clock = new ManualClock()
     const seconds = () => Math.floor(clock.now() / 1000)
-    const store = secretStateStore(kube, 'freehold-system', (expiresAt) => sweeper.expects(expiresAt))
+    const store = secretStateStore(kube, (expiresAt) => sweeper.expects(expiresAt))
     const sweeper = createSweeper({ clock, log: silentLog, store: () => store })
     await clock.advance(0)
     await settle()

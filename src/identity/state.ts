@@ -61,17 +61,16 @@ export function digest(id: string): string {
 /** @param onWrite hears the expiry of everything that is written, so that somebody removes it then */
 export function secretStateStore(
   client: Pick<KubeClient, 'get' | 'list' | 'apply' | 'update' | 'remove'>,
-  namespace: string = SYSTEM_NAMESPACE,
   onWrite: (expiresAt: number) => void = () => {},
 ): StateStore {
-  const get = (name: string) => client.get<SecretObject>(builtin.secret, { namespace, name }).catch(absent)
+  const get = (name: string) => client.get<SecretObject>(builtin.secret, refOf(name)).catch(absent)
   const list = async (labels: Record<string, string>) => {
     const labelSelector = Object.entries({ ...STATE_LABELS, ...labels })
       .map(([key, value]) => `${key}=${value}`)
       .join(',')
-    return (await client.list<SecretObject>(builtin.secret, { namespace, labelSelector })).items
+    return (await client.list<SecretObject>(builtin.secret, { namespace: SYSTEM_NAMESPACE, labelSelector })).items
   }
-  const drop = (name: string) => client.remove(builtin.secret, { namespace, name })
+  const drop = (name: string) => client.remove(builtin.secret, refOf(name))
   return {
     async read(name) {
       const found = await get(name)
@@ -82,7 +81,7 @@ export function secretStateStore(
       return found && recordOf(found)
     },
     async write(record) {
-      await client.apply(builtin.secret, objectOf(record, namespace), { force: true })
+      await client.apply(builtin.secret, objectOf(record), { force: true })
       onWrite(record.expiresAt)
     },
     async change(name, change) {
@@ -91,7 +90,7 @@ export function secretStateStore(
         if (found === undefined) return false
         const next = change(recordOf(found))
         try {
-          await client.update(builtin.secret, objectOf(next, namespace, found.metadata.resourceVersion))
+          await client.update(builtin.secret, objectOf(next, found.metadata.resourceVersion))
           onWrite(next.expiresAt)
           return true
         } catch (error) {
@@ -107,7 +106,7 @@ export function secretStateStore(
       const found = await get(name)
       if (found === undefined) return undefined
       try {
-        await client.remove(builtin.secret, { namespace, name }, { uid: found.metadata.uid, mustExist: true })
+        await client.remove(builtin.secret, refOf(name), { uid: found.metadata.uid, mustExist: true })
         return recordOf(found)
       } catch (error) {
         if (isKubeError(error, 'Conflict', 'NotFound')) return undefined
@@ -134,21 +133,22 @@ export function secretStateStore(
   /** What was renewed meanwhile stays. */
   async function removeUnchanged({ name, resourceVersion }: KubeObject['metadata']): Promise<void> {
     try {
-      await client.remove(builtin.secret, { namespace, name }, resourceVersion === undefined ? {} : { resourceVersion })
+      await client.remove(builtin.secret, refOf(name), resourceVersion === undefined ? {} : { resourceVersion })
     } catch (error) {
       if (!isKubeError(error, 'Conflict')) throw error
     }
   }
 }
 
-function objectOf(record: StateRecord, namespace: string, resourceVersion?: string): SecretObject {
+const refOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
+
+function objectOf(record: StateRecord, resourceVersion?: string): SecretObject {
   const { name, entries, expiresAt, index, userId } = record
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: {
-      namespace,
-      name,
+      ...refOf(name),
       labels: {
         [MANAGED_BY_LABEL]: MANAGED_BY,
         ...STATE_LABELS,

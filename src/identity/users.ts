@@ -36,12 +36,13 @@ type UserObject = PlatformUser & KubeObject
 export function kubeUserStore(
   client: Pick<KubeClient, 'get'>,
   list: () => Promise<readonly UserObject[]> | readonly UserObject[],
-  namespace: string = SYSTEM_NAMESPACE,
 ): UserStore {
   async function find(userId: string): Promise<IdentityUser | undefined> {
     // Only a uuid can name a principal or become part of a path.
     if (!isUuid(userId)) return undefined
-    const found = await client.get<UserObject>(PlatformUser.resource, { namespace, name: userId }).catch(absent)
+    const found = await client
+      .get<UserObject>(PlatformUser.resource, { namespace: SYSTEM_NAMESPACE, name: userId })
+      .catch(absent)
     return found === undefined || found.metadata.deletionTimestamp !== undefined ? undefined : userOf(found)
   }
   return {
@@ -49,7 +50,7 @@ export function kubeUserStore(
     async findByLogin(login) {
       const wanted = folded(login)
       if (wanted === '') return undefined
-      const everybody = (await list()).filter(({ metadata }) => metadata.namespace === namespace)
+      const everybody = (await list()).filter(({ metadata }) => metadata.namespace === SYSTEM_NAMESPACE)
       const named = everybody.filter(({ spec }) => folded(spec.userName) === wanted)
       // Names that kubectl gave twice are nobody's: either would let one sign in as the other.
       const candidates = named.length > 0 ? named : everybody.filter(({ spec }) => folded(spec.email ?? '') === wanted)

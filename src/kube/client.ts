@@ -38,7 +38,6 @@ export type RemoveOptions = WriteOptions & {
   uid?: string | undefined
   resourceVersion?: string | undefined
   propagation?: 'Background' | 'Foreground' | 'Orphan' | undefined
-  gracePeriodSeconds?: number | undefined
   /** Makes an object that is not there an error. */
   mustExist?: boolean | undefined
 }
@@ -357,12 +356,11 @@ function dryRunOf(options: WriteOptions): Query {
   return options.dryRun === true ? { dryRun: 'All' } : {}
 }
 
-function deleteOptions({ uid, resourceVersion, propagation, gracePeriodSeconds }: RemoveOptions): object {
+function deleteOptions({ uid, resourceVersion, propagation }: RemoveOptions): object {
   return {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
     ...(uid === undefined && resourceVersion === undefined ? {} : { preconditions: { uid, resourceVersion } }),
     propagationPolicy: propagation ?? 'Background',
-    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
   }
 }

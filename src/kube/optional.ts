@@ -86,9 +86,8 @@ export class OptionalCache<T extends KubeObject = KubeObject> {
     return this.#objects?.isAtLeast(resourceVersion) ?? true
   }
 
-  subscribe(handler: CacheHandler<T>, options: { replay?: boolean } = {}): () => void {
+  subscribe(handler: CacheHandler<T>): () => void {
     this.#handlers.add(handler)
-    if (options.replay === true) for (const object of this.list()) handler({ type: 'added', object })
     return () => this.#handlers.delete(handler)
   }
 

@@ -39,10 +39,12 @@ const SnapshotsAnswer = z.array(z.object({ name: z.string().max(1024), size: z.i
 const True = z.literal(true)
 
 export type QdrantClientOptions = {
-  /** Milliseconds for one request; 5 s for questions. Orders wait for the consensus of the peers. */
+  /** Milliseconds for one question; 5 s. */
   timeout?: number
-  orderTimeout?: number
 }
+
+/** Milliseconds for an order, which waits for the consensus of the peers. */
+const ORDER_TIMEOUT = 20_000
 
 type Ask = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
 
@@ -126,14 +128,14 @@ function snapshotCalls({
 }
 
 /** One request, one with the keys in turn, and one whose result is read. */
-function engineCalls(reach: EngineReach, { timeout = 5_000, orderTimeout = 20_000 }: QdrantClientOptions) {
+function engineCalls(reach: EngineReach, { timeout = 5_000 }: QdrantClientOptions) {
   async function send(
     peer: PeerAddress,
     ask: Ask,
     key: string | undefined,
     options: EngineCall,
   ): Promise<EngineAnswer> {
-    const deadline = AbortSignal.timeout(ask.order === true ? orderTimeout : timeout)
+    const deadline = AbortSignal.timeout(ask.order === true ? ORDER_TIMEOUT : timeout)
     const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline])
     return reach.send(
       { ...peer, port: VECTOR_PORTS.rest },

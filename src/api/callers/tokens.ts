@@ -47,7 +47,6 @@ export type TokenVerifierOptions = {
   jwksUrl: string
   /** PEM; the public authorities when absent. */
   certificateAuthority?: string
-  algorithms?: readonly string[]
   clock?: Clock
   log: Log
   /** In place of `jwksUrl`, for tests. */
@@ -160,11 +159,10 @@ function headerOf(token: string): ProtectedHeaderParameters & { kid: string } {
 
 function checker(options: TokenVerifierOptions, clock: Clock) {
   const { issuer, audience } = options
-  const algorithms = [...(options.algorithms ?? TOKEN_ALGORITHMS)]
   return async (token: string, keySet: KeySet): Promise<Caller> => {
     const now = clock.now()
     const { payload } = await jwtVerify(token, keySet.resolve, {
-      algorithms,
+      algorithms: [...TOKEN_ALGORITHMS],
       issuer,
       audience,
       requiredClaims: ['exp', 'iat', 'sub'],

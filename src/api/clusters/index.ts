@@ -122,7 +122,7 @@ async function create(context: Context<string, unknown, z.output<typeof CreateCl
   }
 }
 
-async function change(context: Context, next: (stored: ClusterRecord) => object, isOnce = false) {
+async function change(context: Context, next: (stored: ClusterRecord) => object) {
   const { services, caller, ifMatch } = context
   const { metadata } = await find(context)
   const { object } = await services.records.update(
@@ -131,7 +131,6 @@ async function change(context: Context, next: (stored: ClusterRecord) => object,
     {
       caller,
       ifMatch,
-      ...(isOnce && { isOnce }),
       change: (stored) => {
         refuseWhileDeleting(stored)
         return next(stored)

@@ -14,9 +14,10 @@ export const refOf = ({ boundaryId }: { boundaryId: string }) => ({
 })
 
 /** @throws PlatformError NOT_FOUND for the boundary */
-export async function find(context: Here, fresh = context.fresh): Promise<CrosslinkRecord | undefined> {
-  await findBoundary(context, context.parameters.boundaryId)
-  return context.services.records.get(BoundaryCrosslink, refOf(context.parameters), { fresh })
+export async function find(context: Here): Promise<CrosslinkRecord | undefined> {
+  const { services, parameters, fresh } = context
+  await findBoundary(context, parameters.boundaryId)
+  return services.records.get(BoundaryCrosslink, refOf(parameters), { fresh })
 }
 
 /** @throws PlatformError NOT_FOUND, CROSSLINK_DISABLED */

@@ -139,9 +139,9 @@ export function deploymentsOf(
 export async function findDeployment(
   context: Context,
   { namespace, collection, name }: Deployable,
-  id = context.parameters.deploymentId ?? '',
 ): Promise<StoredDeployment> {
-  const { services, fresh } = context
+  const { services, fresh, parameters } = context
+  const { deploymentId: id = '' } = parameters
   const found = await services.records.get(DeploymentRecord, { namespace, name: id.toLowerCase() }, { fresh })
   if (found === undefined || !isOfSite(found.spec, collection, name))
     throw notFound(`Deployment "${id.slice(0, 64)}" of "${name}"`)
