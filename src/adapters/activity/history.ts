@@ -31,7 +31,8 @@ export function added(
 }
 
 function withOne(head: Head, sighting: Sighting): Head {
-  const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...facts } = sighting
+  const { after, isSecondHand = false, onlyIfChanged = false, onlyIfKnown = false, ...seen } = sighting
+  const facts = after !== undefined && 'uid' in after && after.isNew ? { ...seen, made: after.uid } : seen
   if (onlyIfKnown && after !== undefined && 'uid' in after && head.known?.uid !== after.uid) return head
   const { known, changes, isChange, next } = compared(head.known, after, sighting, head.salt)
   const held = head.entries.find(({ id }) => id === sighting.id)

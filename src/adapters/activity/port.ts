@@ -32,6 +32,8 @@ export type Entry = {
   readonly reportedAt?: string | undefined
   /** The version that it wrote, which tells the order of two in one millisecond. */
   readonly version?: string | undefined
+  /** The uid of the resource, where this made it: tells it from others of the name. */
+  readonly made?: string | undefined
   /** The object that belongs to the resource as it wrote it, without its content: two alike are one. */
   readonly part?: { readonly uid: string; readonly state: string } | undefined
 }

@@ -103,8 +103,8 @@ const MAKING_MAX = 60_000
  */
 function inLifeOf({ metadata }: Pick<KubeObject, 'metadata'>, isOwn: boolean): (entry: Entry) => boolean {
   const since = Date.parse(metadata.creationTimestamp ?? '')
-  return ({ occurredAt, reportedAt, statusCode }) => {
-    const makes = isOwn && statusCode === 201
+  return ({ occurredAt, reportedAt, statusCode, made = metadata.uid }) => {
+    const makes = isOwn && statusCode === 201 && made === metadata.uid
     return !(Date.parse(reportedAt ?? occurredAt) < since - (makes ? MAKING_MAX : 0))
   }
 }
