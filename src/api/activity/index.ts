@@ -14,6 +14,7 @@ import { formerScope } from '../../iam/formerScope.ts'
 import { boundaryScope, findVisibleBoundary, requireBelow, seeing } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { isThere, kindOfSegment, presentOf, scopeOf } from '../records/activity/subjects.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
@@ -36,24 +37,22 @@ const WRITE = 'kernel/activity/write'
 const DAY = 86_400_000
 const METADATA_BYTES_MAX = 2_048
 
-const ActivityRequest = z
-  .strictObject({
-    action: z
-      .string()
-      .regex(/^[a-z][A-Za-z0-9.]{0,127}$/, 'must be letters, digits and dots, and begin with a lower-case letter'),
-    resourceType: z.string().max(63),
-    resourceName: z.string().max(63),
-    resourceGroup: z.string().max(63),
-    outcome: z.enum(['Succeeded', 'Failed', 'Started']).default('Succeeded'),
-    message: Prose.max(2_048).nullish(),
-    metadata: z
-      .record(PlainText.min(1).max(128), PlainText.max(1_024))
-      .refine((pairs) => Object.keys(pairs).length <= 50, 'must have at most 50 pairs')
-      .nullish(),
-    occurredAt: DateTime.nullish(),
-    correlationId: Uuid.nullish(),
-  })
-  .meta({ id: 'ActivityRequest' })
+const ActivityRequest = strictRecord('ActivityRequest', {
+  action: z
+    .string()
+    .regex(/^[a-z][A-Za-z0-9.]{0,127}$/, 'must be letters, digits and dots, and begin with a lower-case letter'),
+  resourceType: z.string().max(63),
+  resourceName: z.string().max(63),
+  resourceGroup: z.string().max(63),
+  outcome: z.enum(['Succeeded', 'Failed', 'Started']).default('Succeeded'),
+  message: Prose.max(2_048).nullish(),
+  metadata: z
+    .record(PlainText.min(1).max(128), PlainText.max(1_024))
+    .refine((pairs) => Object.keys(pairs).length <= 50, 'must have at most 50 pairs')
+    .nullish(),
+  occurredAt: DateTime.nullish(),
+  correlationId: Uuid.nullish(),
+})
 
 /** What was done to a resource tells how it is. @throws PlatformError FORBIDDEN where reading it is, or was, denied */
 function refuseDenied(context: Context, resource: ResourcePath): void {

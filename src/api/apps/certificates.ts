@@ -3,32 +3,29 @@ import { CERTIFICATE_STATES } from '../../contracts/certificates.ts'
 import { timestamp } from '../../core/clock.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { ok } from '../http/answer.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, DnsRecordDto } from '../resources/dto.ts'
 import { certificateStatusOf } from '../resources/hosts.ts'
 import { clusterWords, findResource } from '../resources/places.ts'
 
 const Status = z.enum(CERTIFICATE_STATES)
-const CertificateStatusDto = z
-  .object({
-    status: Status.describe('The worst of the hosts'),
-    hosts: z.array(
-      z
-        .object({
-          host: z.string(),
-          status: Status,
-          issuer: z.string().nullable(),
-          notBefore: DateTime.nullable(),
-          notAfter: DateTime.nullable(),
-          renewsAt: DateTime.nullable(),
-          lastError: z.string().nullable(),
-          requiredRecords: z.array(DnsRecordDto).describe('What the DNS has to say so that the host leads here'),
-        })
-        .meta({ id: 'CertificateHostDto' }),
-    ),
-    checkedAt: DateTime,
-  })
-  .meta({ id: 'CertificateStatusDto' })
+const CertificateStatusDto = namedRecord('CertificateStatusDto', {
+  status: Status.describe('The worst of the hosts'),
+  hosts: z.array(
+    namedRecord('CertificateHostDto', {
+      host: z.string(),
+      status: Status,
+      issuer: z.string().nullable(),
+      notBefore: DateTime.nullable(),
+      notAfter: DateTime.nullable(),
+      renewsAt: DateTime.nullable(),
+      lastError: z.string().nullable(),
+      requiredRecords: z.array(DnsRecordDto).describe('What the DNS has to say so that the host leads here'),
+    }),
+  ),
+  checkedAt: DateTime,
+})
 
 /** The certificates of an app's own domains. That of the platform covers the host that it gives. */
 export const certificateRoute: RouteDraft = route(

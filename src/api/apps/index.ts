@@ -1,8 +1,8 @@
-import { z } from 'zod'
 import { containerNames } from '../../contracts/containerinstances.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import type { Context } from '../http/context.ts'
 import { BUILDING, REFERENCES } from '../http/further.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { deployRoute } from '../resources/deployments/deploy.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
@@ -25,7 +25,7 @@ import { appRevisionRoutes } from './revisions.ts'
 import { runtimeRoute } from './runtimes.ts'
 
 const BASE = '{RG}/apps/{appName}'
-const PlanDto = z.object(planFields).meta({ id: 'AppComputePlanDto' })
+const PlanDto = namedRecord('AppComputePlanDto', planFields)
 
 const findApp = (context: Context) => findResource(PlatformApp, context, 'appName')
 const findLive = async (context: Context) => livePlaceOf(context.services, (await findApp(context)).object)

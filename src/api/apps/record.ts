@@ -6,6 +6,7 @@ import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import { referringOfApp } from '../../crds/referring.ts'
 import { withDefaults } from '../../crds/sparse.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
 import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
@@ -21,19 +22,17 @@ export type AppView = ResourceView<typeof PlatformApp>
 type Spec = PlatformApp['spec']
 type Write = WriteView<typeof PlatformApp>
 
-export const AppRevisionDto = z
-  .object({
-    number: z.int(),
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-    image: z.string().nullable(),
-    commit: z.string().nullable(),
-    deploymentId: Uuid.nullable(),
-    reason: z.string(),
-    isServing: z.boolean(),
-    canServe: z.boolean(),
-  })
-  .meta({ id: 'AppRevisionDto' })
+export const AppRevisionDto = namedRecord('AppRevisionDto', {
+  number: z.int(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+  image: z.string().nullable(),
+  commit: z.string().nullable(),
+  deploymentId: Uuid.nullable(),
+  reason: z.string(),
+  isServing: z.boolean(),
+  canServe: z.boolean(),
+})
 
 type AppRevision = NonNullable<NonNullable<AppView['object']['status']>['revisions']>[number]
 

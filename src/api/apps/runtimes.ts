@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { objectId } from '../../core/ids.ts'
 import { AppRuntime } from '../../crds/appruntimes.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -10,28 +11,24 @@ import { DateTime, Uuid } from '../resources/dto.ts'
 import { text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 
-const AppRuntimeDto = z
-  .object({
-    id: Uuid,
-    name: z.string().describe('What runtime takes'),
-    title: z.string(),
-    versions: z.array(
-      z
-        .object({
-          version: z.string(),
-          isDefault: z.boolean(),
-          status: z.enum(['Supported', 'Deprecated', 'Ended']),
-          endsAt: DateTime.nullable(),
-          builderImage: z.string(),
-        })
-        .meta({ id: 'AppRuntimeVersion' }),
-    ),
-    detects: z.array(z.string()).describe('Files by which a repository is recognised'),
-    defaultStartCommand: z.string(),
-    defaultPort: z.int(),
-    description: z.string(),
-  })
-  .meta({ id: 'AppRuntimeDto' })
+const AppRuntimeDto = namedRecord('AppRuntimeDto', {
+  id: Uuid,
+  name: z.string().describe('What runtime takes'),
+  title: z.string(),
+  versions: z.array(
+    namedRecord('AppRuntimeVersion', {
+      version: z.string(),
+      isDefault: z.boolean(),
+      status: z.enum(['Supported', 'Deprecated', 'Ended']),
+      endsAt: DateTime.nullable(),
+      builderImage: z.string(),
+    }),
+  ),
+  detects: z.array(z.string()).describe('Files by which a repository is recognised'),
+  defaultStartCommand: z.string(),
+  defaultPort: z.int(),
+  description: z.string(),
+})
 
 function runtimeDto({ metadata: { name }, spec }: RecordOf<typeof AppRuntime>, services: Services) {
   const { title, detects, defaultStartCommand, defaultPort, description } = spec

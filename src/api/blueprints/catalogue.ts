@@ -27,6 +27,7 @@ import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import type { Services } from '../http/context.ts'
 import { parsed } from '../http/model.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { bodyOf } from './bodies.ts'
 
@@ -245,13 +246,11 @@ export function requireValid({ template, problems }: ReadTemplate): Template {
   throw new PlatformError('TEMPLATE_INVALID', message, { problems })
 }
 
-export const TemplateProblemDto = z
-  .object({
-    severity: z.enum(['Error', 'Warning']),
-    code: z.string(),
-    path: z.string().describe('JSON Pointer (RFC 6901)'),
-    line: z.int().nullable(),
-    column: z.int().nullable(),
-    message: z.string(),
-  })
-  .meta({ id: 'TemplateProblem' })
+export const TemplateProblemDto = namedRecord('TemplateProblem', {
+  severity: z.enum(['Error', 'Warning']),
+  code: z.string(),
+  path: z.string().describe('JSON Pointer (RFC 6901)'),
+  line: z.int().nullable(),
+  column: z.int().nullable(),
+  message: z.string(),
+})

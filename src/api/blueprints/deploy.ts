@@ -13,6 +13,7 @@ import { ComputePlan } from '../../crds/plans.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { refuseStale } from '../http/etag.ts'
+import { strictRecord } from '../http/named.ts'
 import { checkProjected } from '../resources/chooseCluster.ts'
 import { inGroup } from '../resources/collection/homes.ts'
 import { clusterWords, findBoundary } from '../resources/places.ts'
@@ -24,23 +25,19 @@ import { type Deploying, requireActions } from './mapping.ts'
 import { planDto, planOf } from './plan.ts'
 import { startExecution } from './start.ts'
 
-const Override = z
-  .strictObject({
-    name: z.string().min(1).max(52),
-    computePlan: z.string().min(1).max(52).nullish(),
-    replicas: z.int().min(0).max(99).nullish(),
-  })
-  .meta({ id: 'DeployComponentOverride' })
+const Override = strictRecord('DeployComponentOverride', {
+  name: z.string().min(1).max(52),
+  computePlan: z.string().min(1).max(52).nullish(),
+  replicas: z.int().min(0).max(99).nullish(),
+})
 
-export const DeployBlueprintRequest = z
-  .strictObject({
-    blueprintId: Uuid,
-    clusterId: Uuid,
-    name: ResourceName.describe('Name of the deployment: what it makes is its own'),
-    parameters: z.record(z.string(), z.string().max(4096)).default({}),
-    componentOverrides: listBy('name', Override, 30).nullish(),
-  })
-  .meta({ id: 'DeployBlueprintRequest' })
+export const DeployBlueprintRequest = strictRecord('DeployBlueprintRequest', {
+  blueprintId: Uuid,
+  clusterId: Uuid,
+  name: ResourceName.describe('Name of the deployment: what it makes is its own'),
+  parameters: z.record(z.string(), z.string().max(4096)).default({}),
+  componentOverrides: listBy('name', Override, 30).nullish(),
+})
 type Request = z.output<typeof DeployBlueprintRequest>
 export const DeployQuery = z.object({
   dryRun: z.enum(['true', 'false']).optional().describe('Whether only to say what would be made'),

@@ -12,6 +12,7 @@ import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
 import { groupScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -21,54 +22,48 @@ import { dateTime, enumeration, text } from '../resources/paging.ts'
 
 type ExecutionRecord = RecordOf<typeof BlueprintExecution>
 
-const ExecutionStepDto = z
-  .object({
-    component: z.string(),
-    collection: z.string(),
-    resourceName: z.string(),
-    resourceId: Uuid.nullable().describe('Null until it was made'),
-    status: z.enum(STEP_STATES),
-    message: z.string().nullable(),
-    startedAt: DateTime.nullable(),
-    finishedAt: DateTime.nullable(),
-  })
-  .meta({ id: 'ExecutionStepDto' })
+const ExecutionStepDto = namedRecord('ExecutionStepDto', {
+  component: z.string(),
+  collection: z.string(),
+  resourceName: z.string(),
+  resourceId: Uuid.nullable().describe('Null until it was made'),
+  status: z.enum(STEP_STATES),
+  message: z.string().nullable(),
+  startedAt: DateTime.nullable(),
+  finishedAt: DateTime.nullable(),
+})
 
-const ExecutionOutputDto = z
-  .object({
-    name: z.string(),
-    value: z.string().nullable().describe('Null of a secret, and until it is known'),
-    isSecret: z.boolean(),
-    reference: z
-      .object({ collection: z.string(), name: z.string(), output: z.string() })
-      .nullable()
-      .describe('What other resources of the group refer to'),
-  })
-  .meta({ id: 'ExecutionOutputDto' })
+const ExecutionOutputDto = namedRecord('ExecutionOutputDto', {
+  name: z.string(),
+  value: z.string().nullable().describe('Null of a secret, and until it is known'),
+  isSecret: z.boolean(),
+  reference: z
+    .object({ collection: z.string(), name: z.string(), output: z.string() })
+    .nullable()
+    .describe('What other resources of the group refer to'),
+})
 
-export const BlueprintExecutionDto = z
-  .object({
-    id: Uuid,
-    slug: z.string(),
-    blueprintName: z.string(),
-    version: z.string(),
-    name: z.string(),
-    resourceGroup: z.string(),
-    clusterId: Uuid,
-    status: z.enum(EXECUTION_STATES),
-    phase: z.enum(EXECUTION_STAGES),
-    message: z.string().nullable(),
-    startedBy: z.string(),
-    createdAt: DateTime,
-    startedAt: DateTime.nullable(),
-    finishedAt: DateTime.nullable(),
-    retryOf: Uuid.nullable(),
-    retriedBy: Uuid.nullable(),
-    steps: z.array(ExecutionStepDto),
-    outputs: z.array(ExecutionOutputDto),
-    parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
-  })
-  .meta({ id: 'BlueprintExecutionDto' })
+export const BlueprintExecutionDto = namedRecord('BlueprintExecutionDto', {
+  id: Uuid,
+  slug: z.string(),
+  blueprintName: z.string(),
+  version: z.string(),
+  name: z.string(),
+  resourceGroup: z.string(),
+  clusterId: Uuid,
+  status: z.enum(EXECUTION_STATES),
+  phase: z.enum(EXECUTION_STAGES),
+  message: z.string().nullable(),
+  startedBy: z.string(),
+  createdAt: DateTime,
+  startedAt: DateTime.nullable(),
+  finishedAt: DateTime.nullable(),
+  retryOf: Uuid.nullable(),
+  retriedBy: Uuid.nullable(),
+  steps: z.array(ExecutionStepDto),
+  outputs: z.array(ExecutionOutputDto),
+  parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
+})
 
 const BEGUN = new Set<string | undefined>(['Creating', 'Ready', 'Failed'])
 

@@ -11,6 +11,7 @@ import { formatBytes, formatCores } from '../../core/quantity.ts'
 import { MASK } from '../../core/redaction.ts'
 import { type Holder, sumOf } from '../../core/sizing/demand.ts'
 import { holderOfCounted } from '../../crds/counted.ts'
+import { namedRecord } from '../http/named.ts'
 import { mergePatchBetween } from '../records/mergePatch.ts'
 import { otherClusterOf } from '../resources/places.ts'
 import { VERDICTS, type Verdict, verdictOf } from '../resources/plans.ts'
@@ -105,26 +106,22 @@ function wholly(value: unknown, change: unknown): unknown {
   return { ...Object.fromEntries(gone.map((name) => [name, null])), ...Object.fromEntries(kept) }
 }
 
-const PlannedStepDto = z
-  .object({
-    component: z.string(),
-    collection: z.string(),
-    resourceName: z.string(),
-    action: z.enum(ACTIONS),
-    changes: z.array(ChangeDto).describe('Of a change, each field of the spec by its JSON Pointer'),
-    problems: z.array(z.string()),
-  })
-  .meta({ id: 'PlannedStep' })
+const PlannedStepDto = namedRecord('PlannedStep', {
+  component: z.string(),
+  collection: z.string(),
+  resourceName: z.string(),
+  action: z.enum(ACTIONS),
+  changes: z.array(ChangeDto).describe('Of a change, each field of the spec by its JSON Pointer'),
+  problems: z.array(z.string()),
+})
 
-export const BlueprintPlanDto = z
-  .object({
-    isValid: z.boolean(),
-    steps: z.array(PlannedStepDto),
-    verdict: z.enum(VERDICTS).describe('Whether all new resources would fit together'),
-    verdictReason: z.string().nullable(),
-    parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
-  })
-  .meta({ id: 'BlueprintPlanDto' })
+export const BlueprintPlanDto = namedRecord('BlueprintPlanDto', {
+  isValid: z.boolean(),
+  steps: z.array(PlannedStepDto),
+  verdict: z.enum(VERDICTS).describe('Whether all new resources would fit together'),
+  verdictReason: z.string().nullable(),
+  parameters: z.record(z.string(), z.string()).describe('Secret ones masked'),
+})
 
 export function planDto(
   deploying: Deploying,

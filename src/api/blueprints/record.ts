@@ -3,48 +3,48 @@ import { BlueprintParameter, CATEGORIES, type Template } from '../../contracts/b
 import { createdAtOf } from '../../core/object.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { planFieldOf } from './bodies.ts'
 import { type Blueprint, ORIGINS, permissionsOf } from './catalogue.ts'
 
 const ParameterValue = BlueprintParameter.shape.default.unwrap().meta({ id: 'BlueprintParameterValue' })
-const ParameterDto = z
-  .object({ ...BlueprintParameter.shape, default: ParameterValue.optional() })
-  .meta({ id: 'BlueprintParameter' })
+const ParameterDto = namedRecord('BlueprintParameter', {
+  ...BlueprintParameter.shape,
+  default: ParameterValue.optional(),
+})
 
 /** Of a template that names none: every record has one. */
 const DEFAULT_ICON = 'blueprint'
 
-export const BlueprintDto = z
-  .object({
-    id: Uuid,
-    slug: z.string(),
-    name: z.string(),
-    version: z.string(),
-    description: z.string(),
-    category: z.enum(CATEGORIES),
-    icon: z.string().describe('A name, or an https address; "blueprint" where the template names none'),
-    origin: z.enum(ORIGINS),
-    sourceId: Uuid.nullable(),
-    isEnabled: z.boolean(),
-    isValid: z.boolean(),
-    parameters: z.array(ParameterDto),
-    components: z.array(
-      z.object({
-        name: z.string(),
-        collection: z.string(),
-        computePlan: z.string().nullable(),
-        replicas: z.int().nullable(),
-      }),
-    ),
-    outputs: z.array(z.object({ name: z.string(), secret: z.boolean() })),
-    permissions: z.array(z.string()).describe('What deploying needs in the group'),
-    missingPermissions: z.array(z.string()).describe('Those of them that the caller lacks at the boundary'),
-    updatedAt: DateTime,
-    revision: z.string().nullable(),
-  })
-  .meta({ id: 'BlueprintDto' })
+export const BlueprintDto = namedRecord('BlueprintDto', {
+  id: Uuid,
+  slug: z.string(),
+  name: z.string(),
+  version: z.string(),
+  description: z.string(),
+  category: z.enum(CATEGORIES),
+  icon: z.string().describe('A name, or an https address; "blueprint" where the template names none'),
+  origin: z.enum(ORIGINS),
+  sourceId: Uuid.nullable(),
+  isEnabled: z.boolean(),
+  isValid: z.boolean(),
+  parameters: z.array(ParameterDto),
+  components: z.array(
+    z.object({
+      name: z.string(),
+      collection: z.string(),
+      computePlan: z.string().nullable(),
+      replicas: z.int().nullable(),
+    }),
+  ),
+  outputs: z.array(z.object({ name: z.string(), secret: z.boolean() })),
+  permissions: z.array(z.string()).describe('What deploying needs in the group'),
+  missingPermissions: z.array(z.string()).describe('Those of them that the caller lacks at the boundary'),
+  updatedAt: DateTime,
+  revision: z.string().nullable(),
+})
 export type BlueprintDto = z.output<typeof BlueprintDto>
 
 export const WholeBlueprintDto = BlueprintDto.extend({ content: z.string() }).meta({ id: 'WholeBlueprintDto' })

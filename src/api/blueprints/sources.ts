@@ -17,6 +17,7 @@ import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context } from '../http/context.ts'
 import { BUILDING } from '../http/further.ts'
 import { readModel } from '../http/model.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -29,51 +30,45 @@ import { TemplateProblemDto } from './catalogue.ts'
 
 export type CatalogueSource = RecordOf<typeof BlueprintSource>
 
-export const CatalogSourceDto = z
-  .object({
-    id: Uuid,
-    provider: z.enum(CATALOGUE_PROVIDERS),
-    repositoryUrl: z.string().nullable(),
-    repositoryFullName: z.string().nullable(),
-    repositoryId: z.string().nullable(),
-    installationId: z.string().nullable(),
-    ref: z.string(),
-    path: z.string(),
-    enabled: z.boolean(),
-    status: z.enum(CATALOGUE_STATES),
-    message: z.string().nullable(),
-    revision: z.string().nullable(),
-    templateCount: z.int(),
-    invalidTemplates: z.array(z.object({ path: z.string(), errors: z.array(TemplateProblemDto) })),
-    lastSyncAt: DateTime.nullable(),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'CatalogSourceDto' })
+export const CatalogSourceDto = namedRecord('CatalogSourceDto', {
+  id: Uuid,
+  provider: z.enum(CATALOGUE_PROVIDERS),
+  repositoryUrl: z.string().nullable(),
+  repositoryFullName: z.string().nullable(),
+  repositoryId: z.string().nullable(),
+  installationId: z.string().nullable(),
+  ref: z.string(),
+  path: z.string(),
+  enabled: z.boolean(),
+  status: z.enum(CATALOGUE_STATES),
+  message: z.string().nullable(),
+  revision: z.string().nullable(),
+  templateCount: z.int(),
+  invalidTemplates: z.array(z.object({ path: z.string(), errors: z.array(TemplateProblemDto) })),
+  lastSyncAt: DateTime.nullable(),
+  createdAt: DateTime,
+})
 
-const CreateCatalogSourceRequest = z
-  .strictObject({
-    provider: z.enum(CATALOGUE_PROVIDERS).nullish().describe('Derived from the address or the installation if null'),
-    repositoryUrl: z.string().max(2048).nullish().describe('A repository that everybody may read'),
-    installationId: z
-      .string()
-      .max(64)
-      .nullish()
-      .describe('Deployment source of the boundary, by its id or its installation'),
-    repositoryId: z.string().max(128).nullish().describe('Repository of that source'),
-    ref: z.string().max(244).nullish().describe('Branch or tag; main when absent'),
-    path: z.string().max(512).nullish().describe('Folder of the templates, those below it too; the root when absent'),
-    enabled: z.boolean().nullish(),
-  })
-  .meta({ id: 'CreateCatalogSourceRequest' })
+const CreateCatalogSourceRequest = strictRecord('CreateCatalogSourceRequest', {
+  provider: z.enum(CATALOGUE_PROVIDERS).nullish().describe('Derived from the address or the installation if null'),
+  repositoryUrl: z.string().max(2048).nullish().describe('A repository that everybody may read'),
+  installationId: z
+    .string()
+    .max(64)
+    .nullish()
+    .describe('Deployment source of the boundary, by its id or its installation'),
+  repositoryId: z.string().max(128).nullish().describe('Repository of that source'),
+  ref: z.string().max(244).nullish().describe('Branch or tag; main when absent'),
+  path: z.string().max(512).nullish().describe('Folder of the templates, those below it too; the root when absent'),
+  enabled: z.boolean().nullish(),
+})
 type Creation = z.output<typeof CreateCatalogSourceRequest>
 
-const UpdateCatalogSourceRequest = z
-  .strictObject({
-    ref: z.string().max(244).nullish().describe('Null leaves it as it is'),
-    path: z.string().max(512).nullish().describe('Null leaves it as it is'),
-    enabled: z.boolean().nullish().describe('Null leaves it as it is'),
-  })
-  .meta({ id: 'UpdateCatalogSourceRequest' })
+const UpdateCatalogSourceRequest = strictRecord('UpdateCatalogSourceRequest', {
+  ref: z.string().max(244).nullish().describe('Null leaves it as it is'),
+  path: z.string().max(512).nullish().describe('Null leaves it as it is'),
+  enabled: z.boolean().nullish().describe('Null leaves it as it is'),
+})
 type Change = z.output<typeof UpdateCatalogSourceRequest>
 
 type Invalid = NonNullable<NonNullable<CatalogueSource['status']>['invalidTemplates']>[number]

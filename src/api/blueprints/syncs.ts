@@ -9,6 +9,7 @@ import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime } from '../resources/dto.ts'
@@ -25,16 +26,14 @@ import {
 const CATALOG = '{B}/resources/blueprints/catalog'
 const write = action('blueprints/templates/write')
 
-const CatalogStatusDto = z
-  .object({
-    sources: z.array(CatalogSourceDto),
-    builtIn: CatalogSourceDto,
-    templateCount: z.int(),
-    invalidCount: z.int(),
-    lastSyncAt: DateTime.nullable(),
-    isSyncing: z.boolean(),
-  })
-  .meta({ id: 'CatalogStatusDto' })
+const CatalogStatusDto = namedRecord('CatalogStatusDto', {
+  sources: z.array(CatalogSourceDto),
+  builtIn: CatalogSourceDto,
+  templateCount: z.int(),
+  invalidCount: z.int(),
+  lastSyncAt: DateTime.nullable(),
+  isSyncing: z.boolean(),
+})
 
 /** The templates of this release. They come with the platform, so that there is never anything to read. */
 function builtIn({ services }: Context, { owner }: BoundaryHome): z.output<typeof CatalogSourceDto> {

@@ -8,6 +8,7 @@ import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, nothingToMatch } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
@@ -15,19 +16,17 @@ import { blueprintOf, findBlueprint, readWhole, requireValid, TemplateProblemDto
 import { missingPlans } from './missingPlans.ts'
 import { BlueprintDto, blueprintDto } from './record.ts'
 
-export const TemplateContent = z
-  .strictObject({ content: z.string().min(1).max(262_144).describe('A template as YAML or JSON, at most 256 KiB') })
-  .meta({ id: 'TemplateContent' })
+export const TemplateContent = strictRecord('TemplateContent', {
+  content: z.string().min(1).max(262_144).describe('A template as YAML or JSON, at most 256 KiB'),
+})
 type Given = Context<string, unknown, z.output<typeof TemplateContent>>
 
-export const TemplateValidationDto = z
-  .object({
-    isValid: z.boolean(),
-    slug: z.string().nullable(),
-    problems: z.array(TemplateProblemDto),
-    blueprint: BlueprintDto.nullable().describe('As the catalogue would show it; null if it is not valid'),
-  })
-  .meta({ id: 'TemplateValidationDto' })
+export const TemplateValidationDto = namedRecord('TemplateValidationDto', {
+  isValid: z.boolean(),
+  slug: z.string().nullable(),
+  problems: z.array(TemplateProblemDto),
+  blueprint: BlueprintDto.nullable().describe('As the catalogue would show it; null if it is not valid'),
+})
 
 /** POST .../templates/validate: nothing is written. */
 export async function validateTemplate(context: Given) {

@@ -8,6 +8,7 @@ import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { GRANTING } from '../http/further.ts'
+import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listWithConfig } from '../resources/collection/columns.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
@@ -19,13 +20,11 @@ import { assignmentIdOf, writeAssignment } from '../rules/grants.ts'
 import { BoundaryMemberDto, memberDto, membersOf, ORIGINS, PRINCIPAL_TYPES, RoleName } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
-const AddBoundaryMemberRequest = z
-  .strictObject({
-    principalId: Uuid.describe('Id of the person, service account or group that gets the role'),
-    principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
-    roleDefinitionName: RoleName,
-  })
-  .meta({ id: 'AddBoundaryMemberRequest' })
+const AddBoundaryMemberRequest = strictRecord('AddBoundaryMemberRequest', {
+  principalId: Uuid.describe('Id of the person, service account or group that gets the role'),
+  principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
+  roleDefinitionName: RoleName,
+})
 
 /** @throws PlatformError unknown_role, forbidden, PRINCIPAL_NOT_FOUND, already_member, GRANT_EXCEEDS_CALLER; first wins */
 async function addMember(context: Context<'boundaryId', unknown, z.output<typeof AddBoundaryMemberRequest>>) {

@@ -11,6 +11,7 @@ import { PlatformTenant, RoleAssignment } from '../../crds/rbac.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { type BoundaryRecord, groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { countedInBoundary, isWhole } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
@@ -19,30 +20,28 @@ import { defaultClusterOf } from '../resources/places.ts'
 import { BoundaryQuotaDto, quotaDto } from '../resources/quotaRecord.ts'
 import { usageOf } from '../resources/usage.ts'
 
-export const BoundaryDto = z
-  .object({
-    id: Uuid,
-    displayName: z.string(),
-    tenantId: Uuid.nullable(),
-    tenantName: z.string().nullable(),
-    namespace: z.string(),
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-    status: z.enum(RESOURCE_STATES),
-    phase: z.string().nullable(),
-    statusMessage: z.string().nullable(),
-    resourceGroupCount: z.int().describe('Groups that the caller may read'),
-    resourceCount: z.int().describe('Resources that the caller may read'),
-    memberCount: z.int().describe('People, groups and service accounts with a role in the boundary itself'),
-    projectionCount: z.int(),
-    defaultClusterId: Uuid,
-    crosslinkEnabled: z.boolean(),
-    quota: BoundaryQuotaDto,
-    usage: BoundaryQuotaDto.describe('What counts under the quota, whoever may read it'),
-    permissions: z.array(z.string()).nullable().describe('What this caller may do at the boundary; null in lists'),
-    tags: Tags,
-  })
-  .meta({ id: 'BoundaryDto' })
+export const BoundaryDto = namedRecord('BoundaryDto', {
+  id: Uuid,
+  displayName: z.string(),
+  tenantId: Uuid.nullable(),
+  tenantName: z.string().nullable(),
+  namespace: z.string(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+  status: z.enum(RESOURCE_STATES),
+  phase: z.string().nullable(),
+  statusMessage: z.string().nullable(),
+  resourceGroupCount: z.int().describe('Groups that the caller may read'),
+  resourceCount: z.int().describe('Resources that the caller may read'),
+  memberCount: z.int().describe('People, groups and service accounts with a role in the boundary itself'),
+  projectionCount: z.int(),
+  defaultClusterId: Uuid,
+  crosslinkEnabled: z.boolean(),
+  quota: BoundaryQuotaDto,
+  usage: BoundaryQuotaDto.describe('What counts under the quota, whoever may read it'),
+  permissions: z.array(z.string()).nullable().describe('What this caller may do at the boundary; null in lists'),
+  tags: Tags,
+})
 export type BoundaryDto = z.output<typeof BoundaryDto>
 
 export const BoundaryBody = z.strictObject({ displayName: DisplayName })

@@ -1,19 +1,19 @@
-import { z } from 'zod'
 import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { type BoundaryRecord, boundaryScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { BoundaryDto, boundaryDto } from './record.ts'
 import { checkTenant, moveTenant } from './tenantMove.ts'
 
-const MoveBoundaryTenantRequest = z
-  .strictObject({ tenantId: Uuid.nullable().describe('Null detaches') })
-  .meta({ id: 'MoveBoundaryTenantRequest' })
+const MoveBoundaryTenantRequest = strictRecord('MoveBoundaryTenantRequest', {
+  tenantId: Uuid.nullable().describe('Null detaches'),
+})
 
 function shown(context: Context, boundary: BoundaryRecord) {
   const { services, caller } = context

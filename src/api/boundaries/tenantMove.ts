@@ -14,6 +14,7 @@ import type { BoundaryRecord } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
 import { refuseStale, type SeenVersion } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { Uuid as UuidDto } from '../resources/dto.ts'
@@ -24,21 +25,17 @@ import { assignmentIdOf, groupsIn, isInForce, isOver, removeAssignments } from '
 import { inTenant } from '../rules/tenants.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
-const BoundaryTenantMoveRequest = z
-  .strictObject({
-    tenantId: Uuid.nullable().describe('Null detaches'),
-    fromTenantId: Uuid.nullish().describe('Refused where the boundary belongs to another one'),
-  })
-  .meta({ id: 'BoundaryTenantMoveRequest' })
+const BoundaryTenantMoveRequest = strictRecord('BoundaryTenantMoveRequest', {
+  tenantId: Uuid.nullable().describe('Null detaches'),
+  fromTenantId: Uuid.nullish().describe('Refused where the boundary belongs to another one'),
+})
 
-const BoundaryTenantMoveResult = z
-  .object({
-    boundaryId: UuidDto,
-    tenantId: UuidDto.nullable(),
-    movedAssignments: z.int(),
-    removedAssignments: z.int(),
-  })
-  .meta({ id: 'BoundaryTenantMoveResult' })
+const BoundaryTenantMoveResult = namedRecord('BoundaryTenantMoveResult', {
+  boundaryId: UuidDto,
+  tenantId: UuidDto.nullable(),
+  movedAssignments: z.int(),
+  removedAssignments: z.int(),
+})
 
 export type TenantMove = { boundary: BoundaryRecord; movedAssignments: number; removedAssignments: number }
 

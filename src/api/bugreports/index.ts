@@ -12,6 +12,7 @@ import { created } from '../http/answer.ts'
 import { beside } from '../http/beside.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { authenticated, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -28,31 +29,30 @@ const REPORTS_AN_HOUR = 10
 /** Of one person, closed ones included, until an administrator deletes some: each holds up to a megabyte. */
 const REPORTS_MAX = 100
 
-const Attachment = z
-  .strictObject({
-    fileName: PlainText.min(1).max(128),
-    mediaType: z.enum(BUG_MEDIA_TYPES),
-    content: z.base64().max(720_000).describe('Base64; 512 KiB in all'),
-  })
-  .meta({ id: 'BugAttachment' })
+const Attachment = strictRecord('BugAttachment', {
+  fileName: PlainText.min(1).max(128),
+  mediaType: z.enum(BUG_MEDIA_TYPES),
+  content: z.base64().max(720_000).describe('Base64; 512 KiB in all'),
+})
 
-const SubmitBugReportRequest = z
-  .strictObject({
-    title: PlainText.trim().min(1).max(256),
-    description: Prose.trim().min(1).max(16_384),
-    severity: z.enum(BUG_SEVERITIES).default('Normal'),
-    area: PlainText.max(128).nullish(),
-    url: PlainText.max(2_048).nullish(),
-    correlationId: Uuid.nullish(),
-    userAgent: PlainText.max(512).nullish(),
-    attachments: z.array(Attachment).max(3).nullish(),
-  })
-  .meta({ id: 'SubmitBugReportRequest' })
+const SubmitBugReportRequest = strictRecord('SubmitBugReportRequest', {
+  title: PlainText.trim().min(1).max(256),
+  description: Prose.trim().min(1).max(16_384),
+  severity: z.enum(BUG_SEVERITIES).default('Normal'),
+  area: PlainText.max(128).nullish(),
+  url: PlainText.max(2_048).nullish(),
+  correlationId: Uuid.nullish(),
+  userAgent: PlainText.max(512).nullish(),
+  attachments: z.array(Attachment).max(3).nullish(),
+})
 type Submitted = z.output<typeof SubmitBugReportRequest>
 
-const BugReportDto = z
-  .object({ id: Uuid, number: z.int(), status: z.enum(BUG_STATES), createdAt: DateTime })
-  .meta({ id: 'BugReportDto' })
+const BugReportDto = namedRecord('BugReportDto', {
+  id: Uuid,
+  number: z.int(),
+  status: z.enum(BUG_STATES),
+  createdAt: DateTime,
+})
 
 type Report = RecordOf<typeof BugReport>
 

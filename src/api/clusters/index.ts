@@ -10,6 +10,7 @@ import { DisplayName, PlainText, ResourceName } from '../../crds/fields.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -44,39 +45,31 @@ const writable = {
   defaultStorageClass: PlatformCluster.spec.shape.defaultStorageClass.nullish(),
 }
 const CreateClusterRequest = withMeanings(
-  z
-    .strictObject({ name: ResourceName.describe('Name for people and commands'), ...writable })
-    .meta({ id: 'CreateClusterRequest' }),
+  strictRecord('CreateClusterRequest', { name: ResourceName.describe('Name for people and commands'), ...writable }),
   PlatformCluster,
 )
-const UpdateClusterRequest = z
-  .strictObject({
-    ...writable,
-    // A record that was read can be sent back.
-    ...Object.fromEntries(
-      Object.entries(ClusterViewModel.shape)
-        .filter(([name]) => !(name in writable))
-        .map(([name, shownAs]) => [name, (shownAs as z.ZodType).nullish()]),
-    ),
-  })
-  .meta({ id: 'UpdateClusterRequest' })
-const IssueJoinTokenRequest = z
-  .strictObject({
-    expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Minutes for which the token admits an agent'),
-    reusable: z.boolean().default(false).describe('False admits one agent only'),
-  })
-  .meta({ id: 'IssueJoinTokenRequest' })
-const JoinTokenDto = z
-  .object({
-    token: z.string().describe('Shown here only'),
-    expiresAt: DateTime,
-    clusterId: Uuid,
-    serverUrl: z.string(),
-    caPem: z.string(),
-    caFingerprint: z.string(),
-    command: z.string().describe('What to run against the other cluster'),
-  })
-  .meta({ id: 'JoinTokenDto' })
+const UpdateClusterRequest = strictRecord('UpdateClusterRequest', {
+  ...writable,
+  // A record that was read can be sent back.
+  ...Object.fromEntries(
+    Object.entries(ClusterViewModel.shape)
+      .filter(([name]) => !(name in writable))
+      .map(([name, shownAs]) => [name, (shownAs as z.ZodType).nullish()]),
+  ),
+})
+const IssueJoinTokenRequest = strictRecord('IssueJoinTokenRequest', {
+  expiresInMinutes: z.int().min(5).max(1440).default(60).describe('Minutes for which the token admits an agent'),
+  reusable: z.boolean().default(false).describe('False admits one agent only'),
+})
+const JoinTokenDto = namedRecord('JoinTokenDto', {
+  token: z.string().describe('Shown here only'),
+  expiresAt: DateTime,
+  clusterId: Uuid,
+  serverUrl: z.string(),
+  caPem: z.string(),
+  caFingerprint: z.string(),
+  command: z.string().describe('What to run against the other cluster'),
+})
 
 type Writable = { [Name in keyof typeof writable]?: z.output<(typeof writable)[Name]> }
 

@@ -6,49 +6,51 @@ import type { PlatformCluster } from '../../crds/clusters.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { derivedFrom } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 
 export type ClusterRecord = RecordOf<typeof PlatformCluster>
 
-const StorageClassDto = z
-  .object({ name: z.string(), isDefault: z.boolean(), isExpandable: z.boolean(), isShareable: z.boolean().nullable() })
-  .meta({ id: 'ClusterStorageClass' })
+const StorageClassDto = namedRecord('ClusterStorageClass', {
+  name: z.string(),
+  isDefault: z.boolean(),
+  isExpandable: z.boolean(),
+  isShareable: z.boolean().nullable(),
+})
 
-export const ClusterViewModel = z
-  .object({
-    id: Uuid,
-    name: z.string(),
-    displayName: z.string(),
-    region: z.string(),
-    labels: z.record(z.string(), z.string()),
-    isDefault: z.boolean().describe('Where resources of boundaries without a projection run'),
-    isLocal: z.boolean().describe('The cluster that the platform itself runs on'),
-    status: z.enum(CLUSTER_STATES),
-    phase: z.string().nullable(),
-    statusMessage: z.string().nullable(),
-    kubernetesVersion: z.string().nullable(),
-    agentVersion: z.string().nullable(),
-    joinedAt: DateTime.nullable(),
-    lastSeenAt: DateTime.nullable(),
-    nodeCount: z.int().nullable(),
-    readyNodeCount: z.int().nullable(),
-    cpuCapacity: z.string().nullable(),
-    memoryCapacity: z.string().nullable(),
-    cpuRequested: z.string().nullable(),
-    memoryRequested: z.string().nullable(),
-    capabilities: z.array(z.string()),
-    ingressDomain: z.string().nullable(),
-    defaultStorageClass: z.string().nullable(),
-    storageClasses: z.array(StorageClassDto),
-    certificateExpiresAt: DateTime.nullable(),
-    clockSkewMilliseconds: z.int().nullable(),
-    projectionCount: z.int(),
-    resourceCount: z.int(),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'ClusterViewModel' })
+export const ClusterViewModel = namedRecord('ClusterViewModel', {
+  id: Uuid,
+  name: z.string(),
+  displayName: z.string(),
+  region: z.string(),
+  labels: z.record(z.string(), z.string()),
+  isDefault: z.boolean().describe('Where resources of boundaries without a projection run'),
+  isLocal: z.boolean().describe('The cluster that the platform itself runs on'),
+  status: z.enum(CLUSTER_STATES),
+  phase: z.string().nullable(),
+  statusMessage: z.string().nullable(),
+  kubernetesVersion: z.string().nullable(),
+  agentVersion: z.string().nullable(),
+  joinedAt: DateTime.nullable(),
+  lastSeenAt: DateTime.nullable(),
+  nodeCount: z.int().nullable(),
+  readyNodeCount: z.int().nullable(),
+  cpuCapacity: z.string().nullable(),
+  memoryCapacity: z.string().nullable(),
+  cpuRequested: z.string().nullable(),
+  memoryRequested: z.string().nullable(),
+  capabilities: z.array(z.string()),
+  ingressDomain: z.string().nullable(),
+  defaultStorageClass: z.string().nullable(),
+  storageClasses: z.array(StorageClassDto),
+  certificateExpiresAt: DateTime.nullable(),
+  clockSkewMilliseconds: z.int().nullable(),
+  projectionCount: z.int(),
+  resourceCount: z.int(),
+  createdAt: DateTime,
+})
 export type ClusterViewModel = z.output<typeof ClusterViewModel>
 
 type Placed = { readonly spec: { readonly clusterId?: string | undefined } }

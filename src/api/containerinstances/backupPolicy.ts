@@ -18,6 +18,7 @@ import { veleroBackup } from '../../kube/velero.ts'
 import { noContent, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { checkSpec, withoutAbsent } from '../records/specs.ts'
@@ -32,17 +33,15 @@ import { refuseForeign } from './record.ts'
 
 type Stored = RecordOf<typeof ContainerInstance>
 
-const BackupRunDto = z
-  .object({
-    id: Uuid,
-    startedAt: DateTime,
-    finishedAt: DateTime.nullable(),
-    phase: z.string().describe('In the words of Velero, such as InProgress or Completed'),
-    sizeBytes: z.int().nullable().describe('Null: Velero does not say how large a backup is'),
-    expiresAt: DateTime,
-    message: z.string().nullable(),
-  })
-  .meta({ id: 'BackupRunDto' })
+const BackupRunDto = namedRecord('BackupRunDto', {
+  id: Uuid,
+  startedAt: DateTime,
+  finishedAt: DateTime.nullable(),
+  phase: z.string().describe('In the words of Velero, such as InProgress or Completed'),
+  sizeBytes: z.int().nullable().describe('Null: Velero does not say how large a backup is'),
+  expiresAt: DateTime,
+  message: z.string().nullable(),
+})
 type BackupRunDto = z.output<typeof BackupRunDto>
 
 const policyFields = BackupPolicyField.shape
@@ -53,38 +52,34 @@ const computed = {
   nextRunAt: DateTime.nullable().describe('Null while paused'),
   backups: z.array(BackupRunDto).describe('The 20 newest'),
 }
-const BackupPolicyDto = z
-  .object({
-    ...policyFields,
-    keepLast: policyFields.keepLast
-      .unwrap()
-      .nullable()
-      .describe(policyFields.keepLast.description ?? ''),
-    volumes: policyFields.volumes
-      .unwrap()
-      .nullable()
-      .describe(policyFields.volumes.description ?? ''),
-    ...computed,
-  })
-  .meta({ id: 'BackupPolicyDto' })
+const BackupPolicyDto = namedRecord('BackupPolicyDto', {
+  ...policyFields,
+  keepLast: policyFields.keepLast
+    .unwrap()
+    .nullable()
+    .describe(policyFields.keepLast.description ?? ''),
+  volumes: policyFields.volumes
+    .unwrap()
+    .nullable()
+    .describe(policyFields.volumes.description ?? ''),
+  ...computed,
+})
 
 const { schedule, retentionDays, enabled, keepLast, method, volumes, hooks } = policyFields
-const BackupPolicySpecDto = z
-  .strictObject({
-    schedule,
-    retentionDays,
-    ...Object.fromEntries(
-      Object.entries({ enabled, keepLast, method, volumes, hooks }).map(([name, field]) => [
-        name,
-        field
-          .unwrap()
-          .nullish()
-          .describe(field.description ?? ''),
-      ]),
-    ),
-    ...ignoredFields(Object.keys(computed)),
-  })
-  .meta({ id: 'BackupPolicySpecDto' })
+const BackupPolicySpecDto = strictRecord('BackupPolicySpecDto', {
+  schedule,
+  retentionDays,
+  ...Object.fromEntries(
+    Object.entries({ enabled, keepLast, method, volumes, hooks }).map(([name, field]) => [
+      name,
+      field
+        .unwrap()
+        .nullish()
+        .describe(field.description ?? ''),
+    ]),
+  ),
+  ...ignoredFields(Object.keys(computed)),
+})
 
 const MOST_SHOWN = 20
 

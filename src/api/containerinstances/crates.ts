@@ -5,6 +5,7 @@ import { ContainerInstance } from '../../crds/containerinstances.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime } from '../resources/dto.ts'
@@ -32,18 +33,16 @@ const crateFields = {
   cpuUsage: z.string().nullable().describe('In cores; null where nothing measures it'),
   memoryUsage: z.string().nullable(),
 }
-const CrateDto = z.object(crateFields).meta({ id: 'CrateDto' })
+const CrateDto = namedRecord('CrateDto', crateFields)
 type Crate = z.output<typeof CrateDto>
-const CrateEvent = z
-  .object({
-    timestamp: DateTime,
-    type: z.enum(['Normal', 'Warning']),
-    reason: z.string(),
-    message: z.string(),
-    count: z.int(),
-  })
-  .meta({ id: 'CrateEvent' })
-const CrateWithEvents = z.object({ ...crateFields, events: z.array(CrateEvent) }).meta({ id: 'CrateWithEvents' })
+const CrateEvent = namedRecord('CrateEvent', {
+  timestamp: DateTime,
+  type: z.enum(['Normal', 'Warning']),
+  reason: z.string(),
+  message: z.string(),
+  count: z.int(),
+})
+const CrateWithEvents = namedRecord('CrateWithEvents', { ...crateFields, events: z.array(CrateEvent) })
 
 function processOf(container: NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number]) {
   const { running, terminated } = container.state ?? {}

@@ -10,6 +10,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { REFERENCES } from '../http/further.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
@@ -30,7 +31,7 @@ import { instanceRecord, refuseForeign } from './record.ts'
 
 const BASE = '{RG}/containerinstances/{name}'
 
-const PlanDto = z.object(planFields).meta({ id: 'ContainerInstancePlanDto' })
+const PlanDto = namedRecord('ContainerInstancePlanDto', planFields)
 
 /** What a single revision shows: the fields that a rollback brings back. */
 const Content = z.object(

@@ -5,6 +5,7 @@ import { RESOURCE_STATES, type Summary, summaryOf } from '../../core/conditions.
 import { CALLED_URL } from '../../core/outgoingUrl.ts'
 import type { BoundaryCrosslink } from '../../crds/crosslink.ts'
 import { PlainText, Prose } from '../../crds/fields.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, ignoredFields, Uuid } from '../resources/dto.ts'
 
@@ -25,92 +26,78 @@ function isPem(text: string): boolean {
 }
 const CaPem = z.string().max(CERTIFICATES_MAX).refine(isPem, 'must be certificates in PEM')
 
-export const CrosslinkAccessGrant = z
-  .strictObject({
-    caPem: CaPem,
-    code: PlainText.min(1).max(512).describe('Shown to whoever may link a spoke'),
-    expiresUtc: DateTime,
-    hubEndpoint: PlainText.max(512).describe('Where the spoke links to'),
-    url: z
-      .string()
-      .max(2048)
-      .regex(CALLED_URL.https, 'must be an https address without a user')
-      .describe('Where the code is redeemed'),
-  })
-  .meta({ id: 'CrosslinkAccessGrant' })
+export const CrosslinkAccessGrant = strictRecord('CrosslinkAccessGrant', {
+  caPem: CaPem,
+  code: PlainText.min(1).max(512).describe('Shown to whoever may link a spoke'),
+  expiresUtc: DateTime,
+  hubEndpoint: PlainText.max(512).describe('Where the spoke links to'),
+  url: z
+    .string()
+    .max(2048)
+    .regex(CALLED_URL.https, 'must be an https address without a user')
+    .describe('Where the code is redeemed'),
+})
 
-export const CrosslinkCaReport = z
-  .strictObject({
-    certificatePem: Prose.max(CERTIFICATES_MAX),
-    expiresUtc: DateTime,
-    fingerprint: PlainText.max(256),
-    issuedUtc: DateTime,
-    version: z.int(),
-  })
-  .meta({ id: 'CrosslinkCaReport' })
-const CrosslinkExposureReport = z
-  .strictObject({
-    clusterId: Uuid,
-    isConflict: z.boolean().nullish(),
-    kind: Line,
-    namespace: Line,
-    podSelector: PlainText.max(1024).nullish(),
-    publishedPort: z.int().min(1).max(65_535),
-    routingKey: Line,
-    serviceName: Line,
-    statusReason: Reason,
-  })
-  .meta({ id: 'CrosslinkExposureReport' })
+export const CrosslinkCaReport = strictRecord('CrosslinkCaReport', {
+  certificatePem: Prose.max(CERTIFICATES_MAX),
+  expiresUtc: DateTime,
+  fingerprint: PlainText.max(256),
+  issuedUtc: DateTime,
+  version: z.int(),
+})
+const CrosslinkExposureReport = strictRecord('CrosslinkExposureReport', {
+  clusterId: Uuid,
+  isConflict: z.boolean().nullish(),
+  kind: Line,
+  namespace: Line,
+  podSelector: PlainText.max(1024).nullish(),
+  publishedPort: z.int().min(1).max(65_535),
+  routingKey: Line,
+  serviceName: Line,
+  statusReason: Reason,
+})
 const number = (values: Readonly<Record<string, number>>) =>
   z
     .int()
     .min(0)
     .max(Object.keys(values).length - 1)
-const CrosslinkSiteReport = z
-  .strictObject({
-    clusterId: Uuid,
-    linkStatus: number(LINK_STATUS).describe('0 not applicable, 1 connecting, 2 connected, 3 disconnected'),
-    observedPkiVersion: z.int().min(0).max(1_000_000).nullish(),
-    role: number(SITE_ROLE).describe('0 hub, 1 spoke'),
-    status: number(SITE_STATUS).describe('0 provisioning, 1 active, 2 degraded, 3 failed'),
-    statusReason: Reason,
-  })
-  .meta({ id: 'CrosslinkSiteReport' })
-export const CrosslinkStatusReport = z
-  .strictObject({
-    ca: CrosslinkCaReport.nullish().describe('Of the platform; what an agent says of it is not read'),
-    exposures: z.array(CrosslinkExposureReport).max(500),
-    observedAtUtc: DateTime,
-    sites: z.array(CrosslinkSiteReport).max(100),
-  })
-  .meta({ id: 'CrosslinkStatusReport' })
+const CrosslinkSiteReport = strictRecord('CrosslinkSiteReport', {
+  clusterId: Uuid,
+  linkStatus: number(LINK_STATUS).describe('0 not applicable, 1 connecting, 2 connected, 3 disconnected'),
+  observedPkiVersion: z.int().min(0).max(1_000_000).nullish(),
+  role: number(SITE_ROLE).describe('0 hub, 1 spoke'),
+  status: number(SITE_STATUS).describe('0 provisioning, 1 active, 2 degraded, 3 failed'),
+  statusReason: Reason,
+})
+export const CrosslinkStatusReport = strictRecord('CrosslinkStatusReport', {
+  ca: CrosslinkCaReport.nullish().describe('Of the platform; what an agent says of it is not read'),
+  exposures: z.array(CrosslinkExposureReport).max(500),
+  observedAtUtc: DateTime,
+  sites: z.array(CrosslinkSiteReport).max(100),
+})
 
-export const CrosslinkDto = z
-  .object({
-    enabled: z.boolean(),
-    hubClusterId: Uuid.nullable(),
-    hubClusterName: z.string().nullable(),
-    pkiVersion: z.int().describe('Version of the authority that is wanted'),
-    status: z.enum(RESOURCE_STATES),
-    phase: z.string().nullable(),
-    statusMessage: z.string().nullable(),
-    siteCount: z.int(),
-    connectedCount: z.int().describe('Spokes that are linked'),
-    exposureCount: z.int(),
-    conflictCount: z.int().describe('Exposures that share a routing key, or a service name and port, with another'),
-  })
-  .meta({ id: 'CrosslinkDto' })
+export const CrosslinkDto = namedRecord('CrosslinkDto', {
+  enabled: z.boolean(),
+  hubClusterId: Uuid.nullable(),
+  hubClusterName: z.string().nullable(),
+  pkiVersion: z.int().describe('Version of the authority that is wanted'),
+  status: z.enum(RESOURCE_STATES),
+  phase: z.string().nullable(),
+  statusMessage: z.string().nullable(),
+  siteCount: z.int(),
+  connectedCount: z.int().describe('Spokes that are linked'),
+  exposureCount: z.int(),
+  conflictCount: z.int().describe('Exposures that share a routing key, or a service name and port, with another'),
+})
 
 const WRITABLE = {
   enabled: z.boolean(),
   hubClusterId: Uuid.nullish().describe('The cluster that spokes link to; needed while enabled'),
 }
-export const CrosslinkUpdateRequest = z
-  .strictObject({
-    ...WRITABLE,
-    ...ignoredFields(Object.keys(CrosslinkDto.shape).filter((name) => !Object.hasOwn(WRITABLE, name))),
-  })
-  .meta({ id: 'CrosslinkUpdateRequest' })
+export const CrosslinkUpdateRequest = strictRecord('CrosslinkUpdateRequest', {
+  ...WRITABLE,
+  ...ignoredFields(Object.keys(CrosslinkDto.shape).filter((name) => !Object.hasOwn(WRITABLE, name))),
+})
 
 /** Every site, that of a hub on the platform's own cluster with them, which no agent tells of. */
 function sitesOf(record: CrosslinkRecord | undefined, told: StoredReport) {

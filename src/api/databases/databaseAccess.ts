@@ -2,27 +2,26 @@ import { z } from 'zod'
 import { type summarize, summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import type { ObjectMeta } from '../../core/object.ts'
+import { namedRecord } from '../http/named.ts'
 import type { ExternalAddressDto } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
 
 /** How clients reach a database: what the kinds answer alike. */
 
-export const ConnectionStringDto = z
-  .object({
-    connectionString: z.string().describe('As a URI'),
-    jdbcUrl: z.string(),
-    adoNetString: z.string(),
-    host: z.string(),
-    database: z.string(),
-    username: z.string(),
-    password: z.string(),
-    port: z.int(),
-    readOnlyConnectionString: z.string().nullable().describe('To replicas, or as a user who may only read'),
-    pooledConnectionString: z.string().nullable().describe('Through the pooler'),
-    sslMode: z.string(),
-    caCertificate: z.string().nullable().describe('What the certificate of the server is verified with, as PEM'),
-  })
-  .meta({ id: 'ConnectionStringDto' })
+export const ConnectionStringDto = namedRecord('ConnectionStringDto', {
+  connectionString: z.string().describe('As a URI'),
+  jdbcUrl: z.string(),
+  adoNetString: z.string(),
+  host: z.string(),
+  database: z.string(),
+  username: z.string(),
+  password: z.string(),
+  port: z.int(),
+  readOnlyConnectionString: z.string().nullable().describe('To replicas, or as a user who may only read'),
+  pooledConnectionString: z.string().nullable().describe('Through the pooler'),
+  sslMode: z.string(),
+  caCertificate: z.string().nullable().describe('What the certificate of the server is verified with, as PEM'),
+})
 export type ConnectionString = z.output<typeof ConnectionStringDto>
 
 /** Secrets must not stay in caches on the way. */

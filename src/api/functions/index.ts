@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { REFERENCES } from '../http/further.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, dataAction, type RouteDraft } from '../http/route.ts'
 import { callSeries } from '../resources/callSeries.ts'
 import { deploymentRoutes } from '../resources/deployments/routes.ts'
@@ -15,9 +16,10 @@ import { readableHere } from './namespaceSecrets.ts'
 import { namespaceFields, namespaceRecord } from './namespaces.ts'
 import { sourceRoutes } from './source.ts'
 
-const PlanDto = z
-  .object({ ...planFields, maxTimeoutSeconds: z.int().describe('Maximum duration of a call in seconds') })
-  .meta({ id: 'FunctionComputePlanDto' })
+const PlanDto = namedRecord('FunctionComputePlanDto', {
+  ...planFields,
+  maxTimeoutSeconds: z.int().describe('Maximum duration of a call in seconds'),
+})
 
 /** The routes of functions (interface section 4.11). */
 export const functionAreaRoutes: readonly RouteDraft[] = [

@@ -9,6 +9,7 @@ import { HTTP_METHODS } from '../../crds/functionFields.ts'
 import { httpPaths } from '../../crds/functions.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { otherClusterOf } from '../resources/places.ts'
@@ -27,48 +28,44 @@ function isEachNamedOnce(headers: object): boolean {
   return new Set(names.map((name) => name.toLowerCase())).size === names.length
 }
 
-const InvokeFunctionRequest = z
-  .strictObject({
-    method: z.enum(HTTP_METHODS).nullish().describe('POST with a body, else GET if absent'),
-    path: z
-      .string()
-      .max(2048)
-      .regex(/^\/[!"$-~]*$/, {
-        message: 'must begin with a slash, and hold visible characters of ASCII without #',
-        abort: true,
-      })
-      .refine((path) => decodedPath(pathOf(path)) !== undefined, NOT_PLAIN)
-      .nullish()
-      .describe('Path and query; the first path of its triggers if absent, or / if it has none'),
-    headers: z
-      .record(
-        z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be the name of a header'),
-        z
-          .string()
-          .max(4096)
-          .regex(/^[\t -~]*$/, 'must hold visible characters of ASCII'),
-      )
-      .refine((headers) => Object.keys(headers).length <= MOST_HEADERS, `must have at most ${MOST_HEADERS} names`)
-      .refine(isEachNamedOnce, 'must not have names that differ in case only')
-      .meta({ maxProperties: MOST_HEADERS })
-      .nullish(),
-    body: z.string().nullish(),
-    encoding: Encoding.nullish().describe('How body is written; Utf8 if absent'),
-  })
-  .meta({ id: 'InvokeFunctionRequest' })
+const InvokeFunctionRequest = strictRecord('InvokeFunctionRequest', {
+  method: z.enum(HTTP_METHODS).nullish().describe('POST with a body, else GET if absent'),
+  path: z
+    .string()
+    .max(2048)
+    .regex(/^\/[!"$-~]*$/, {
+      message: 'must begin with a slash, and hold visible characters of ASCII without #',
+      abort: true,
+    })
+    .refine((path) => decodedPath(pathOf(path)) !== undefined, NOT_PLAIN)
+    .nullish()
+    .describe('Path and query; the first path of its triggers if absent, or / if it has none'),
+  headers: z
+    .record(
+      z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be the name of a header'),
+      z
+        .string()
+        .max(4096)
+        .regex(/^[\t -~]*$/, 'must hold visible characters of ASCII'),
+    )
+    .refine((headers) => Object.keys(headers).length <= MOST_HEADERS, `must have at most ${MOST_HEADERS} names`)
+    .refine(isEachNamedOnce, 'must not have names that differ in case only')
+    .meta({ maxProperties: MOST_HEADERS })
+    .nullish(),
+  body: z.string().nullish(),
+  encoding: Encoding.nullish().describe('How body is written; Utf8 if absent'),
+})
 type Asked = z.output<typeof InvokeFunctionRequest>
 
-const InvokeFunctionResult = z
-  .object({
-    statusCode: z.int().describe('The status that the function answered'),
-    headers: z.record(z.string(), z.string()).describe('Its headers, without cookies and those of the connection'),
-    body: z.string().describe('Its body; the first 256 KiB if it is longer'),
-    encoding: Encoding.describe('How body is written: Base64 if it is no text'),
-    isTruncated: z.boolean().describe('Whether the body was longer'),
-    isColdStart: z.boolean().describe('Whether no copy ran when the call came'),
-    durationMilliseconds: z.number().describe('Waiting included'),
-  })
-  .meta({ id: 'InvokeFunctionResult' })
+const InvokeFunctionResult = namedRecord('InvokeFunctionResult', {
+  statusCode: z.int().describe('The status that the function answered'),
+  headers: z.record(z.string(), z.string()).describe('Its headers, without cookies and those of the connection'),
+  body: z.string().describe('Its body; the first 256 KiB if it is longer'),
+  encoding: Encoding.describe('How body is written: Base64 if it is no text'),
+  isTruncated: z.boolean().describe('Whether the body was longer'),
+  isColdStart: z.boolean().describe('Whether no copy ran when the call came'),
+  durationMilliseconds: z.number().describe('Waiting included'),
+})
 
 /**
  * A test call. Whoever may write the function could open it to everybody, and so may call it, whatever its triggers ask of

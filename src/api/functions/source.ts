@@ -15,6 +15,7 @@ import { type Answer, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, isAmong, namesTag } from '../http/etag.ts'
 import { REFERENCES } from '../http/further.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -33,26 +34,23 @@ declare module '../http/context.ts' {
 
 const SOURCE = `${NAMESPACE}/functions/{functionName}/source` as const
 
-const SourceFileDto = z
-  .strictObject({
-    path: z.string().describe('Relative, with slashes'),
-    content: z.string(),
-    encoding: Encoding.nullish().describe('How content is written; Utf8 if absent'),
-  })
-  .meta({ id: 'SourceFile' })
-const UploadSourceRequest = z
-  .strictObject({ files: z.array(SourceFileDto).min(1).max(2000), message: z.string().max(512).nullish() })
-  .meta({ id: 'UploadSourceRequest' })
-const FunctionSourceDto = z
-  .object({
-    hash: z.string().describe('SHA-256 of the archive'),
-    sizeBytes: z.int(),
-    fileCount: z.int(),
-    deploymentId: Uuid,
-    uploadedAt: DateTime,
-    uploadedBy: z.string(),
-  })
-  .meta({ id: 'FunctionSourceDto' })
+const SourceFileDto = strictRecord('SourceFile', {
+  path: z.string().describe('Relative, with slashes'),
+  content: z.string(),
+  encoding: Encoding.nullish().describe('How content is written; Utf8 if absent'),
+})
+const UploadSourceRequest = strictRecord('UploadSourceRequest', {
+  files: z.array(SourceFileDto).min(1).max(2000),
+  message: z.string().max(512).nullish(),
+})
+const FunctionSourceDto = namedRecord('FunctionSourceDto', {
+  hash: z.string().describe('SHA-256 of the archive'),
+  sizeBytes: z.int(),
+  fileCount: z.int(),
+  deploymentId: Uuid,
+  uploadedAt: DateTime,
+  uploadedBy: z.string(),
+})
 const Query = z.strictObject({
   hash: z
     .string()

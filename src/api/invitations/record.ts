@@ -6,76 +6,76 @@ import { PersonName } from '../../crds/fields.ts'
 import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
 import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitations.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { RoleName } from '../rules/memberRecord.ts'
 
 export type InvitationRecord = RecordOf<typeof MemberInvitation>
 
-export const InvitationDto = z
-  .object({
-    id: Uuid,
-    boundaryId: Uuid,
-    email: z.string(),
-    roleDefinitionName: z.string(),
-    scope: z.string(),
-    status: z.enum(INVITATION_STATES),
-    hasAccount: z.boolean().describe('Whether the address had an account when the invitation was last sent'),
-    invitedBy: z.string().describe('The principal who invited'),
-    createdAt: DateTime,
-    expiresAt: DateTime,
-    acceptedAt: DateTime.nullable(),
-    resendCount: z.int(),
-    lastSentAt: DateTime.nullable(),
-    canResend: z.boolean(),
-    nextResendAt: DateTime.nullable(),
-    link: z.string().nullable().describe('In the answers of create and resend, if no mail is configured'),
-  })
-  .meta({ id: 'InvitationDto' })
+export const InvitationDto = namedRecord('InvitationDto', {
+  id: Uuid,
+  boundaryId: Uuid,
+  email: z.string(),
+  roleDefinitionName: z.string(),
+  scope: z.string(),
+  status: z.enum(INVITATION_STATES),
+  hasAccount: z.boolean().describe('Whether the address had an account when the invitation was last sent'),
+  invitedBy: z.string().describe('The principal who invited'),
+  createdAt: DateTime,
+  expiresAt: DateTime,
+  acceptedAt: DateTime.nullable(),
+  resendCount: z.int(),
+  lastSentAt: DateTime.nullable(),
+  canResend: z.boolean(),
+  nextResendAt: DateTime.nullable(),
+  link: z.string().nullable().describe('In the answers of create and resend, if no mail is configured'),
+})
 export type InvitationDto = z.output<typeof InvitationDto>
 
-export const CreateInvitationRequest = z
-  .strictObject({
-    email: z.string().max(1000).describe('Address that the invitation is for'),
-    roleDefinitionName: RoleName,
-    scope: z.string().max(400).nullish().describe('The boundary when absent'),
-    expiresInDays: z.int().min(1).max(30).nullish().describe('7 when absent'),
-    message: z.string().max(1000).nullish().describe('A message that the mail contains'),
-    firstName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
-    lastName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
-  })
-  .meta({ id: 'CreateInvitationRequest' })
+export const CreateInvitationRequest = strictRecord('CreateInvitationRequest', {
+  email: z.string().max(1000).describe('Address that the invitation is for'),
+  roleDefinitionName: RoleName,
+  scope: z.string().max(400).nullish().describe('The boundary when absent'),
+  expiresInDays: z.int().min(1).max(30).nullish().describe('7 when absent'),
+  message: z.string().max(1000).nullish().describe('A message that the mail contains'),
+  firstName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
+  lastName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
+})
 
-export const PublicInvitationDto = z
-  .object({
-    email: z.string(),
-    boundary: z.string(),
-    roleDefinitionName: z.string(),
-    invitedBy: z.string(),
-    expiresAt: DateTime,
-    status: z.enum(INVITATION_STATES),
-    hasAccount: z.boolean(),
-    requiresPassword: z.boolean(),
-  })
-  .meta({ id: 'PublicInvitationDto' })
+export const PublicInvitationDto = namedRecord('PublicInvitationDto', {
+  email: z.string(),
+  boundary: z.string(),
+  roleDefinitionName: z.string(),
+  invitedBy: z.string(),
+  expiresAt: DateTime,
+  status: z.enum(INVITATION_STATES),
+  hasAccount: z.boolean(),
+  requiresPassword: z.boolean(),
+})
 
 /** Of an account that is made now: there is no name before, and the identity provider takes any. */
 const NewName = PersonName.refine((text) => isShown(SHOWN_NAME, text), SHOWN_NAME.message)
-export const SetInvitationPasswordRequest = z
-  .strictObject({ password: z.string().max(10_000), firstName: NewName, lastName: NewName })
-  .meta({ id: 'SetInvitationPasswordRequest' })
+export const SetInvitationPasswordRequest = strictRecord('SetInvitationPasswordRequest', {
+  password: z.string().max(10_000),
+  firstName: NewName,
+  lastName: NewName,
+})
 
-export const InvitationSignInDto = z
-  .object({ signInUrl: z.string(), email: z.string(), status: z.enum(INVITATION_STATES) })
-  .meta({ id: 'InvitationSignInDto' })
+export const InvitationSignInDto = namedRecord('InvitationSignInDto', {
+  signInUrl: z.string(),
+  email: z.string(),
+  status: z.enum(INVITATION_STATES),
+})
 
-export const AcceptInvitationRequest = z
-  .strictObject({ token: z.string().max(1000) })
-  .meta({ id: 'AcceptInvitationRequest' })
+export const AcceptInvitationRequest = strictRecord('AcceptInvitationRequest', { token: z.string().max(1000) })
 
-export const InvitationAcceptedDto = z
-  .object({ boundaryId: Uuid, assignmentId: Uuid, roleDefinitionName: z.string(), scope: z.string() })
-  .meta({ id: 'InvitationAcceptedDto' })
+export const InvitationAcceptedDto = namedRecord('InvitationAcceptedDto', {
+  boundaryId: Uuid,
+  assignmentId: Uuid,
+  roleDefinitionName: z.string(),
+  scope: z.string(),
+})
 
 function iso(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : timestamp(milliseconds)

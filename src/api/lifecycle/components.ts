@@ -7,6 +7,7 @@ import { PlatformComponent } from '../../crds/lifecycle.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
@@ -20,38 +21,32 @@ const view = action('lifecycle/view')
 const ONE = '/lifecycle/components/{name}'
 const RELEASES_SHOWN = 20
 
-const InstallSpecDto = z
-  .object({
-    component: z.string(),
-    version: z.string().describe('The newest, or the installed one if there is none to install'),
-    namespace: z.string(),
-    values: z.record(z.string(), z.unknown()).describe('What the chart gets, with *** for every secret'),
-    required: z.array(
-      z
-        .object({
-          key: z.string(),
-          title: z.string(),
-          type: z.enum(['String', 'Integer', 'Boolean']),
-          isSecret: z.boolean(),
-          isSet: z.boolean(),
-          description: z.string(),
-          default: z.string().nullable(),
-        })
-        .meta({ id: 'InstallValue' }),
-    ),
-    crds: z.array(z.string()),
-    dependsOn: z.array(z.string()),
-  })
-  .meta({ id: 'InstallSpecDto' })
+const InstallSpecDto = namedRecord('InstallSpecDto', {
+  component: z.string(),
+  version: z.string().describe('The newest, or the installed one if there is none to install'),
+  namespace: z.string(),
+  values: z.record(z.string(), z.unknown()).describe('What the chart gets, with *** for every secret'),
+  required: z.array(
+    namedRecord('InstallValue', {
+      key: z.string(),
+      title: z.string(),
+      type: z.enum(['String', 'Integer', 'Boolean']),
+      isSecret: z.boolean(),
+      isSet: z.boolean(),
+      description: z.string(),
+      default: z.string().nullable(),
+    }),
+  ),
+  crds: z.array(z.string()),
+  dependsOn: z.array(z.string()),
+})
 
-const FeedRefreshResult = z
-  .object({
-    readAt: DateTime,
-    components: z.int(),
-    newReleases: z.int(),
-    problems: z.array(z.object({ component: z.string(), message: z.string() }).meta({ id: 'FeedProblem' })),
-  })
-  .meta({ id: 'FeedRefreshResult' })
+const FeedRefreshResult = namedRecord('FeedRefreshResult', {
+  readAt: DateTime,
+  components: z.int(),
+  newReleases: z.int(),
+  problems: z.array(namedRecord('FeedProblem', { component: z.string(), message: z.string() })),
+})
 
 async function one(context: Context<'name'>) {
   const stock = await stockOf(context)

@@ -4,6 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { type ComponentRecord, currentRelease, type Stock } from './records.ts'
@@ -13,36 +14,36 @@ const view = action('lifecycle/view')
 const words = z.string().nullable()
 export const DRIFT_KINDS = ['Version', 'Missing', 'Unexpected', 'Image', 'Values'] as const
 
-const VersionDriftItem = z
-  .object({
-    name: z.string(),
-    expectedVersion: z.string().describe('Empty where nothing is expected'),
-    runningVersion: words,
-    desiredDigest: words.describe('Of the chart, as the release feed first had it'),
-    runningDigest: words.describe('Of the chart that is installed'),
-    kind: z.enum(DRIFT_KINDS),
-    message: z.string(),
-  })
-  .meta({ id: 'VersionDriftItem' })
+const VersionDriftItem = namedRecord('VersionDriftItem', {
+  name: z.string(),
+  expectedVersion: z.string().describe('Empty where nothing is expected'),
+  runningVersion: words,
+  desiredDigest: words.describe('Of the chart, as the release feed first had it'),
+  runningDigest: words.describe('Of the chart that is installed'),
+  kind: z.enum(DRIFT_KINDS),
+  message: z.string(),
+})
 type VersionDriftItem = z.output<typeof VersionDriftItem>
-const VersionDriftDto = z
-  .object({ checkedAt: DateTime, components: z.array(VersionDriftItem) })
-  .meta({ id: 'VersionDriftDto' })
+const VersionDriftDto = namedRecord('VersionDriftDto', { checkedAt: DateTime, components: z.array(VersionDriftItem) })
 
-const DependencyGraphDto = z
-  .object({
-    nodes: z.array(
-      z
-        .object({ name: z.string(), kind: z.enum(COMPONENT_KINDS), installedVersion: words, isInstalled: z.boolean() })
-        .meta({ id: 'DependencyNode' }),
-    ),
-    edges: z.array(
-      z
-        .object({ from: z.string(), to: z.string(), constraint: words, kind: z.enum(['DependsOn', 'Pins']) })
-        .meta({ id: 'DependencyEdge' }),
-    ),
-  })
-  .meta({ id: 'DependencyGraphDto' })
+const DependencyGraphDto = namedRecord('DependencyGraphDto', {
+  nodes: z.array(
+    namedRecord('DependencyNode', {
+      name: z.string(),
+      kind: z.enum(COMPONENT_KINDS),
+      installedVersion: words,
+      isInstalled: z.boolean(),
+    }),
+  ),
+  edges: z.array(
+    namedRecord('DependencyEdge', {
+      from: z.string(),
+      to: z.string(),
+      constraint: words,
+      kind: z.enum(['DependsOn', 'Pins']),
+    }),
+  ),
+})
 
 /** How what runs differs from what installs and rollouts wrote; a change that is under way is none. */
 export function driftOf({ metadata, spec, status = {} }: ComponentRecord, stock: Stock): VersionDriftItem | undefined {

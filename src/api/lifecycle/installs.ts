@@ -8,6 +8,7 @@ import { ComponentInstall, Version } from '../../crds/lifecycle.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
@@ -27,16 +28,14 @@ import { LIFECYCLE_TURN, refuseWhileBusy } from './turn.ts'
 const install = action('lifecycle/install')
 const VALUE_MAX = 16_384
 
-const StartInstallRequest = z
-  .strictObject({
-    version: Version.nullish().describe('The newest if absent'),
-    values: z
-      .record(z.string().max(128), z.string().max(VALUE_MAX))
-      .nullish()
-      .describe('Of those that installspec names; kept for later installs and upgrades'),
-    dryRun: z.boolean().nullish().describe('Only says whether it could be installed'),
-  })
-  .meta({ id: 'StartInstallRequest' })
+const StartInstallRequest = strictRecord('StartInstallRequest', {
+  version: Version.nullish().describe('The newest if absent'),
+  values: z
+    .record(z.string().max(128), z.string().max(VALUE_MAX))
+    .nullish()
+    .describe('Of those that installspec names; kept for later installs and upgrades'),
+  dryRun: z.boolean().nullish().describe('Only says whether it could be installed'),
+})
 type Body = z.output<typeof StartInstallRequest>
 
 const installs = collection(ComponentInstall, {

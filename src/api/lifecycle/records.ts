@@ -14,6 +14,7 @@ import {
 import { readyOf } from '../../core/counted.ts'
 import { createdAtOf } from '../../core/object.ts'
 import type { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, HealthReportDto, Uuid, wholeRecord } from '../resources/dto.ts'
 
@@ -24,26 +25,24 @@ export type InstallRecord = RecordOf<typeof ComponentInstall>
 const words = z.string().nullable()
 const date = DateTime.nullable()
 
-export const ReleaseDto = z
-  .object({
-    component: z.string(),
-    version: z.string(),
-    publishedAt: date,
-    digest: z.string(),
-    notesUrl: words,
-    isInstalled: z.boolean(),
-    isNewest: z.boolean(),
-    isSchemaBreaking: z.boolean().describe('Objects must be changed by hand before it'),
-    migratesDatabase: z.boolean().describe('Only restoring a database undoes it'),
-    minimumFromVersion: words,
-    requiredMinor: words,
-    crdBundleVersion: words,
-    minimumOperatorVersion: words,
-    requiredValues: z.array(z.string()),
-    pins: z.record(z.string(), z.string()).describe('Versions of other components that it is made for'),
-    isSigned: z.boolean(),
-  })
-  .meta({ id: 'ReleaseDto' })
+export const ReleaseDto = namedRecord('ReleaseDto', {
+  component: z.string(),
+  version: z.string(),
+  publishedAt: date,
+  digest: z.string(),
+  notesUrl: words,
+  isInstalled: z.boolean(),
+  isNewest: z.boolean(),
+  isSchemaBreaking: z.boolean().describe('Objects must be changed by hand before it'),
+  migratesDatabase: z.boolean().describe('Only restoring a database undoes it'),
+  minimumFromVersion: words,
+  requiredMinor: words,
+  crdBundleVersion: words,
+  minimumOperatorVersion: words,
+  requiredValues: z.array(z.string()),
+  pins: z.record(z.string(), z.string()).describe('Versions of other components that it is made for'),
+  isSigned: z.boolean(),
+})
 
 const componentFields = {
   name: z.string(),
@@ -67,41 +66,35 @@ const componentFields = {
   lastChangedAt: date,
   feedReadAt: date,
 }
-export const ComponentSummaryDto = z.object(componentFields).meta({ id: 'ComponentSummary' })
-export const ComponentDto = z
-  .object({
-    ...componentFields,
-    releases: z.array(ReleaseDto).describe('The 20 newest'),
-    values: z.record(z.string(), z.unknown()).describe('What the chart gets, with *** for every secret'),
-  })
-  .meta({ id: 'ComponentDto' })
+export const ComponentSummaryDto = namedRecord('ComponentSummary', componentFields)
+export const ComponentDto = namedRecord('ComponentDto', {
+  ...componentFields,
+  releases: z.array(ReleaseDto).describe('The 20 newest'),
+  values: z.record(z.string(), z.unknown()).describe('What the chart gets, with *** for every secret'),
+})
 
-const InstallStep = z
-  .object({
-    name: z.enum(INSTALL_PHASES),
-    status: z.enum(STEP_STATES),
-    message: words,
-    startedAt: date,
-    finishedAt: date,
-  })
-  .meta({ id: 'InstallStep' })
+const InstallStep = namedRecord('InstallStep', {
+  name: z.enum(INSTALL_PHASES),
+  status: z.enum(STEP_STATES),
+  message: words,
+  startedAt: date,
+  finishedAt: date,
+})
 
-export const InstallDto = z
-  .object({
-    id: Uuid,
-    component: z.string(),
-    version: z.string(),
-    kind: z.enum(INSTALL_KINDS),
-    status: z.enum(INSTALL_STATES),
-    phase: z.enum(INSTALL_PHASES),
-    message: words,
-    startedBy: z.string(),
-    startedAt: DateTime.describe('While it waits: when it was requested'),
-    finishedAt: date,
-    steps: z.array(InstallStep),
-    canResume: z.boolean(),
-  })
-  .meta({ id: 'InstallDto' })
+export const InstallDto = namedRecord('InstallDto', {
+  id: Uuid,
+  component: z.string(),
+  version: z.string(),
+  kind: z.enum(INSTALL_KINDS),
+  status: z.enum(INSTALL_STATES),
+  phase: z.enum(INSTALL_PHASES),
+  message: words,
+  startedBy: z.string(),
+  startedAt: DateTime.describe('While it waits: when it was requested'),
+  finishedAt: date,
+  steps: z.array(InstallStep),
+  canResume: z.boolean(),
+})
 
 /** Everything that records of components are made of. */
 export type Stock = { components: readonly ComponentRecord[]; releases: readonly ReleaseRecord[] }

@@ -6,6 +6,7 @@ import { secretText } from '../../core/secretData.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
@@ -23,18 +24,16 @@ declare module '../http/context.ts' {
   }
 }
 
-export const ManagedIdentityCredentialsDto = z
-  .object({
-    grantType: z.literal('client_credentials'),
-    clientId: z.string(),
-    clientSecret: z.string(),
-    tokenUrl: z.string(),
-    audience: z.string(),
-    realm: z.string(),
-    expiresAt: DateTime.nullable().describe('Of the secret; null: until it is rotated'),
-    secretVersion: z.int(),
-  })
-  .meta({ id: 'ManagedIdentityCredentialsDto' })
+export const ManagedIdentityCredentialsDto = namedRecord('ManagedIdentityCredentialsDto', {
+  grantType: z.literal('client_credentials'),
+  clientId: z.string(),
+  clientSecret: z.string(),
+  tokenUrl: z.string(),
+  audience: z.string(),
+  realm: z.string(),
+  expiresAt: DateTime.nullable().describe('Of the secret; null: until it is rotated'),
+  secretVersion: z.int(),
+})
 
 /** @throws PlatformError INVALID_STATE while the secret that was asked for is not there */
 export async function readCredentials(

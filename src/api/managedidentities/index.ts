@@ -15,6 +15,7 @@ import {
   workloadKind,
 } from '../../crds/managedidentities.ts'
 import type { Context } from '../http/context.ts'
+import { strictRecord } from '../http/named.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type GroupHome, inGroup } from '../resources/collection/homes.ts'
@@ -24,9 +25,11 @@ import { refuseWhileDeleting } from '../resources/writes.ts'
 import { ManagedIdentityCredentialsDto, readCredentials, rotateCredentials } from './credentials.ts'
 import { IDENTITY_STATES, type IdentityRecord, ManagedIdentityDto, rolesByPrincipal, shownOf } from './record.ts'
 
-const ProvisionRequest = z
-  .strictObject({ resourceName: ResourceName, resourceType: CodeCollection, resourceUid: ResourceUid })
-  .meta({ id: 'ProvisionRequest' })
+const ProvisionRequest = strictRecord('ProvisionRequest', {
+  resourceName: ResourceName,
+  resourceType: CodeCollection,
+  resourceUid: ResourceUid,
+})
 type ProvisionRequest = z.output<typeof ProvisionRequest>
 
 /**

@@ -7,6 +7,7 @@ import { PlatformClient } from '../../crds/identity.ts'
 import { CodeCollection, type ManagedIdentity, ResourceUid } from '../../crds/managedidentities.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
@@ -14,27 +15,23 @@ export type IdentityRecord = RecordOf<typeof ManagedIdentity>
 
 export const IDENTITY_STATES = ['Provisioning', 'Ready', 'Failed', 'Deleting'] as const
 
-export const ManagedIdentityDto = z
-  .object({
-    id: Uuid,
-    resourceUid: ResourceUid,
-    resourceName: z.string(),
-    resourceType: CodeCollection,
-    boundaryId: Uuid,
-    resourceGroup: z.string(),
-    principalId: Uuid.describe('What assignments name'),
-    clientId: z.string(),
-    status: z.enum(IDENTITY_STATES),
-    statusMessage: z.string().nullable(),
-    createdAt: DateTime,
-    lastTokenAt: DateTime.nullable(),
-    roleAssignments: z.array(
-      z
-        .object({ assignmentId: Uuid, roleDefinitionName: z.string(), scope: z.string() })
-        .meta({ id: 'ManagedIdentityRole' }),
-    ),
-  })
-  .meta({ id: 'ManagedIdentityDto' })
+export const ManagedIdentityDto = namedRecord('ManagedIdentityDto', {
+  id: Uuid,
+  resourceUid: ResourceUid,
+  resourceName: z.string(),
+  resourceType: CodeCollection,
+  boundaryId: Uuid,
+  resourceGroup: z.string(),
+  principalId: Uuid.describe('What assignments name'),
+  clientId: z.string(),
+  status: z.enum(IDENTITY_STATES),
+  statusMessage: z.string().nullable(),
+  createdAt: DateTime,
+  lastTokenAt: DateTime.nullable(),
+  roleAssignments: z.array(
+    namedRecord('ManagedIdentityRole', { assignmentId: Uuid, roleDefinitionName: z.string(), scope: z.string() }),
+  ),
+})
 export type ManagedIdentityDto = z.output<typeof ManagedIdentityDto>
 
 /** Made with kubectl a moment ago: the controller has not given it its incarnation yet, and so no principal. */

@@ -5,33 +5,32 @@ import { objectId } from '../../core/ids.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import { PlatformAlert } from '../../crds/monitoring.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
 export type AlertRecord = RecordOf<typeof PlatformAlert>
 
-export const AlertDto = z
-  .object({
-    id: Uuid,
-    alertId: z.string(),
-    title: z.string(),
-    subject: z.string(),
-    detail: z.string(),
-    level: z.int().describe(ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')),
-    levelName: z.enum(ALERT_LEVELS),
-    status: z.enum(ALERT_STATES),
-    boundaryId: Uuid.nullable().describe('Null for what is about the platform'),
-    resourceGroup: z.string().nullable(),
-    resourceType: z.string(),
-    resourceName: z.string(),
-    metadata: z.record(z.string(), z.string()),
-    firstSeenAt: DateTime,
-    lastSeenAt: DateTime,
-    resolvedAt: DateTime.nullable(),
-    occurrences: z.int().describe('How often it was reported as Firing'),
-    runbookUrl: z.string().nullable().describe('Where to read what to do'),
-  })
-  .meta({ id: 'AlertDto' })
+export const AlertDto = namedRecord('AlertDto', {
+  id: Uuid,
+  alertId: z.string(),
+  title: z.string(),
+  subject: z.string(),
+  detail: z.string(),
+  level: z.int().describe(ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')),
+  levelName: z.enum(ALERT_LEVELS),
+  status: z.enum(ALERT_STATES),
+  boundaryId: Uuid.nullable().describe('Null for what is about the platform'),
+  resourceGroup: z.string().nullable(),
+  resourceType: z.string(),
+  resourceName: z.string(),
+  metadata: z.record(z.string(), z.string()),
+  firstSeenAt: DateTime,
+  lastSeenAt: DateTime,
+  resolvedAt: DateTime.nullable(),
+  occurrences: z.int().describe('How often it was reported as Firing'),
+  runbookUrl: z.string().nullable().describe('Where to read what to do'),
+})
 export type AlertDto = z.output<typeof AlertDto>
 
 export function alertIdOf(ref: { namespace: string; name: string }): string {

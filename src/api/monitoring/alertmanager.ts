@@ -3,6 +3,7 @@ import { type AlertState, PLACE_KEYS, RUNBOOK_KEY } from '../../contracts/monito
 import { plainLine } from '../../core/plainLine.ts'
 import { accepted } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 import { type AlertIngestRequest, AlertIngestResult, ingest } from './ingest.ts'
@@ -100,7 +101,7 @@ function resourceOf(
   return best
 }
 
-const AlertmanagerResult = z.object({ results: z.array(AlertIngestResult) }).meta({ id: 'AlertmanagerResult' })
+const AlertmanagerResult = namedRecord('AlertmanagerResult', { results: z.array(AlertIngestResult) })
 
 /** Alertmanager tells of many alerts at once, which the interface's own route does not take. */
 export const alertmanagerRoute: RouteDraft = route(

@@ -4,6 +4,7 @@ import { stepOf } from '../../contracts/metrics.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { Whole } from '../http/query.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { Uuid } from '../resources/dto.ts'
@@ -16,24 +17,22 @@ import { ownerFields } from './volumes.ts'
 
 const Amount = z.number().nullable()
 
-export const StorageClaimDto = z
-  .object({
-    namespace: z.string(),
-    name: z.string(),
-    clusterId: Uuid,
-    storageClass: z.string(),
-    phase: z.string(),
-    requestedBytes: z.int(),
-    capacityBytes: z.int(),
-    usedBytes: z.int().nullable().describe('Null where nothing measures it'),
-    usedPercent: Amount,
-    inodesUsedPercent: Amount,
-    growthBytesPerDay: Amount.describe('By the last day'),
-    fullInDays: Amount.describe('If it grows on like that; null if it does not grow'),
-    series: z.array(SeriesDto).describe('Used, where lookbackMinutes is given'),
-    ...ownerFields,
-  })
-  .meta({ id: 'StorageClaimDto' })
+export const StorageClaimDto = namedRecord('StorageClaimDto', {
+  namespace: z.string(),
+  name: z.string(),
+  clusterId: Uuid,
+  storageClass: z.string(),
+  phase: z.string(),
+  requestedBytes: z.int(),
+  capacityBytes: z.int(),
+  usedBytes: z.int().nullable().describe('Null where nothing measures it'),
+  usedPercent: Amount,
+  inodesUsedPercent: Amount,
+  growthBytesPerDay: Amount.describe('By the last day'),
+  fullInDays: Amount.describe('If it grows on like that; null if it does not grow'),
+  series: z.array(SeriesDto).describe('Used, where lookbackMinutes is given'),
+  ...ownerFields,
+})
 type StorageClaimDto = z.output<typeof StorageClaimDto>
 
 const Query = z.strictObject({

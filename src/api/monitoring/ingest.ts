@@ -16,38 +16,35 @@ import { PlainText, Prose } from '../../crds/fields.ts'
 import { PlatformAlert } from '../../crds/monitoring.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { Uuid } from '../resources/dto.ts'
 import { type AlertRecord, alertIdOf, groupOfAlert } from './alertRecord.ts'
 
 const PAIRS_MAX = 50
 
-export const AlertIngestRequest = z
-  .strictObject({
-    alertId: PlainText.min(1).max(256),
-    title: PlainText.min(1).max(256),
-    subject: PlainText.max(512).nullish(),
-    detail: Prose.max(8192).nullish(),
-    level: z.int().min(0).max(ALERT_LEVEL_MAX),
-    status: z.enum(ALERT_STATES).nullish().describe('Firing if absent'),
-    resourceType: PlainText.max(64).nullish(),
-    resourceName: PlainText.max(253).nullish(),
-    metadata: z
-      .record(PlainText.min(1).max(128), PlainText.max(1024))
-      .refine((pairs) => Object.keys(pairs).length <= PAIRS_MAX, `has at most ${PAIRS_MAX} pairs`)
-      .nullish()
-      .describe('boundaryId and resourceGroup say where the resource is'),
-  })
-  .meta({ id: 'AlertIngestRequest' })
+export const AlertIngestRequest = strictRecord('AlertIngestRequest', {
+  alertId: PlainText.min(1).max(256),
+  title: PlainText.min(1).max(256),
+  subject: PlainText.max(512).nullish(),
+  detail: Prose.max(8192).nullish(),
+  level: z.int().min(0).max(ALERT_LEVEL_MAX),
+  status: z.enum(ALERT_STATES).nullish().describe('Firing if absent'),
+  resourceType: PlainText.max(64).nullish(),
+  resourceName: PlainText.max(253).nullish(),
+  metadata: z
+    .record(PlainText.min(1).max(128), PlainText.max(1024))
+    .refine((pairs) => Object.keys(pairs).length <= PAIRS_MAX, `has at most ${PAIRS_MAX} pairs`)
+    .nullish()
+    .describe('boundaryId and resourceGroup say where the resource is'),
+})
 export type AlertIngestRequest = z.output<typeof AlertIngestRequest>
 
-export const AlertIngestResult = z
-  .object({
-    id: Uuid,
-    alertId: z.string(),
-    status: z.enum(ALERT_STATES),
-    created: z.boolean().describe('False for an alert that was known, or that was resolved before it was reported'),
-  })
-  .meta({ id: 'AlertIngestResult' })
+export const AlertIngestResult = namedRecord('AlertIngestResult', {
+  id: Uuid,
+  alertId: z.string(),
+  status: z.enum(ALERT_STATES),
+  created: z.boolean().describe('False for an alert that was known, or that was resolved before it was reported'),
+})
 export type AlertIngestResult = z.output<typeof AlertIngestResult>
 
 /** `alert` is undefined for one that was over before anybody told of it: that one is not kept. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import { amountOf, formatBytes, formatCores } from '../../core/quantity.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { NOTHING_REQUESTED, type PodObject, requestedOn } from '../resources/capacity.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -10,42 +11,38 @@ import { clusterListRoute, type Where } from './clusterLists.ts'
 
 const STATES = ['Ready', 'NotReady', 'Unknown'] as const
 
-export const NodeDto = z
-  .object({
-    clusterId: Uuid,
-    clusterName: z.string(),
-    name: z.string(),
-    status: z.enum(STATES),
-    roles: z.array(z.string()),
-    isSchedulable: z.boolean(),
-    kubeletVersion: z.string(),
-    osImage: z.string(),
-    architecture: z.string(),
-    containerRuntime: z.string(),
-    cpuCapacity: z.string(),
-    cpuAllocatable: z.string(),
-    cpuRequested: z.string(),
-    memoryCapacity: z.string(),
-    memoryAllocatable: z.string(),
-    memoryRequested: z.string(),
-    cpuUsage: z.string().nullable().describe('Null where nothing measures it'),
-    memoryUsage: z.string().nullable(),
-    podCount: z.int(),
-    podCapacity: z.int(),
-    conditions: z.array(
-      z
-        .object({
-          type: z.string(),
-          status: z.string(),
-          reason: z.string(),
-          message: z.string(),
-          since: DateTime.nullable(),
-        })
-        .meta({ id: 'NodeCondition' }),
-    ),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'NodeDto' })
+export const NodeDto = namedRecord('NodeDto', {
+  clusterId: Uuid,
+  clusterName: z.string(),
+  name: z.string(),
+  status: z.enum(STATES),
+  roles: z.array(z.string()),
+  isSchedulable: z.boolean(),
+  kubeletVersion: z.string(),
+  osImage: z.string(),
+  architecture: z.string(),
+  containerRuntime: z.string(),
+  cpuCapacity: z.string(),
+  cpuAllocatable: z.string(),
+  cpuRequested: z.string(),
+  memoryCapacity: z.string(),
+  memoryAllocatable: z.string(),
+  memoryRequested: z.string(),
+  cpuUsage: z.string().nullable().describe('Null where nothing measures it'),
+  memoryUsage: z.string().nullable(),
+  podCount: z.int(),
+  podCapacity: z.int(),
+  conditions: z.array(
+    namedRecord('NodeCondition', {
+      type: z.string(),
+      status: z.string(),
+      reason: z.string(),
+      message: z.string(),
+      since: DateTime.nullable(),
+    }),
+  ),
+  createdAt: DateTime,
+})
 export type NodeDto = z.output<typeof NodeDto>
 
 type Amounts = Record<string, string>

@@ -4,6 +4,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
@@ -12,28 +13,28 @@ import { SpanQuery, shownSpan, sourceOf, spanAsked } from './asked.ts'
 import { targetOf } from './targets.ts'
 import { findWatched, MONITORING, type Watched } from './watched.ts'
 
-const RequestStatsDto = z
-  .object({
-    from: DateTime,
-    to: DateTime,
-    stepSeconds: z.int(),
-    total: z.int(),
-    errors4xx: z.int(),
-    errors5xx: z.int(),
-    averageMilliseconds: z.number().nullable().describe('Null where nothing was asked for'),
-    p95Milliseconds: z.number().nullable(),
-    series: z.array(SeriesDto),
-    statusCodes: z.record(z.string(), z.int()),
-    callers: z
-      .array(
-        z
-          .object({ source: z.enum(['Internet', 'Resource', 'Platform']), name: z.string(), requests: z.int() })
-          .meta({ id: 'RequestCaller' }),
-      )
-      .max(20)
-      .describe('Empty: a Gateway does not count by caller'),
-  })
-  .meta({ id: 'RequestStatsDto' })
+const RequestStatsDto = namedRecord('RequestStatsDto', {
+  from: DateTime,
+  to: DateTime,
+  stepSeconds: z.int(),
+  total: z.int(),
+  errors4xx: z.int(),
+  errors5xx: z.int(),
+  averageMilliseconds: z.number().nullable().describe('Null where nothing was asked for'),
+  p95Milliseconds: z.number().nullable(),
+  series: z.array(SeriesDto),
+  statusCodes: z.record(z.string(), z.int()),
+  callers: z
+    .array(
+      namedRecord('RequestCaller', {
+        source: z.enum(['Internet', 'Resource', 'Platform']),
+        name: z.string(),
+        requests: z.int(),
+      }),
+    )
+    .max(20)
+    .describe('Empty: a Gateway does not count by caller'),
+})
 
 const SHOWN = ['Requests', 'Errors4xx', 'Errors5xx', 'LatencyP95']
 

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { METRICS, type Metric, unitOf } from '../../contracts/metrics.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
@@ -21,22 +22,18 @@ import { countedHere } from './countedHere.ts'
 import { choosesPods, hasProcess, targetOf } from './targets.ts'
 import { findWatched, MONITORING, type Watched } from './watched.ts'
 
-export const MonitoringSeriesDto = z
-  .object({
-    resourceType: z.string().nullable().describe('Null for the platform itself'),
-    resourceName: z.string().nullable(),
-    metric: z.string(),
-    aggregation: z.string(),
-    unit: z.string(),
-    from: DateTime,
-    to: DateTime,
-    stepSeconds: z.int(),
-    isComplete: z
-      .boolean()
-      .describe('Whether something was measured in every step; false also where nobody measures it'),
-    series: z.array(SeriesDto).describe('One for each container, replica or volume; points where it was measured'),
-  })
-  .meta({ id: 'MonitoringSeriesDto' })
+export const MonitoringSeriesDto = namedRecord('MonitoringSeriesDto', {
+  resourceType: z.string().nullable().describe('Null for the platform itself'),
+  resourceName: z.string().nullable(),
+  metric: z.string(),
+  aggregation: z.string(),
+  unit: z.string(),
+  from: DateTime,
+  to: DateTime,
+  stepSeconds: z.int(),
+  isComplete: z.boolean().describe('Whether something was measured in every step; false also where nobody measures it'),
+  series: z.array(SeriesDto).describe('One for each container, replica or volume; points where it was measured'),
+})
 type Shown = z.output<typeof MonitoringSeriesDto>
 export type ShownSeries = Shown['series']
 

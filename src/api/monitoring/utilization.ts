@@ -4,6 +4,7 @@ import { METRICS } from '../../contracts/metrics.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { SeriesDto } from '../resources/metrics.ts'
 import { otherClusterOf } from '../resources/places.ts'
@@ -32,29 +33,27 @@ const METERS = {
 } as const
 
 const Amount = z.number().nullable()
-const UtilizationDto = z
-  .object({
-    metric: z.enum(['Cpu', 'Memory', 'Storage', 'Connections']),
-    unit: z.string(),
-    limit: Amount.describe('Of all replicas together at the end; null if there is none'),
-    request: Amount,
-    average: Amount.describe('Null where nothing was measured'),
-    maximum: Amount,
-    p95: Amount.describe('What it did not exceed in 95 % of the steps'),
-    last: Amount,
-    averagePercent: Amount.describe('Of the limit'),
-    maximumPercent: Amount,
-    series: z.array(SeriesDto),
-    recommendation: z
-      .object({
-        kind: z.enum(['None', 'ScaleUp', 'ScaleDown']),
-        computePlan: z.string().nullable(),
-        message: z.string().nullable(),
-      })
-      .nullable()
-      .describe('Null where nothing was measured'),
-  })
-  .meta({ id: 'UtilizationDto' })
+const UtilizationDto = namedRecord('UtilizationDto', {
+  metric: z.enum(['Cpu', 'Memory', 'Storage', 'Connections']),
+  unit: z.string(),
+  limit: Amount.describe('Of all replicas together at the end; null if there is none'),
+  request: Amount,
+  average: Amount.describe('Null where nothing was measured'),
+  maximum: Amount,
+  p95: Amount.describe('What it did not exceed in 95 % of the steps'),
+  last: Amount,
+  averagePercent: Amount.describe('Of the limit'),
+  maximumPercent: Amount,
+  series: z.array(SeriesDto),
+  recommendation: z
+    .object({
+      kind: z.enum(['None', 'ScaleUp', 'ScaleDown']),
+      computePlan: z.string().nullable(),
+      message: z.string().nullable(),
+    })
+    .nullable()
+    .describe('Null where nothing was measured'),
+})
 
 const Query = MetricQuery.omit({ aggregation: true })
 type Asked = Context<string, z.output<typeof Query>>

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, enumeration, flag, number, text } from '../resources/paging.ts'
@@ -18,21 +19,19 @@ export const ownerFields = {
   resourceName: z.string().nullable(),
 }
 
-export const StorageVolumeDto = z
-  .object({
-    name: z.string(),
-    clusterId: Uuid,
-    storageClass: z.string(),
-    phase: z.enum(PHASES),
-    capacityBytes: z.int(),
-    reclaimPolicy: z.string(),
-    accessModes: z.array(z.string()),
-    claim: z.object({ namespace: z.string(), name: z.string() }).meta({ id: 'StorageClaimReference' }).nullable(),
-    ...ownerFields,
-    isOrphaned: z.boolean().describe('Nobody uses it: its claim is gone, or the resource that the claim was made for'),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'StorageVolumeDto' })
+export const StorageVolumeDto = namedRecord('StorageVolumeDto', {
+  name: z.string(),
+  clusterId: Uuid,
+  storageClass: z.string(),
+  phase: z.enum(PHASES),
+  capacityBytes: z.int(),
+  reclaimPolicy: z.string(),
+  accessModes: z.array(z.string()),
+  claim: namedRecord('StorageClaimReference', { namespace: z.string(), name: z.string() }).nullable(),
+  ...ownerFields,
+  isOrphaned: z.boolean().describe('Nobody uses it: its claim is gone, or the resource that the claim was made for'),
+  createdAt: DateTime,
+})
 export type StorageVolumeDto = z.output<typeof StorageVolumeDto>
 
 /** Volumes as they are shown, with whom they belong to. */

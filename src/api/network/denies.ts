@@ -5,6 +5,7 @@ import { notFound } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, route } from '../http/route.ts'
 import { shapeOf } from '../resources/collection/columns.ts'
 import { resourcesOfGroup } from '../resources/contents.ts'
@@ -20,17 +21,15 @@ import { shownWindow, WindowQuery, windowFields, windowOf } from './window.ts'
 export const NODE_KINDS = ['Resource', 'Group', 'Platform', 'Cluster', 'Internet'] as const
 const DIRECTIONS = ['Ingress', 'Egress'] as const
 
-const NetworkEndpointDto = z
-  .object({
-    kind: z.enum(NODE_KINDS),
-    name: z.string().nullable(),
-    resourceGroup: z.string().nullable(),
-    namespace: z.string().nullable(),
-    podName: z.string().nullable(),
-    ipAddress: z.string().nullable(),
-    labels: z.record(z.string(), z.string()),
-  })
-  .meta({ id: 'NetworkEndpointDto' })
+const NetworkEndpointDto = namedRecord('NetworkEndpointDto', {
+  kind: z.enum(NODE_KINDS),
+  name: z.string().nullable(),
+  resourceGroup: z.string().nullable(),
+  namespace: z.string().nullable(),
+  podName: z.string().nullable(),
+  ipAddress: z.string().nullable(),
+  labels: z.record(z.string(), z.string()),
+})
 const denyFields = {
   id: Uuid.describe('The same for as long as it goes on between the same two'),
   firstSeenAt: DateTime,
@@ -47,18 +46,19 @@ const denyFields = {
   clusterId: Uuid,
   clusterName: z.string(),
 }
-const NetworkDenyDto = z.object(denyFields).meta({ id: 'NetworkDenyDto' })
+const NetworkDenyDto = namedRecord('NetworkDenyDto', denyFields)
 type Deny = z.output<typeof NetworkDenyDto>
-const NetworkDenySample = z
-  .object({ timestamp: DateTime, fromIp: z.string(), toIp: z.string(), nodeName: z.string() })
-  .meta({ id: 'NetworkDenySample' })
-const NetworkDenyDetailDto = z
-  .object({
-    ...denyFields,
-    samples: z.array(NetworkDenySample).describe('The newest 20'),
-    suggestion: z.string().nullable().describe('The rule that would allow it, as YAML'),
-  })
-  .meta({ id: 'NetworkDenyDetailDto' })
+const NetworkDenySample = namedRecord('NetworkDenySample', {
+  timestamp: DateTime,
+  fromIp: z.string(),
+  toIp: z.string(),
+  nodeName: z.string(),
+})
+const NetworkDenyDetailDto = namedRecord('NetworkDenyDetailDto', {
+  ...denyFields,
+  samples: z.array(NetworkDenySample).describe('The newest 20'),
+  suggestion: z.string().nullable().describe('The rule that would allow it, as YAML'),
+})
 
 const DeniesQuery = z.strictObject({
   direction: z.enum(DIRECTIONS).optional().describe('Only denials in this direction'),

@@ -6,6 +6,7 @@ import { objectId } from '../../core/ids.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { recordStatusOf } from '../resources/shape.ts'
@@ -15,38 +16,36 @@ import { type Around, type Known, knownEnd } from './flows.ts'
 import type { NetworkPolicy } from './policy/kubernetes.ts'
 import { shownWindow, WindowQuery, windowFields } from './window.ts'
 
-const NetworkNode = z
-  .object({
-    id: z.string(),
-    kind: z.enum(NODE_KINDS),
-    name: z.string(),
-    resourceGroup: z.string().nullable(),
-    collection: z.string().nullable(),
-    resourceId: Uuid.nullable(),
-    status: z.string().nullable(),
-  })
-  .meta({ id: 'NetworkNode' })
-const NetworkEdge = z
-  .object({
-    id: z.string(),
-    sourceId: z.string(),
-    targetId: z.string(),
-    protocol: z.string().describe('Any: every protocol'),
-    port: z.int().describe('0: every port'),
-    allowedCount: z.int(),
-    deniedCount: z.int(),
-    bytes: z.int().nullable(),
-    requestsPerSecond: z.number().nullable(),
-    errorRatio: z.number().nullable(),
-    p95Milliseconds: z.number().nullable(),
-    lastSeenAt: DateTime.nullable().describe('Null if no connection was seen'),
-    isDeclared: z.boolean().describe('Whether some rule allows it'),
-  })
-  .meta({ id: 'NetworkEdge' })
+const NetworkNode = namedRecord('NetworkNode', {
+  id: z.string(),
+  kind: z.enum(NODE_KINDS),
+  name: z.string(),
+  resourceGroup: z.string().nullable(),
+  collection: z.string().nullable(),
+  resourceId: Uuid.nullable(),
+  status: z.string().nullable(),
+})
+const NetworkEdge = namedRecord('NetworkEdge', {
+  id: z.string(),
+  sourceId: z.string(),
+  targetId: z.string(),
+  protocol: z.string().describe('Any: every protocol'),
+  port: z.int().describe('0: every port'),
+  allowedCount: z.int(),
+  deniedCount: z.int(),
+  bytes: z.int().nullable(),
+  requestsPerSecond: z.number().nullable(),
+  errorRatio: z.number().nullable(),
+  p95Milliseconds: z.number().nullable(),
+  lastSeenAt: DateTime.nullable().describe('Null if no connection was seen'),
+  isDeclared: z.boolean().describe('Whether some rule allows it'),
+})
 type Edge = z.output<typeof NetworkEdge>
-const NetworkGraphDto = z
-  .object({ ...windowFields, nodes: z.array(NetworkNode), edges: z.array(NetworkEdge) })
-  .meta({ id: 'NetworkGraphDto' })
+const NetworkGraphDto = namedRecord('NetworkGraphDto', {
+  ...windowFields,
+  nodes: z.array(NetworkNode),
+  edges: z.array(NetworkEdge),
+})
 
 const GraphQuery = z.strictObject({
   resourceGroup: z.string().max(52).optional().describe('Only this group, and what it has to do with'),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isCanonicalCidr } from '../../core/cidr.ts'
 import { ResourceName } from '../../crds/fields.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
 /** Records of the network view (records section 1, "Network view"). */
@@ -14,74 +15,58 @@ const LabelValue = z
   .max(63)
   .regex(/^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$/, 'must be the value of a label')
 
-export const NetworkCheckEndpointRequest = z
-  .strictObject({
-    kind: z.enum(['Resource', 'Pods', 'Cidr', 'Host', 'Internet']),
-    name: ResourceName.nullish().describe('Of a Resource'),
-    labels: z
-      .record(LabelKey, LabelValue)
-      .refine((labels) => Object.keys(labels).length <= 50, 'has at most 50 labels')
-      .nullish()
-      .describe('Of Pods; none is every pod of the group'),
-    resourceGroup: ResourceName.nullish().describe('Of a Resource and of Pods'),
-    value: z.string().max(253).nullish().describe('Of a Cidr, such as 203.0.113.0/24, or the name of a Host'),
-  })
-  .meta({ id: 'NetworkCheckEndpointRequest' })
+export const NetworkCheckEndpointRequest = strictRecord('NetworkCheckEndpointRequest', {
+  kind: z.enum(['Resource', 'Pods', 'Cidr', 'Host', 'Internet']),
+  name: ResourceName.nullish().describe('Of a Resource'),
+  labels: z
+    .record(LabelKey, LabelValue)
+    .refine((labels) => Object.keys(labels).length <= 50, 'has at most 50 labels')
+    .nullish()
+    .describe('Of Pods; none is every pod of the group'),
+  resourceGroup: ResourceName.nullish().describe('Of a Resource and of Pods'),
+  value: z.string().max(253).nullish().describe('Of a Cidr, such as 203.0.113.0/24, or the name of a Host'),
+})
 export type EndRequest = z.output<typeof NetworkCheckEndpointRequest>
 
-export const NetworkCheckRequest = z
-  .strictObject({
-    clusterId: Uuid.nullish().describe("That of from if absent, else that of to, else the platform's own"),
-    from: NetworkCheckEndpointRequest,
-    to: NetworkCheckEndpointRequest,
-    port: z.int().min(1).max(65_535).describe('Port of the pods, which may differ from that of a Service'),
-    protocol: z.enum(['Tcp', 'Udp', 'Sctp']),
-  })
-  .meta({ id: 'NetworkCheckRequest' })
+export const NetworkCheckRequest = strictRecord('NetworkCheckRequest', {
+  clusterId: Uuid.nullish().describe("That of from if absent, else that of to, else the platform's own"),
+  from: NetworkCheckEndpointRequest,
+  to: NetworkCheckEndpointRequest,
+  port: z.int().min(1).max(65_535).describe('Port of the pods, which may differ from that of a Service'),
+  protocol: z.enum(['Tcp', 'Udp', 'Sctp']),
+})
 
-export const NetworkRuleDto = z
-  .object({
-    kind: z
-      .enum([
-        'NetworkPolicy',
-        'CiliumNetworkPolicy',
-        'CiliumClusterwideNetworkPolicy',
-        'AllowedCidrs',
-        'PlatformDefault',
-      ])
-      .describe('PlatformDefault: a policy denies what no rule allows, and none does'),
-    namespace: z.string().nullable(),
-    name: z.string(),
-    ruleIndex: z.int().nullable().describe('In the list of its direction, from 0'),
-    effect: z.enum(['Allow', 'Deny']),
-    text: z.string().describe('As written in the policy'),
-  })
-  .meta({ id: 'NetworkRuleDto' })
+export const NetworkRuleDto = namedRecord('NetworkRuleDto', {
+  kind: z
+    .enum(['NetworkPolicy', 'CiliumNetworkPolicy', 'CiliumClusterwideNetworkPolicy', 'AllowedCidrs', 'PlatformDefault'])
+    .describe('PlatformDefault: a policy denies what no rule allows, and none does'),
+  namespace: z.string().nullable(),
+  name: z.string(),
+  ruleIndex: z.int().nullable().describe('In the list of its direction, from 0'),
+  effect: z.enum(['Allow', 'Deny']),
+  text: z.string().describe('As written in the policy'),
+})
 
 const Verdict = z.enum(['Allowed', 'Denied', 'Unknown'])
-export const NetworkSideDto = z
-  .object({
-    verdict: Verdict,
-    isolated: z.boolean().describe('Whether a policy denies what no rule allows'),
-    rule: NetworkRuleDto.nullable(),
-    message: z.string(),
-  })
-  .meta({ id: 'NetworkSideDto' })
+export const NetworkSideDto = namedRecord('NetworkSideDto', {
+  verdict: Verdict,
+  isolated: z.boolean().describe('Whether a policy denies what no rule allows'),
+  rule: NetworkRuleDto.nullable(),
+  message: z.string(),
+})
 
-export const NetworkCheckResult = z
-  .object({
-    allowed: z.boolean(),
-    verdict: Verdict.describe('Unknown: not enough is known; the sides say why'),
-    decidedBy: NetworkRuleDto.nullable().describe('Null if no policy restricts anything here'),
-    egress: NetworkSideDto.describe('At from'),
-    ingress: NetworkSideDto.describe('At to'),
-    fromMatches: z.array(z.string()).describe('Pods, the first 100'),
-    toMatches: z.array(z.string()),
-    warnings: z.array(z.string()),
-    clusterId: Uuid,
-    evaluatedAt: DateTime,
-  })
-  .meta({ id: 'NetworkCheckResult' })
+export const NetworkCheckResult = namedRecord('NetworkCheckResult', {
+  allowed: z.boolean(),
+  verdict: Verdict.describe('Unknown: not enough is known; the sides say why'),
+  decidedBy: NetworkRuleDto.nullable().describe('Null if no policy restricts anything here'),
+  egress: NetworkSideDto.describe('At from'),
+  ingress: NetworkSideDto.describe('At to'),
+  fromMatches: z.array(z.string()).describe('Pods, the first 100'),
+  toMatches: z.array(z.string()),
+  warnings: z.array(z.string()),
+  clusterId: Uuid,
+  evaluatedAt: DateTime,
+})
 
 /** The parts of each kind of end. Others would be read by nobody, so they are refused. */
 const PARTS: Readonly<Record<EndRequest['kind'], readonly (keyof EndRequest)[]>> = {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
@@ -12,31 +13,27 @@ import type { Selector } from './policy/selectors.ts'
 import { clustersOf, flowsIn, groupsOf, policiesOf, type SeenCluster, stateOf } from './surroundings.ts'
 import { shownWindow, WindowQuery, windowFields, windowOf } from './window.ts'
 
-const NetworkClusterDto = z
-  .object({
-    clusterId: Uuid,
-    clusterName: z.string(),
-    isReachable: z.boolean(),
-    connectedNodes: z.int().describe('Nodes whose flows are collected'),
-    unavailableNodes: z.int(),
-    flowsPerSecond: z.number(),
-    version: z.string().nullable(),
-  })
-  .meta({ id: 'NetworkClusterDto' })
-const NetworkStatusDto = z
-  .object({
-    source: z
-      .enum(['Flows', 'PolicyOnly', 'None'])
-      .describe('PolicyOnly: policies are known, and nothing collects flows. None: there are no policies either'),
-    observedAt: DateTime,
-    retentionHours: z.int(),
-    defaultDeny: z.boolean().describe('Whether every group denies incoming traffic that no rule allows'),
-    policyCount: z.int(),
-    deniedLastHour: z.int(),
-    clusters: z.array(NetworkClusterDto),
-    ...windowFields,
-  })
-  .meta({ id: 'NetworkStatusDto' })
+const NetworkClusterDto = namedRecord('NetworkClusterDto', {
+  clusterId: Uuid,
+  clusterName: z.string(),
+  isReachable: z.boolean(),
+  connectedNodes: z.int().describe('Nodes whose flows are collected'),
+  unavailableNodes: z.int(),
+  flowsPerSecond: z.number(),
+  version: z.string().nullable(),
+})
+const NetworkStatusDto = namedRecord('NetworkStatusDto', {
+  source: z
+    .enum(['Flows', 'PolicyOnly', 'None'])
+    .describe('PolicyOnly: policies are known, and nothing collects flows. None: there are no policies either'),
+  observedAt: DateTime,
+  retentionHours: z.int(),
+  defaultDeny: z.boolean().describe('Whether every group denies incoming traffic that no rule allows'),
+  policyCount: z.int(),
+  deniedLastHour: z.int(),
+  clusters: z.array(NetworkClusterDto),
+  ...windowFields,
+})
 
 const RETENTION_HOURS = 168
 
@@ -96,13 +93,11 @@ const SeriesQuery = z.strictObject({
   resourceGroup: z.string().max(52).optional().describe('Group of an end'),
   ...WindowQuery,
 })
-const NetworkSeriesDto = z
-  .object({
-    ...windowFields,
-    stepSeconds: z.int(),
-    series: z.array(SeriesDto).describe('AllowedFlows and DeniedFlows per second; none where nothing collects flows'),
-  })
-  .meta({ id: 'NetworkSeriesDto' })
+const NetworkSeriesDto = namedRecord('NetworkSeriesDto', {
+  ...windowFields,
+  stepSeconds: z.int(),
+  series: z.array(SeriesDto).describe('AllowedFlows and DeniedFlows per second; none where nothing collects flows'),
+})
 
 async function series(context: Context<'boundaryId', z.output<typeof SeriesQuery>>) {
   const { window, clusters, told, reason } = await observed(context, context.query)

@@ -7,6 +7,7 @@ import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime } from '../resources/dto.ts'
@@ -19,22 +20,20 @@ import { asking, refuseLacking, storeOf } from './store.ts'
 
 const ACCOUNT = '{RG}/objectstorageaccounts/{name}'
 
-const ObjectAuditEntry = z
-  .object({
-    id: z.string(),
-    timestamp: DateTime,
-    operation: z.string().describe('As S3 calls it: GetObject'),
-    bucket: z.string(),
-    key: z.string().nullable(),
-    statusCode: z.int(),
-    errorCode: z.string().nullable(),
-    accessKeyId: z.string().nullable(),
-    principalId: z.string().nullable().describe('Who created the key, if known'),
-    remoteAddress: z.string(),
-    bytes: z.int().nullable(),
-    requestId: z.string(),
-  })
-  .meta({ id: 'ObjectAuditEntry' })
+const ObjectAuditEntry = namedRecord('ObjectAuditEntry', {
+  id: z.string(),
+  timestamp: DateTime,
+  operation: z.string().describe('As S3 calls it: GetObject'),
+  bucket: z.string(),
+  key: z.string().nullable(),
+  statusCode: z.int(),
+  errorCode: z.string().nullable(),
+  accessKeyId: z.string().nullable(),
+  principalId: z.string().nullable().describe('Who created the key, if known'),
+  remoteAddress: z.string(),
+  bytes: z.int().nullable(),
+  requestId: z.string(),
+})
 type ObjectAuditEntry = z.output<typeof ObjectAuditEntry>
 
 /** The newest requests that a look-up considers. */
@@ -107,27 +106,23 @@ function entryOf(record: AuditRecord, bucket: string, principals: ReadonlyMap<st
   }
 }
 
-const ObjectUsageDto = z
-  .object({
-    accountName: z.string(),
-    observedAt: DateTime,
-    usedBytes: z.int(),
-    objectCount: z.int(),
-    quotaBytes: z.int().nullable(),
-    quotaObjects: z.int().nullable(),
-    buckets: z.array(
-      z
-        .object({
-          name: z.string(),
-          usedBytes: z.int(),
-          objectCount: z.int(),
-          quotaBytes: z.int().nullable(),
-        })
-        .meta({ id: 'BucketUsageDto' }),
-    ),
-    series: z.array(SeriesDto),
-  })
-  .meta({ id: 'ObjectUsageDto' })
+const ObjectUsageDto = namedRecord('ObjectUsageDto', {
+  accountName: z.string(),
+  observedAt: DateTime,
+  usedBytes: z.int(),
+  objectCount: z.int(),
+  quotaBytes: z.int().nullable(),
+  quotaObjects: z.int().nullable(),
+  buckets: z.array(
+    namedRecord('BucketUsageDto', {
+      name: z.string(),
+      usedBytes: z.int(),
+      objectCount: z.int(),
+      quotaBytes: z.int().nullable(),
+    }),
+  ),
+  series: z.array(SeriesDto),
+})
 
 /** Buckets that are looked at while the caller waits; the figures of others are those of their last look. */
 const LOOKED_AT_NOW = 20
@@ -182,25 +177,22 @@ async function readUsage(context: Context) {
   })
 }
 
-const ObjectRuntimeInfoDto = z
-  .object({
-    driver: z.string(),
-    version: z.string(),
-    endpoint: z.string(),
-    publicEndpoint: z.string().nullable(),
-    regionName: z.string(),
-    forcePathStyle: z.boolean(),
-    features: z
-      .object(
-        Object.fromEntries(STORE_FEATURES.map((name) => [name, z.boolean()])) as Record<
-          (typeof STORE_FEATURES)[number],
-          z.ZodBoolean
-        >,
-      )
-      .meta({ id: 'ObjectStoreFeatures' }),
-    limits: z.record(z.string(), z.int()),
-  })
-  .meta({ id: 'ObjectRuntimeInfoDto' })
+const ObjectRuntimeInfoDto = namedRecord('ObjectRuntimeInfoDto', {
+  driver: z.string(),
+  version: z.string(),
+  endpoint: z.string(),
+  publicEndpoint: z.string().nullable(),
+  regionName: z.string(),
+  forcePathStyle: z.boolean(),
+  features: namedRecord(
+    'ObjectStoreFeatures',
+    Object.fromEntries(STORE_FEATURES.map((name) => [name, z.boolean()])) as Record<
+      (typeof STORE_FEATURES)[number],
+      z.ZodBoolean
+    >,
+  ),
+  limits: z.record(z.string(), z.int()),
+})
 
 async function readRuntimeInfo(context: Context<'boundaryId'>) {
   await findBoundary(context, context.parameters.boundaryId)

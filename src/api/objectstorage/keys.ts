@@ -9,6 +9,7 @@ import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { BucketName, KEY_PERMISSIONS, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { requireBelow, resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
+import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import type { Home } from '../resources/collection/homes.ts'
@@ -24,25 +25,18 @@ import { issueKey, refuseUnknownBuckets } from './issuing.ts'
 import { AccessKeyDto, type AccountObject, COLLECTION, IssuedAccessKeyDto, type KeyObject, keyDto } from './record.ts'
 import { storeOf } from './store.ts'
 
-const IssueAccessKeyRequest = z
-  .strictObject({
-    description: z.string().max(128).nullish(),
-    permission: z.enum(KEY_PERMISSIONS).default('ReadWrite'),
-    buckets: z
-      .array(BucketName)
-      .min(1)
-      .max(100)
-      .nullish()
-      .describe('Null: every bucket of the account, later ones too'),
-    expiresAt: DateTime.nullish(),
-    accountName: z.string().max(52).nullish().describe('Where the path names no account'),
-  })
-  .meta({ id: 'IssueAccessKeyRequest' })
+const IssueAccessKeyRequest = strictRecord('IssueAccessKeyRequest', {
+  description: z.string().max(128).nullish(),
+  permission: z.enum(KEY_PERMISSIONS).default('ReadWrite'),
+  buckets: z.array(BucketName).min(1).max(100).nullish().describe('Null: every bucket of the account, later ones too'),
+  expiresAt: DateTime.nullish(),
+  accountName: z.string().max(52).nullish().describe('Where the path names no account'),
+})
 type IssueAccessKeyRequest = z.output<typeof IssueAccessKeyRequest>
 
-const UpdateAccessKeyStatusRequest = z
-  .strictObject({ status: z.enum(['Active', 'Inactive']) })
-  .meta({ id: 'UpdateAccessKeyStatusRequest' })
+const UpdateAccessKeyStatusRequest = strictRecord('UpdateAccessKeyStatusRequest', {
+  status: z.enum(['Active', 'Inactive']),
+})
 function keysIn(context: Context, namespace: string): KeyObject[] {
   const all = context.services.records.peekAll(ObjectAccessKey, { namespace })
   return all.filter(({ spec }) => !spec.isSession)

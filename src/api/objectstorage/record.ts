@@ -15,6 +15,7 @@ import {
   VERSIONING,
 } from '../../crds/objectstorage.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, headFields, Tags, Uuid } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
@@ -92,59 +93,51 @@ const bucketFields = {
   tags: Tags,
 }
 
-export const BucketCreateDto = z
-  .strictObject({
-    name: BucketName.describe('Unique in the account'),
-    versioning: bucketFields.versioning.nullish().describe("The account's default when absent"),
-    objectLock: z.boolean().default(false),
-    lockDays: bucketFields.lockDays.optional(),
-    quotaBytes: bucketFields.quotaBytes.optional(),
-    publicRead: z.boolean().default(false),
-    lifecycleRules: bucketFields.lifecycleRules.default([]),
-    corsRules: bucketFields.corsRules.default([]),
-    tags: Tags.default({}),
-  })
-  .meta({ id: 'BucketCreateDto' })
+export const BucketCreateDto = strictRecord('BucketCreateDto', {
+  name: BucketName.describe('Unique in the account'),
+  versioning: bucketFields.versioning.nullish().describe("The account's default when absent"),
+  objectLock: z.boolean().default(false),
+  lockDays: bucketFields.lockDays.optional(),
+  quotaBytes: bucketFields.quotaBytes.optional(),
+  publicRead: z.boolean().default(false),
+  lifecycleRules: bucketFields.lifecycleRules.default([]),
+  corsRules: bucketFields.corsRules.default([]),
+  tags: Tags.default({}),
+})
 export type BucketCreateDto = z.output<typeof BucketCreateDto>
 
-export const BucketDto = z
-  .object({
-    id: Uuid,
-    name: z.string(),
-    accountName: z.string(),
-    storeName: z.string().describe('Its name at the endpoint'),
-    url: z.string(),
-    status: headFields.status,
-    statusMessage: z.string().nullable(),
-    ...bucketFields,
-    lifecycleRules: z.array(
-      z
-        .object({
-          id: z.string(),
-          prefix: z.string(),
-          expireDays: z.int().nullable(),
-          noncurrentExpireDays: z.int().nullable(),
-          abortUploadDays: z.int().nullable(),
-          enabled: z.boolean(),
-        })
-        .meta({ id: 'LifecycleRuleDto' }),
-    ),
-    corsRules: z.array(
-      z
-        .object({
-          origins: z.array(z.string()),
-          methods: z.array(z.string()),
-          headers: z.array(z.string()),
-          maxAgeSeconds: z.int(),
-        })
-        .meta({ id: 'CorsRuleDto' }),
-    ),
-    objectCount: z.int(),
-    usedBytes: z.int(),
-    usageAt: DateTime.nullable(),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'BucketDto' })
+export const BucketDto = namedRecord('BucketDto', {
+  id: Uuid,
+  name: z.string(),
+  accountName: z.string(),
+  storeName: z.string().describe('Its name at the endpoint'),
+  url: z.string(),
+  status: headFields.status,
+  statusMessage: z.string().nullable(),
+  ...bucketFields,
+  lifecycleRules: z.array(
+    namedRecord('LifecycleRuleDto', {
+      id: z.string(),
+      prefix: z.string(),
+      expireDays: z.int().nullable(),
+      noncurrentExpireDays: z.int().nullable(),
+      abortUploadDays: z.int().nullable(),
+      enabled: z.boolean(),
+    }),
+  ),
+  corsRules: z.array(
+    namedRecord('CorsRuleDto', {
+      origins: z.array(z.string()),
+      methods: z.array(z.string()),
+      headers: z.array(z.string()),
+      maxAgeSeconds: z.int(),
+    }),
+  ),
+  objectCount: z.int(),
+  usedBytes: z.int(),
+  usageAt: DateTime.nullable(),
+  createdAt: DateTime,
+})
 
 /** What the bucket has or gets: versioning that was on once is suspended, never off. */
 export function bucketVersioning({ spec, status }: BucketObject, account: AccountObject): (typeof VERSIONING)[number] {
@@ -182,32 +175,28 @@ export const BUCKET_STATES = RESOURCE_STATES
 
 const KEY_STATES = ['Active', 'Inactive', 'Expired'] as const
 
-export const AccessKeyDto = z
-  .object({
-    id: Uuid,
-    accessKeyId: z.string().describe('Empty until the store has made it'),
-    accountName: z.string(),
-    managedIdentityId: Uuid.nullable(),
-    ownerType: z.enum(['Account', 'ManagedIdentity']),
-    description: z.string().nullable(),
-    permission: z.enum(KEY_PERMISSIONS),
-    buckets: z.array(z.string()).nullable().describe('Null: every bucket of the account'),
-    status: z.enum(KEY_STATES),
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-    expiresAt: DateTime.nullable(),
-    lastUsedAt: DateTime.nullable(),
-  })
-  .meta({ id: 'AccessKeyDto' })
+export const AccessKeyDto = namedRecord('AccessKeyDto', {
+  id: Uuid,
+  accessKeyId: z.string().describe('Empty until the store has made it'),
+  accountName: z.string(),
+  managedIdentityId: Uuid.nullable(),
+  ownerType: z.enum(['Account', 'ManagedIdentity']),
+  description: z.string().nullable(),
+  permission: z.enum(KEY_PERMISSIONS),
+  buckets: z.array(z.string()).nullable().describe('Null: every bucket of the account'),
+  status: z.enum(KEY_STATES),
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+  expiresAt: DateTime.nullable(),
+  lastUsedAt: DateTime.nullable(),
+})
 
-export const IssuedAccessKeyDto = z
-  .object({
-    ...AccessKeyDto.shape,
-    secretAccessKey: z.string().describe('Shown here and never again'),
-    endpoint: z.string(),
-    regionName: z.string(),
-  })
-  .meta({ id: 'IssuedAccessKeyDto' })
+export const IssuedAccessKeyDto = namedRecord('IssuedAccessKeyDto', {
+  ...AccessKeyDto.shape,
+  secretAccessKey: z.string().describe('Shown here and never again'),
+  endpoint: z.string(),
+  regionName: z.string(),
+})
 
 /** What a record of a key shows beyond its spec. */
 export function keyDto(object: KeyObject, now: number) {

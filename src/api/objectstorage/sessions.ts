@@ -10,6 +10,7 @@ import { principalIncarnations } from '../../crds/principals.ts'
 import { isAllowedNow, resourceScope } from '../callers/visibility.ts'
 import { created } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -19,34 +20,30 @@ import { issueKey, refuseUnknownBuckets } from './issuing.ts'
 import { type AccountObject, COLLECTION } from './record.ts'
 import { storeOf } from './store.ts'
 
-const IssueStsRequest = z
-  .strictObject({
-    durationSeconds: z.int().min(900).max(43_200).default(3600),
-    permission: z.enum(KEY_PERMISSIONS).default('Read'),
-    bucket: BucketName.nullish(),
-    prefix: z.string().min(1).max(512).nullish().describe('Needs bucket'),
-    sessionName: z
-      .string()
-      .regex(/^[\w+=,.@-]{2,64}$/, 'must be 2 to 64 letters, digits or _+=,.@-')
-      .optional()
-      .describe("The caller's id when absent"),
-  })
-  .meta({ id: 'IssueStsRequest' })
+const IssueStsRequest = strictRecord('IssueStsRequest', {
+  durationSeconds: z.int().min(900).max(43_200).default(3600),
+  permission: z.enum(KEY_PERMISSIONS).default('Read'),
+  bucket: BucketName.nullish(),
+  prefix: z.string().min(1).max(512).nullish().describe('Needs bucket'),
+  sessionName: z
+    .string()
+    .regex(/^[\w+=,.@-]{2,64}$/, 'must be 2 to 64 letters, digits or _+=,.@-')
+    .optional()
+    .describe("The caller's id when absent"),
+})
 type IssueStsRequest = z.output<typeof IssueStsRequest>
 
-const StsSessionDto = z
-  .object({
-    accessKeyId: z.string(),
-    secretAccessKey: z.string(),
-    sessionToken: z.string().describe('Empty if the store needs none: send it only if it is not'),
-    expiresAt: DateTime,
-    endpoint: z.string(),
-    regionName: z.string(),
-    permission: z.enum(KEY_PERMISSIONS),
-    bucket: z.string().nullable(),
-    prefix: z.string().nullable(),
-  })
-  .meta({ id: 'StsSessionDto' })
+const StsSessionDto = namedRecord('StsSessionDto', {
+  accessKeyId: z.string(),
+  secretAccessKey: z.string(),
+  sessionToken: z.string().describe('Empty if the store needs none: send it only if it is not'),
+  expiresAt: DateTime,
+  endpoint: z.string(),
+  regionName: z.string(),
+  permission: z.enum(KEY_PERMISSIONS),
+  bucket: z.string().nullable(),
+  prefix: z.string().nullable(),
+})
 
 const [READ, WRITE] = ['objectbuckets/read', 'objectbuckets/write'] as const
 const NEEDED: Readonly<Record<KeyPermission, readonly ActionName[]>> = {

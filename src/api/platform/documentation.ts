@@ -1,33 +1,31 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { namedRecord } from '../http/named.ts'
 import { type EncodedDocument, encoded } from './encodedDocument.ts'
 
-export const DocsManifestDto = z
-  .object({
-    module: z.string(),
-    title: z.string(),
-    version: z.string(),
-    files: z.array(
-      z
-        .object({ path: z.string(), title: z.string(), mediaType: z.string(), sizeBytes: z.int() })
-        .meta({ id: 'DocsFileEntry' }),
-    ),
-  })
-  .meta({ id: 'DocsManifest' })
+export const DocsManifestDto = namedRecord('DocsManifest', {
+  module: z.string(),
+  title: z.string(),
+  version: z.string(),
+  files: z.array(
+    namedRecord('DocsFileEntry', { path: z.string(), title: z.string(), mediaType: z.string(), sizeBytes: z.int() }),
+  ),
+})
 export type DocsManifestDto = z.output<typeof DocsManifestDto>
 
-export const DocumentedModules = z
-  .object({
-    version: z.string(),
-    openApi: z.string().describe('The document of all modules, without a token'),
-    modules: z.array(
-      z
-        .object({ module: z.string(), title: z.string(), manifest: z.string(), openApi: z.string() })
-        .meta({ id: 'DocumentedModule' }),
-    ),
-  })
-  .meta({ id: 'DocumentedModules' })
+export const DocumentedModules = namedRecord('DocumentedModules', {
+  version: z.string(),
+  openApi: z.string().describe('The document of all modules, without a token'),
+  modules: z.array(
+    namedRecord('DocumentedModule', {
+      module: z.string(),
+      title: z.string(),
+      manifest: z.string(),
+      openApi: z.string(),
+    }),
+  ),
+})
 type DocumentedModules = z.output<typeof DocumentedModules>
 
 /** Modules of the interface (section 4.1), what they are called, and the pages of `docs/areas` that speak of each. */

@@ -4,6 +4,7 @@ import { notFound } from '../../core/errors.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import type { ReadinessCheck } from '../http/management.ts'
+import { namedRecord } from '../http/named.ts'
 import { anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, HealthCheckDto } from '../resources/dto.ts'
 import { DocsManifestDto, type Documentation, DocumentedModules } from './documentation.ts'
@@ -30,20 +31,19 @@ declare module '../http/context.ts' {
   }
 }
 
-export const ReadinessDto = z
-  .object({ status: z.enum(['Ready', 'NotReady']), checks: z.array(HealthCheckDto) })
-  .meta({ id: 'ReadinessDto' })
+export const ReadinessDto = namedRecord('ReadinessDto', {
+  status: z.enum(['Ready', 'NotReady']),
+  checks: z.array(HealthCheckDto),
+})
 
-export const VersionDto = z
-  .object({
-    module: z.string(),
-    version: z.string(),
-    commit: z.string(),
-    builtAt: DateTime,
-    kubernetesVersion: z.string(),
-    simulated: z.array(z.string()).describe('Drivers that are simulated'),
-  })
-  .meta({ id: 'VersionDto' })
+export const VersionDto = namedRecord('VersionDto', {
+  module: z.string(),
+  version: z.string(),
+  commit: z.string(),
+  builtAt: DateTime,
+  kubernetesVersion: z.string(),
+  simulated: z.array(z.string()).describe('Drivers that are simulated'),
+})
 
 function findManifest({ services, parameters }: Context<'module'>) {
   const manifest = services.documentation.manifest(parameters.module)

@@ -16,6 +16,7 @@ import { createdByOf } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
 import type { SuspendedArchive } from '../../crds/platformBackups.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { DateTime } from '../resources/dto.ts'
 import type { DatabaseBackup, PlatformBackup } from './cluster.ts'
 
@@ -23,26 +24,24 @@ import type { DatabaseBackup, PlatformBackup } from './cluster.ts'
 
 const MESSAGE_MAX = 1024
 
-export const PlatformBackupDto = z
-  .object({
-    name: z.string(),
-    trigger: z.enum(TRIGGERS).describe('Manual: somebody asked for it; Scheduled: by the clock; Rollout: before one'),
-    phase: z.string().describe('In the words of Velero, such as Queued, InProgress or Completed'),
-    queuePosition: z.int().nullable(),
-    startedAt: DateTime.nullable(),
-    completedAt: DateTime.nullable(),
-    expiresAt: DateTime.nullable().describe('When Velero deletes it'),
-    itemsTotal: z.int().nullable(),
-    itemsDone: z.int().nullable(),
-    warnings: z.int().nullable(),
-    errors: z.int().nullable(),
-    failureReason: z.string().nullable(),
-    startedBy: z.string().nullable().describe('Id of the principal who asked for it'),
-    databases: z
-      .array(z.object({ namespace: z.string(), name: z.string(), phase: z.string() }))
-      .describe('Databases of the platform that were backed up with it'),
-  })
-  .meta({ id: 'PlatformBackupDto' })
+export const PlatformBackupDto = namedRecord('PlatformBackupDto', {
+  name: z.string(),
+  trigger: z.enum(TRIGGERS).describe('Manual: somebody asked for it; Scheduled: by the clock; Rollout: before one'),
+  phase: z.string().describe('In the words of Velero, such as Queued, InProgress or Completed'),
+  queuePosition: z.int().nullable(),
+  startedAt: DateTime.nullable(),
+  completedAt: DateTime.nullable(),
+  expiresAt: DateTime.nullable().describe('When Velero deletes it'),
+  itemsTotal: z.int().nullable(),
+  itemsDone: z.int().nullable(),
+  warnings: z.int().nullable(),
+  errors: z.int().nullable(),
+  failureReason: z.string().nullable(),
+  startedBy: z.string().nullable().describe('Id of the principal who asked for it'),
+  databases: z
+    .array(z.object({ namespace: z.string(), name: z.string(), phase: z.string() }))
+    .describe('Databases of the platform that were backed up with it'),
+})
 export type PlatformBackupRecord = z.output<typeof PlatformBackupDto>
 
 export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBackup[]): PlatformBackupRecord {
@@ -73,27 +72,26 @@ export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBa
   }
 }
 
-export const ArchivingClusterRequest = z
-  .strictObject({ namespace: z.string().max(256).nullish(), name: z.string().max(256).nullish() })
-  .meta({ id: 'ArchivingClusterRequest' })
+export const ArchivingClusterRequest = strictRecord('ArchivingClusterRequest', {
+  namespace: z.string().max(256).nullish(),
+  name: z.string().max(256).nullish(),
+})
 
-export const ArchivingClusterDto = z
-  .object({
-    namespace: z.string(),
-    name: z.string().describe('Name of the Cluster of CloudNativePG'),
-    archiving: z
-      .enum(ARCHIVE_STATES)
-      .describe('Pressure: archiving fails, and the log fills its volume; ResumePending: until a base backup is begun'),
-    walReadyCount: z.int().nullable().describe('Files that wait for the archive; null where nobody measures'),
-    walVolumePercent: z.number().nullable().describe('How much of its volume the log fills'),
-    lastArchivedAt: DateTime.nullable().describe('Since when archiving fails; null while it does not'),
-    suspendedAt: DateTime.nullable(),
-    suspendedBy: z.string().nullable(),
-    firstRecoverableAt: DateTime.nullable(),
-    lastBackupAt: DateTime.nullable(),
-    message: z.string().nullable().describe('Why archiving fails, in the words of the engine'),
-  })
-  .meta({ id: 'ArchivingClusterDto' })
+export const ArchivingClusterDto = namedRecord('ArchivingClusterDto', {
+  namespace: z.string(),
+  name: z.string().describe('Name of the Cluster of CloudNativePG'),
+  archiving: z
+    .enum(ARCHIVE_STATES)
+    .describe('Pressure: archiving fails, and the log fills its volume; ResumePending: until a base backup is begun'),
+  walReadyCount: z.int().nullable().describe('Files that wait for the archive; null where nobody measures'),
+  walVolumePercent: z.number().nullable().describe('How much of its volume the log fills'),
+  lastArchivedAt: DateTime.nullable().describe('Since when archiving fails; null while it does not'),
+  suspendedAt: DateTime.nullable(),
+  suspendedBy: z.string().nullable(),
+  firstRecoverableAt: DateTime.nullable(),
+  lastBackupAt: DateTime.nullable(),
+  message: z.string().nullable().describe('Why archiving fails, in the words of the engine'),
+})
 export type ArchivingRecord = z.output<typeof ArchivingClusterDto>
 
 /** A database as it is told of. */
@@ -132,21 +130,17 @@ export function archivingDto(seen: SeenDatabase): ArchivingRecord {
   }
 }
 
-export const BackupConditionsDto = z
-  .object({
-    observedAt: DateTime,
-    overall: z.enum(OVERALL_STATES),
-    conditions: z.array(
-      z
-        .object({
-          type: z.enum(CONDITION_TYPES),
-          status: z.enum(['True', 'False', 'Unknown']),
-          reason: z.string(),
-          message: z.string(),
-          since: DateTime,
-        })
-        .meta({ id: 'BackupConditionDto' }),
-    ),
-    databases: z.array(ArchivingClusterDto),
-  })
-  .meta({ id: 'BackupConditionsDto' })
+export const BackupConditionsDto = namedRecord('BackupConditionsDto', {
+  observedAt: DateTime,
+  overall: z.enum(OVERALL_STATES),
+  conditions: z.array(
+    namedRecord('BackupConditionDto', {
+      type: z.enum(CONDITION_TYPES),
+      status: z.enum(['True', 'False', 'Unknown']),
+      reason: z.string(),
+      message: z.string(),
+      since: DateTime,
+    }),
+  ),
+  databases: z.array(ArchivingClusterDto),
+})

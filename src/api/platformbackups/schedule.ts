@@ -10,6 +10,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { tagOf } from '../http/etag.ts'
 import { readModel } from '../http/model.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, ignoredFields } from '../resources/dto.ts'
 import { nextRunAt } from '../resources/nextRunAt.ts'
@@ -17,26 +18,26 @@ import { changeSettings, DEFAULTS, storedSettings } from './settings.ts'
 
 const errors = 'problem' as const
 
-const BackupScheduleDto = z
-  .object({
-    cron: z.string(),
-    ttlHours: z.int(),
-    isPaused: z.boolean(),
-    nextRunAt: DateTime.nullable().describe('Null while it is paused or missing'),
-    lastBackupName: z.string().nullable(),
-    lastSuccessAt: DateTime.nullable(),
-    validationErrors: z.array(z.string()).describe('What is wrong with it, as Velero says'),
-  })
-  .meta({ id: 'BackupScheduleDto' })
+const BackupScheduleDto = namedRecord('BackupScheduleDto', {
+  cron: z.string(),
+  ttlHours: z.int(),
+  isPaused: z.boolean(),
+  nextRunAt: DateTime.nullable().describe('Null while it is paused or missing'),
+  lastBackupName: z.string().nullable(),
+  lastSuccessAt: DateTime.nullable(),
+  validationErrors: z.array(z.string()).describe('What is wrong with it, as Velero says'),
+})
 
 const computed = ignoredFields(
   Object.keys(BackupScheduleDto.shape).filter((name) => name !== 'cron' && name !== 'ttlHours'),
 )
 const { cron, ttlHours } = PlatformBackupSettings.spec.shape.schedule.unwrap().shape
 /** As it is told; what is wrong with a field is said by the route, after it has looked for the schedule. */
-const UpdateBackupScheduleRequest = z
-  .strictObject({ cron: cron.unwrap(), ttlHours: ttlHours.unwrap(), ...computed })
-  .meta({ id: 'UpdateBackupScheduleRequest' })
+const UpdateBackupScheduleRequest = strictRecord('UpdateBackupScheduleRequest', {
+  cron: cron.unwrap(),
+  ttlHours: ttlHours.unwrap(),
+  ...computed,
+})
 const Read = z.strictObject({ cron: z.string().nullish(), ttlHours: z.int().nullish(), ...computed })
 
 /** @throws PlatformError schedule-missing */

@@ -11,32 +11,31 @@ import { secretText } from '../../core/secretData.ts'
 import { BackupTarget } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { DateTime, ignoredFields } from '../resources/dto.ts'
 import type { Location } from './cluster.ts'
 import type { Settings } from './settings.ts'
 
 /** Records of the target of the platform's backups, and how a body is read. */
 
-export const BackupTargetDto = z
-  .object({
-    isConfigured: z.boolean().describe('Whether Velero has anywhere to write to'),
-    provider: z.string(),
-    bucket: z.string().describe('Empty without a target'),
-    prefix: z.string().nullable(),
-    region: z.string().nullable(),
-    endpoint: z.string().describe('Empty where the provider has only one'),
-    accessKeyId: z.string().describe('Empty where only Velero knows it'),
-    hasSecretAccessKey: z.boolean(),
-    hasCaCertificate: z.boolean(),
-    caExpiresAt: DateTime.nullable().describe('When the first certificate of caCertificate ends'),
-    forcePathStyle: z.boolean(),
-    status: z.enum(['Available', 'Unavailable', 'Unknown']).describe('Unknown until Velero has looked at it'),
-    message: z.string().nullable(),
-    lastValidatedAt: DateTime.nullable(),
-    source: z.enum(['Configured', 'Installation']).describe('Set here, or what Velero was installed with'),
-    rolloutId: z.guid().nullable().describe('Null: a target is applied without a rollout'),
-  })
-  .meta({ id: 'BackupTargetDto' })
+export const BackupTargetDto = namedRecord('BackupTargetDto', {
+  isConfigured: z.boolean().describe('Whether Velero has anywhere to write to'),
+  provider: z.string(),
+  bucket: z.string().describe('Empty without a target'),
+  prefix: z.string().nullable(),
+  region: z.string().nullable(),
+  endpoint: z.string().describe('Empty where the provider has only one'),
+  accessKeyId: z.string().describe('Empty where only Velero knows it'),
+  hasSecretAccessKey: z.boolean(),
+  hasCaCertificate: z.boolean(),
+  caExpiresAt: DateTime.nullable().describe('When the first certificate of caCertificate ends'),
+  forcePathStyle: z.boolean(),
+  status: z.enum(['Available', 'Unavailable', 'Unknown']).describe('Unknown until Velero has looked at it'),
+  message: z.string().nullable(),
+  lastValidatedAt: DateTime.nullable(),
+  source: z.enum(['Configured', 'Installation']).describe('Set here, or what Velero was installed with'),
+  rolloutId: z.guid().nullable().describe('Null: a target is applied without a rollout'),
+})
 type TargetRecord = z.output<typeof BackupTargetDto>
 
 /** Part of a file, one line each. */
@@ -47,19 +46,17 @@ const KeyText = z
   .regex(/^[!-~]+$/, 'must be ASCII characters without spaces')
 
 const { provider, bucket, prefix, region, endpoint, forcePathStyle, caCertificate } = BackupTarget.shape
-export const BackupTargetRequest = z
-  .strictObject({
-    bucket,
-    accessKeyId: KeyText,
-    secretAccessKey: KeyText.describe('Never shown'),
-    endpoint,
-    provider: provider.nullish(),
-    caCertificate: caCertificate.unwrap().nullish(),
-    region: region.nullish(),
-    prefix: prefix.unwrap().nullish(),
-    forcePathStyle: forcePathStyle.nullish(),
-  })
-  .meta({ id: 'BackupTargetRequest' })
+export const BackupTargetRequest = strictRecord('BackupTargetRequest', {
+  bucket,
+  accessKeyId: KeyText,
+  secretAccessKey: KeyText.describe('Never shown'),
+  endpoint,
+  provider: provider.nullish(),
+  caCertificate: caCertificate.unwrap().nullish(),
+  region: region.nullish(),
+  prefix: prefix.unwrap().nullish(),
+  forcePathStyle: forcePathStyle.nullish(),
+})
 
 const WRITABLE = Object.keys(BackupTargetRequest.shape)
 /** As it is told: what is missing or wrong has a code of this route's own. A record that was read can be sent back. */
@@ -69,15 +66,13 @@ export const LaxTargetRequest = z.strictObject({
   ...ignoredFields(Object.keys(BackupTargetDto.shape).filter((name) => !WRITABLE.includes(name))),
 })
 
-export const BackupTargetTestDto = z
-  .object({
-    success: z.boolean(),
-    code: z.enum(TARGET_CODES),
-    message: z.string(),
-    durationMs: z.int(),
-    testedAt: DateTime,
-  })
-  .meta({ id: 'BackupTargetTestDto' })
+export const BackupTargetTestDto = namedRecord('BackupTargetTestDto', {
+  success: z.boolean(),
+  code: z.enum(TARGET_CODES),
+  message: z.string(),
+  durationMs: z.int(),
+  testedAt: DateTime,
+})
 
 const Access = BackupTarget.omit({ provider: true, secretName: true }).extend({
   accessKeyId: KeyText,

@@ -6,6 +6,7 @@ import { FINALIZER } from '../../core/labels.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -18,38 +19,33 @@ import { clusterWords, groupsOfBoundary } from '../resources/places.ts'
 
 type ProjectionRecord = RecordOf<typeof BoundaryProjection>
 
-const ProjectedNamespace = z
-  .object({
-    namespace: z.string(),
-    state: z.enum(['Pending', 'Applied', 'Drifted', 'Failed', 'Removing']),
-    message: z.string().nullable(),
-    appliedAt: DateTime.nullable(),
-  })
-  .meta({ id: 'ProjectedNamespace' })
+const ProjectedNamespace = namedRecord('ProjectedNamespace', {
+  namespace: z.string(),
+  state: z.enum(['Pending', 'Applied', 'Drifted', 'Failed', 'Removing']),
+  message: z.string().nullable(),
+  appliedAt: DateTime.nullable(),
+})
 
-const BoundaryProjectionDto = z
-  .object({
-    id: Uuid,
-    boundaryId: Uuid,
-    clusterId: Uuid,
-    clusterName: z.string(),
-    namespaces: z.array(z.string()).nullable(),
-    resolvedNamespaces: z.array(ProjectedNamespace),
-    status: z.enum(RESOURCE_STATES),
-    phase: z.string().nullable(),
-    statusMessage: z.string().nullable(),
-    observedAt: DateTime.nullable(),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'BoundaryProjectionDto' })
+const BoundaryProjectionDto = namedRecord('BoundaryProjectionDto', {
+  id: Uuid,
+  boundaryId: Uuid,
+  clusterId: Uuid,
+  clusterName: z.string(),
+  namespaces: z.array(z.string()).nullable(),
+  resolvedNamespaces: z.array(ProjectedNamespace),
+  status: z.enum(RESOURCE_STATES),
+  phase: z.string().nullable(),
+  statusMessage: z.string().nullable(),
+  observedAt: DateTime.nullable(),
+  createdAt: DateTime,
+})
 
 const Namespaces = z.array(z.string().max(63)).max(200).nullish()
-const CreateBoundaryProjectionRequest = z
-  .strictObject({ clusterId: Uuid, namespaces: Namespaces })
-  .meta({ id: 'CreateBoundaryProjectionRequest' })
-const UpdateBoundaryProjectionRequest = z
-  .strictObject({ namespaces: Namespaces })
-  .meta({ id: 'UpdateBoundaryProjectionRequest' })
+const CreateBoundaryProjectionRequest = strictRecord('CreateBoundaryProjectionRequest', {
+  clusterId: Uuid,
+  namespaces: Namespaces,
+})
+const UpdateBoundaryProjectionRequest = strictRecord('UpdateBoundaryProjectionRequest', { namespaces: Namespaces })
 
 /** @throws PlatformError BAD_REQUEST for a namespace that is not of a group of this boundary */
 function checkNamespaces({ services }: Context, boundaryId: string, named: readonly string[] | null | undefined) {

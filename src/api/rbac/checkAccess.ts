@@ -8,6 +8,7 @@ import { boundaryScope, findVisibleBoundary, isAllowedNow } from '../callers/vis
 import { findNameable } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
@@ -24,49 +25,42 @@ const REASONS = [
   ...PRINCIPAL_REASONS,
 ] as const
 
-const AccessCheck = z
-  .strictObject({
-    action: z.string().min(1).max(128),
-    isDataAction: z.boolean().nullish().describe('Looked up; refused where it says otherwise'),
-    scope: z.string().max(300).nullish().describe('The boundary when absent'),
-  })
-  .meta({ id: 'AccessCheck' })
+const AccessCheck = strictRecord('AccessCheck', {
+  action: z.string().min(1).max(128),
+  isDataAction: z.boolean().nullish().describe('Looked up; refused where it says otherwise'),
+  scope: z.string().max(300).nullish().describe('The boundary when absent'),
+})
 
-const CheckAccessRequestDto = z
-  .strictObject({
-    principalId: Uuid.nullish().describe('The caller when absent'),
-    checks: z.array(AccessCheck).min(1).max(CHECKS_MAX).optional(),
-    // The single form.
-    action: AccessCheck.shape.action.optional(),
-    isDataAction: AccessCheck.shape.isDataAction,
-    scope: AccessCheck.shape.scope,
-  })
-  .meta({ id: 'CheckAccessRequestDto' })
+const CheckAccessRequestDto = strictRecord('CheckAccessRequestDto', {
+  principalId: Uuid.nullish().describe('The caller when absent'),
+  checks: z.array(AccessCheck).min(1).max(CHECKS_MAX).optional(),
+  // The single form.
+  action: AccessCheck.shape.action.optional(),
+  isDataAction: AccessCheck.shape.isDataAction,
+  scope: AccessCheck.shape.scope,
+})
 type CheckAccessRequest = z.output<typeof CheckAccessRequestDto>
 
-const AccessCheckResult = z
-  .object({
-    action: z.string(),
+const AccessCheckResult = namedRecord('AccessCheckResult', {
+  action: z.string(),
+  scope: z.string(),
+  allowed: z.boolean(),
+  reason: z.enum(REASONS),
+  decidedBy: namedRecord('DecidingGrant', {
+    kind: z.enum(['RoleAssignment', 'DenyAssignment', 'JitRequest', 'BoundaryTrust']),
+    id: z.string(),
+    roleDefinitionName: z.string().nullable(),
     scope: z.string(),
-    allowed: z.boolean(),
-    reason: z.enum(REASONS),
-    decidedBy: z
-      .object({
-        kind: z.enum(['RoleAssignment', 'DenyAssignment', 'JitRequest', 'BoundaryTrust']),
-        id: z.string(),
-        roleDefinitionName: z.string().nullable(),
-        scope: z.string(),
-        viaGroupId: z.string().nullable(),
-        expiresAt: DateTime.nullable(),
-      })
-      .meta({ id: 'DecidingGrant' })
-      .nullable(),
-  })
-  .meta({ id: 'AccessCheckResult' })
+    viaGroupId: z.string().nullable(),
+    expiresAt: DateTime.nullable(),
+  }).nullable(),
+})
 
-export const CheckAccessResultDto = z
-  .object({ principalId: Uuid, evaluatedAt: DateTime, results: z.array(AccessCheckResult) })
-  .meta({ id: 'CheckAccessResultDto' })
+export const CheckAccessResultDto = namedRecord('CheckAccessResultDto', {
+  principalId: Uuid,
+  evaluatedAt: DateTime,
+  results: z.array(AccessCheckResult),
+})
 
 type Check = { action: string; scope: string }
 

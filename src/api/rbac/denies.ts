@@ -3,6 +3,7 @@ import { Description, Uuid } from '../../crds/fields.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { groupsAround } from '../../iam/groups.ts'
 import { boundaryScope } from '../callers/visibility.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
@@ -16,35 +17,31 @@ import { boundaryTurn } from '../rules/turns.ts'
 
 const Patterns = z.array(z.string().min(1).max(128)).max(200)
 
-const CreateDenyAssignmentRequest = z
-  .strictObject({
-    principalId: Uuid.nullish(),
-    isEveryone: z.boolean().nullish().describe('Exactly one of principalId and isEveryone'),
-    principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
-    excludedPrincipalIds: z.array(Uuid).max(200).default([]),
-    actions: Patterns.default([]),
-    dataActions: Patterns.default([]),
-    scope: z.string().max(300).nullish().describe('The boundary when absent'),
-    reason: Description.nullish(),
-    expiresAt: DateTime.nullish(),
-  })
-  .meta({ id: 'CreateDenyAssignmentRequest' })
-const DenyAssignmentDto = z
-  .object({
-    id: UuidDto,
-    principalId: UuidDto.nullable(),
-    isEveryone: z.boolean(),
-    principalType: z.enum(PRINCIPAL_TYPES).nullable(),
-    excludedPrincipalIds: z.array(UuidDto),
-    actions: z.array(z.string()),
-    dataActions: z.array(z.string()),
-    scope: z.string(),
-    reason: z.string().nullable(),
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-    expiresAt: DateTime.nullable(),
-  })
-  .meta({ id: 'DenyAssignmentDto' })
+const CreateDenyAssignmentRequest = strictRecord('CreateDenyAssignmentRequest', {
+  principalId: Uuid.nullish(),
+  isEveryone: z.boolean().nullish().describe('Exactly one of principalId and isEveryone'),
+  principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
+  excludedPrincipalIds: z.array(Uuid).max(200).default([]),
+  actions: Patterns.default([]),
+  dataActions: Patterns.default([]),
+  scope: z.string().max(300).nullish().describe('The boundary when absent'),
+  reason: Description.nullish(),
+  expiresAt: DateTime.nullish(),
+})
+const DenyAssignmentDto = namedRecord('DenyAssignmentDto', {
+  id: UuidDto,
+  principalId: UuidDto.nullable(),
+  isEveryone: z.boolean(),
+  principalType: z.enum(PRINCIPAL_TYPES).nullable(),
+  excludedPrincipalIds: z.array(UuidDto),
+  actions: z.array(z.string()),
+  dataActions: z.array(z.string()),
+  scope: z.string(),
+  reason: z.string().nullable(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+  expiresAt: DateTime.nullable(),
+})
 export const denies = collection(DenyAssignment, {
   path: '{B}/providers/authorization/denyAssignments',
   item: 'denyId',

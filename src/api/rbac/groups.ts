@@ -7,6 +7,7 @@ import { boundaryScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
 import { refuseStale } from '../http/etag.ts'
 import { GRANTING } from '../http/further.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -32,35 +33,29 @@ import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
 type GroupRecord = RecordOf<typeof PrincipalGroup>
 
-const CreateBoundaryGroupRequest = z
-  .strictObject({
-    displayName: DisplayName.describe('Unique in the boundary'),
-    description: Description.nullish(),
-    memberIds: z.array(Uuid).max(1000).default([]).describe('People, service accounts and groups'),
-    roleDefinitionName: RoleName.nullish().describe('Given to the group at the boundary'),
-  })
-  .meta({ id: 'CreateBoundaryGroupRequest' })
+const CreateBoundaryGroupRequest = strictRecord('CreateBoundaryGroupRequest', {
+  displayName: DisplayName.describe('Unique in the boundary'),
+  description: Description.nullish(),
+  memberIds: z.array(Uuid).max(1000).default([]).describe('People, service accounts and groups'),
+  roleDefinitionName: RoleName.nullish().describe('Given to the group at the boundary'),
+})
 
-const BoundaryGroupDto = z
-  .object({
-    id: UuidDto,
-    boundaryId: UuidDto,
-    displayName: z.string(),
-    description: z.string().nullable(),
-    memberIds: z.array(UuidDto),
-    memberCount: z.int(),
-    roleDefinitionName: z.string().nullable().describe('The role that it was made with'),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'BoundaryGroupDto' })
+const BoundaryGroupDto = namedRecord('BoundaryGroupDto', {
+  id: UuidDto,
+  boundaryId: UuidDto,
+  displayName: z.string(),
+  description: z.string().nullable(),
+  memberIds: z.array(UuidDto),
+  memberCount: z.int(),
+  roleDefinitionName: z.string().nullable().describe('The role that it was made with'),
+  createdAt: DateTime,
+})
 
-const UpdateBoundaryGroupRequest = z
-  .strictObject({
-    displayName: DisplayName.optional().describe('Unique in the boundary'),
-    description: Description.nullish(),
-    memberIds: z.array(Uuid).max(1000).nullish().describe('All members from now on; null leaves none'),
-  })
-  .meta({ id: 'UpdateBoundaryGroupRequest' })
+const UpdateBoundaryGroupRequest = strictRecord('UpdateBoundaryGroupRequest', {
+  displayName: DisplayName.optional().describe('Unique in the boundary'),
+  description: Description.nullish(),
+  memberIds: z.array(Uuid).max(1000).nullish().describe('All members from now on; null leaves none'),
+})
 type Change = Context<string, unknown, z.output<typeof UpdateBoundaryGroupRequest>>
 
 /** The role that each group holds at the boundary itself, the first by name of several. */

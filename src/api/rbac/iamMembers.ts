@@ -8,6 +8,7 @@ import { isOpen, isSameAddress, stateAt } from '../../iam/invitations.ts'
 import { noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { refuseStale } from '../http/etag.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -19,19 +20,17 @@ import { assignmentIdOf, groupsIn, removeAssignments } from '../rules/grants.ts'
 import { BoundaryMemberDto, membersOf, PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
-const IamMemberDto = z
-  .object({
-    userId: Uuid,
-    displayName: z.string(),
-    email: z.string().nullable(),
-    principalType: z.enum(PRINCIPAL_TYPES),
-    isEnabled: z.boolean(),
-    lastSignInAt: DateTime.nullable(),
-    assignments: z.array(BoundaryMemberDto),
-    groups: z.array(z.object({ id: Uuid, displayName: z.string() }).meta({ id: 'IamMemberGroup' })),
-    denies: z.int().describe('Denies of the boundary that name the person'),
-  })
-  .meta({ id: 'IamMemberDto' })
+const IamMemberDto = namedRecord('IamMemberDto', {
+  userId: Uuid,
+  displayName: z.string(),
+  email: z.string().nullable(),
+  principalType: z.enum(PRINCIPAL_TYPES),
+  isEnabled: z.boolean(),
+  lastSignInAt: DateTime.nullable(),
+  assignments: z.array(BoundaryMemberDto),
+  groups: z.array(namedRecord('IamMemberGroup', { id: Uuid, displayName: z.string() })),
+  denies: z.int().describe('Denies of the boundary that name the person'),
+})
 type IamMemberDto = z.output<typeof IamMemberDto>
 
 /** People and service accounts with an assignment in the boundary or in a group of it; inherited ones only beside those. */

@@ -15,6 +15,7 @@ import { principalNotFound } from '../callers/principals.ts'
 import { boundaryScope, isAllowedNow, requireBelow } from '../callers/visibility.ts'
 import { type Answer, noContent } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, asking, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -36,36 +37,32 @@ import { nothingAtScope, readScope } from './scopes.ts'
 
 type JitRecord = RecordOf<typeof JitRequest>
 
-const CreateJitRequest = z
-  .strictObject({
-    roleDefinitionName: RoleName,
-    scope: z.string().max(300).describe('The boundary, or something in it'),
-    justification: Prose.trim().min(1).max(512),
-    durationMinutes: z.int().min(15).max(480).default(60),
-  })
-  .meta({ id: 'CreateJitRequest' })
+const CreateJitRequest = strictRecord('CreateJitRequest', {
+  roleDefinitionName: RoleName,
+  scope: z.string().max(300).describe('The boundary, or something in it'),
+  justification: Prose.trim().min(1).max(512),
+  durationMinutes: z.int().min(15).max(480).default(60),
+})
 
-const JitDecisionRequest = z.strictObject({ reason: Description.nullish() }).meta({ id: 'JitDecisionRequest' })
+const JitDecisionRequest = strictRecord('JitDecisionRequest', { reason: Description.nullish() })
 
-const JitRequestDto = z
-  .object({
-    id: Uuid,
-    boundaryId: Uuid,
-    principalId: Uuid,
-    displayName: z.string().nullable(),
-    roleDefinitionName: z.string(),
-    scope: z.string(),
-    justification: z.string(),
-    durationMinutes: z.int(),
-    status: z.enum(JIT_STATES),
-    requestedAt: DateTime,
-    decidedAt: DateTime.nullable(),
-    decidedBy: Uuid.nullable(),
-    decisionReason: z.string().nullable(),
-    activeFrom: DateTime.nullable(),
-    activeUntil: DateTime.nullable(),
-  })
-  .meta({ id: 'JitRequestDto' })
+const JitRequestDto = namedRecord('JitRequestDto', {
+  id: Uuid,
+  boundaryId: Uuid,
+  principalId: Uuid,
+  displayName: z.string().nullable(),
+  roleDefinitionName: z.string(),
+  scope: z.string(),
+  justification: z.string(),
+  durationMinutes: z.int(),
+  status: z.enum(JIT_STATES),
+  requestedAt: DateTime,
+  decidedAt: DateTime.nullable(),
+  decidedBy: Uuid.nullable(),
+  decisionReason: z.string().nullable(),
+  activeFrom: DateTime.nullable(),
+  activeUntil: DateTime.nullable(),
+})
 function mayReadAll({ services, caller }: Context, boundaryId: string): boolean {
   return services.access.isAllowed(caller.principalId, 'rbac/members/read', boundaryScope(boundaryId))
 }

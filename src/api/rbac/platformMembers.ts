@@ -12,6 +12,7 @@ import { created, noContent } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { refuseStale, tagOf } from '../http/etag.ts'
 import { GRANTING } from '../http/further.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { refuseUngoverned } from '../rules/governing.ts'
@@ -29,25 +30,21 @@ import { oneAtATime, ROOT_TURN } from '../rules/turns.ts'
 
 const ROOT = '/'
 
-const AddMemberRequest = z
-  .strictObject({
-    userId: Uuid.describe('Id of the person'),
-    tenantId: Uuid.describe('Id of the tenant that the person is put into'),
-    roleDefinitionName: RoleName.nullish().describe('Given at the root; null makes a member of the tenant only'),
-  })
-  .meta({ id: 'AddMemberRequest' })
+const AddMemberRequest = strictRecord('AddMemberRequest', {
+  userId: Uuid.describe('Id of the person'),
+  tenantId: Uuid.describe('Id of the tenant that the person is put into'),
+  roleDefinitionName: RoleName.nullish().describe('Given at the root; null makes a member of the tenant only'),
+})
 
-const PlatformMemberDto = z
-  .object({
-    userId: UuidDto,
-    tenantId: UuidDto,
-    displayName: z.string(),
-    email: z.string().nullable(),
-    roleDefinitionName: z.string().nullable(),
-    assignmentId: UuidDto.nullable(),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'PlatformMemberDto' })
+const PlatformMemberDto = namedRecord('PlatformMemberDto', {
+  userId: UuidDto,
+  tenantId: UuidDto,
+  displayName: z.string(),
+  email: z.string().nullable(),
+  roleDefinitionName: z.string().nullable(),
+  assignmentId: UuidDto.nullable(),
+  createdAt: DateTime,
+})
 
 type Add = Context<string, unknown, z.output<typeof AddMemberRequest>>
 

@@ -6,19 +6,18 @@ import { MemberInvitation } from '../../crds/invitations.ts'
 import { DenyAssignment, JitRequest, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { ok } from '../http/answer.ts'
 import type { Caller, Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { findBoundary } from '../resources/places.ts'
 import { boundaryTurn, oneAtATime } from '../rules/turns.ts'
 
-const AuthorizationPurgeResult = z
-  .object({
-    assignments: z.int(),
-    denyAssignments: z.int(),
-    invitations: z.int(),
-    jitRequests: z.int(),
-    groups: z.int(),
-  })
-  .meta({ id: 'AuthorizationPurgeResult' })
+const AuthorizationPurgeResult = namedRecord('AuthorizationPurgeResult', {
+  assignments: z.int(),
+  denyAssignments: z.int(),
+  invitations: z.int(),
+  jitRequests: z.int(),
+  groups: z.int(),
+})
 
 /** Removes all objects of a kind in a boundary. What somebody else removed meanwhile is not counted. */
 export async function removeAll(services: Services, caller: Caller, kind: AnyKind, namespace: string): Promise<number> {

@@ -9,6 +9,7 @@ import { boundaryScope, requireBelow } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
 import type { Context } from '../http/context.ts'
 import { GRANTING } from '../http/further.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
@@ -34,36 +35,32 @@ import { readScope } from './scopes.ts'
 const WRITE = 'rbac/members/write'
 const STATUSES = ['Active', 'Expired'] as const
 
-const CreateRoleAssignmentRequest = z
-  .strictObject({
-    principalId: Uuid,
-    principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
-    roleDefinitionName: RoleName,
-    scope: z.string().max(300).nullish().describe('The boundary when absent'),
-    expiresAt: DateTime.nullish(),
-    reason: Description.nullish(),
-  })
-  .meta({ id: 'CreateRoleAssignmentRequest' })
+const CreateRoleAssignmentRequest = strictRecord('CreateRoleAssignmentRequest', {
+  principalId: Uuid,
+  principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
+  roleDefinitionName: RoleName,
+  scope: z.string().max(300).nullish().describe('The boundary when absent'),
+  expiresAt: DateTime.nullish(),
+  reason: Description.nullish(),
+})
 
-const RoleAssignmentDto = z
-  .object({
-    id: UuidDto,
-    principalId: UuidDto,
-    principalType: z.enum(PRINCIPAL_TYPES),
-    roleDefinitionName: z.string(),
-    roleDefinitionId: UuidDto.nullable().describe('Null if the role that it gave no longer exists'),
-    scope: z.string(),
-    expiresAt: DateTime.nullable(),
-    reason: z.string().nullable(),
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-    status: z
-      .enum(STATUSES)
-      .describe(
-        'Active while it counts; Expired once its time is over, or its role, its principal or the object at its scope is gone or has been replaced',
-      ),
-  })
-  .meta({ id: 'RoleAssignmentDto' })
+const RoleAssignmentDto = namedRecord('RoleAssignmentDto', {
+  id: UuidDto,
+  principalId: UuidDto,
+  principalType: z.enum(PRINCIPAL_TYPES),
+  roleDefinitionName: z.string(),
+  roleDefinitionId: UuidDto.nullable().describe('Null if the role that it gave no longer exists'),
+  scope: z.string(),
+  expiresAt: DateTime.nullable(),
+  reason: z.string().nullable(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+  status: z
+    .enum(STATUSES)
+    .describe(
+      'Active while it counts; Expired once its time is over, or its role, its principal or the object at its scope is gone or has been replaced',
+    ),
+})
 
 type Create = Context<string, unknown, z.output<typeof CreateRoleAssignmentRequest>>
 

@@ -3,26 +3,25 @@ import { objectId } from '../../core/ids.ts'
 import { RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES, isRootOnly, type Role } from '../../iam/roles.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { Uuid } from '../resources/dto.ts'
 import { flag, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 
-const RoleDefinitionDto = z
-  .object({
-    id: Uuid,
-    displayName: z.string().describe('The roleDefinitionName'),
-    description: z.string(),
-    actions: z.array(z.string()),
-    notActions: z.array(z.string()),
-    dataActions: z.array(z.string()),
-    notDataActions: z.array(z.string()),
-    assignableScopes: z.array(z.string()),
-    isBuiltIn: z.boolean(),
-    isRootOnly: z.boolean(),
-  })
-  .meta({ id: 'RoleDefinitionDto' })
+const RoleDefinitionDto = namedRecord('RoleDefinitionDto', {
+  id: Uuid,
+  displayName: z.string().describe('The roleDefinitionName'),
+  description: z.string(),
+  actions: z.array(z.string()),
+  notActions: z.array(z.string()),
+  dataActions: z.array(z.string()),
+  notDataActions: z.array(z.string()),
+  assignableScopes: z.array(z.string()),
+  isBuiltIn: z.boolean(),
+  isRootOnly: z.boolean(),
+})
 type RoleDefinitionDto = z.output<typeof RoleDefinitionDto>
 
 export function roleIdOf(name: string): string {

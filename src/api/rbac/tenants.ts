@@ -7,6 +7,7 @@ import { PlatformUser } from '../../crds/identity.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { SsoConnection } from '../../crds/sso.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import { isEnabled, verifiedDomains } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -16,21 +17,19 @@ import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { tenantTurn } from '../rules/turns.ts'
 
-const CreateTenantRequest = z
-  .strictObject({ displayName: DisplayName.describe('Unique on the platform') })
-  .meta({ id: 'CreateTenantRequest' })
+const CreateTenantRequest = strictRecord('CreateTenantRequest', {
+  displayName: DisplayName.describe('Unique on the platform'),
+})
 
-const TenantDto = z
-  .object({
-    id: Uuid,
-    displayName: z.string(),
-    domains: z.array(z.string()).describe('Of its people, verified for single sign-on'),
-    boundaryCount: z.int(),
-    userCount: z.int(),
-    ssoEnabled: z.boolean(),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'TenantDto' })
+const TenantDto = namedRecord('TenantDto', {
+  id: Uuid,
+  displayName: z.string(),
+  domains: z.array(z.string()).describe('Of its people, verified for single sign-on'),
+  boundaryCount: z.int(),
+  userCount: z.int(),
+  ssoEnabled: z.boolean(),
+  createdAt: DateTime,
+})
 
 type Counts = { readonly boundaries: ReadonlyMap<string, number>; readonly users: ReadonlyMap<string, number> }
 

@@ -5,6 +5,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { BoundaryTrust } from '../../crds/rbac.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { atPlatform } from '../resources/collection/homes.ts'
@@ -13,30 +14,26 @@ import { dateTime } from '../resources/paging.ts'
 import { incarnationAt } from '../rules/grants.ts'
 import { checkTrust, isTrusted, trustedAlready } from '../rules/trusts.ts'
 
-const CreateTrustRequest = z
-  .strictObject({
-    boundaryId: Uuid.describe('The boundary that grants'),
-    trustedBoundaryId: Uuid.describe('The boundary whose people may'),
-    actions: z.array(z.string().min(1).max(128)).min(1).max(100),
-    bidirectional: z.boolean().default(false),
-    expiresAt: DateTime.nullish(),
-  })
-  .meta({ id: 'CreateTrustRequest' })
+const CreateTrustRequest = strictRecord('CreateTrustRequest', {
+  boundaryId: Uuid.describe('The boundary that grants'),
+  trustedBoundaryId: Uuid.describe('The boundary whose people may'),
+  actions: z.array(z.string().min(1).max(128)).min(1).max(100),
+  bidirectional: z.boolean().default(false),
+  expiresAt: DateTime.nullish(),
+})
 
-const TrustDto = z
-  .object({
-    id: UuidDto,
-    boundaryId: UuidDto,
-    boundary: z.string(),
-    trustedBoundaryId: UuidDto,
-    trustedBoundary: z.string(),
-    actions: z.array(z.string()),
-    bidirectional: z.boolean(),
-    expiresAt: DateTime.nullable(),
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-  })
-  .meta({ id: 'TrustDto' })
+const TrustDto = namedRecord('TrustDto', {
+  id: UuidDto,
+  boundaryId: UuidDto,
+  boundary: z.string(),
+  trustedBoundaryId: UuidDto,
+  trustedBoundary: z.string(),
+  actions: z.array(z.string()),
+  bidirectional: z.boolean(),
+  expiresAt: DateTime.nullable(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+})
 
 /** @throws PlatformError BAD_REQUEST, boundary_not_found, already_exists */
 async function makeTrust({ services, caller, body }: Context<string, unknown, z.output<typeof CreateTrustRequest>>) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AUDIT_ACTIONS, AUDIT_OUTCOMES } from '../../contracts/registry/audit.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
@@ -12,22 +13,20 @@ import { retentionRoutes } from './retention.ts'
 import { registryOf } from './service.ts'
 import { tokenRoutes } from './token.ts'
 
-const RegistryAuditEntryDto = z
-  .object({
-    id: Uuid,
-    timestamp: DateTime,
-    action: z.enum(AUDIT_ACTIONS),
-    boundary: z.string().nullable(),
-    repository: z.string().nullable(),
-    tag: z.string().nullable(),
-    digest: z.string().nullable(),
-    actor: z.string(),
-    remoteAddress: z.string().nullable(),
-    outcome: z.enum(AUDIT_OUTCOMES),
-    detail: z.string().nullable(),
-    correlationId: z.string().nullable(),
-  })
-  .meta({ id: 'RegistryAuditEntry' })
+const RegistryAuditEntryDto = namedRecord('RegistryAuditEntry', {
+  id: Uuid,
+  timestamp: DateTime,
+  action: z.enum(AUDIT_ACTIONS),
+  boundary: z.string().nullable(),
+  repository: z.string().nullable(),
+  tag: z.string().nullable(),
+  digest: z.string().nullable(),
+  actor: z.string(),
+  remoteAddress: z.string().nullable(),
+  outcome: z.enum(AUDIT_OUTCOMES),
+  detail: z.string().nullable(),
+  correlationId: z.string().nullable(),
+})
 
 /** The newest entries that one look-up considers. */
 const ENTRIES_MAX = 10_000

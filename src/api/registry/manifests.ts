@@ -6,25 +6,24 @@ import { boundaryNamespace } from '../../core/names.ts'
 import { RegistryPin } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { knownRepository, rightsNow } from './rights.ts'
 import { registryOf } from './service.ts'
 
-const ManifestDto = z
-  .object({
-    repository: z.string(),
-    tag: z.string(),
-    digest: z.string(),
-    mediaType: z.string(),
-    sizeBytes: z.int().describe('The total of the manifest and everything that it names'),
-    platforms: z.array(z.string()),
-    createdAt: DateTime.nullable(),
-    labels: z.record(z.string(), z.string()),
-    isPinned: z.boolean(),
-    isRunning: z.boolean(),
-  })
-  .meta({ id: 'ManifestDto' })
+const ManifestDto = namedRecord('ManifestDto', {
+  repository: z.string(),
+  tag: z.string(),
+  digest: z.string(),
+  mediaType: z.string(),
+  sizeBytes: z.int().describe('The total of the manifest and everything that it names'),
+  platforms: z.array(z.string()),
+  createdAt: DateTime.nullable(),
+  labels: z.record(z.string(), z.string()),
+  isPinned: z.boolean(),
+  isRunning: z.boolean(),
+})
 
 const ManifestQuery = z.object({
   repository: z.string().max(255).describe('The repository, from its first part on'),

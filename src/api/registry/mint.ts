@@ -10,6 +10,7 @@ import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { asking, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
@@ -20,39 +21,33 @@ import { builder, record, recordRefusal, registryOf, requireBuilder } from './se
 const BOUNDARY_MILLISECONDS = 86_400_000
 const BUILD_MILLISECONDS = 3_600_000
 
-const MintBoundaryRequest = z.strictObject({ boundary: Uuid }).meta({ id: 'MintBoundaryRequest' })
+const MintBoundaryRequest = strictRecord('MintBoundaryRequest', { boundary: Uuid })
 
-const RegistryCredentialDto = z
-  .object({
-    registry: z.string().describe('As in the names of images'),
-    username: z.string(),
-    password: z.string(),
-    dockerConfigJson: z.string().describe('The content of a Secret of type kubernetes.io/dockerconfigjson'),
-    scope: z.string(),
-    expiresAt: DateTime,
-    secretName: z.string().nullable().describe('The pull secret that is kept in the namespace of each group'),
-  })
-  .meta({ id: 'RegistryCredentialDto' })
+const RegistryCredentialDto = namedRecord('RegistryCredentialDto', {
+  registry: z.string().describe('As in the names of images'),
+  username: z.string(),
+  password: z.string(),
+  dockerConfigJson: z.string().describe('The content of a Secret of type kubernetes.io/dockerconfigjson'),
+  scope: z.string(),
+  expiresAt: DateTime,
+  secretName: z.string().nullable().describe('The pull secret that is kept in the namespace of each group'),
+})
 
-const MintBuildRequest = z
-  .strictObject({
-    boundary: Uuid,
-    resourceGroup: ResourceName,
-    kind: z.string().regex(/^[a-z]{1,40}$/, 'must be a collection, such as containerinstances'),
-    name: ResourceName,
-  })
-  .meta({ id: 'MintBuildRequest' })
+const MintBuildRequest = strictRecord('MintBuildRequest', {
+  boundary: Uuid,
+  resourceGroup: ResourceName,
+  kind: z.string().regex(/^[a-z]{1,40}$/, 'must be a collection, such as containerinstances'),
+  name: ResourceName,
+})
 
-const RegistryBuildTokenDto = z
-  .object({
-    registry: z.string(),
-    repository: z.string(),
-    username: z.string(),
-    token: z.string().describe('The password'),
-    scopes: z.array(z.string()),
-    expiresAt: DateTime,
-  })
-  .meta({ id: 'RegistryBuildTokenDto' })
+const RegistryBuildTokenDto = namedRecord('RegistryBuildTokenDto', {
+  registry: z.string(),
+  repository: z.string(),
+  username: z.string(),
+  token: z.string().describe('The password'),
+  scopes: z.array(z.string()),
+  expiresAt: DateTime,
+})
 
 /** @param lives of the boundary or the group in whose present life it is good; for so many milliseconds */
 async function mint(context: Context, of: Pick<Credential, 'kind' | 'limit' | 'lives'>, milliseconds: number) {

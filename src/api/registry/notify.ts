@@ -15,6 +15,7 @@ import { DIGESTS_MAX, Digest, RegistryRepository } from '../../crds/registry.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { accepted } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { knownRepository } from './rights.ts'
 import { record, registryOf } from './service.ts'
@@ -33,9 +34,9 @@ const Event = z.object({
 })
 type Event = z.output<typeof Event>
 /** As the registry sends it: whatever else stands in it is of no account here. */
-const Envelope = z.object({ events: z.array(Event).max(1000) }).meta({ id: 'RegistryNotification' })
+const Envelope = namedRecord('RegistryNotification', { events: z.array(Event).max(1000) })
 
-const RegistryNotifyResult = z.object({ accepted: z.int(), duplicates: z.int() }).meta({ id: 'RegistryNotifyResult' })
+const RegistryNotifyResult = namedRecord('RegistryNotifyResult', { accepted: z.int(), duplicates: z.int() })
 
 /** Deliveries that were taken. Another replica that takes one again writes the same. */
 const seen = recentlyUsed<string, true>(10_000)

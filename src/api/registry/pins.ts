@@ -12,6 +12,7 @@ import { RegistryPin, RegistryRepository, Repository } from '../../crds/registry
 import { noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, isAmong, nothingToMatch, type SeenVersion, stale, tagOf } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -25,31 +26,27 @@ import { builder, record, registryOf, requireBuilder } from './service.ts'
 type PinObject = RecordOf<typeof RegistryPin>
 const { digests, keepLast, keepForDays, expiresAt } = RegistryPin.spec.shape
 
-const PinUpsertRequest = z
-  .strictObject({
-    boundary: Uuid,
-    repository: Repository,
-    digests,
-    keepLast: keepLast.nullish(),
-    keepForDays: keepForDays.nullish(),
-    expiresAt,
-  })
-  .meta({ id: 'PinUpsertRequest' })
+const PinUpsertRequest = strictRecord('PinUpsertRequest', {
+  boundary: Uuid,
+  repository: Repository,
+  digests,
+  keepLast: keepLast.nullish(),
+  keepForDays: keepForDays.nullish(),
+  expiresAt,
+})
 
-const PinDto = z
-  .object({
-    id: Uuid,
-    boundary: Uuid,
-    repository: z.string(),
-    digests: z.array(z.string()),
-    keepLast: z.int().nullable(),
-    keepForDays: z.int().nullable(),
-    expiresAt: DateTime,
-    updatedAt: DateTime,
-    updatedBy: z.string(),
-    missingDigests: z.array(z.string()).describe('Those of digests that the registry does not have'),
-  })
-  .meta({ id: 'PinDto' })
+const PinDto = namedRecord('PinDto', {
+  id: Uuid,
+  boundary: Uuid,
+  repository: z.string(),
+  digests: z.array(z.string()),
+  keepLast: z.int().nullable(),
+  keepForDays: z.int().nullable(),
+  expiresAt: DateTime,
+  updatedAt: DateTime,
+  updatedBy: z.string(),
+  missingDigests: z.array(z.string()).describe('Those of digests that the registry does not have'),
+})
 
 const RepositoryName = z.string().max(255)
 const PinQuery = z.object({

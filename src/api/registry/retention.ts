@@ -8,6 +8,7 @@ import { createdAtOf } from '../../core/object.ts'
 import { isRunOver, RegistryPin, RegistryRepository, RetentionRun, RUN_STATES } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -16,41 +17,38 @@ import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration } from '../resources/paging.ts'
 import { registryOf } from './service.ts'
 
-const RetentionPolicyDto = z
-  .object({
-    keepLast: z.int(),
-    keepForDays: z.int(),
-    deleteUntaggedAfterDays: z.int(),
-    keepRunning: z.boolean(),
-    keepPinned: z.boolean(),
-    keepRevisions: z.boolean(),
-  })
-  .meta({ id: 'RetentionPolicyDto' })
+const RetentionPolicyDto = namedRecord('RetentionPolicyDto', {
+  keepLast: z.int(),
+  keepForDays: z.int(),
+  deleteUntaggedAfterDays: z.int(),
+  keepRunning: z.boolean(),
+  keepPinned: z.boolean(),
+  keepRevisions: z.boolean(),
+})
 
-const RetentionItemDto = z
-  .object({
-    digest: z.string(),
-    tags: z.array(z.string()),
-    sizeBytes: z.int(),
-    pushedAt: DateTime,
-    lastPulledAt: DateTime.nullable(),
-    action: z.enum(['Keep', 'Remove']),
-    reason: z.enum([...KEEP_REASONS, ...REMOVE_REASONS]),
-  })
-  .meta({ id: 'RetentionItemDto' })
+const RetentionItemDto = namedRecord('RetentionItemDto', {
+  digest: z.string(),
+  tags: z.array(z.string()),
+  sizeBytes: z.int(),
+  pushedAt: DateTime,
+  lastPulledAt: DateTime.nullable(),
+  action: z.enum(['Keep', 'Remove']),
+  reason: z.enum([...KEEP_REASONS, ...REMOVE_REASONS]),
+})
 
 const sums = { keep: z.int(), remove: z.int(), freedBytes: z.int() }
-const RetentionRepositoryDto = z
-  .object({ repository: z.string(), boundary: Uuid, ...sums, items: z.array(RetentionItemDto) })
-  .meta({ id: 'RetentionRepositoryDto' })
-const RetentionPreviewDto = z
-  .object({
-    policy: RetentionPolicyDto,
-    repositories: z.array(RetentionRepositoryDto),
-    totals: z.object({ repositories: z.int(), ...sums }),
-    computedAt: DateTime,
-  })
-  .meta({ id: 'RetentionPreviewDto' })
+const RetentionRepositoryDto = namedRecord('RetentionRepositoryDto', {
+  repository: z.string(),
+  boundary: Uuid,
+  ...sums,
+  items: z.array(RetentionItemDto),
+})
+const RetentionPreviewDto = namedRecord('RetentionPreviewDto', {
+  policy: RetentionPolicyDto,
+  repositories: z.array(RetentionRepositoryDto),
+  totals: z.object({ repositories: z.int(), ...sums }),
+  computedAt: DateTime,
+})
 
 const PreviewQuery = z.object({
   boundary: Uuid.optional().describe('Only images of this boundary'),
@@ -85,21 +83,19 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
   return ok({ policy, repositories, totals, computedAt: timestamp(now) })
 }
 
-const RetentionRunDto = z
-  .object({
-    id: Uuid,
-    dryRun: z.boolean(),
-    trigger: z.enum(['Manual', 'Scheduled']),
-    status: z.enum(RUN_STATES),
-    startedBy: z.string().nullable(),
-    startedAt: DateTime.describe('For a waiting run, when it became able to start'),
-    finishedAt: DateTime.nullable(),
-    removedManifests: z.int(),
-    failedManifests: z.int(),
-    freedBytes: z.int(),
-    error: z.string().nullable(),
-  })
-  .meta({ id: 'RetentionRunDto' })
+const RetentionRunDto = namedRecord('RetentionRunDto', {
+  id: Uuid,
+  dryRun: z.boolean(),
+  trigger: z.enum(['Manual', 'Scheduled']),
+  status: z.enum(RUN_STATES),
+  startedBy: z.string().nullable(),
+  startedAt: DateTime.describe('For a waiting run, when it became able to start'),
+  finishedAt: DateTime.nullable(),
+  removedManifests: z.int(),
+  failedManifests: z.int(),
+  freedBytes: z.int(),
+  error: z.string().nullable(),
+})
 
 type RunObject = RecordOf<typeof RetentionRun>
 
@@ -108,7 +104,7 @@ function isDue({ spec }: RunObject, now: number): boolean {
   return spec.notBefore === undefined || Date.parse(spec.notBefore) <= now
 }
 
-const PostRunRequest = z.strictObject({ dryRun: z.boolean().nullish() }).meta({ id: 'PostRunRequest' })
+const PostRunRequest = strictRecord('PostRunRequest', { dryRun: z.boolean().nullish() })
 
 /** @throws PlatformError RETENTION_RUNNING with `runId` */
 async function startRun({ services, caller, body }: Context<string, unknown, z.output<typeof PostRunRequest>>) {

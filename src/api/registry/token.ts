@@ -8,6 +8,7 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { isRunActing, RetentionRun } from '../../crds/registry.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { anonymous, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from '../resources/dto.ts'
 import { untilChanged } from '../resources/untilChanged.ts'
@@ -23,16 +24,14 @@ const REMOVAL_MILLISECONDS = 12_000
 const FORM_BYTES = 64 * 1024
 const FORM = 'application/x-www-form-urlencoded'
 
-const RegistryTokenDto = z
-  .object({
-    token: z.string(),
-    access_token: z.string().describe('The same as token'),
-    expires_in: z.int().describe('Seconds'),
-    issued_at: DateTime,
-    scope: z.string().nullable().describe('The granted part of the requested scope'),
-    refresh_token: z.string().nullable(),
-  })
-  .meta({ id: 'RegistryTokenDto' })
+const RegistryTokenDto = namedRecord('RegistryTokenDto', {
+  token: z.string(),
+  access_token: z.string().describe('The same as token'),
+  expires_in: z.int().describe('Seconds'),
+  issued_at: DateTime,
+  scope: z.string().nullable().describe('The granted part of the requested scope'),
+  refresh_token: z.string().nullable(),
+})
 
 type Asked = { scopes: readonly AskedScope[]; service: string | undefined; isOffline: boolean }
 

@@ -2,17 +2,16 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { readyOf } from '../../core/counted.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { type HealthCheckDto, healthReportFields } from '../resources/dto.ts'
 import { editorDatabase } from './editor.ts'
 import type { RelationalObject } from './record.ts'
 
-export const RelationalHealthDto = z
-  .object({
-    ...healthReportFields,
-    replicationLagBytes: z.int().nullable(),
-    databaseSizeBytes: z.int().nullable(),
-  })
-  .meta({ id: 'RelationalHealthReport' })
+export const RelationalHealthDto = namedRecord('RelationalHealthReport', {
+  ...healthReportFields,
+  replicationLagBytes: z.int().nullable(),
+  databaseSizeBytes: z.int().nullable(),
+})
 
 type State = HealthCheckDto['status']
 type Said = { name: string; status: State; message: string | null }

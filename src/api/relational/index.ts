@@ -6,6 +6,7 @@ import { connectionRoutes } from '../databases/connectionRoutes.ts'
 import { historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { ExternalAddressDto } from '../resources/dto.ts'
@@ -37,9 +38,11 @@ declare module '../http/context.ts' {
   }
 }
 
-const PlanDto = z
-  .object({ ...planFields, maxConnections: z.int(), walStorageSize: z.string() })
-  .meta({ id: 'RelationalResourcePlanDto' })
+const PlanDto = namedRecord('RelationalResourcePlanDto', {
+  ...planFields,
+  maxConnections: z.int(),
+  walStorageSize: z.string(),
+})
 
 const BASE = '{RG}/relationalclusters/{name}'
 const read = action('relationalcluster/read')

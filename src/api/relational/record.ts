@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isRefusedParameter } from '../../contracts/relational.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
@@ -11,9 +12,11 @@ export type RelationalObject = RecordOf<typeof RelationalCluster>
 export type RelationalSpec = RelationalObject['spec']
 export const COLLECTION = 'relationalclusters'
 
-const RestoreOriginDto = z
-  .object({ clusterName: z.string(), snapshotId: Uuid.nullable(), targetTime: DateTime.nullable() })
-  .meta({ id: 'RestoreOrigin' })
+const RestoreOriginDto = namedRecord('RestoreOrigin', {
+  clusterName: z.string(),
+  snapshotId: Uuid.nullable(),
+  targetTime: DateTime.nullable(),
+})
 
 /** RelationalClusterDto (records: relational databases). */
 export const relationalRecord = recordOf(RelationalCluster, {

@@ -12,6 +12,7 @@ import { requireBelow, resourceScope } from '../callers/visibility.ts'
 import { type Answer, accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { findGroup, placeOf, viewMaker } from '../resources/places.ts'
@@ -23,24 +24,24 @@ import { leastStorage, type SnapshotObject, snapshotState, snapshots } from './s
 
 const Name = z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name')
 
-export const RestoreSnapshotRequest = z
-  .strictObject({
-    newName: z.string().min(1).max(64).describe('Of the new database: a restore never overwrites'),
-    targetTime: DateTime.nullish().describe('Inside the recovery window; the end of the snapshot when absent'),
-    resourceGroup: Name.nullish().describe('Where the new one is made; the same group when absent'),
-    computePlan: Name.nullish(),
-    storageSize: Bytes.nullish().describe('At least that of the source'),
-    takeOverName: z
-      .boolean()
-      .nullish()
-      .describe('Redirect connections from the old name to the new database, once ready'),
-  })
-  .meta({ id: 'RestoreSnapshotRequest' })
+export const RestoreSnapshotRequest = strictRecord('RestoreSnapshotRequest', {
+  newName: z.string().min(1).max(64).describe('Of the new database: a restore never overwrites'),
+  targetTime: DateTime.nullish().describe('Inside the recovery window; the end of the snapshot when absent'),
+  resourceGroup: Name.nullish().describe('Where the new one is made; the same group when absent'),
+  computePlan: Name.nullish(),
+  storageSize: Bytes.nullish().describe('At least that of the source'),
+  takeOverName: z
+    .boolean()
+    .nullish()
+    .describe('Redirect connections from the old name to the new database, once ready'),
+})
 type Request = z.output<typeof RestoreSnapshotRequest>
 
-export const RestoreResultDto = z
-  .object({ cluster: relationalRecord.dto, snapshotId: Uuid, targetTime: DateTime.nullable() })
-  .meta({ id: 'RestoreResultDto' })
+export const RestoreResultDto = namedRecord('RestoreResultDto', {
+  cluster: relationalRecord.dto,
+  snapshotId: Uuid,
+  targetTime: DateTime.nullable(),
+})
 
 /** Makes a new database from a snapshot, or from a later moment of the window that begins with it. */
 export async function restoreSnapshot(context: Context): Promise<Answer<z.input<typeof RestoreResultDto>>> {

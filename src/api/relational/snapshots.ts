@@ -11,6 +11,7 @@ import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot, SNAPSHOT_KINDS, SNAPSHOT_METHODS } from '../../crds/relationalSnapshots.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -30,49 +31,43 @@ export type SnapshotObject = RecordOf<typeof RelationalSnapshot>
 const SNAPSHOT_STATES = ['Pending', 'Running', 'Completed', 'Failed', 'Deleting'] as const
 type SnapshotState = (typeof SNAPSHOT_STATES)[number]
 
-const SnapshotDto = z
-  .object({
-    id: Uuid,
-    name: z.string(),
-    description: z.string().nullable(),
-    clusterName: z.string(),
-    kind: z.enum(SNAPSHOT_KINDS),
-    method: z.enum(SNAPSHOT_METHODS),
-    status: z.enum(SNAPSHOT_STATES),
-    statusMessage: z.string().nullable(),
-    sizeBytes: z.int().nullable(),
-    engineVersion: z.string().describe('Until it runs, the major version of the database; empty where that is gone'),
-    startedAt: DateTime.nullable(),
-    completedAt: DateTime.nullable(),
-    expiresAt: DateTime.nullable(),
-    createdBy: z.string().nullable(),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'SnapshotDto' })
+const SnapshotDto = namedRecord('SnapshotDto', {
+  id: Uuid,
+  name: z.string(),
+  description: z.string().nullable(),
+  clusterName: z.string(),
+  kind: z.enum(SNAPSHOT_KINDS),
+  method: z.enum(SNAPSHOT_METHODS),
+  status: z.enum(SNAPSHOT_STATES),
+  statusMessage: z.string().nullable(),
+  sizeBytes: z.int().nullable(),
+  engineVersion: z.string().describe('Until it runs, the major version of the database; empty where that is gone'),
+  startedAt: DateTime.nullable(),
+  completedAt: DateTime.nullable(),
+  expiresAt: DateTime.nullable(),
+  createdBy: z.string().nullable(),
+  createdAt: DateTime,
+})
 
-const CreateSnapshotRequest = z
-  .strictObject({
-    name: z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name').nullish(),
-    description: z.string().max(512).nullish(),
-    method: z.enum(SNAPSHOT_METHODS).nullish(),
-    retentionDays: z.int().min(1).max(3650).nullish().describe('Until it is deleted, when absent'),
-  })
-  .meta({ id: 'CreateSnapshotRequest' })
+const CreateSnapshotRequest = strictRecord('CreateSnapshotRequest', {
+  name: z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name').nullish(),
+  description: z.string().max(512).nullish(),
+  method: z.enum(SNAPSHOT_METHODS).nullish(),
+  retentionDays: z.int().min(1).max(3650).nullish().describe('Until it is deleted, when absent'),
+})
 
-const TimeRange = z.object({ from: DateTime, to: DateTime }).meta({ id: 'TimeRange' })
+const TimeRange = namedRecord('TimeRange', { from: DateTime, to: DateTime })
 
-export const PitrWindowDto = z
-  .object({
-    isAvailable: z.boolean(),
-    earliest: DateTime.nullable(),
-    latest: DateTime.nullable(),
-    lastBackupAt: DateTime.nullable(),
-    lastArchivedAt: DateTime.nullable(),
-    archiving: z.enum(ARCHIVING_STATES),
-    gaps: z.array(TimeRange).describe('Times inside the window of which nothing can be restored'),
-    reason: z.string().nullable(),
-  })
-  .meta({ id: 'PitrWindowDto' })
+export const PitrWindowDto = namedRecord('PitrWindowDto', {
+  isAvailable: z.boolean(),
+  earliest: DateTime.nullable(),
+  latest: DateTime.nullable(),
+  lastBackupAt: DateTime.nullable(),
+  lastArchivedAt: DateTime.nullable(),
+  archiving: z.enum(ARCHIVING_STATES),
+  gaps: z.array(TimeRange).describe('Times inside the window of which nothing can be restored'),
+  reason: z.string().nullable(),
+})
 export type PitrWindow = z.output<typeof PitrWindowDto>
 
 export function snapshotState({ status, metadata }: SnapshotObject): SnapshotState {

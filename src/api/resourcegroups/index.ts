@@ -10,6 +10,7 @@ import { boundaryScope, findVisibleBoundary, groupScope, seeing } from '../calle
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { readResources } from '../resources/contents.ts'
 import { ListConfigDto, pagedListOf } from '../resources/dto.ts'
@@ -84,7 +85,7 @@ async function boundaryConfig<Row>(
   })
 }
 
-const CreateResourceGroupRequest = z.strictObject({}).meta({ id: 'CreateResourceGroupRequest' })
+const CreateResourceGroupRequest = strictRecord('CreateResourceGroupRequest', {})
 
 const groupRoutes: readonly RouteDraft[] = [
   route(

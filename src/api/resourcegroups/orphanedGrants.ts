@@ -12,6 +12,7 @@ import { isYounger, mayStandIn, scopeIncarnationOf } from '../../crds/scopeObjec
 import { ORPHAN_REASONS, type OrphanReason, orphanReason } from '../../iam/orphans.ts'
 import { ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -29,37 +30,31 @@ const GRANT_KINDS = [
   'JitRequest',
 ] as const
 
-const OrphanedGrantDto = z
-  .object({
-    id: UuidDto,
-    kind: z.enum(GRANT_KINDS),
-    principalId: UuidDto.nullable(),
-    principalType: z.enum(PRINCIPAL_TYPES).nullable(),
-    roleDefinitionName: z.string().nullable(),
-    scope: z.string(),
-    reason: z.enum(ORPHAN_REASONS),
-    namespace: z.string().nullable(),
-    clusterId: UuidDto.nullable(),
-    createdAt: DateTime,
-    detectedAt: DateTime,
-  })
-  .meta({ id: 'OrphanedGrantDto' })
+const OrphanedGrantDto = namedRecord('OrphanedGrantDto', {
+  id: UuidDto,
+  kind: z.enum(GRANT_KINDS),
+  principalId: UuidDto.nullable(),
+  principalType: z.enum(PRINCIPAL_TYPES).nullable(),
+  roleDefinitionName: z.string().nullable(),
+  scope: z.string(),
+  reason: z.enum(ORPHAN_REASONS),
+  namespace: z.string().nullable(),
+  clusterId: UuidDto.nullable(),
+  createdAt: DateTime,
+  detectedAt: DateTime,
+})
 type OrphanedGrantDto = z.output<typeof OrphanedGrantDto>
 
-const OrphanedGrantPurgeRequest = z
-  .strictObject({
-    ids: z.array(Uuid).max(1000).nullish().describe('Null purges all'),
-    dryRun: z.boolean().default(false),
-  })
-  .meta({ id: 'OrphanedGrantPurgeRequest' })
+const OrphanedGrantPurgeRequest = strictRecord('OrphanedGrantPurgeRequest', {
+  ids: z.array(Uuid).max(1000).nullish().describe('Null purges all'),
+  dryRun: z.boolean().default(false),
+})
 
-const OrphanedGrantPurgeResult = z
-  .object({
-    dryRun: z.boolean(),
-    purged: z.array(OrphanedGrantDto),
-    skipped: z.array(z.object({ id: UuidDto, reason: z.string() }).meta({ id: 'SkippedGrant' })),
-  })
-  .meta({ id: 'OrphanedGrantPurgeResult' })
+const OrphanedGrantPurgeResult = namedRecord('OrphanedGrantPurgeResult', {
+  dryRun: z.boolean(),
+  purged: z.array(OrphanedGrantDto),
+  skipped: z.array(namedRecord('SkippedGrant', { id: UuidDto, reason: z.string() })),
+})
 
 type Grant = {
   kind: typeof RoleAssignment | typeof DenyAssignment | typeof JitRequest

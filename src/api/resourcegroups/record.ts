@@ -7,6 +7,7 @@ import { createdAtOf } from '../../core/object.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { groupScope } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { countedInGroup, type GroupResource, isWhole } from '../resources/contents.ts'
 import { DateTime, Tags, Uuid } from '../resources/dto.ts'
@@ -17,28 +18,24 @@ import { usageOf } from '../resources/usage.ts'
 
 export type GroupRecord = RecordOf<typeof ResourceGroup>
 
-export const ResourceGroupDto = z
-  .object({
-    id: Uuid,
-    name: z.string(),
-    boundary: z.string().describe('Display name of the boundary, as it is now'),
-    boundaryId: Uuid,
-    namespace: z.string(),
-    scope: z.string(),
-    status: z.enum(RESOURCE_STATES),
-    phase: z.string().nullable(),
-    statusMessage: z.string().nullable(),
-    resourceCount: z.int().describe('Resources that the caller may read'),
-    resourceCounts: z
-      .record(z.string(), z.int())
-      .describe('The same by collection; those without a resource are absent'),
-    quota: BoundaryQuotaDto,
-    usage: BoundaryQuotaDto.describe('What counts under the quota, whoever may read it'),
-    tags: Tags,
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-  })
-  .meta({ id: 'ResourceGroupDto' })
+export const ResourceGroupDto = namedRecord('ResourceGroupDto', {
+  id: Uuid,
+  name: z.string(),
+  boundary: z.string().describe('Display name of the boundary, as it is now'),
+  boundaryId: Uuid,
+  namespace: z.string(),
+  scope: z.string(),
+  status: z.enum(RESOURCE_STATES),
+  phase: z.string().nullable(),
+  statusMessage: z.string().nullable(),
+  resourceCount: z.int().describe('Resources that the caller may read'),
+  resourceCounts: z.record(z.string(), z.int()).describe('The same by collection; those without a resource are absent'),
+  quota: BoundaryQuotaDto,
+  usage: BoundaryQuotaDto.describe('What counts under the quota, whoever may read it'),
+  tags: Tags,
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+})
 export type ResourceGroupDto = z.output<typeof ResourceGroupDto>
 
 /** A group with what is around it. Its resources are looked up when they are asked for: not every list needs them. */

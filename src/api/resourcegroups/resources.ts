@@ -4,6 +4,7 @@ import { RESOURCE_STATES } from '../../core/conditions.ts'
 import { RESOURCE_KINDS } from '../../crds/index.ts'
 import { resourceScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { GroupResource } from '../resources/contents.ts'
 import { headFields, Tags, Uuid } from '../resources/dto.ts'
 import { mayRead } from '../resources/holders.ts'
@@ -15,16 +16,14 @@ import type { ResourceView } from '../resources/types.ts'
 
 const STATUSES = [...new Set([...RESOURCE_STATES, ...JOB_STATUSES])]
 
-export const ResourceSummaryDto = z
-  .object({
-    ...headFields,
-    status: z.enum(STATUSES).describe('As the record of the resource shows it'),
-    clusterId: Uuid,
-    computePlan: z.string().nullable(),
-    tags: Tags,
-    href: z.string().describe('Path of the record'),
-  })
-  .meta({ id: 'ResourceSummaryDto' })
+export const ResourceSummaryDto = namedRecord('ResourceSummaryDto', {
+  ...headFields,
+  status: z.enum(STATUSES).describe('As the record of the resource shows it'),
+  clusterId: Uuid,
+  computePlan: z.string().nullable(),
+  tags: Tags,
+  href: z.string().describe('Path of the record'),
+})
 
 /** A resource of whatever kind, as lists over kinds show it. */
 export type SummaryView = ResourceView & { readonly collection: string }

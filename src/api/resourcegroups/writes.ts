@@ -11,6 +11,7 @@ import { persistentVolumeClaim } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { type BoundaryRecord, boundaryScope, requireBelow } from '../callers/visibility.ts'
 import type { Context, Services } from '../http/context.ts'
+import { strictRecord } from '../http/named.ts'
 import { mergePatch } from '../records/mergePatch.ts'
 import { Tags } from '../resources/dto.ts'
 import { mayReadNamed, namedHolders } from '../resources/holders.ts'
@@ -58,12 +59,10 @@ export async function createGroup(context: GroupContext): Promise<{ group: Group
   return { group: object, isNew }
 }
 
-const WRITABLE = z
-  .strictObject({
-    tags: z.record(z.string(), Tags.valueType.nullable()).nullish(),
-    quota: BoundaryQuotaBody.nullish(),
-  })
-  .meta({ id: 'PatchResourceGroupRequest' })
+const WRITABLE = strictRecord('PatchResourceGroupRequest', {
+  tags: z.record(z.string(), Tags.valueType.nullable()).nullish(),
+  quota: BoundaryQuotaBody.nullish(),
+})
 const shownNames = Object.keys(ResourceGroupDto.shape).filter((name) => !Object.hasOwn(WRITABLE.shape, name))
 
 export const PatchResourceGroupRequest = withRepeated(WRITABLE, ResourceGroupDto)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { DateTime, Uuid } from '../../crds/fields.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 
 /** Records that every area answers with (interface section 2, records section 0). */
 
@@ -44,16 +45,14 @@ export const headFields = {
 
 export const Tags = z.record(z.string(), z.string().max(256)).describe('At most 50 pairs')
 
-export const PaginationMetaDto = z
-  .object({
-    hasNextPage: z.boolean(),
-    hasPreviousPage: z.boolean(),
-    page: z.int(),
-    pageSize: z.int(),
-    totalItems: z.int(),
-    totalPages: z.int(),
-  })
-  .meta({ id: 'PaginationMeta' })
+export const PaginationMetaDto = namedRecord('PaginationMeta', {
+  hasNextPage: z.boolean(),
+  hasPreviousPage: z.boolean(),
+  page: z.int(),
+  pageSize: z.int(),
+  totalItems: z.int(),
+  totalPages: z.int(),
+})
 
 const pageOf = <Item extends z.ZodType>(item: Item) => z.object({ items: z.array(item), pagination: PaginationMetaDto })
 const pages = new Map<z.ZodType, z.ZodType>()
@@ -67,45 +66,39 @@ export function pagedListOf<Item extends z.ZodType>(item: Item): ReturnType<type
   return page as ReturnType<typeof pageOf<Item>>
 }
 
-export const ScaleRequestDto = z.strictObject({ targetScale: z.int() }).meta({ id: 'ScaleRequest' })
+export const ScaleRequestDto = strictRecord('ScaleRequest', { targetScale: z.int() })
 
-export const ScaleStatusDto = z
-  .object({
-    currentScale: z.int(),
-    maxScale: z.int(),
-    minScale: z.int(),
-    readyScale: z.int(),
-    targetScale: z.int(),
-    isScaling: z.boolean(),
-  })
-  .meta({ id: 'ScaleStatus' })
+export const ScaleStatusDto = namedRecord('ScaleStatus', {
+  currentScale: z.int(),
+  maxScale: z.int(),
+  minScale: z.int(),
+  readyScale: z.int(),
+  targetScale: z.int(),
+  isScaling: z.boolean(),
+})
 export type ScaleStatusDto = z.output<typeof ScaleStatusDto>
 
 export const ACTIONS = ['start', 'stop', 'restart'] as const
 
-export const ResourceActionResultDto = z
-  .object({
-    action: z.enum([...ACTIONS, 'redeploy']),
-    changed: z.boolean(),
-    id: Uuid,
-    name: z.string(),
-    phase: z.string().nullable(),
-    requestedAt: DateTime,
-    resourceGroup: z.string(),
-    status: z.string(),
-  })
-  .meta({ id: 'ResourceActionResult' })
+export const ResourceActionResultDto = namedRecord('ResourceActionResult', {
+  action: z.enum([...ACTIONS, 'redeploy']),
+  changed: z.boolean(),
+  id: Uuid,
+  name: z.string(),
+  phase: z.string().nullable(),
+  requestedAt: DateTime,
+  resourceGroup: z.string(),
+  status: z.string(),
+})
 
 export const HEALTH_STATES = ['Healthy', 'Degraded', 'Unhealthy', 'Unknown'] as const
-export const HealthCheckDto = z
-  .object({
-    name: z.string(),
-    status: z.enum(HEALTH_STATES),
-    message: z.string().nullable(),
-    durationMs: z.int().nullable(),
-    observedAt: DateTime,
-  })
-  .meta({ id: 'HealthCheck' })
+export const HealthCheckDto = namedRecord('HealthCheck', {
+  name: z.string(),
+  status: z.enum(HEALTH_STATES),
+  message: z.string().nullable(),
+  durationMs: z.int().nullable(),
+  observedAt: DateTime,
+})
 export type HealthCheckDto = z.output<typeof HealthCheckDto>
 
 export const healthReportFields = {
@@ -114,61 +107,53 @@ export const healthReportFields = {
   message: z.string().nullable(),
   checks: z.array(HealthCheckDto),
 }
-export const HealthReportDto = z.object(healthReportFields).meta({ id: 'HealthReport' })
+export const HealthReportDto = namedRecord('HealthReport', healthReportFields)
 
-export const ExternalAddressDto = z
-  .object({
-    enabled: z.boolean(),
-    status: z.enum(['Disabled', 'Pending', 'Ready', 'Failed']),
-    hostname: z.string().nullable(),
-    ipAddresses: z.array(z.string()),
-    ports: z.array(z.object({ name: z.string(), port: z.int(), protocol: z.string() }).meta({ id: 'NamedPort' })),
-    message: z.string().nullable(),
-  })
-  .meta({ id: 'ExternalAddress' })
+export const ExternalAddressDto = namedRecord('ExternalAddress', {
+  enabled: z.boolean(),
+  status: z.enum(['Disabled', 'Pending', 'Ready', 'Failed']),
+  hostname: z.string().nullable(),
+  ipAddresses: z.array(z.string()),
+  ports: z.array(namedRecord('NamedPort', { name: z.string(), port: z.int(), protocol: z.string() })),
+  message: z.string().nullable(),
+})
 export type ExternalAddressDto = z.output<typeof ExternalAddressDto>
 
 const EnumeratedValue = z.union([z.string(), z.int()]).meta({ id: 'EnumeratedValue' })
 
-export const ListConfigDto = z
-  .object({
-    collection: z.string(),
-    columns: z.array(
-      z
-        .object({
-          field: z.string(),
-          title: z.string(),
-          type: z.enum(['text', 'number', 'boolean', 'dateTime', 'status', 'tags', 'link']),
-          sortable: z.boolean(),
-          defaultVisible: z.boolean(),
-        })
-        .meta({ id: 'ListColumn' }),
-    ),
-    filters: z.array(
-      z
-        .object({ field: z.string(), operators: z.array(z.string()), values: z.array(z.string()).nullable() })
-        .meta({ id: 'ListFilter' }),
-    ),
-    sorts: z.array(z.string()),
-    defaultSort: z.string(),
-    searchFields: z.array(z.string()),
-    enumerations: z.record(
-      z.string(),
-      z.array(z.object({ value: EnumeratedValue, title: z.string() }).meta({ id: 'EnumerationValue' })),
-    ),
-    plans: z.array(z.object({ id: z.string(), name: z.string(), isDefault: z.boolean() }).meta({ id: 'PlanChoice' })),
-    actions: z.array(z.string()).describe('What this caller may do here'),
-    names: z
-      .object({ pattern: z.string(), maxLength: z.int(), reserved: z.array(z.string()) })
-      .meta({ id: 'NameRule' }),
-    limits: z.record(z.string(), z.int()),
-    pageSizeDefault: z.int(),
-    pageSizeMax: z.int(),
-  })
-  .meta({ id: 'ListConfig' })
+export const ListConfigDto = namedRecord('ListConfig', {
+  collection: z.string(),
+  columns: z.array(
+    namedRecord('ListColumn', {
+      field: z.string(),
+      title: z.string(),
+      type: z.enum(['text', 'number', 'boolean', 'dateTime', 'status', 'tags', 'link']),
+      sortable: z.boolean(),
+      defaultVisible: z.boolean(),
+    }),
+  ),
+  filters: z.array(
+    namedRecord('ListFilter', {
+      field: z.string(),
+      operators: z.array(z.string()),
+      values: z.array(z.string()).nullable(),
+    }),
+  ),
+  sorts: z.array(z.string()),
+  defaultSort: z.string(),
+  searchFields: z.array(z.string()),
+  enumerations: z.record(
+    z.string(),
+    z.array(namedRecord('EnumerationValue', { value: EnumeratedValue, title: z.string() })),
+  ),
+  plans: z.array(namedRecord('PlanChoice', { id: z.string(), name: z.string(), isDefault: z.boolean() })),
+  actions: z.array(z.string()).describe('What this caller may do here'),
+  names: namedRecord('NameRule', { pattern: z.string(), maxLength: z.int(), reserved: z.array(z.string()) }),
+  limits: z.record(z.string(), z.int()),
+  pageSizeDefault: z.int(),
+  pageSizeMax: z.int(),
+})
 export type ListConfigDto = z.output<typeof ListConfigDto>
 
 /** What somebody publishes in the DNS. */
-export const DnsRecordDto = z
-  .object({ type: z.string(), name: z.string(), value: z.string() })
-  .meta({ id: 'DnsRecord' })
+export const DnsRecordDto = namedRecord('DnsRecord', { type: z.string(), name: z.string(), value: z.string() })

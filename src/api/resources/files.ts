@@ -18,6 +18,7 @@ import { type Answer, created, noContent, ok } from '../http/answer.ts'
 import { ANY_TYPE } from '../http/body.ts'
 import type { Context } from '../http/context.ts'
 import { REFERENCES } from '../http/further.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { Flag } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -40,35 +41,32 @@ const Path = z.string().min(1).describe('In the container, from its root')
 const Component = z.string().max(63).optional().describe('The only one with a persistent volume if absent')
 const PathQuery = z.strictObject({ component: Component, path: Path.default('/').describe(Path.description ?? '') })
 
-const FileEntryDto = z
-  .object({
-    name: z.string(),
-    path: z.string(),
-    type: z.enum(['File', 'Directory', 'Link']),
-    sizeBytes: z.int(),
-    modifiedAt: DateTime,
-    mode: z.string().describe('Permissions in octal'),
-    linkTarget: z.string().nullable(),
-  })
-  .meta({ id: 'FileEntryDto' })
-const FileListDto = z
-  .object({
-    component: z.string(),
-    path: z.string(),
-    entries: z.array(FileEntryDto),
-    truncated: z.boolean().describe('Whether the folder holds more'),
-  })
-  .meta({ id: 'FileListDto' })
-const MakeDirectoryRequest = z
-  .strictObject({
-    component: z.string().nullish(),
-    path: Path,
-    parents: z.boolean().default(true).describe('Folders above it are made too'),
-  })
-  .meta({ id: 'MakeDirectoryRequest' })
-const MoveRequest = z
-  .strictObject({ component: z.string().nullish(), from: Path, to: Path, overwrite: z.boolean().default(false) })
-  .meta({ id: 'MoveRequest' })
+const FileEntryDto = namedRecord('FileEntryDto', {
+  name: z.string(),
+  path: z.string(),
+  type: z.enum(['File', 'Directory', 'Link']),
+  sizeBytes: z.int(),
+  modifiedAt: DateTime,
+  mode: z.string().describe('Permissions in octal'),
+  linkTarget: z.string().nullable(),
+})
+const FileListDto = namedRecord('FileListDto', {
+  component: z.string(),
+  path: z.string(),
+  entries: z.array(FileEntryDto),
+  truncated: z.boolean().describe('Whether the folder holds more'),
+})
+const MakeDirectoryRequest = strictRecord('MakeDirectoryRequest', {
+  component: z.string().nullish(),
+  path: Path,
+  parents: z.boolean().default(true).describe('Folders above it are made too'),
+})
+const MoveRequest = strictRecord('MoveRequest', {
+  component: z.string().nullish(),
+  from: Path,
+  to: Path,
+  overwrite: z.boolean().default(false),
+})
 
 /** The files of one component of a resource. `hasVolumes` is false until its first volume exists. */
 export type FoundFiles = FilePlace & {

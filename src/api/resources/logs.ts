@@ -6,6 +6,7 @@ import { notFound } from '../../core/errors.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { Flag, Whole } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
@@ -29,16 +30,16 @@ export const LogQuery = z.strictObject({
 })
 export type LogRequest = z.output<typeof LogQuery>
 
-export const LogLineDto = z
-  .object({ timestamp: DateTime.nullable(), source: z.string(), text: z.string() })
-  .meta({ id: 'LogLine' })
+export const LogLineDto = namedRecord('LogLine', {
+  timestamp: DateTime.nullable(),
+  source: z.string(),
+  text: z.string(),
+})
 
-const LogPageDto = z
-  .object({
-    lines: z.array(LogLineDto),
-    truncated: z.boolean().describe('Whether older lines were left out'),
-  })
-  .meta({ id: 'LogPage' })
+const LogPageDto = namedRecord('LogPage', {
+  lines: z.array(LogLineDto),
+  truncated: z.boolean().describe('Whether older lines were left out'),
+})
 
 /** A container, and the name that its lines have as their source. */
 export type NamedLogSource = LogSource & { name: string }

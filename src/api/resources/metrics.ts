@@ -3,6 +3,7 @@ import { timestamp } from '../../core/clock.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { Whole } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { DateTime } from './dto.ts'
@@ -22,15 +23,13 @@ export const MetricsQuery = z.strictObject({
     .describe('The same as a duration'),
 })
 
-const PointDto = z.object({ timestamp: DateTime, value: z.number().nullable() }).meta({ id: 'Point' })
-export const SeriesDto = z
-  .object({
-    name: z.string(),
-    unit: z.string(),
-    labels: z.record(z.string(), z.string()),
-    points: z.array(PointDto).describe('Only where something was measured'),
-  })
-  .meta({ id: 'Series' })
+const PointDto = namedRecord('Point', { timestamp: DateTime, value: z.number().nullable() })
+export const SeriesDto = namedRecord('Series', {
+  name: z.string(),
+  unit: z.string(),
+  labels: z.record(z.string(), z.string()),
+  points: z.array(PointDto).describe('Only where something was measured'),
+})
 type Series = z.output<typeof SeriesDto>
 export type Points = Series['points']
 
@@ -44,7 +43,7 @@ export const windowFields = {
       'True if all calls or requests of the requested time were counted. What the cluster measures, such as CpuUsage, is known only for now, whatever this says',
     ),
 }
-const MetricsDto = z.object({ ...windowFields, series: z.array(SeriesDto) }).meta({ id: 'MetricsDto' })
+const MetricsDto = namedRecord('MetricsDto', { ...windowFields, series: z.array(SeriesDto) })
 const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 } as const
 const MOST_SECONDS = 31 * 86_400
 const MOST_POINTS = 1500

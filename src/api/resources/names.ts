@@ -2,28 +2,30 @@ import { z } from 'zod'
 import { counted } from '../../core/counted.ts'
 import { objectId } from '../../core/ids.ts'
 import { RESOURCE_NAME_MAX_LENGTH } from '../../core/names.ts'
+import { namedRecord } from '../http/named.ts'
 import type { GroupResource } from './contents.ts'
 import { Uuid } from './dto.ts'
 
 const VIOLATIONS = ['Empty', 'TooShort', 'TooLong', 'BadCharacter', 'Reserved', 'TakenElsewhere'] as const
 
-export const ResourceNameValidationDto = z
-  .object({
-    resourceName: z.string(),
-    isValid: z.boolean().describe('Well formed and not reserved'),
-    isAvailable: z
-      .boolean()
-      .describe('Valid, no resource of the group has it, and none elsewhere where names are unique on the platform'),
-    violations: z.array(z.object({ code: z.enum(VIOLATIONS), message: z.string() }).meta({ id: 'NameViolation' })),
-    takenBy: z
-      .array(
-        z
-          .object({ collection: z.string(), resourceGroup: z.string(), name: z.string(), id: Uuid })
-          .meta({ id: 'ResourceReference' }),
-      )
-      .describe('Those of them that the caller may read'),
-  })
-  .meta({ id: 'ResourceNameValidationDto' })
+export const ResourceNameValidationDto = namedRecord('ResourceNameValidationDto', {
+  resourceName: z.string(),
+  isValid: z.boolean().describe('Well formed and not reserved'),
+  isAvailable: z
+    .boolean()
+    .describe('Valid, no resource of the group has it, and none elsewhere where names are unique on the platform'),
+  violations: z.array(namedRecord('NameViolation', { code: z.enum(VIOLATIONS), message: z.string() })),
+  takenBy: z
+    .array(
+      namedRecord('ResourceReference', {
+        collection: z.string(),
+        resourceGroup: z.string(),
+        name: z.string(),
+        id: Uuid,
+      }),
+    )
+    .describe('Those of them that the caller may read'),
+})
 export type ResourceNameValidationDto = z.output<typeof ResourceNameValidationDto>
 type NameViolation = ResourceNameValidationDto['violations'][number]
 

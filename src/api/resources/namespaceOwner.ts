@@ -4,18 +4,17 @@ import { Boundary } from '../../crds/boundaries.ts'
 import { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { boundaryScope, groupScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { Uuid } from './dto.ts'
 
-export const NamespaceOwnerDto = z
-  .object({
-    namespace: z.string(),
-    boundaryId: Uuid,
-    boundary: z.string(),
-    resourceGroup: z.string().nullable().describe("Null for the boundary's own namespace"),
-    clusterId: Uuid,
-    scope: z.string(),
-  })
-  .meta({ id: 'NamespaceOwnerDto' })
+export const NamespaceOwnerDto = namedRecord('NamespaceOwnerDto', {
+  namespace: z.string(),
+  boundaryId: Uuid,
+  boundary: z.string(),
+  resourceGroup: z.string().nullable().describe("Null for the boundary's own namespace"),
+  clusterId: Uuid,
+  scope: z.string(),
+})
 
 export type NamespaceOwner = {
   readonly boundaryId: string

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { Authorization, RouteDraft } from '../http/route.ts'
 import { listRoute } from './collection/columns.ts'
 import { DateTime } from './dto.ts'
@@ -10,30 +11,26 @@ import { dateTime, enumeration, flag, text } from './paging.ts'
 const PHASES = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const
 
 /** PodDto (records: shared answers). */
-export const ContainerStateDto = z
-  .object({
-    name: z.string(),
-    state: z.enum(['Waiting', 'Running', 'Terminated']),
-    ready: z.boolean(),
-    reason: z.string().nullable(),
-    exitCode: z.int().nullable(),
-    restartCount: z.int(),
-  })
-  .meta({ id: 'ContainerStateDto' })
-const PodDto = z
-  .object({
-    name: z.string(),
-    podIp: z.string().nullable(),
-    nodeName: z.string().nullable(),
-    phase: z.enum(PHASES),
-    ready: z.boolean(),
-    restartCount: z.int(),
-    startedAt: DateTime.nullable(),
-    image: z.string(),
-    revision: z.int().nullable().describe('Since which revision it is as it runs here'),
-    containers: z.array(ContainerStateDto),
-  })
-  .meta({ id: 'PodDto' })
+export const ContainerStateDto = namedRecord('ContainerStateDto', {
+  name: z.string(),
+  state: z.enum(['Waiting', 'Running', 'Terminated']),
+  ready: z.boolean(),
+  reason: z.string().nullable(),
+  exitCode: z.int().nullable(),
+  restartCount: z.int(),
+})
+const PodDto = namedRecord('PodDto', {
+  name: z.string(),
+  podIp: z.string().nullable(),
+  nodeName: z.string().nullable(),
+  phase: z.enum(PHASES),
+  ready: z.boolean(),
+  restartCount: z.int(),
+  startedAt: DateTime.nullable(),
+  image: z.string(),
+  revision: z.int().nullable().describe('Since which revision it is as it runs here'),
+  containers: z.array(ContainerStateDto),
+})
 type PodDto = z.output<typeof PodDto>
 
 type ContainerStatus = {

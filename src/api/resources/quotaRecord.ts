@@ -1,17 +1,16 @@
 import { z } from 'zod'
 import { Quota } from '../../crds/fields.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 
 /** The limits of a boundary or group, and the usage of each; null is unlimited. */
-export const BoundaryQuotaDto = z
-  .object({
-    cpu: z.string().nullable(),
-    memory: z.string().nullable(),
-    storage: z.string().nullable(),
-    resourceGroups: z.int().nullable(),
-    resources: z.int().nullable(),
-    pods: z.int().nullable(),
-  })
-  .meta({ id: 'BoundaryQuota' })
+export const BoundaryQuotaDto = namedRecord('BoundaryQuota', {
+  cpu: z.string().nullable(),
+  memory: z.string().nullable(),
+  storage: z.string().nullable(),
+  resourceGroups: z.int().nullable(),
+  resources: z.int().nullable(),
+  pods: z.int().nullable(),
+})
 type BoundaryQuotaDto = z.output<typeof BoundaryQuotaDto>
 
 export function quotaDto(
@@ -24,6 +23,7 @@ export function quotaDto(
 type Limit = string | number | null | undefined
 
 /** The same limits in a body; null, or none, is unlimited. */
-export const BoundaryQuotaBody = z
-  .strictObject(Object.fromEntries(Object.entries(Quota.shape).map(([name, limit]) => [name, limit.nullable()])))
-  .meta({ id: 'BoundaryQuotaRequest' }) as z.ZodType<Readonly<Record<string, Limit>>>
+export const BoundaryQuotaBody = strictRecord(
+  'BoundaryQuotaRequest',
+  Object.fromEntries(Object.entries(Quota.shape).map(([name, limit]) => [name, limit.nullable()])),
+) as z.ZodType<Readonly<Record<string, Limit>>>

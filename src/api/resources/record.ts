@@ -3,6 +3,7 @@ import type { AnyKind, SpecOf } from '../../crds/define.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { sparseValue, wholeSchema, withDefaults } from '../../crds/sparse.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { chooseCluster } from './chooseCluster.ts'
@@ -89,18 +90,17 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
     : [['resourcePlanId', PlanId.nullable().describe('The same as computePlan')] as const]
   const bounds = fields.find(({ name }) => name === 'replicas')?.value as z.ZodInt | undefined
   return {
-    dto: z
-      .object(
-        Object.fromEntries([
-          ...shown.map(([name, schema]) => [name, schema.meta({ ...schema.meta(), readOnly: true })]),
-          ...fields.map(({ name, value, isOptional, isFilled }) => {
-            const whole = described(shownItems(value, items[name]), value)
-            return [name, isOptional && !isFilled ? described(whole.nullable(), value) : whole]
-          }),
-          ...planId,
-        ]),
-      )
-      .meta({ id }),
+    dto: namedRecord(
+      id,
+      Object.fromEntries([
+        ...shown.map(([name, schema]) => [name, schema.meta({ ...schema.meta(), readOnly: true })]),
+        ...fields.map(({ name, value, isOptional, isFilled }) => {
+          const whole = described(shownItems(value, items[name]), value)
+          return [name, isOptional && !isFilled ? described(whole.nullable(), value) : whole]
+        }),
+        ...planId,
+      ]),
+    ),
     body: z.strictObject(
       Object.fromEntries([
         ...fields.map(({ name, value, isOptional, hasDefault }) => {

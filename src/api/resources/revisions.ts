@@ -6,6 +6,7 @@ import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { REFERENCES } from '../http/further.ts'
+import { namedRecord } from '../http/named.ts'
 import { Whole } from '../http/query.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
@@ -19,34 +20,28 @@ import { underNewAddresses } from './platformNames.ts'
 import type { ResourceView } from './types.ts'
 import { untilChanged } from './untilChanged.ts'
 
-const RevisionDto = z
-  .object({
-    number: z.int(),
-    createdAt: DateTime,
-    createdBy: z.string().nullable().describe('Null if it was not made through REST'),
-    reason: z.enum(REVISION_REASONS),
-    message: z.string().nullable(),
-    isCurrent: z.boolean(),
-    images: z.record(z.string(), z.string()).describe('By component'),
-  })
-  .meta({ id: 'RevisionDto' })
+const RevisionDto = namedRecord('RevisionDto', {
+  number: z.int(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable().describe('Null if it was not made through REST'),
+  reason: z.enum(REVISION_REASONS),
+  message: z.string().nullable(),
+  isCurrent: z.boolean(),
+  images: z.record(z.string(), z.string()).describe('By component'),
+})
 
-const RevisionDiffDto = z
-  .object({
-    from: z.int(),
-    to: z.int(),
-    changes: z.array(
-      z
-        .object({
-          path: z.string().describe('A JSON Pointer (RFC 6901)'),
-          kind: z.enum(['Added', 'Removed', 'Changed']),
-          from: z.unknown(),
-          to: z.unknown(),
-        })
-        .meta({ id: 'RevisionChange' }),
-    ),
-  })
-  .meta({ id: 'RevisionDiffDto' })
+const RevisionDiffDto = namedRecord('RevisionDiffDto', {
+  from: z.int(),
+  to: z.int(),
+  changes: z.array(
+    namedRecord('RevisionChange', {
+      path: z.string().describe('A JSON Pointer (RFC 6901)'),
+      kind: z.enum(['Added', 'Removed', 'Changed']),
+      from: z.unknown(),
+      to: z.unknown(),
+    }),
+  ),
+})
 
 /** The part of a kind that its revisions contain. */
 export type RevisionRoutes<K extends AnyKind, Content extends object> = {

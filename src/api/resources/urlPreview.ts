@@ -6,6 +6,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { requireBelow, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { checkProjected, standardClusterOf } from './chooseCluster.ts'
 import { Uuid } from './dto.ts'
@@ -13,15 +14,20 @@ import { clusterWords, findGroup } from './places.ts'
 import { holderOf } from './platformNames.ts'
 import { checkNewName } from './writes.ts'
 
-const UrlPreviewDto = z
-  .object({ url: z.string(), host: z.string(), isAvailable: z.boolean(), reason: z.string().nullable() })
-  .meta({ id: 'UrlPreviewDto' })
+const UrlPreviewDto = namedRecord('UrlPreviewDto', {
+  url: z.string(),
+  host: z.string(),
+  isAvailable: z.boolean(),
+  reason: z.string().nullable(),
+})
 
 /** The route for the public URL that a new resource would have. */
 export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName): RouteDraft {
-  const request = z
-    .strictObject({ name: z.string(), resourceGroup: z.string(), clusterId: Uuid.nullish() })
-    .meta({ id: `${kind.kind}UrlRequest` })
+  const request = strictRecord(`${kind.kind}UrlRequest`, {
+    name: z.string(),
+    resourceGroup: z.string(),
+    clusterId: Uuid.nullish(),
+  })
   return route(
     'POST',
     path,

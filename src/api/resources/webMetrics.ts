@@ -4,6 +4,7 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import { MetricsQuery, type Points, SeriesDto, type Span, series, spanOf, windowFields, windowOf } from './metrics.ts'
 import { otherClusterOf } from './places.ts'
@@ -15,29 +16,30 @@ declare module '../http/context.ts' {
 }
 
 const Milliseconds = z.number().nullable().describe('Null where nothing was asked for')
-const WebMetricsDto = z
-  .object({
-    ...windowFields,
-    totals: z.object({
-      requests: z.int(),
-      errors4xx: z.int(),
-      errors5xx: z.int(),
-      bytesIn: z.int(),
-      bytesOut: z.int(),
-      averageMilliseconds: Milliseconds,
-      p95Milliseconds: Milliseconds,
-    }),
-    series: z.array(SeriesDto),
-    topPaths: z
-      .array(
-        z
-          .object({ path: z.string(), requests: z.int(), errors5xx: z.int(), p95Milliseconds: z.number().nullable() })
-          .meta({ id: 'WebPathDto' }),
-      )
-      .describe('Empty: a Gateway counts by Service, not by path'),
-    statusCodes: z.record(z.string(), z.int()),
-  })
-  .meta({ id: 'WebMetricsDto' })
+const WebMetricsDto = namedRecord('WebMetricsDto', {
+  ...windowFields,
+  totals: z.object({
+    requests: z.int(),
+    errors4xx: z.int(),
+    errors5xx: z.int(),
+    bytesIn: z.int(),
+    bytesOut: z.int(),
+    averageMilliseconds: Milliseconds,
+    p95Milliseconds: Milliseconds,
+  }),
+  series: z.array(SeriesDto),
+  topPaths: z
+    .array(
+      namedRecord('WebPathDto', {
+        path: z.string(),
+        requests: z.int(),
+        errors5xx: z.int(),
+        p95Milliseconds: z.number().nullable(),
+      }),
+    )
+    .describe('Empty: a Gateway counts by Service, not by path'),
+  statusCodes: z.record(z.string(), z.int()),
+})
 type WebMetrics = Omit<z.output<typeof WebMetricsDto>, 'from' | 'to' | 'stepSeconds'>
 
 /** A resource with public hosts: its object, and the route of its hosts through the Gateway. */

@@ -4,6 +4,7 @@ import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { type AssignmentRecord, assignmentIdOf, isInForce } from './grants.ts'
 
@@ -13,23 +14,21 @@ export const RoleName = z.string().max(128).describe('The display name of the ro
 export const PRINCIPAL_TYPES = ['User', 'Group', 'ServicePrincipal'] as const
 export const ORIGINS = ['Direct', 'Inherited', 'JustInTime'] as const
 
-export const BoundaryMemberDto = z
-  .object({
-    assignmentId: Uuid,
-    boundaryId: Uuid,
-    principalId: Uuid,
-    principalType: z.enum(PRINCIPAL_TYPES),
-    displayName: z.string().nullable(),
-    email: z.string().nullable(),
-    roleDefinitionName: z.string(),
-    scope: z.string(),
-    origin: z.enum(ORIGINS),
-    isInherited: z.boolean().describe('Given above the boundary; it is taken away there'),
-    expiresAt: DateTime.nullable(),
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-  })
-  .meta({ id: 'BoundaryMemberDto' })
+export const BoundaryMemberDto = namedRecord('BoundaryMemberDto', {
+  assignmentId: Uuid,
+  boundaryId: Uuid,
+  principalId: Uuid,
+  principalType: z.enum(PRINCIPAL_TYPES),
+  displayName: z.string().nullable(),
+  email: z.string().nullable(),
+  roleDefinitionName: z.string(),
+  scope: z.string(),
+  origin: z.enum(ORIGINS),
+  isInherited: z.boolean().describe('Given above the boundary; it is taken away there'),
+  expiresAt: DateTime.nullable(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+})
 export type BoundaryMemberDto = z.output<typeof BoundaryMemberDto>
 
 type Named = { readonly displayName: string | null; readonly email: string | null }

@@ -5,6 +5,7 @@ import { CircuitSettings, DeploymentSource, VISIBILITIES } from '../../crds/sour
 import { withDefaults } from '../../crds/sparse.ts'
 import { created, ok } from '../http/answer.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
 import { Uuid } from '../resources/dto.ts'
 import { asked, connectionOf } from './connection.ts'
@@ -14,35 +15,31 @@ export const CircuitSourceSettingsRequest = CircuitSettings.extend({ enabled: z.
   id: 'CircuitSourceSettingsRequest',
 })
 
-export const CircuitSourceSettingsDto = z
-  .object({
-    ...CircuitSettings.shape,
-    deploymentSourceId: Uuid,
-    baseUrl: z.string(),
-    repositoryCount: z.int(),
-    usedMegabytes: z.int(),
-    status: z.enum(SOURCE_STATES),
-  })
-  .meta({ id: 'CircuitSourceSettings' })
+export const CircuitSourceSettingsDto = namedRecord('CircuitSourceSettings', {
+  ...CircuitSettings.shape,
+  deploymentSourceId: Uuid,
+  baseUrl: z.string(),
+  repositoryCount: z.int(),
+  usedMegabytes: z.int(),
+  status: z.enum(SOURCE_STATES),
+})
 
-export const CircuitRepositoryRequest = z
-  .strictObject({
-    name: z
-      .string()
-      .min(1)
-      .max(100)
-      .regex(/^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
-      .refine(
-        (name) => !/^\.+$/.test(name) && !/\.(git|wiki|rss|atom)$/i.test(name),
-        'is a reserved name of the Git host',
-      ),
-    description: PlainText.max(512).nullish(),
-    visibility: z.enum(VISIBILITIES).nullish().describe('Default: the visibility in the settings'),
-    initialize: z.boolean().default(true).describe('With a first commit'),
-    importUrl: z.string().min(1).max(2048).nullish().describe('A public repository to begin from'),
-    templateSlug: z.string().min(1).max(64).nullish(),
-  })
-  .meta({ id: 'CircuitRepositoryRequest' })
+export const CircuitRepositoryRequest = strictRecord('CircuitRepositoryRequest', {
+  name: z
+    .string()
+    .min(1)
+    .max(100)
+    .regex(/^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
+    .refine(
+      (name) => !/^\.+$/.test(name) && !/\.(git|wiki|rss|atom)$/i.test(name),
+      'is a reserved name of the Git host',
+    ),
+  description: PlainText.max(512).nullish(),
+  visibility: z.enum(VISIBILITIES).nullish().describe('Default: the visibility in the settings'),
+  initialize: z.boolean().default(true).describe('With a first commit'),
+  importUrl: z.string().min(1).max(2048).nullish().describe('A public repository to begin from'),
+  templateSlug: z.string().min(1).max(64).nullish(),
+})
 
 /** @throws PlatformError source-unknown, not-a-circuit */
 async function findCircuit(context: OfSource): Promise<SourceRecord> {

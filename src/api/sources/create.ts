@@ -15,6 +15,7 @@ import { DisplayName } from '../../crds/fields.ts'
 import { AccountName, DeploymentSource } from '../../crds/sources.ts'
 import { created } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
 import { vetSourceUrl, vetUrl } from '../resources/deployments/address.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
@@ -25,32 +26,28 @@ import { type OfType, requireProvider, SOURCE_STATES, type SourceRecord, stateOf
 const Address = z.string().min(1).max(2048)
 const SecretText = z.string().min(1).max(4096)
 
-export const CreateDeploymentSourceRequest = z
-  .strictObject({
-    displayName: DisplayName,
-    baseUrl: Address.nullish().describe('Default: the public host of the provider. For git, the repository'),
-    organization: AccountName.nullish().describe('Organization, group or workspace'),
-    accessToken: SecretText.nullish().describe('For gitlab, gitea, bitbucket and git; never returned'),
-    username: z.string().min(1).max(256).nullish(),
-    privateKey: z.string().min(1).max(16_384).nullish().describe('For git over ssh, as PEM; never returned'),
-    registryUrl: Address.nullish().describe('registry'),
-    password: SecretText.nullish().describe('For registry; never returned'),
-    returnUrl: Address.nullish().describe('The page of this platform to open after an installation'),
-  })
-  .meta({ id: 'CreateDeploymentSourceRequest' })
+export const CreateDeploymentSourceRequest = strictRecord('CreateDeploymentSourceRequest', {
+  displayName: DisplayName,
+  baseUrl: Address.nullish().describe('Default: the public host of the provider. For git, the repository'),
+  organization: AccountName.nullish().describe('Organization, group or workspace'),
+  accessToken: SecretText.nullish().describe('For gitlab, gitea, bitbucket and git; never returned'),
+  username: z.string().min(1).max(256).nullish(),
+  privateKey: z.string().min(1).max(16_384).nullish().describe('For git over ssh, as PEM; never returned'),
+  registryUrl: Address.nullish().describe('registry'),
+  password: SecretText.nullish().describe('For registry; never returned'),
+  returnUrl: Address.nullish().describe('The page of this platform to open after an installation'),
+})
 type Request = z.output<typeof CreateDeploymentSourceRequest>
 
-export const InitiateInstallResponse = z
-  .object({
-    deploymentSourceId: Uuid,
-    status: z.enum(SOURCE_STATES),
-    installUrl: z.string().nullable().describe('The address to open in a browser; null if nothing is to be installed'),
-    state: z.string().nullable().describe('The value that the provider sends back, once'),
-    webhookUrl: z.string(),
-    webhookSecret: z.string().describe('Shown this once'),
-    expiresAt: DateTime.nullable().describe('Of the state'),
-  })
-  .meta({ id: 'InitiateInstallResponse' })
+export const InitiateInstallResponse = namedRecord('InitiateInstallResponse', {
+  deploymentSourceId: Uuid,
+  status: z.enum(SOURCE_STATES),
+  installUrl: z.string().nullable().describe('The address to open in a browser; null if nothing is to be installed'),
+  state: z.string().nullable().describe('The value that the provider sends back, once'),
+  webhookUrl: z.string(),
+  webhookSecret: z.string().describe('Shown this once'),
+  expiresAt: DateTime.nullable().describe('Of the state'),
+})
 
 /** Milliseconds of a state (interface section 4.20). */
 const STATE_LIFE = 900_000

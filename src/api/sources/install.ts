@@ -10,6 +10,7 @@ import { isSameText } from '../../core/sameText.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { LinkPages } from '../people/forms.ts'
 import { Uuid } from '../resources/dto.ts'
 import { asked, connectionOf, credentialsOf, webhookSecretOf, webhookUrlOf, writeCredentials } from './connection.ts'
@@ -18,9 +19,10 @@ import { type OfType, SOURCE_STATES, type SourceRecord } from './record.ts'
 
 type Step = 'Register' | 'Install'
 
-export const FinalizeInstallResult = z
-  .object({ deploymentSourceId: Uuid, status: z.enum(SOURCE_STATES) })
-  .meta({ id: 'FinalizeInstallResult' })
+export const FinalizeInstallResult = namedRecord('FinalizeInstallResult', {
+  deploymentSourceId: Uuid,
+  status: z.enum(SOURCE_STATES),
+})
 
 export const FinalizeQuery = z.strictObject({
   installation_id: z.string().min(1).max(64).describe('Id of the installation at the Git host'),

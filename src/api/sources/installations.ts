@@ -7,6 +7,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import { DateTime, type HealthCheckDto, Uuid, wholeRecord } from '../resources/dto.ts'
 import { asked, connectionOf, webhookSecretOf, webhookUrlOf } from './connection.ts'
 import {
@@ -21,26 +22,26 @@ import {
   stateOf,
 } from './record.ts'
 
-export const InstallationDto = z
-  .object({
-    installationId: z.string(),
-    deploymentSourceId: Uuid,
-    accountName: z.string(),
-    accountType: z.enum(['User', 'Organization']),
-    avatarUrl: z.string().nullable(),
-    repositorySelection: z.enum(['All', 'Selected']),
-    permissions: z.record(z.string(), z.string()),
-    suspendedAt: DateTime.nullable(),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'Installation' })
+export const InstallationDto = namedRecord('Installation', {
+  installationId: z.string(),
+  deploymentSourceId: Uuid,
+  accountName: z.string(),
+  accountType: z.enum(['User', 'Organization']),
+  avatarUrl: z.string().nullable(),
+  repositorySelection: z.enum(['All', 'Selected']),
+  permissions: z.record(z.string(), z.string()),
+  suspendedAt: DateTime.nullable(),
+  createdAt: DateTime,
+})
 type InstallationDto = z.output<typeof InstallationDto>
 
 export const RepositoryDto = Repository.extend({ pushedAt: DateTime.nullable() }).meta({ id: 'Repository' })
 
-export const WebhookStateDto = z
-  .object({ repositoryId: z.string(), ...Webhook.shape, lastDeliveryAt: DateTime.nullable() })
-  .meta({ id: 'WebhookStateDto' })
+export const WebhookStateDto = namedRecord('WebhookStateDto', {
+  repositoryId: z.string(),
+  ...Webhook.shape,
+  lastDeliveryAt: DateTime.nullable(),
+})
 
 export const RepositoryTokenDto = RepositoryToken.extend({ expiresAt: DateTime.nullable() }).meta({
   id: 'RepositoryTokenDto',

@@ -19,6 +19,7 @@ import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
@@ -58,32 +59,32 @@ export type SourceRecord = RecordOf<typeof DeploymentSource>
 
 export const SOURCE_STATES = ['Pending', 'AwaitingInstall', 'Ready', 'Failing', 'Disabled'] as const
 
-const ResourceReference = z
-  .object({ collection: z.string(), resourceGroup: z.string(), name: z.string() })
-  .meta({ id: 'SourceUser' })
+const ResourceReference = namedRecord('SourceUser', {
+  collection: z.string(),
+  resourceGroup: z.string(),
+  name: z.string(),
+})
 export type ResourceReference = z.output<typeof ResourceReference>
 
-export const DeploymentSourceDto = z
-  .object({
-    id: Uuid,
-    sourceName: z.enum(SOURCE_NAMES),
-    displayName: z.string(),
-    boundaryId: Uuid,
-    status: z.enum(SOURCE_STATES),
-    statusMessage: z.string().nullable(),
-    baseUrl: z.string(),
-    accountName: z.string().nullable(),
-    accountType: z.enum(['User', 'Organization']).nullable(),
-    installationId: z.string().nullable(),
-    repositoryCount: z.int().nullable().describe('Counted up to 1000'),
-    usedBy: z.array(ResourceReference).describe('Those that the caller may read'),
-    hasWebhookSecret: z.boolean(),
-    lastEventAt: DateTime.nullable(),
-    lastCheckedAt: DateTime.nullable(),
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-  })
-  .meta({ id: 'DeploymentSourceDto' })
+export const DeploymentSourceDto = namedRecord('DeploymentSourceDto', {
+  id: Uuid,
+  sourceName: z.enum(SOURCE_NAMES),
+  displayName: z.string(),
+  boundaryId: Uuid,
+  status: z.enum(SOURCE_STATES),
+  statusMessage: z.string().nullable(),
+  baseUrl: z.string(),
+  accountName: z.string().nullable(),
+  accountType: z.enum(['User', 'Organization']).nullable(),
+  installationId: z.string().nullable(),
+  repositoryCount: z.int().nullable().describe('Counted up to 1000'),
+  usedBy: z.array(ResourceReference).describe('Those that the caller may read'),
+  hasWebhookSecret: z.boolean(),
+  lastEventAt: DateTime.nullable(),
+  lastCheckedAt: DateTime.nullable(),
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+})
 export type DeploymentSourceDto = z.output<typeof DeploymentSourceDto>
 
 export function stateOf(source: SourceRecord): (typeof SOURCE_STATES)[number] {

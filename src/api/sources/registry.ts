@@ -8,6 +8,7 @@ import { ResourceName } from '../../crds/fields.ts'
 import { groupScope, resourceScope } from '../callers/visibility.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { asking } from '../http/route.ts'
 import { inVisibleBoundary } from '../resources/collection/homes.ts'
 import { type GroupResource, resourcesOfGroup } from '../resources/contents.ts'
@@ -26,40 +27,39 @@ const RepositoryPath = z
   .max(255)
   .regex(/^[a-z0-9]+([._-]+[a-z0-9]+)*(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*$/, 'must be the path of a repository')
 
-export const MaterializeRegistryRequest = z
-  .strictObject({
-    resourceGroup: ResourceName,
-    resourceName: ResourceName.nullish().describe('The resource that the secret belongs to'),
-    // Of a form of its own, so that it takes no name of what a resource is made of.
-    secretName: ResourceName.regex(/^registry-/, 'must begin with registry-')
-      .nullish()
-      .describe('Default: registry- and 8 digits of the id of the source'),
-    repositories: z.array(RepositoryPath).min(1).max(50).nullish().describe('Only these are pulled with it'),
-  })
-  .meta({ id: 'MaterializeRegistryRequest' })
+export const MaterializeRegistryRequest = strictRecord('MaterializeRegistryRequest', {
+  resourceGroup: ResourceName,
+  resourceName: ResourceName.nullish().describe('The resource that the secret belongs to'),
+  // Of a form of its own, so that it takes no name of what a resource is made of.
+  secretName: ResourceName.regex(/^registry-/, 'must begin with registry-')
+    .nullish()
+    .describe('Default: registry- and 8 digits of the id of the source'),
+  repositories: z.array(RepositoryPath).min(1).max(50).nullish().describe('Only these are pulled with it'),
+})
 
-export const MaterializedRegistryDto = z
-  .object({ secretName: z.string(), namespace: z.string(), registry: z.string(), expiresAt: DateTime.nullable() })
-  .meta({ id: 'MaterializedRegistryDto' })
+export const MaterializedRegistryDto = namedRecord('MaterializedRegistryDto', {
+  secretName: z.string(),
+  namespace: z.string(),
+  registry: z.string(),
+  expiresAt: DateTime.nullable(),
+})
 
-export const VerifyRegistryRequest = z
-  .strictObject({
-    registryUrl: z.string().min(1).max(2048).nullish().describe('Default: the address of the source'),
-    username: z.string().min(1).max(256).nullish(),
-    password: z
-      .string()
-      .min(1)
-      .max(4096)
-      .nullish()
-      .describe('Default: the stored one, which is sent only to its own registry, with its own user'),
-    repository: RepositoryPath.nullish(),
-    tag: z
-      .string()
-      .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/, 'must be a tag')
-      .nullish()
-      .describe('latest if absent'),
-  })
-  .meta({ id: 'VerifyRegistryRequest' })
+export const VerifyRegistryRequest = strictRecord('VerifyRegistryRequest', {
+  registryUrl: z.string().min(1).max(2048).nullish().describe('Default: the address of the source'),
+  username: z.string().min(1).max(256).nullish(),
+  password: z
+    .string()
+    .min(1)
+    .max(4096)
+    .nullish()
+    .describe('Default: the stored one, which is sent only to its own registry, with its own user'),
+  repository: RepositoryPath.nullish(),
+  tag: z
+    .string()
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/, 'must be a tag')
+    .nullish()
+    .describe('latest if absent'),
+})
 
 export const RegistryVerificationDto = RegistryVerdict.extend({ checkedAt: DateTime }).meta({
   id: 'RegistryVerificationDto',

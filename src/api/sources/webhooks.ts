@@ -8,16 +8,15 @@ import { readJson } from '../../core/json.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { pauseFor } from '../../core/pause.ts'
 import { accepted } from '../http/answer.ts'
+import { namedRecord } from '../http/named.ts'
 import { Uuid } from '../resources/dto.ts'
 import { credentialsOf, webhookSecretOf } from './connection.ts'
 import { type OfType, requireProvider, type SourceRecord, sourceIn, sourcesIn, sourceUnknown } from './record.ts'
 
-export const WebhookReceiptDto = z
-  .object({
-    deliveryId: z.string(),
-    accepted: z.boolean().describe('False for a repeat, and for an event that changes nothing'),
-  })
-  .meta({ id: 'WebhookReceiptDto' })
+export const WebhookReceiptDto = namedRecord('WebhookReceiptDto', {
+  deliveryId: z.string(),
+  accepted: z.boolean().describe('False for a repeat, and for an event that changes nothing'),
+})
 
 export const WebhookQuery = z.strictObject({
   source: Uuid.optional().describe('Id of the deployment source that it is for'),

@@ -8,6 +8,7 @@ import { editorRoutes, historyRoute } from '../databases/editor/routes.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
@@ -31,9 +32,10 @@ declare module '../http/context.ts' {
   }
 }
 
-const PlanDto = z
-  .object({ ...planFields, maxEdition: z.string().nullable().describe('The largest edition that it is meant for') })
-  .meta({ id: 'SqlResourcePlanDto' })
+const PlanDto = namedRecord('SqlResourcePlanDto', {
+  ...planFields,
+  maxEdition: z.string().nullable().describe('The largest edition that it is meant for'),
+})
 
 const BASE = '{RG}/sqlclusters/{name}'
 

@@ -9,6 +9,7 @@ import { notYet } from '../databases/databaseAccess.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, refuseStale } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { DateTime } from '../resources/dto.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
 import { refuseAway } from '../resources/refuseAway.ts'
@@ -16,26 +17,22 @@ import { refuseWhileDeleting } from '../resources/writes.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import type { SqlObject } from './record.ts'
 
-export const SetLicenseRequest = z
-  .strictObject({
-    productKey: z
-      .string()
-      .regex(/^[A-Z0-9]{5}(-[A-Z0-9]{5}){4}$/, 'must be five groups of five capital letters and digits')
-      .describe('Taken, and never shown'),
-    edition: z.enum(['Standard', 'Enterprise']).nullish(),
-  })
-  .meta({ id: 'SetLicenseRequest' })
+export const SetLicenseRequest = strictRecord('SetLicenseRequest', {
+  productKey: z
+    .string()
+    .regex(/^[A-Z0-9]{5}(-[A-Z0-9]{5}){4}$/, 'must be five groups of five capital letters and digits')
+    .describe('Taken, and never shown'),
+  edition: z.enum(['Standard', 'Enterprise']).nullish(),
+})
 
-export const LicenseDto = z
-  .object({
-    edition: z.string(),
-    licenseStatus: z.enum(LICENSE_STATES),
-    keySuffix: z.string().describe('The last five characters'),
-    setAt: DateTime,
-    setBy: z.string(),
-    message: z.string().nullable(),
-  })
-  .meta({ id: 'LicenseDto' })
+export const LicenseDto = namedRecord('LicenseDto', {
+  edition: z.string(),
+  licenseStatus: z.enum(LICENSE_STATES),
+  keySuffix: z.string().describe('The last five characters'),
+  setAt: DateTime,
+  setBy: z.string(),
+  message: z.string().nullable(),
+})
 
 type SetLicense = Context<string, unknown, z.output<typeof SetLicenseRequest>>
 

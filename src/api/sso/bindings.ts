@@ -12,6 +12,7 @@ import { isRootOnly, type Role } from '../../iam/roles.ts'
 import { principalNotFound } from '../callers/principals.ts'
 import type { Context, Services } from '../http/context.ts'
 import { GRANTING } from '../http/further.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
@@ -26,31 +27,27 @@ import { requireTenant, TENANT } from './record.ts'
 
 type BindingRecord = RecordOf<typeof IdpBinding>
 
-const CreateBindingRequest = z
-  .strictObject({
-    issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer'),
-    claim: ClaimName.default('groups'),
-    claimValue: z.string().min(1).max(256),
-    groupId: Uuid.nullish(),
-    roleDefinitionName: RoleName.nullish(),
-    scope: ScopeText.nullish(),
-  })
-  .meta({ id: 'CreateBindingRequest' })
+const CreateBindingRequest = strictRecord('CreateBindingRequest', {
+  issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer'),
+  claim: ClaimName.default('groups'),
+  claimValue: z.string().min(1).max(256),
+  groupId: Uuid.nullish(),
+  roleDefinitionName: RoleName.nullish(),
+  scope: ScopeText.nullish(),
+})
 
-const IdpBindingDto = z
-  .object({
-    id: UuidDto,
-    tenantId: UuidDto,
-    issuer: z.string(),
-    claim: z.string(),
-    claimValue: z.string(),
-    groupId: UuidDto.nullable(),
-    roleDefinitionName: z.string().nullable(),
-    scope: z.string().nullable(),
-    matchedUserCount: z.int().describe('People whose last sign-in through the issuer showed the value'),
-    createdAt: DateTime,
-  })
-  .meta({ id: 'IdpBindingDto' })
+const IdpBindingDto = namedRecord('IdpBindingDto', {
+  id: UuidDto,
+  tenantId: UuidDto,
+  issuer: z.string(),
+  claim: z.string(),
+  claimValue: z.string(),
+  groupId: UuidDto.nullable(),
+  roleDefinitionName: z.string().nullable(),
+  scope: z.string().nullable(),
+  matchedUserCount: z.int().describe('People whose last sign-in through the issuer showed the value'),
+  createdAt: DateTime,
+})
 
 type Create = Context<string, unknown, z.output<typeof CreateBindingRequest>>
 type Target = { groupId: string } | { roleDefinitionName: string; scope: string; scopeIncarnation?: string }

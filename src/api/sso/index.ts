@@ -5,6 +5,7 @@ import { DomainName, SsoConnection } from '../../crds/sso.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf, nothingToMatch, tagOf } from '../http/etag.ts'
+import { strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { mergePatchBody, withRepeated } from '../resources/writtenBody.ts'
 import { oneAtATime } from '../rules/turns.ts'
@@ -21,15 +22,13 @@ import {
   TENANT,
 } from './record.ts'
 
-const SetSsoDomainsRequest = z
-  .strictObject({
-    domains: z
-      .array(z.string().toLowerCase().pipe(DomainName))
-      .max(50)
-      .refine((domains) => new Set(domains).size === domains.length, 'names a domain twice')
-      .describe('All of them: a domain that is left out is taken away'),
-  })
-  .meta({ id: 'SetSsoDomainsRequest' })
+const SetSsoDomainsRequest = strictRecord('SetSsoDomainsRequest', {
+  domains: z
+    .array(z.string().toLowerCase().pipe(DomainName))
+    .max(50)
+    .refine((domains) => new Set(domains).size === domains.length, 'names a domain twice')
+    .describe('All of them: a domain that is left out is taken away'),
+})
 
 /** @throws PlatformError NOT_FOUND, domain_taken, CONFLICT */
 async function setDomains(context: Context<'tenantId', unknown, z.output<typeof SetSsoDomainsRequest>>) {

@@ -9,6 +9,7 @@ import { DisplayName, DisplayNameOf, PlainText, Prose, ResourceName } from '../.
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
 import type { Context, Services } from '../http/context.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { isEnabled } from '../people/singleSignOn.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader } from '../records/secrets.ts'
@@ -35,48 +36,42 @@ declare module '../http/context.ts' {
 export type ConnectionRecord = RecordOf<typeof SsoConnection>
 export const TENANT = '/admin/tenants/{tenantId}'
 
-export const SsoIdentityProviderDto = z
-  .object({
-    alias: z.string(),
-    displayName: z.string(),
-    protocol: z.enum(SSO_PROTOCOLS),
-    metadataUrl: z.string().nullable(),
-    issuer: z.string().nullable(),
-    authorizationUrl: z.string().nullable(),
-    tokenUrl: z.string().nullable(),
-    jwksUrl: z.string().nullable(),
-    clientId: z.string().nullable(),
-    hasClientSecret: z.boolean(),
-    signingCertificate: z.string().nullable(),
-    emailClaim: z.string(),
-    trustEmail: z.boolean(),
-    enabled: z.boolean(),
-    defaultRoleDefinitionName: z.string().nullable(),
-    redirectUri: z.string().describe('To be entered at the identity provider'),
-    status: z.enum(['Active', 'Disabled', 'Failing']),
-    lastError: z.string().nullable(),
-  })
-  .meta({ id: 'SsoIdentityProviderDto' })
+export const SsoIdentityProviderDto = namedRecord('SsoIdentityProviderDto', {
+  alias: z.string(),
+  displayName: z.string(),
+  protocol: z.enum(SSO_PROTOCOLS),
+  metadataUrl: z.string().nullable(),
+  issuer: z.string().nullable(),
+  authorizationUrl: z.string().nullable(),
+  tokenUrl: z.string().nullable(),
+  jwksUrl: z.string().nullable(),
+  clientId: z.string().nullable(),
+  hasClientSecret: z.boolean(),
+  signingCertificate: z.string().nullable(),
+  emailClaim: z.string(),
+  trustEmail: z.boolean(),
+  enabled: z.boolean(),
+  defaultRoleDefinitionName: z.string().nullable(),
+  redirectUri: z.string().describe('To be entered at the identity provider'),
+  status: z.enum(['Active', 'Disabled', 'Failing']),
+  lastError: z.string().nullable(),
+})
 export type SsoIdentityProviderDto = z.output<typeof SsoIdentityProviderDto>
 
-export const SsoDto = z
-  .object({
-    tenantId: Uuid,
-    enabled: z.boolean().describe('Whether anybody can sign in through it: a verified domain and an enabled provider'),
-    domains: z.array(
-      z
-        .object({
-          domain: z.string(),
-          status: z.enum(['Pending', 'Verified', 'Failed']),
-          verificationRecord: DnsRecordDto.describe('What the owner of the domain publishes'),
-          verifiedAt: DateTime.nullable(),
-        })
-        .meta({ id: 'SsoDomainDto' }),
-    ),
-    identityProviders: z.array(SsoIdentityProviderDto),
-    signInUrl: z.string(),
-  })
-  .meta({ id: 'SsoDto' })
+export const SsoDto = namedRecord('SsoDto', {
+  tenantId: Uuid,
+  enabled: z.boolean().describe('Whether anybody can sign in through it: a verified domain and an enabled provider'),
+  domains: z.array(
+    namedRecord('SsoDomainDto', {
+      domain: z.string(),
+      status: z.enum(['Pending', 'Verified', 'Failed']),
+      verificationRecord: DnsRecordDto.describe('What the owner of the domain publishes'),
+      verifiedAt: DateTime.nullable(),
+    }),
+  ),
+  identityProviders: z.array(SsoIdentityProviderDto),
+  signInUrl: z.string(),
+})
 
 const Address = z.string().min(1).max(2048)
 const Protocol = z.enum(SSO_PROTOCOLS)
@@ -96,9 +91,11 @@ const writable = {
   defaultRoleDefinitionName: DisplayNameOf.nullish().describe('Kept and shown; what people get follows from bindings'),
 }
 
-export const CreateSsoIdentityProviderRequest = z
-  .strictObject({ alias: ResourceName, protocol: Protocol.default('Oidc'), ...writable })
-  .meta({ id: 'CreateSsoIdentityProviderRequest' })
+export const CreateSsoIdentityProviderRequest = strictRecord('CreateSsoIdentityProviderRequest', {
+  alias: ResourceName,
+  protocol: Protocol.default('Oidc'),
+  ...writable,
+})
 export type CreateSsoIdentityProviderRequest = z.output<typeof CreateSsoIdentityProviderRequest>
 
 /** What a merge patch makes of a stored provider. */

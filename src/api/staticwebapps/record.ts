@@ -3,6 +3,7 @@ import { renamed } from '../../core/errors.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { withDefaults } from '../../crds/sparse.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
@@ -18,17 +19,15 @@ export type SiteView = ResourceView<typeof StaticWebApp>
 const SHOWN_DEPLOYMENTS = 10
 const RESULTS = ['Succeeded', 'Failed', 'Cancelled'] as const
 
-const StaticWebAppDeploymentDto = z
-  .object({
-    number: z.int(),
-    image: z.string().nullable(),
-    revision: z.string().nullable().describe('Commit that was built'),
-    message: z.string().nullable(),
-    result: z.enum(RESULTS).nullable().describe('Null while it is under way'),
-    startedAt: DateTime.nullable(),
-    finishedAt: DateTime.nullable(),
-  })
-  .meta({ id: 'StaticWebAppDeploymentDto' })
+const StaticWebAppDeploymentDto = namedRecord('StaticWebAppDeploymentDto', {
+  number: z.int(),
+  image: z.string().nullable(),
+  revision: z.string().nullable().describe('Commit that was built'),
+  message: z.string().nullable(),
+  result: z.enum(RESULTS).nullable().describe('Null while it is under way'),
+  startedAt: DateTime.nullable(),
+  finishedAt: DateTime.nullable(),
+})
 
 /** Those that have a number, the newest first. */
 export function numberedOf({ services, object: { metadata } }: Pick<SiteView, 'services' | 'object'>) {

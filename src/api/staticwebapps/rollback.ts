@@ -5,6 +5,7 @@ import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { strictRecord } from '../http/named.ts'
 import { dataAction, type RouteDraft, route } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import { nowOf, type StoredDeployment } from '../resources/deployments/record.ts'
@@ -12,13 +13,11 @@ import { Uuid } from '../resources/dto.ts'
 import { findResource, viewMaker } from '../resources/places.ts'
 import { numberedOf, siteRecord } from './record.ts'
 
-const RollbackRequest = z
-  .strictObject({
-    deploymentId: Uuid.nullish(),
-    number: z.int().min(1).nullish(),
-    image: DeploymentRecord.spec.shape.image.unwrap().nullish(),
-  })
-  .meta({ id: 'StaticWebAppRollbackRequest' })
+const RollbackRequest = strictRecord('StaticWebAppRollbackRequest', {
+  deploymentId: Uuid.nullish(),
+  number: z.int().min(1).nullish(),
+  image: DeploymentRecord.spec.shape.image.unwrap().nullish(),
+})
 type Request = z.output<typeof RollbackRequest>
 
 /** `<base>/rollback`: serves an image of before again, without a build. */

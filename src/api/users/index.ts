@@ -7,28 +7,27 @@ import { seeingPeople, sightOf } from '../callers/visiblePeople.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { contentTag } from '../http/etag.ts'
+import { namedRecord } from '../http/named.ts'
 import { type RouteDraft, route } from '../http/route.ts'
 import { displayNameOf } from '../people/accounts.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { dateTime, flag, text } from '../resources/paging.ts'
 
-export const UserDto = z
-  .object({
-    id: Uuid,
-    userName: z.string(),
-    email: z.string().nullable(),
-    firstName: z.string().nullable(),
-    lastName: z.string().nullable(),
-    displayName: z.string(),
-    emailVerified: z.boolean(),
-    isEnabled: z.boolean(),
-    isExternal: z.boolean(),
-    tenantIds: z.array(Uuid),
-    createdAt: DateTime,
-    lastSignInAt: DateTime.nullable(),
-  })
-  .meta({ id: 'UserDto' })
+export const UserDto = namedRecord('UserDto', {
+  id: Uuid,
+  userName: z.string(),
+  email: z.string().nullable(),
+  firstName: z.string().nullable(),
+  lastName: z.string().nullable(),
+  displayName: z.string(),
+  emailVerified: z.boolean(),
+  isEnabled: z.boolean(),
+  isExternal: z.boolean(),
+  tenantIds: z.array(Uuid),
+  createdAt: DateTime,
+  lastSignInAt: DateTime.nullable(),
+})
 
 function userDto(user: UserRecord): z.output<typeof UserDto> {
   const { id, userName, email = null, firstName = null, lastName = null, emailVerified, isEnabled, isExternal } = user

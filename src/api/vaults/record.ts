@@ -3,6 +3,7 @@ import { currentVersion, isLive, purgeTime, type VersionRecord, versionsOf } fro
 import { secretUri, vaultUri } from '../../contracts/vaults/names.ts'
 import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
+import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
@@ -31,18 +32,16 @@ export function secretCount(services: Services, vault: VaultRecord): number {
   return secretsOf(services, vault).filter(isLive).length
 }
 
-export const AccessibleVaultDto = z
-  .object({
-    id: Uuid,
-    name: z.string(),
-    boundaryId: Uuid,
-    resourceGroup: z.string(),
-    vaultUri: z.string(),
-    secretCount: z.int(),
-    canRead: z.boolean(),
-    canWrite: z.boolean(),
-  })
-  .meta({ id: 'AccessibleVaultDto' })
+export const AccessibleVaultDto = namedRecord('AccessibleVaultDto', {
+  id: Uuid,
+  name: z.string(),
+  boundaryId: Uuid,
+  resourceGroup: z.string(),
+  vaultUri: z.string(),
+  secretCount: z.int(),
+  canRead: z.boolean(),
+  canWrite: z.boolean(),
+})
 
 const attributes = {
   contentType: z.string().nullable(),
@@ -51,37 +50,33 @@ const attributes = {
   expiresOn: DateTime.nullable(),
 }
 
-export const SecretDto = z
-  .object({
-    name: z.string(),
-    value: z.string().nullable().describe('In single reads only'),
-    version: z.int(),
-    ...attributes,
-    tags: z.record(z.string(), z.string()),
-    createdAt: DateTime,
-    updatedAt: DateTime,
-    updatedBy: z.string().nullable(),
-    isDeleted: z.boolean(),
-    deletedAt: DateTime.nullable(),
-    purgeAt: DateTime.nullable().describe('When a deleted secret goes by itself'),
-    isManaged: z.boolean().describe('Written by the platform, and not to be changed by people'),
-    vaultName: z.string(),
-    uri: z.string(),
-  })
-  .meta({ id: 'SecretDto' })
+export const SecretDto = namedRecord('SecretDto', {
+  name: z.string(),
+  value: z.string().nullable().describe('In single reads only'),
+  version: z.int(),
+  ...attributes,
+  tags: z.record(z.string(), z.string()),
+  createdAt: DateTime,
+  updatedAt: DateTime,
+  updatedBy: z.string().nullable(),
+  isDeleted: z.boolean(),
+  deletedAt: DateTime.nullable(),
+  purgeAt: DateTime.nullable().describe('When a deleted secret goes by itself'),
+  isManaged: z.boolean().describe('Written by the platform, and not to be changed by people'),
+  vaultName: z.string(),
+  uri: z.string(),
+})
 export type SecretDto = z.input<typeof SecretDto>
 
-export const SecretVersionDto = z
-  .object({
-    name: z.string(),
-    version: z.int(),
-    value: z.string().nullable().describe('In single reads only'),
-    ...attributes,
-    createdAt: DateTime,
-    createdBy: z.string().nullable(),
-    isCurrent: z.boolean(),
-  })
-  .meta({ id: 'SecretVersionDto' })
+export const SecretVersionDto = namedRecord('SecretVersionDto', {
+  name: z.string(),
+  version: z.int(),
+  value: z.string().nullable().describe('In single reads only'),
+  ...attributes,
+  createdAt: DateTime,
+  createdBy: z.string().nullable(),
+  isCurrent: z.boolean(),
+})
 
 /** A secret with its vault. */
 export type SecretView = { entry: EntryRecord; vault: VaultRecord; services: Services }

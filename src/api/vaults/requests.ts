@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { VaultEntry } from '../../crds/vaults.ts'
+import { strictRecord } from '../http/named.ts'
 import { DateTime } from '../resources/dto.ts'
 import { withMeanings } from '../resources/writtenBody.ts'
 
@@ -13,22 +14,18 @@ const optional = <Schema extends z.ZodType>(schema: Schema) =>
   >
 
 /** Interface section 2; bounds of the records of secret vaults. */
-const Request = z
-  .strictObject({
-    value: z.string().max(65_536).describe('At most 65536 bytes of UTF-8'),
-    contentType: optional(z.string().max(255)),
-    enabled: z
-      .boolean()
-      .nullish()
-      .transform((enabled) => enabled ?? true),
-    notBefore: optional(Time),
-    expiresOn: optional(Time),
-    tags: optional(
-      z
-        .record(z.string(), z.string().max(256))
-        .refine((tags) => Object.keys(tags).length <= 15, 'has more than 15 tags'),
-    ),
-  })
-  .meta({ id: 'SetSecretRequest' })
+const Request = strictRecord('SetSecretRequest', {
+  value: z.string().max(65_536).describe('At most 65536 bytes of UTF-8'),
+  contentType: optional(z.string().max(255)),
+  enabled: z
+    .boolean()
+    .nullish()
+    .transform((enabled) => enabled ?? true),
+  notBefore: optional(Time),
+  expiresOn: optional(Time),
+  tags: optional(
+    z.record(z.string(), z.string().max(256)).refine((tags) => Object.keys(tags).length <= 15, 'has more than 15 tags'),
+  ),
+})
 export const SetSecretRequest = withMeanings(Request, VaultEntry)
 export type SetSecretRequest = z.output<typeof SetSecretRequest>

@@ -4,6 +4,7 @@ import { VectorCluster } from '../../crds/vector.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord } from '../http/named.ts'
 import { action, dataAction, type RouteDraft, route } from '../http/route.ts'
 import type { SecretReader } from '../records/secrets.ts'
 import { DateTime, ExternalAddressDto, healthReportFields } from '../resources/dto.ts'
@@ -28,53 +29,45 @@ declare module '../http/context.ts' {
   }
 }
 
-const PlanDto = z.object(planFields).meta({ id: 'VectorResourcePlanDto' })
+const PlanDto = namedRecord('VectorResourcePlanDto', planFields)
 
-const ConnectionInfoDto = z
-  .object({
-    restEndpoint: z.string(),
-    grpcEndpoint: z.string(),
-    publicRestEndpoint: z.string().nullable(),
-    publicGrpcEndpoint: z.string().nullable(),
-    host: z.string(),
-    restPort: z.int(),
-    grpcPort: z.int(),
-    tls: z.boolean(),
-    apiKeyRequired: z.boolean(),
-    apiKeyHeader: z.string(),
-    caCertificate: z.string().nullable(),
-  })
-  .meta({ id: 'VectorConnectionInfo' })
+const ConnectionInfoDto = namedRecord('VectorConnectionInfo', {
+  restEndpoint: z.string(),
+  grpcEndpoint: z.string(),
+  publicRestEndpoint: z.string().nullable(),
+  publicGrpcEndpoint: z.string().nullable(),
+  host: z.string(),
+  restPort: z.int(),
+  grpcPort: z.int(),
+  tls: z.boolean(),
+  apiKeyRequired: z.boolean(),
+  apiKeyHeader: z.string(),
+  caCertificate: z.string().nullable(),
+})
 
-const ApiKeyDto = z
-  .object({
-    apiKey: z.string().describe('The one that works now'),
-    pendingApiKey: z.string().nullable().describe('While one is applied'),
-    readOnlyApiKey: z.string().nullable(),
-    createdAt: DateTime,
-    rotatedAt: DateTime.nullable(),
-    version: z.int(),
-    rotationState: z.enum(['Applied', 'Applying']),
-  })
-  .meta({ id: 'VectorApiKeyDto' })
+const ApiKeyDto = namedRecord('VectorApiKeyDto', {
+  apiKey: z.string().describe('The one that works now'),
+  pendingApiKey: z.string().nullable().describe('While one is applied'),
+  readOnlyApiKey: z.string().nullable(),
+  createdAt: DateTime,
+  rotatedAt: DateTime.nullable(),
+  version: z.int(),
+  rotationState: z.enum(['Applied', 'Applying']),
+})
 
-const HealthDto = z
-  .object({
-    ...healthReportFields,
-    peers: z.array(
-      z
-        .object({
-          peerId: z.int(),
-          uri: z.string(),
-          state: z.enum(['Active', 'Dead', 'Unknown']),
-          isLeader: z.boolean(),
-        })
-        .meta({ id: 'VectorPeerHealth' }),
-    ),
-    collectionCount: z.int().nullable(),
-    vectorCount: z.int().nullable(),
-  })
-  .meta({ id: 'VectorHealthReport' })
+const HealthDto = namedRecord('VectorHealthReport', {
+  ...healthReportFields,
+  peers: z.array(
+    namedRecord('VectorPeerHealth', {
+      peerId: z.int(),
+      uri: z.string(),
+      state: z.enum(['Active', 'Dead', 'Unknown']),
+      isLeader: z.boolean(),
+    }),
+  ),
+  collectionCount: z.int().nullable(),
+  vectorCount: z.int().nullable(),
+})
 
 const BASE = '{RG}/vectorclusters/{name}'
 

@@ -7,6 +7,7 @@ import { SNAPSHOTS_MAX, type TakenSnapshot } from '../../crds/vectorSnapshots.ts
 import { accepted, acceptedEmpty, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import { listRoute } from '../resources/collection/columns.ts'
@@ -19,28 +20,24 @@ import type { VectorObject } from './record.ts'
 
 const STATES = ['Pending', 'Running', 'Completed', 'Failed', 'Deleting'] as const
 
-const VectorSnapshotDto = z
-  .object({
-    name: z.string(),
-    description: z.string().nullable(),
-    status: z.enum(STATES),
-    statusMessage: z.string().nullable(),
-    sizeBytes: z.int().describe('Of all its files so far'),
-    startedAt: DateTime.nullable(),
-    completedAt: DateTime.nullable(),
-    files: z
-      .array(z.object({ peer: z.string(), collection: z.string(), file: z.string(), sizeBytes: z.int() }))
-      .describe('One for each collection at each peer, on the volume of that peer'),
-  })
-  .meta({ id: 'VectorSnapshotDto' })
+const VectorSnapshotDto = namedRecord('VectorSnapshotDto', {
+  name: z.string(),
+  description: z.string().nullable(),
+  status: z.enum(STATES),
+  statusMessage: z.string().nullable(),
+  sizeBytes: z.int().describe('Of all its files so far'),
+  startedAt: DateTime.nullable(),
+  completedAt: DateTime.nullable(),
+  files: z
+    .array(z.object({ peer: z.string(), collection: z.string(), file: z.string(), sizeBytes: z.int() }))
+    .describe('One for each collection at each peer, on the volume of that peer'),
+})
 type VectorSnapshotDto = z.output<typeof VectorSnapshotDto>
 
-const CreateVectorSnapshotRequest = z
-  .strictObject({
-    name: ResourceName.nullish().describe('What it is called; of the time when absent, such as manual-20260101120000'),
-    description: Description.nullish(),
-  })
-  .meta({ id: 'CreateVectorSnapshotRequest' })
+const CreateVectorSnapshotRequest = strictRecord('CreateVectorSnapshotRequest', {
+  name: ResourceName.nullish().describe('What it is called; of the time when absent, such as manual-20260101120000'),
+  description: Description.nullish(),
+})
 
 /** Those that are asked for, and those whose files are still being deleted. */
 export function snapshotsOf({ spec, status }: VectorObject): VectorSnapshotDto[] {

@@ -5,27 +5,24 @@ import { timestamp } from '../../../core/clock.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
+import { namedRecord } from '../../http/named.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 
-const PolicyRule = z
-  .object({
-    apiGroups: z.array(z.string()).readonly(),
-    resources: z.array(z.string()).readonly(),
-    verbs: z.array(z.string()).readonly(),
-    resourceNames: z.array(z.string()).readonly().optional().describe('Only objects of these names; absent for all'),
-  })
-  .meta({ id: 'PolicyRule' })
+const PolicyRule = namedRecord('PolicyRule', {
+  apiGroups: z.array(z.string()).readonly(),
+  resources: z.array(z.string()).readonly(),
+  verbs: z.array(z.string()).readonly(),
+  resourceNames: z.array(z.string()).readonly().optional().describe('Only objects of these names; absent for all'),
+})
 
-const ProjectorCeilingDto = z
-  .object({
-    release: z.string(),
-    dryRun: z.boolean(),
-    isApplied: z.boolean().describe('Whether the roles of the cluster are those of the release by now'),
-    added: z.array(PolicyRule).describe('What they lack, or lacked before this request'),
-    removed: z.array(PolicyRule).describe('What they hold beyond it, or held before this request'),
-    appliedAt: z.string().nullable(),
-  })
-  .meta({ id: 'ProjectorCeilingDto' })
+const ProjectorCeilingDto = namedRecord('ProjectorCeilingDto', {
+  release: z.string(),
+  dryRun: z.boolean(),
+  isApplied: z.boolean().describe('Whether the roles of the cluster are those of the release by now'),
+  added: z.array(PolicyRule).describe('What they lack, or lacked before this request'),
+  removed: z.array(PolicyRule).describe('What they hold beyond it, or held before this request'),
+  appliedAt: z.string().nullable(),
+})
 
 const CeilingQuery = z.object({
   release: z.string().min(1).max(64).describe('Version of the release whose roles are meant: the one that runs'),

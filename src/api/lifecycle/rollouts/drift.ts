@@ -10,6 +10,7 @@ import { PlatformDriftScan } from '../../../crds/rollouts.ts'
 import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
+import { namedRecord, strictRecord } from '../../http/named.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { DateTime, Uuid } from '../../resources/dto.ts'
@@ -19,9 +20,11 @@ import { LIFECYCLE_TURN, refuseInRollout } from '../turn.ts'
 import { driftDto, PlatformDriftItemDto, PlatformDriftScanDto } from './records.ts'
 import type { ScanRecord } from './service.ts'
 
-const PlatformDriftDto = z
-  .object({ scan: PlatformDriftScanDto.nullable(), items: z.array(PlatformDriftItemDto), nextScanAt: DateTime })
-  .meta({ id: 'PlatformDriftDto' })
+const PlatformDriftDto = namedRecord('PlatformDriftDto', {
+  scan: PlatformDriftScanDto.nullable(),
+  items: z.array(PlatformDriftItemDto),
+  nextScanAt: DateTime,
+})
 
 function scanDto({ metadata, spec, status = {} }: ScanRecord): z.output<typeof PlatformDriftScanDto> {
   return {
@@ -71,24 +74,20 @@ async function startScan(context: Context) {
   })
 }
 
-const AdoptPlatformDriftRequest = z
-  .strictObject({
-    scanId: Uuid.nullish(),
-    configKey: z.string().max(255).nullish().describe('Required; looked at after acknowledge'),
-    liveValue: z.string().max(2048).nullish(),
-    acknowledge: z.boolean().nullish(),
-  })
-  .meta({ id: 'AdoptPlatformDriftRequest' })
+const AdoptPlatformDriftRequest = strictRecord('AdoptPlatformDriftRequest', {
+  scanId: Uuid.nullish(),
+  configKey: z.string().max(255).nullish().describe('Required; looked at after acknowledge'),
+  liveValue: z.string().max(2048).nullish(),
+  acknowledge: z.boolean().nullish(),
+})
 type Adopt = z.output<typeof AdoptPlatformDriftRequest>
 
-const PlatformDriftAdoptionDto = z
-  .object({
-    configKey: z.string(),
-    adoptedValue: z.string().describe('Of a secret its digest'),
-    component: z.string(),
-    rolloutPlanId: Uuid.nullable(),
-  })
-  .meta({ id: 'PlatformDriftAdoption' })
+const PlatformDriftAdoptionDto = namedRecord('PlatformDriftAdoption', {
+  configKey: z.string(),
+  adoptedValue: z.string().describe('Of a secret its digest'),
+  component: z.string(),
+  rolloutPlanId: Uuid.nullable(),
+})
 
 const refused = (code: 'ScanStale' | 'DriftChanged' | 'ConfigChanged' | 'NotAdoptable', message: string) =>
   new PlatformError(code, message)

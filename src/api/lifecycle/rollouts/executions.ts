@@ -8,6 +8,7 @@ import { uuidV5 } from '../../../core/ids.ts'
 import { createdAtOf } from '../../../core/object.ts'
 import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 import type { Context } from '../../http/context.ts'
+import { strictRecord } from '../../http/named.ts'
 import { action } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
@@ -20,12 +21,10 @@ import { lookedAt } from './plans.ts'
 import { driftDto, preflightDto, RolledComponentDto, RolloutBatchDto, RolloutExecutionDto } from './records.ts'
 import { checksNow, type ExecutionRecord, findPlan, type PlanRecord, takenBackBy } from './service.ts'
 
-const CreateExecutionRequest = z
-  .strictObject({
-    planId: Uuid.describe('Id of the plan that is carried out'),
-    acknowledgedFailures: z.array(z.string().max(64)).max(50).default([]).describe('Ids of failed checks to override'),
-  })
-  .meta({ id: 'CreateExecutionRequest' })
+const CreateExecutionRequest = strictRecord('CreateExecutionRequest', {
+  planId: Uuid.describe('Id of the plan that is carried out'),
+  acknowledgedFailures: z.array(z.string().max(64)).max(50).default([]).describe('Ids of failed checks to override'),
+})
 
 /** The checks, in the order of the interface: what has a code of its own says so. @throws PlatformError */
 async function toSpec(context: Context<string, unknown, z.output<typeof CreateExecutionRequest>>) {

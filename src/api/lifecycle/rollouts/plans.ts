@@ -10,6 +10,7 @@ import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 import { ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
+import { strictRecord } from '../../http/named.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { collection } from '../../resources/collection/collection.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
@@ -32,14 +33,12 @@ export function lookedAt(plan: PlanRecord, stock: Stock) {
   return { ...planned, state, validatedAt: spec.validateRequestedAt ?? plan.metadata.creationTimestamp ?? null }
 }
 
-const CreatePlanRequest = z
-  .strictObject({
-    targetVersions: z
-      .record(z.string().max(52), Version.nullable())
-      .describe('Version for each component; null for a pinned chart that is not to roll along')
-      .meta({ minProperties: 1 }),
-  })
-  .meta({ id: 'CreatePlanRequest' })
+const CreatePlanRequest = strictRecord('CreatePlanRequest', {
+  targetVersions: z
+    .record(z.string().max(52), Version.nullable())
+    .describe('Version for each component; null for a pinned chart that is not to roll along')
+    .meta({ minProperties: 1 }),
+})
 
 /** @throws PlatformError BAD_REQUEST, ComponentNotFound */
 async function toSpec(context: Context<string, unknown, z.output<typeof CreatePlanRequest>>) {

@@ -17,6 +17,7 @@ import {
   SCAN_TRIGGERS,
 } from '../../../contracts/rollouts/states.ts'
 import { CATEGORIES } from '../../../contracts/rollouts/verdicts.ts'
+import { namedRecord } from '../../http/named.ts'
 import { DateTime, Uuid } from '../../resources/dto.ts'
 
 /** The records of section 19, as answers show them. */
@@ -25,64 +26,59 @@ const maybe = z.string().nullable()
 const when = DateTime.nullable()
 const details = z.record(z.string(), z.string())
 
-export const PlanItemDto = z
-  .object({
-    component: z.string(),
-    kind: z.enum(COMPONENT_KINDS),
-    fromVersion: maybe,
-    toVersion: z.string(),
-    addedBy: z.enum(ADDED_BY),
-    isReversible: z.boolean(),
-    note: maybe,
-  })
-  .meta({ id: 'PlanItemDto' })
+export const PlanItemDto = namedRecord('PlanItemDto', {
+  component: z.string(),
+  kind: z.enum(COMPONENT_KINDS),
+  fromVersion: maybe,
+  toVersion: z.string(),
+  addedBy: z.enum(ADDED_BY),
+  isReversible: z.boolean(),
+  note: maybe,
+})
 
 const batchFields = { index: z.int(), kind: z.enum(BATCH_KINDS), timeLimitMinutes: z.int() }
-export const PlanBatchDto = z.object({ ...batchFields, components: z.array(z.string()) }).meta({ id: 'PlanBatchDto' })
+export const PlanBatchDto = namedRecord('PlanBatchDto', { ...batchFields, components: z.array(z.string()) })
 
-export const PlanProblemDto = z
-  .object({ code: z.enum(PROBLEM_CODES), component: z.string(), message: z.string(), details })
-  .meta({ id: 'PlanProblemDto' })
+export const PlanProblemDto = namedRecord('PlanProblemDto', {
+  code: z.enum(PROBLEM_CODES),
+  component: z.string(),
+  message: z.string(),
+  details,
+})
 
-export const RolloutPlanDto = z
-  .object({
-    id: Uuid,
-    status: z.enum(PLAN_STATES),
-    targetVersions: z.record(z.string(), z.string().nullable()).describe('Null: a pinned chart that stays'),
-    kind: z.enum(PLAN_KINDS),
-    items: z.array(PlanItemDto),
-    batches: z.array(PlanBatchDto),
-    problems: z.array(PlanProblemDto),
-    createdBy: maybe,
-    createdAt: DateTime,
-    validatedAt: when,
-    executionId: Uuid.nullable(),
-  })
-  .meta({ id: 'RolloutPlanDto' })
+export const RolloutPlanDto = namedRecord('RolloutPlanDto', {
+  id: Uuid,
+  status: z.enum(PLAN_STATES),
+  targetVersions: z.record(z.string(), z.string().nullable()).describe('Null: a pinned chart that stays'),
+  kind: z.enum(PLAN_KINDS),
+  items: z.array(PlanItemDto),
+  batches: z.array(PlanBatchDto),
+  problems: z.array(PlanProblemDto),
+  createdBy: maybe,
+  createdAt: DateTime,
+  validatedAt: when,
+  executionId: Uuid.nullable(),
+})
 
-export const PreflightCheckDto = z
-  .object({
-    id: z.string(),
-    title: z.string(),
-    category: z.enum(CATEGORIES),
-    result: z.enum(RESULTS),
-    isOverridable: z.boolean(),
-    message: z.string(),
-    details,
-    remedy: maybe,
-  })
-  .meta({ id: 'PreflightCheckDto' })
+export const PreflightCheckDto = namedRecord('PreflightCheckDto', {
+  id: z.string(),
+  title: z.string(),
+  category: z.enum(CATEGORIES),
+  result: z.enum(RESULTS),
+  isOverridable: z.boolean(),
+  message: z.string(),
+  details,
+  remedy: maybe,
+})
 
-export const PreflightReportDto = z
-  .object({
-    id: Uuid,
-    planId: Uuid.nullable(),
-    runAt: DateTime,
-    result: z.enum(['Passed', 'Warnings', 'Failed']),
-    canExecute: z.boolean(),
-    checks: z.array(PreflightCheckDto),
-  })
-  .meta({ id: 'PreflightReportDto' })
+export const PreflightReportDto = namedRecord('PreflightReportDto', {
+  id: Uuid,
+  planId: Uuid.nullable(),
+  runAt: DateTime,
+  result: z.enum(['Passed', 'Warnings', 'Failed']),
+  canExecute: z.boolean(),
+  checks: z.array(PreflightCheckDto),
+})
 
 export const driftFields = {
   component: z.string(),
@@ -92,28 +88,24 @@ export const driftFields = {
   name: z.string(),
   field: z.string(),
 }
-export const PlatformDriftItemDto = z
-  .object({
-    ...driftFields,
-    manager: z.string(),
-    message: z.string(),
-    expected: z.unknown().describe('Any value; null where there is none'),
-    live: z.unknown().describe('Any value; null where there is none'),
-    adoption: z.object({ configKey: z.string(), liveValue: z.string(), isSecret: z.boolean() }).nullable(),
-    firstSeenAt: when,
-  })
-  .meta({ id: 'PlatformDriftItem' })
+export const PlatformDriftItemDto = namedRecord('PlatformDriftItem', {
+  ...driftFields,
+  manager: z.string(),
+  message: z.string(),
+  expected: z.unknown().describe('Any value; null where there is none'),
+  live: z.unknown().describe('Any value; null where there is none'),
+  adoption: z.object({ configKey: z.string(), liveValue: z.string(), isSecret: z.boolean() }).nullable(),
+  firstSeenAt: when,
+})
 
-const PauseReasonDto = z
-  .object({
-    code: z.enum(PAUSE_CODES),
-    message: z.string(),
-    component: maybe,
-    batchIndex: z.int().nullable(),
-    canSkipSnapshot: z.boolean(),
-    platformDrift: z.array(PlatformDriftItemDto),
-  })
-  .meta({ id: 'PauseReasonDto' })
+const PauseReasonDto = namedRecord('PauseReasonDto', {
+  code: z.enum(PAUSE_CODES),
+  message: z.string(),
+  component: maybe,
+  batchIndex: z.int().nullable(),
+  canSkipSnapshot: z.boolean(),
+  platformDrift: z.array(PlatformDriftItemDto),
+})
 
 export const RolledComponentDto = z.object({
   name: z.string(),
@@ -124,54 +116,48 @@ export const RolledComponentDto = z.object({
   startedAt: when,
   finishedAt: when,
 })
-export const RolloutBatchDto = z
-  .object({
-    ...batchFields,
-    state: z.enum(BATCH_STATES),
-    components: z.array(RolledComponentDto),
-    deadlineAt: when,
-    startedAt: when,
-    finishedAt: when,
-  })
-  .meta({ id: 'RolloutBatchDto' })
+export const RolloutBatchDto = namedRecord('RolloutBatchDto', {
+  ...batchFields,
+  state: z.enum(BATCH_STATES),
+  components: z.array(RolledComponentDto),
+  deadlineAt: when,
+  startedAt: when,
+  finishedAt: when,
+})
 
-export const RolloutExecutionDto = z
-  .object({
-    id: Uuid,
-    planId: Uuid,
-    kind: z.enum(PLAN_KINDS),
-    state: z.enum(ROLLOUT_STATES),
-    phase: z.enum(ROLLOUT_PHASES),
-    pauseReason: PauseReasonDto.nullable(),
-    batches: z.array(RolloutBatchDto),
-    currentBatch: z.int().nullable(),
-    preflight: PreflightReportDto,
-    acknowledgedFailures: z.array(z.string()),
-    overrides: z.array(z.object({ kind: z.enum(OVERRIDE_KINDS), by: z.string(), at: DateTime, detail: z.string() })),
-    snapshot: z.object({ name: z.string(), phase: z.string(), completedAt: when }).nullable(),
-    rollbackOf: Uuid.nullable(),
-    rolledBackBy: Uuid.nullable(),
-    canCancel: z.boolean(),
-    canResume: z.boolean(),
-    canRollback: z.boolean(),
-    startedBy: maybe,
-    startedAt: DateTime,
-    finishedAt: when,
-    failure: z.object({ code: z.string(), message: z.string(), component: maybe }).nullable(),
-  })
-  .meta({ id: 'RolloutExecutionDto' })
+export const RolloutExecutionDto = namedRecord('RolloutExecutionDto', {
+  id: Uuid,
+  planId: Uuid,
+  kind: z.enum(PLAN_KINDS),
+  state: z.enum(ROLLOUT_STATES),
+  phase: z.enum(ROLLOUT_PHASES),
+  pauseReason: PauseReasonDto.nullable(),
+  batches: z.array(RolloutBatchDto),
+  currentBatch: z.int().nullable(),
+  preflight: PreflightReportDto,
+  acknowledgedFailures: z.array(z.string()),
+  overrides: z.array(z.object({ kind: z.enum(OVERRIDE_KINDS), by: z.string(), at: DateTime, detail: z.string() })),
+  snapshot: z.object({ name: z.string(), phase: z.string(), completedAt: when }).nullable(),
+  rollbackOf: Uuid.nullable(),
+  rolledBackBy: Uuid.nullable(),
+  canCancel: z.boolean(),
+  canResume: z.boolean(),
+  canRollback: z.boolean(),
+  startedBy: maybe,
+  startedAt: DateTime,
+  finishedAt: when,
+  failure: z.object({ code: z.string(), message: z.string(), component: maybe }).nullable(),
+})
 
-export const PlatformDriftScanDto = z
-  .object({
-    id: Uuid,
-    status: z.enum(SCAN_STATES),
-    trigger: z.enum(SCAN_TRIGGERS),
-    startedAt: DateTime,
-    finishedAt: when,
-    scanned: z.int(),
-    message: maybe,
-  })
-  .meta({ id: 'PlatformDriftScanDto' })
+export const PlatformDriftScanDto = namedRecord('PlatformDriftScanDto', {
+  id: Uuid,
+  status: z.enum(SCAN_STATES),
+  trigger: z.enum(SCAN_TRIGGERS),
+  startedAt: DateTime,
+  finishedAt: when,
+  scanned: z.int(),
+  message: maybe,
+})
 
 type DriftItem = Omit<z.output<typeof PlatformDriftItemDto>, 'expected' | 'live' | 'adoption' | 'firstSeenAt'> & {
   expected?: string | undefined

@@ -10,6 +10,7 @@ import { RolloutExecution, RolloutPlan } from '../../../crds/rollouts.ts'
 import { accepted, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
 import { etagOf } from '../../http/etag.ts'
+import { strictRecord } from '../../http/named.ts'
 import { action, type RouteDraft, route } from '../../http/route.ts'
 import { atPlatform } from '../../resources/collection/homes.ts'
 import { oneAtATime } from '../../rules/turns.ts'
@@ -66,12 +67,10 @@ async function cancel(context: Context<'executionId'>) {
   return accepted(...(await shown(context, object)))
 }
 
-const ResumeExecutionRequest = z
-  .strictObject({
-    skipSnapshot: z.boolean().default(false).describe('Continues without the failed snapshot, where that is offered'),
-    comment: z.string().max(512).nullish(),
-  })
-  .meta({ id: 'ResumeExecutionRequest' })
+const ResumeExecutionRequest = strictRecord('ResumeExecutionRequest', {
+  skipSnapshot: z.boolean().default(false).describe('Continues without the failed snapshot, where that is offered'),
+  comment: z.string().max(512).nullish(),
+})
 type Resume = z.output<typeof ResumeExecutionRequest> | undefined
 
 /** @throws PlatformError NOT_FOUND, NotPaused, PlatformDriftPending, SnapshotRequired, StillFailing */
@@ -110,12 +109,10 @@ async function refuseWhileFailing(context: Context, { metadata, status }: Execut
   if (worse.length > 0) refuse('StillFailing', `These checks still fail: ${worse.join(', ')}.`, { checks: worse })
 }
 
-const RevertPlatformDriftRequest = z
-  .strictObject({
-    acknowledge: z.boolean().nullish(),
-    fields: z.array(z.object(driftFields)).max(500).nullish().describe('The changes as they were reviewed'),
-  })
-  .meta({ id: 'RevertPlatformDriftRequest' })
+const RevertPlatformDriftRequest = strictRecord('RevertPlatformDriftRequest', {
+  acknowledge: z.boolean().nullish(),
+  fields: z.array(z.object(driftFields)).max(500).nullish().describe('The changes as they were reviewed'),
+})
 
 /** @throws PlatformError AcknowledgementRequired, NOT_FOUND, NotPausedOnPlatformDrift, OperatorCapabilityMissing, PlatformDriftChanged */
 async function revert(context: Context<'executionId', unknown, z.output<typeof RevertPlatformDriftRequest>>) {

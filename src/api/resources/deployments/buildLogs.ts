@@ -14,6 +14,7 @@ import type { AnyKind } from '../../../crds/define.ts'
 import { DeploymentRecord, loggedOf, stageOf } from '../../../crds/deployments.ts'
 import { type Answer, ok } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
+import { namedRecord, strictRecord } from '../../http/named.ts'
 import { Flag, Whole } from '../../http/query.ts'
 import { type RouteDraft, route } from '../../http/route.ts'
 import { LogLineDto, LogQuery } from '../logs.ts'
@@ -23,18 +24,14 @@ import { linesOfBuild } from './liveLog.ts'
 import { deploymentsOf, findDeployment, type StoredDeployment } from './record.ts'
 import { type DeploymentRoutes, findOwnDeployment, findReported, reporting } from './reporters.ts'
 
-const UploadBuildLogsRequest = z
-  .strictObject({
-    lines: z.array(z.string()).nullish().describe('Exactly one of lines and text'),
-    text: z.string().nullish(),
-    offset: z.int().min(0).nullish().describe('Number of the first of these lines; the end if absent'),
-    isFinal: z.boolean().default(false).describe('Whether nothing follows'),
-  })
-  .meta({ id: 'UploadBuildLogsRequest' })
+const UploadBuildLogsRequest = strictRecord('UploadBuildLogsRequest', {
+  lines: z.array(z.string()).nullish().describe('Exactly one of lines and text'),
+  text: z.string().nullish(),
+  offset: z.int().min(0).nullish().describe('Number of the first of these lines; the end if absent'),
+  isFinal: z.boolean().default(false).describe('Whether nothing follows'),
+})
 
-const BuildLogStateDto = z
-  .object({ lineCount: z.int(), sizeBytes: z.int(), isFinal: z.boolean() })
-  .meta({ id: 'BuildLogState' })
+const BuildLogStateDto = namedRecord('BuildLogState', { lineCount: z.int(), sizeBytes: z.int(), isFinal: z.boolean() })
 
 /** The query of every log route. Lines of a build have no times, so what asks for times changes nothing. */
 const BuildLogQuery = LogQuery.extend({
@@ -47,13 +44,11 @@ const BuildLogQuery = LogQuery.extend({
   process: LogQuery.shape.process.describe('A build has one, which is build'),
 })
 
-const BuildLogPageDto = z
-  .object({
-    lines: z.array(LogLineDto).describe('Lines of a build have no times'),
-    truncated: z.boolean().describe('Whether there are more lines: continue with offset'),
-    isFinal: z.boolean().describe('Whether nothing follows these lines'),
-  })
-  .meta({ id: 'BuildLogPage' })
+const BuildLogPageDto = namedRecord('BuildLogPage', {
+  lines: z.array(LogLineDto).describe('Lines of a build have no times'),
+  truncated: z.boolean().describe('Whether there are more lines: continue with offset'),
+  isFinal: z.boolean().describe('Whether nothing follows these lines'),
+})
 
 /** The routes of build logs: upload for external builds, and the stored log of any build. */
 export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: DeploymentRoutes): RouteDraft[] {

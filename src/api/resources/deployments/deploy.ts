@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { type DeployedCollection, isBuilding } from '../../../contracts/deployments.ts'
 import { originOf } from '../../../contracts/sources/repositories.ts'
 import { PlatformError } from '../../../core/errors.ts'
@@ -8,6 +8,7 @@ import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import { DeploymentSource } from '../../../crds/sources.ts'
 import type { Context } from '../../http/context.ts'
 import { REFERENCES } from '../../http/further.ts'
+import { strictRecord } from '../../http/named.ts'
 import { type Authorization, type RouteDraft, route } from '../../http/route.ts'
 import { findResource, type Place } from '../places.ts'
 import { refuseWhileDeleting } from '../writes.ts'
@@ -34,12 +35,10 @@ export function deployRoute(
   base: string,
   { collection, parameter, auth, instead, refuse }: DeployRoute,
 ): RouteDraft {
-  const request = z
-    .strictObject({
-      branch: branch.unwrap().nullish().describe('Instead of its branch'),
-      commit: commitSha.unwrap().nullish().describe('The newest of the branch if absent'),
-    })
-    .meta({ id: `${kind.kind}DeployRequest` })
+  const request = strictRecord(`${kind.kind}DeployRequest`, {
+    branch: branch.unwrap().nullish().describe('Instead of its branch'),
+    commit: commitSha.unwrap().nullish().describe('The newest of the branch if absent'),
+  })
   type Request = z.output<typeof request> | undefined
   return route(
     'POST',

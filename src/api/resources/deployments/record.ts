@@ -8,6 +8,7 @@ import { notFound } from '../../../core/errors.ts'
 import { createdAtOf, type ObjectMeta } from '../../../core/object.ts'
 import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import type { Context } from '../../http/context.ts'
+import { namedRecord, strictRecord } from '../../http/named.ts'
 import type { RecordOf } from '../../records/records.ts'
 import { DateTime, ignoredFields, Uuid } from '../dto.ts'
 import type { Place } from '../places.ts'
@@ -40,31 +41,29 @@ export type DeployedObject = {
 }
 
 /** Exactly the record that the interface shows. */
-export const DeploymentLogEntryDto = z
-  .object({
-    id: Uuid,
-    deploymentId: Uuid.describe('The same as id'),
-    boundaryId: Uuid,
-    resourceGroupName: z.string(),
-    siteName: z.string().describe('What is deployed'),
-    branch: z.string().nullable(),
-    commitSha: z.string().nullable(),
-    containerImage: z.string().nullable().describe('Null until it is built'),
-    phase: z.enum(DEPLOYMENT_PHASES).describe('Only forward; one that has ended never changes'),
-    lastMessage: z.string(),
-    provider: z.string().nullable(),
-    repositoryName: z.string().nullable(),
-    source: z
-      .string()
-      .nullable()
-      .describe(
-        'Name of the deployment source, or upload, image, `functions/<name>`; null of a repository without a source',
-      ),
-    timestamp: DateTime.describe('When it was asked for'),
-    canServe: z.boolean().describe('Whether it has an image that can be served'),
-    isServing: z.boolean().describe('Whether it is served now'),
-  })
-  .meta({ id: 'DeploymentLogEntryDto' })
+export const DeploymentLogEntryDto = namedRecord('DeploymentLogEntryDto', {
+  id: Uuid,
+  deploymentId: Uuid.describe('The same as id'),
+  boundaryId: Uuid,
+  resourceGroupName: z.string(),
+  siteName: z.string().describe('What is deployed'),
+  branch: z.string().nullable(),
+  commitSha: z.string().nullable(),
+  containerImage: z.string().nullable().describe('Null until it is built'),
+  phase: z.enum(DEPLOYMENT_PHASES).describe('Only forward; one that has ended never changes'),
+  lastMessage: z.string(),
+  provider: z.string().nullable(),
+  repositoryName: z.string().nullable(),
+  source: z
+    .string()
+    .nullable()
+    .describe(
+      'Name of the deployment source, or upload, image, `functions/<name>`; null of a repository without a source',
+    ),
+  timestamp: DateTime.describe('When it was asked for'),
+  canServe: z.boolean().describe('Whether it has an image that can be served'),
+  isServing: z.boolean().describe('Whether it is served now'),
+})
 export type DeploymentLogEntry = z.output<typeof DeploymentLogEntryDto>
 
 const { branch, commitSha, image, provider, repositoryName, source, message, phase } = DeploymentRecord.spec.shape
@@ -72,28 +71,26 @@ const { branch, commitSha, image, provider, repositoryName, source, message, pha
 const repeated = (what: string) => `${what}, which must be that of the path`
 
 /** The same as bodies have it: what it repeats of the path must match, what the platform sets is ignored. */
-const WrittenEntry = z
-  .strictObject({
-    id: Uuid.nullish().describe('Id of the deployment; made where absent'),
-    deploymentId: Uuid.nullish().describe('The same as id'),
-    boundaryId: Uuid.nullish().describe(repeated('Id of the boundary')),
-    resourceGroupName: z.string().nullish().describe(repeated('Name of the group')),
-    siteName: z.string().nullish().describe(repeated('Name of what is deployed')),
-    branch: branch.unwrap().nullish(),
-    commitSha: commitSha.unwrap().nullish(),
-    containerImage: image.unwrap().nullish().describe('What is to be served; needed from phase Deploying on'),
-    phase: phase.unwrap().nullish(),
-    lastMessage: message
-      .unwrap()
-      .nullish()
-      .describe(message.description ?? ''),
-    provider: provider.unwrap().nullish(),
-    repositoryName: repositoryName.unwrap().nullish(),
-    source: source.unwrap().nullish(),
-    timestamp: DateTime.nullish().meta({ description: 'When it was asked for, as read; ignored', readOnly: true }),
-    ...ignoredFields(['canServe', 'isServing']),
-  })
-  .meta({ id: 'DeploymentLogEntry' })
+const WrittenEntry = strictRecord('DeploymentLogEntry', {
+  id: Uuid.nullish().describe('Id of the deployment; made where absent'),
+  deploymentId: Uuid.nullish().describe('The same as id'),
+  boundaryId: Uuid.nullish().describe(repeated('Id of the boundary')),
+  resourceGroupName: z.string().nullish().describe(repeated('Name of the group')),
+  siteName: z.string().nullish().describe(repeated('Name of what is deployed')),
+  branch: branch.unwrap().nullish(),
+  commitSha: commitSha.unwrap().nullish(),
+  containerImage: image.unwrap().nullish().describe('What is to be served; needed from phase Deploying on'),
+  phase: phase.unwrap().nullish(),
+  lastMessage: message
+    .unwrap()
+    .nullish()
+    .describe(message.description ?? ''),
+  provider: provider.unwrap().nullish(),
+  repositoryName: repositoryName.unwrap().nullish(),
+  source: source.unwrap().nullish(),
+  timestamp: DateTime.nullish().meta({ description: 'When it was asked for, as read; ignored', readOnly: true }),
+  ...ignoredFields(['canServe', 'isServing']),
+})
 export const DeploymentBody = withMeanings(WrittenEntry, DeploymentRecord)
 export type DeploymentBody = z.output<typeof DeploymentBody>
 
