@@ -3,31 +3,25 @@ import { valueSelector } from '../../contracts/vaults/valueSecret.ts'
 import { apiVersionOf } from '../../core/object.ts'
 import { type Outcome, waiting } from '../../core/outcome.ts'
 import { secret } from '../../kube/builtin.ts'
-import { isKubeError } from '../../kube/errors.ts'
-import { RIGHTS_RETRY, rightsMissing } from '../workload/secrets.ts'
+import { RIGHTS_RETRY, rightsMissing, withSecretRights } from '../workload/secrets.ts'
 import { type EntryPass, placeOfEntry } from './types.ts'
 
 /** Deletes the Secrets of one life, or of all. An outcome where it could not be done yet. */
-export async function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome | undefined> {
+export function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome | undefined> {
   const { namespace, name } = placeOfEntry(pass)
-  try {
-    if (life !== undefined) {
-      const { key } = valueNames(name, life)
-      await pass.workloads.client.remove(secret, { namespace, name: key })
-    }
-  } catch (error) {
-    if (!isKubeError(error, 'Forbidden')) throw error
-    return rightsMissing()
-  }
-  const answer = await pass.workloads.client.request({
-    method: 'DELETE',
-    path: `/api/${apiVersionOf(secret)}/namespaces/${namespace}/secrets`,
-    query: { labelSelector: valueSelector(name, life) },
+  const { client } = pass.workloads
+  return withSecretRights(async () => {
+    if (life !== undefined) await client.remove(secret, { namespace, name: valueNames(name, life).key })
+    const answer = await client.request({
+      method: 'DELETE',
+      path: `/api/${apiVersionOf(secret)}/namespaces/${namespace}/secrets`,
+      query: { labelSelector: valueSelector(name, life) },
+    })
+    answer.body.resume()
+    if (answer.status < 300 || answer.status === 404) return undefined
+    if (answer.status === 403) return rightsMissing()
+    return waiting('TearingDown', `The API server answered ${answer.status} to the removal of values.`, RIGHTS_RETRY)
   })
-  answer.body.resume()
-  if (answer.status < 300 || answer.status === 404) return undefined
-  if (answer.status === 403) return rightsMissing()
-  return waiting('TearingDown', `The API server answered ${answer.status} to the removal of values.`, RIGHTS_RETRY)
 }
 
 /** At most so many values are looked for in one pass: after a restore nobody remembers how far they are gone. */
@@ -41,14 +35,10 @@ export async function pruneVersions(pass: EntryPass): Promise<Outcome | undefine
   if (history === undefined || oldest === undefined) return undefined
   const from = Math.max(pass.object.status?.prunedThrough ?? 0, oldest - 1 - PRUNED_AT_ONCE)
   const names = valueNames(name, history.life)
-  for (let version = from + 1; version < oldest; version += 1) {
-    try {
+  return withSecretRights(async () => {
+    for (let version = from + 1; version < oldest; version += 1)
       await pass.workloads.client.remove(secret, { namespace, name: names.version(version) })
-    } catch (error) {
-      if (!isKubeError(error, 'Forbidden')) throw error
-      return rightsMissing()
-    }
-  }
-  if (oldest > 1) pass.report({ prunedThrough: oldest - 1 })
-  return undefined
+    if (oldest > 1) pass.report({ prunedThrough: oldest - 1 })
+    return undefined
+  })
 }

@@ -13,14 +13,16 @@ export function rightsMissing(): Outcome {
   return waiting('WaitingForGroup', 'Access to the Secrets of this namespace has not been granted yet.', RIGHTS_RETRY)
 }
 
-/** Runs what needs permissions for Secrets, or waits: they come with the RoleBinding of a new group. */
-export async function withSecretRights(work: () => Promise<Outcome>): Promise<Outcome> {
-  try {
-    return await work()
-  } catch (error) {
+const whereForbidden =
+  <Result>(instead: () => Result) =>
+  (error: unknown): Result => {
     if (!isKubeError(error, 'Forbidden')) throw error
-    return rightsMissing()
+    return instead()
   }
+
+/** Runs what needs permissions for Secrets, or waits: they come with the RoleBinding of a new group. */
+export function withSecretRights<Result>(work: () => Promise<Result>): Promise<Result | Outcome> {
+  return work().catch(whereForbidden(rightsMissing))
 }
 
 /** A Secret from the API server, past every cache: overwritten content is lost. Undefined if absent. */
@@ -34,11 +36,7 @@ export function readSecret(
 
 /** Runs what deletes Secrets. The permissions for Secrets go with the namespace, and so do the Secrets. */
 export async function removingSecrets(work: () => Promise<unknown>): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    if (!isKubeError(error, 'Forbidden')) throw error
-  }
+  await work().catch(whereForbidden(() => undefined))
 }
 
 /** Deletes a Secret that stands beside the resource, whichever cluster its workload is on. */
