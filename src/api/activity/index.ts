@@ -217,18 +217,14 @@ const columns = {
 }
 
 export const activityRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '{B}/activity',
-    {
-      auth: action(WRITE),
-      summary: 'Report an action on a resource that the platform does not see itself',
-      errors: 'problem',
-      body: ActivityRequest,
-      reply: Uuid,
-    },
-    report,
-  ),
+  route('POST', '{B}/activity', {
+    auth: action(WRITE),
+    summary: 'Report an action on a resource that the platform does not see itself',
+    errors: 'problem',
+    body: ActivityRequest,
+    reply: Uuid,
+    handler: report,
+  }),
   ...listWithConfig(ACTIVITY, {
     auth: action(READ),
     ...list,

@@ -28,11 +28,11 @@ const CertificateStatusDto = namedRecord('CertificateStatusDto', {
 })
 
 /** The certificates of an app's own domains. That of the platform covers the host that it gives. */
-export const certificateRoute: RouteDraft = route(
-  'GET',
-  '{RG}/apps/{appName}/certificate-status',
-  { auth: action('apps/read'), summary: 'Certificates of its custom domains', reply: CertificateStatusDto },
-  async (context) => {
+export const certificateRoute: RouteDraft = route('GET', '{RG}/apps/{appName}/certificate-status', {
+  auth: action('apps/read'),
+  summary: 'Certificates of its custom domains',
+  reply: CertificateStatusDto,
+  handler: async (context) => {
     const { object } = await findResource(PlatformApp, context, 'appName')
     const { spec, status } = object
     const own =
@@ -49,4 +49,4 @@ export const certificateRoute: RouteDraft = route(
     const worst = certificateStatusOf({ object }) ?? 'NotRequested'
     return ok({ status: worst, hosts, checkedAt: timestamp(context.services.clock.now()) })
   },
-)
+})

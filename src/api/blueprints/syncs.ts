@@ -112,32 +112,26 @@ async function ask({ services, caller, ifMatch }: Context, { metadata }: Catalog
 }
 
 export const syncRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    `${CATALOG}/status`,
-    {
-      auth: action('blueprints/read'),
-      summary: 'Where templates come from, and when they were read',
-      reply: CatalogStatusDto,
-    },
-    catalogStatus,
-  ),
-  route(
-    'POST',
-    `${CATALOG}/refresh`,
-    { auth: write, isHeld: true, summary: 'Read all repositories now', reply: CatalogSourceDto, answers: [200, 202] },
-    refreshCatalog,
-  ),
-  route(
-    'POST',
-    `${SOURCES}/{sourceId}/sync`,
-    {
-      auth: write,
-      isHeld: true,
-      summary: 'Read one repository now',
-      reply: CatalogSourceDto,
-      answers: [200, 202, 404, 409],
-    },
-    syncOne,
-  ),
+  route('GET', `${CATALOG}/status`, {
+    auth: action('blueprints/read'),
+    summary: 'Where templates come from, and when they were read',
+    reply: CatalogStatusDto,
+    handler: catalogStatus,
+  }),
+  route('POST', `${CATALOG}/refresh`, {
+    auth: write,
+    isHeld: true,
+    summary: 'Read all repositories now',
+    reply: CatalogSourceDto,
+    answers: [200, 202],
+    handler: refreshCatalog,
+  }),
+  route('POST', `${SOURCES}/{sourceId}/sync`, {
+    auth: write,
+    isHeld: true,
+    summary: 'Read one repository now',
+    reply: CatalogSourceDto,
+    answers: [200, 202, 404, 409],
+    handler: syncOne,
+  }),
 ]

@@ -106,44 +106,32 @@ async function changeBoundary(context: Context, fields: Partial<BoundaryRecord['
 }
 
 export const boundaryRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/boundaries',
-    {
-      auth: asking('a sign-in; shows boundaries at which the caller has `boundaries/read`'),
-      summary: 'The boundaries that the caller may read',
-      list: boundaryShape,
-      reply: pagedListOf(BoundaryDto),
-    },
-    async (context) =>
+  route('GET', '/boundaries', {
+    auth: asking('a sign-in; shows boundaries at which the caller has `boundaries/read`'),
+    summary: 'The boundaries that the caller may read',
+    list: boundaryShape,
+    reply: pagedListOf(BoundaryDto),
+    handler: async (context) =>
       pagedParts(await boundariesWith(context, 'boundaries/read'), context.list, boundaryShape, (boundary) =>
         boundaryDto(context, boundary),
       ),
-  ),
-  route(
-    'POST',
-    '/boundaries',
-    {
-      auth: action('boundaries/create'),
-      scope: 'root',
-      summary: 'Create a boundary; the caller becomes its Owner',
-      body: BoundaryBody.meta({ id: 'CreateBoundaryRequest' }),
-      example: { displayName: 'Acme' },
-      reply: BoundaryDto,
-    },
-    createBoundary,
-  ),
-  route(
-    'GET',
-    '/boundaries/config',
-    {
-      auth: action('boundaries/read'),
-      scope: 'root',
-      mayPass: readsSomeBoundary,
-      summary: 'How the list of boundaries can be sorted and filtered',
-      reply: ListConfigDto,
-    },
-    (context) => {
+  }),
+  route('POST', '/boundaries', {
+    auth: action('boundaries/create'),
+    scope: 'root',
+    summary: 'Create a boundary; the caller becomes its Owner',
+    body: BoundaryBody.meta({ id: 'CreateBoundaryRequest' }),
+    example: { displayName: 'Acme' },
+    reply: BoundaryDto,
+    handler: createBoundary,
+  }),
+  route('GET', '/boundaries/config', {
+    auth: action('boundaries/read'),
+    scope: 'root',
+    mayPass: readsSomeBoundary,
+    summary: 'How the list of boundaries can be sorted and filtered',
+    reply: ListConfigDto,
+    handler: (context) => {
       const { access } = context.services
       const { principalId } = context.caller
       const config = listConfig(boundaryShape, { collection: 'boundaries', context, actionPrefix: 'boundaries' })
@@ -154,49 +142,38 @@ export const boundaryRoutes: readonly RouteDraft[] = [
         actions: names.filter((name) => access.scopesWith(principalId, name).granted.length > 0),
       })
     },
-  ),
-  route(
-    'GET',
-    '{B}',
-    { auth: action('boundaries/read'), summary: 'Read a boundary', reply: BoundaryDto },
-    async (context) => {
+  }),
+  route('GET', '{B}', {
+    auth: action('boundaries/read'),
+    summary: 'Read a boundary',
+    reply: BoundaryDto,
+    handler: async (context) => {
       const boundary = await findBoundary(context, context.parameters.boundaryId, context)
       return ok(shown(context, boundary), { etag: etagOf(boundary) })
     },
-  ),
-  route(
-    'PATCH',
-    '{B}',
-    {
-      auth: action('boundaries/manage'),
-      summary: 'Change the display name',
-      body: BoundaryBody.meta({ id: 'UpdateBoundaryRequest' }),
-      mediaTypes: ['application/json', 'application/merge-patch+json'],
-      reply: BoundaryDto,
-    },
-    (context) => changeBoundary(context, { displayName: context.body.displayName }),
-  ),
-  route(
-    'PUT',
-    '{B}/quota',
-    {
-      auth: action('boundaries/create'),
-      scope: 'root',
-      summary: 'Replace the limits over all groups of the boundary; what runs already goes on',
-      body: BoundaryQuotaBody,
-      example: { cpu: '16', memory: '64Gi' },
-      reply: BoundaryDto,
-    },
-    (context) => changeBoundary(context, { quota: withoutAbsent(context.body) as BoundaryRecord['spec']['quota'] }),
-  ),
-  route(
-    'DELETE',
-    '{B}',
-    {
-      auth: action('boundaries/delete'),
-      scope: 'root',
-      summary: 'Delete an empty boundary; 202 while its namespace goes',
-    },
-    deleteBoundary,
-  ),
+  }),
+  route('PATCH', '{B}', {
+    auth: action('boundaries/manage'),
+    summary: 'Change the display name',
+    body: BoundaryBody.meta({ id: 'UpdateBoundaryRequest' }),
+    mediaTypes: ['application/json', 'application/merge-patch+json'],
+    reply: BoundaryDto,
+    handler: (context) => changeBoundary(context, { displayName: context.body.displayName }),
+  }),
+  route('PUT', '{B}/quota', {
+    auth: action('boundaries/create'),
+    scope: 'root',
+    summary: 'Replace the limits over all groups of the boundary; what runs already goes on',
+    body: BoundaryQuotaBody,
+    example: { cpu: '16', memory: '64Gi' },
+    reply: BoundaryDto,
+    handler: (context) =>
+      changeBoundary(context, { quota: withoutAbsent(context.body) as BoundaryRecord['spec']['quota'] }),
+  }),
+  route('DELETE', '{B}', {
+    auth: action('boundaries/delete'),
+    scope: 'root',
+    summary: 'Delete an empty boundary; 202 while its namespace goes',
+    handler: deleteBoundary,
+  }),
 ]

@@ -91,22 +91,17 @@ export const memberRoutes: readonly RouteDraft[] = [
     actionPrefix: 'boundaries/members',
     before: (context) => findBoundary(context, context.parameters.boundaryId ?? ''),
   }),
-  route(
-    'POST',
-    '{B}/members',
-    {
-      auth: action('boundaries/members/manage'),
-      further: GRANTING,
-      summary: 'Give somebody a role at the boundary',
-      body: AddBoundaryMemberRequest,
-      reply: BoundaryMemberDto,
-    },
-    addMember,
-  ),
-  route(
-    'DELETE',
-    '{B}/members/{assignmentId}',
-    { auth: action('boundaries/members/manage'), summary: 'Remove a role from somebody' },
-    removeMember,
-  ),
+  route('POST', '{B}/members', {
+    auth: action('boundaries/members/manage'),
+    further: GRANTING,
+    summary: 'Give somebody a role at the boundary',
+    body: AddBoundaryMemberRequest,
+    reply: BoundaryMemberDto,
+    handler: addMember,
+  }),
+  route('DELETE', '{B}/members/{assignmentId}', {
+    auth: action('boundaries/members/manage'),
+    summary: 'Remove a role from somebody',
+    handler: removeMember,
+  }),
 ]

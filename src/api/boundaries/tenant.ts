@@ -22,17 +22,13 @@ function shown(context: Context, boundary: BoundaryRecord) {
 }
 
 export const tenantRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '{B}/tenant',
-    {
-      auth: action('boundaries/tenant/admin'),
-      isHeld: true,
-      summary: 'Give the boundary to a tenant, or to none',
-      body: MoveBoundaryTenantRequest,
-      reply: BoundaryDto,
-    },
-    async (context) => {
+  route('POST', '{B}/tenant', {
+    auth: action('boundaries/tenant/admin'),
+    isHeld: true,
+    summary: 'Give the boundary to a tenant, or to none',
+    body: MoveBoundaryTenantRequest,
+    reply: BoundaryDto,
+    handler: async (context) => {
       const { services, caller, body, ifMatch, parameters } = context
       const { boundaryId } = parameters
       const boundary = await findBoundary(context, boundaryId)
@@ -49,5 +45,5 @@ export const tenantRoutes: readonly RouteDraft[] = [
         (await moveTenant(services, caller, { boundaryId, tenantId, ifMatch, lastOwner: 'LAST_OWNER' })).boundary,
       )
     },
-  ),
+  }),
 ]

@@ -221,18 +221,14 @@ function trustedPeople(services: Services, boundaryId: string): Set<string> {
 }
 
 export const tenantMoveRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '{B}/providers/authorization/tenant-move',
-    {
-      auth: action('boundaries/tenant/admin'),
-      scope: 'root',
-      isHeld: true,
-      summary: 'Move the boundary to another tenant and remove the rights of people outside it',
-      body: BoundaryTenantMoveRequest,
-      reply: BoundaryTenantMoveResult,
-    },
-    async (context) => {
+  route('POST', '{B}/providers/authorization/tenant-move', {
+    auth: action('boundaries/tenant/admin'),
+    scope: 'root',
+    isHeld: true,
+    summary: 'Move the boundary to another tenant and remove the rights of people outside it',
+    body: BoundaryTenantMoveRequest,
+    reply: BoundaryTenantMoveResult,
+    handler: async (context) => {
       const { services, caller, body, ifMatch, parameters } = context
       const { boundaryId } = parameters
       const boundary = await findBoundary(context, boundaryId)
@@ -253,5 +249,5 @@ export const tenantMoveRoutes: readonly RouteDraft[] = [
       })
       return ok({ boundaryId, tenantId: tenantId ?? null, movedAssignments, removedAssignments })
     },
-  ),
+  }),
 ]

@@ -135,17 +135,13 @@ async function kept({ services, caller }: Context, { mediaType, bytes }: Attache
 }
 
 export const bugReportRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '/bug-reports',
-    {
-      auth: authenticated,
-      summary: 'Report a problem with the platform',
-      errors: 'problem',
-      body: SubmitBugReportRequest,
-      reply: BugReportDto,
-      answers: [429],
-    },
-    submit,
-  ),
+  route('POST', '/bug-reports', {
+    auth: authenticated,
+    summary: 'Report a problem with the platform',
+    errors: 'problem',
+    body: SubmitBugReportRequest,
+    reply: BugReportDto,
+    answers: [429],
+    handler: submit,
+  }),
 ]

@@ -244,61 +244,57 @@ export const clusterRoutes: readonly RouteDraft[] = [
       return clusters.map((cluster) => shown(context, cluster))
     },
   }),
-  route(
-    'POST',
-    '/clusters',
-    {
-      auth: write,
-      summary: 'Register a cluster; an agent joins it with a token',
-      body: CreateClusterRequest,
-      example: { name: 'far-away', displayName: 'Far away', region: 'north' },
-      reply: ClusterViewModel,
-      errors,
-    },
-    create,
-  ),
-  route('GET', ONE, { auth: read, summary: 'A cluster', reply: ClusterViewModel, errors }, async (context) => {
-    const cluster = await find(context)
-    return ok(shown(context, cluster), { etag: etagOf(cluster) })
+  route('POST', '/clusters', {
+    auth: write,
+    summary: 'Register a cluster; an agent joins it with a token',
+    body: CreateClusterRequest,
+    example: { name: 'far-away', displayName: 'Far away', region: 'north' },
+    reply: ClusterViewModel,
+    errors,
+    handler: create,
   }),
-  route(
-    'PUT',
-    ONE,
-    {
-      auth: write,
-      summary: 'Change the record of a cluster',
-      body: UpdateClusterRequest,
-      example: { displayName: 'Far away', region: 'north' },
-      reply: ClusterViewModel,
-      errors,
+  route('GET', ONE, {
+    auth: read,
+    summary: 'A cluster',
+    reply: ClusterViewModel,
+    errors,
+    handler: async (context) => {
+      const cluster = await find(context)
+      return ok(shown(context, cluster), { etag: etagOf(cluster) })
     },
-    update as never,
-  ),
-  route('DELETE', ONE, { auth: write, summary: 'Remove a cluster that nothing uses', answers: [202], errors }, remove),
-  route(
-    'POST',
-    `${ONE}/agent/revoke`,
-    {
-      auth: write,
-      isHeld: true,
-      summary: 'Revoke the agent at once; what runs there keeps running',
-      reply: ClusterViewModel,
-      errors,
-    },
-    revoke,
-  ),
-  route(
-    'POST',
-    `${ONE}/join-token`,
-    {
-      auth: write,
-      summary: 'Make a token with which an agent joins; the previous one expires in ten minutes',
-      body: IssueJoinTokenRequest,
-      isBodyOptional: true,
-      example: { expiresInMinutes: 30 },
-      reply: JoinTokenDto,
-      errors,
-    },
-    issueToken as never,
-  ),
+  }),
+  route('PUT', ONE, {
+    auth: write,
+    summary: 'Change the record of a cluster',
+    body: UpdateClusterRequest,
+    example: { displayName: 'Far away', region: 'north' },
+    reply: ClusterViewModel,
+    errors,
+    handler: update as never,
+  }),
+  route('DELETE', ONE, {
+    auth: write,
+    summary: 'Remove a cluster that nothing uses',
+    answers: [202],
+    errors,
+    handler: remove,
+  }),
+  route('POST', `${ONE}/agent/revoke`, {
+    auth: write,
+    isHeld: true,
+    summary: 'Revoke the agent at once; what runs there keeps running',
+    reply: ClusterViewModel,
+    errors,
+    handler: revoke,
+  }),
+  route('POST', `${ONE}/join-token`, {
+    auth: write,
+    summary: 'Make a token with which an agent joins; the previous one expires in ten minutes',
+    body: IssueJoinTokenRequest,
+    isBodyOptional: true,
+    example: { expiresInMinutes: 30 },
+    reply: JoinTokenDto,
+    errors,
+    handler: issueToken as never,
+  }),
 ]

@@ -88,33 +88,33 @@ export function backupPolicyRoutes(base: string): RouteDraft[] {
   const path: string = `${base}/backup-policy`
   const write = action('containerinstance/write')
   return [
-    route(
-      'GET',
-      path,
-      { auth: action('containerinstance/read'), summary: 'How its volumes are backed up', reply: BackupPolicyDto },
-      async (context) => {
+    route('GET', path, {
+      auth: action('containerinstance/read'),
+      summary: 'How its volumes are backed up',
+      reply: BackupPolicyDto,
+      handler: async (context) => {
         const { object } = await findResource(ContainerInstance, context)
         return ok(await shown(object, context.services), { etag: etagOf(object) })
       },
-    ),
-    route(
-      'PUT',
-      path,
-      {
-        auth: write,
-        summary: 'Sets how its volumes are backed up',
-        body: BackupPolicySpecDto,
-        reply: BackupPolicyDto,
+    }),
+    route('PUT', path, {
+      auth: write,
+      summary: 'Sets how its volumes are backed up',
+      body: BackupPolicySpecDto,
+      reply: BackupPolicyDto,
+      handler: put,
+    }),
+    route('DELETE', path, {
+      auth: write,
+      summary: 'Stops backing up its volumes',
+      handler: async (context) => {
+        const located = await locate(context, 'name')
+        await changeResource(ContainerInstance, located, context, ({ spec: { backupPolicy, ...rest } }) => {
+          if (backupPolicy === undefined) throw noPolicy(located.place.name)
+          return rest
+        })
+        return noContent()
       },
-      put,
-    ),
-    route('DELETE', path, { auth: write, summary: 'Stops backing up its volumes' }, async (context) => {
-      const located = await locate(context, 'name')
-      await changeResource(ContainerInstance, located, context, ({ spec: { backupPolicy, ...rest } }) => {
-        if (backupPolicy === undefined) throw noPolicy(located.place.name)
-        return rest
-      })
-      return noContent()
     }),
     listRoute(`${path}/backups`, {
       auth: action('containerinstance/read'),

@@ -101,17 +101,17 @@ export function crateRoutes(base: string): RouteDraft[] {
         return pods.map((pod) => crateOf(pod as Pod, usage.get(pod.metadata.name)))
       },
     }),
-    route(
-      'GET',
-      `${path}/{crateId}` as string,
-      { auth: action('containerinstance/read'), summary: 'One copy, with its events', reply: CrateWithEvents },
-      async (context) => {
+    route('GET', `${path}/{crateId}` as string, {
+      auth: action('containerinstance/read'),
+      summary: 'One copy, with its events',
+      reply: CrateWithEvents,
+      handler: async (context) => {
         const { pod, place } = await podOf(context)
         const { live } = context.services
         const [usage, events] = await Promise.all([live.usage(place), live.events(place, pod.metadata.name)])
         return ok({ ...crateOf(pod, usage.get(pod.metadata.name)), events }, { etag: etagOf(pod) })
       },
-    ),
+    }),
     logRoute(`${path}/{crateId}`, dataAction('containerinstance/readLogs'), async (context, request) => {
       const { pod, place } = await podOf(context)
       const sources = containersOf([pod], request, place)

@@ -97,17 +97,13 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
     row: rowWithImages(({ components }) => Object.fromEntries(components.map(({ name, image }) => [name, image]))),
     rollback,
   }),
-  route(
-    'POST',
-    `${BASE}/components/{component}/actions/redeploy`,
-    {
-      auth: action('containerinstance/write'),
-      isHeld: true,
-      summary: 'Replaces the copies of a component',
-      reply: ResourceActionResultDto,
-    },
-    redeploy,
-  ),
+  route('POST', `${BASE}/components/{component}/actions/redeploy`, {
+    auth: action('containerinstance/write'),
+    isHeld: true,
+    summary: 'Replaces the copies of a component',
+    reply: ResourceActionResultDto,
+    handler: redeploy,
+  }),
   urlPreviewRoute(ContainerInstance, '{B}/resources/containerinstances/url', 'containerinstance/write'),
 ]
 

@@ -116,27 +116,19 @@ async function open(context: Here<{ clusterId: string }>) {
   return ok(answer, HIDDEN)
 }
 
-export const grantRoute = route(
-  'POST',
-  '{B}/crosslink/access-grant',
-  {
-    auth: admin,
-    summary: 'Report a grant that the hub made; without a body, request one',
-    body: CrosslinkAccessGrant,
-    isBodyOptional: true,
-    reply: CrosslinkAccessGrant,
-  },
-  grant as never,
-)
+export const grantRoute = route('POST', '{B}/crosslink/access-grant', {
+  auth: admin,
+  summary: 'Report a grant that the hub made; without a body, request one',
+  body: CrosslinkAccessGrant,
+  isBodyOptional: true,
+  reply: CrosslinkAccessGrant,
+  handler: grant as never,
+})
 
-export const grantReadRoute = route(
-  'GET',
-  '{B}/crosslink/access-grant',
-  {
-    auth: admin,
-    summary: 'The grant with which a spoke links to the hub',
-    query: z.strictObject({ clusterId: Uuid.describe('Of the spoke') }),
-    reply: CrosslinkAccessGrant,
-  },
-  open as never,
-)
+export const grantReadRoute = route('GET', '{B}/crosslink/access-grant', {
+  auth: admin,
+  summary: 'The grant with which a spoke links to the hub',
+  query: z.strictObject({ clusterId: Uuid.describe('Of the spoke') }),
+  reply: CrosslinkAccessGrant,
+  handler: open as never,
+})

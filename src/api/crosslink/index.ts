@@ -142,53 +142,45 @@ function wordsOf({ observedAtUtc, sites, exposures }: z.output<typeof CrosslinkS
 /** Three of the interface (section 4.13). */
 export const crosslinkRoutes: readonly RouteDraft[] = [
   grantRoute,
-  route(
-    'POST',
-    '{B}/crosslink/pki/rotate',
-    { auth: admin, summary: 'Replace the authority that signs for sites, in three steps', reply: CrosslinkCaReport },
-    rotate as never,
-  ),
-  route(
-    'POST',
-    '{B}/crosslink/status',
-    {
-      auth: admin,
-      summary: 'Report what an agent sees of its site; an outdated report changes nothing',
-      body: CrosslinkStatusReport,
-      reply: CrosslinkStatusReport,
-    },
-    report as never,
-  ),
+  route('POST', '{B}/crosslink/pki/rotate', {
+    auth: admin,
+    summary: 'Replace the authority that signs for sites, in three steps',
+    reply: CrosslinkCaReport,
+    handler: rotate as never,
+  }),
+  route('POST', '{B}/crosslink/status', {
+    auth: admin,
+    summary: 'Report what an agent sees of its site; an outdated report changes nothing',
+    body: CrosslinkStatusReport,
+    reply: CrosslinkStatusReport,
+    handler: report as never,
+  }),
 ]
 
 /** What reads back and changes what the three routes of the interface are about. */
 export const additionalCrosslinkRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '{B}/crosslink',
-    { auth: read, summary: 'Whether the clusters of the boundary are linked, and how', reply: CrosslinkDto },
-    async (context) => shown(context as never, await find(context as never)),
-  ),
-  route(
-    'PUT',
-    '{B}/crosslink',
-    {
-      auth: admin,
-      summary: 'Link the clusters of the boundary through a hub, or unlink them',
-      body: CrosslinkUpdateRequest,
-      example: { enabled: false },
-      reply: CrosslinkDto,
-    },
-    update as never,
-  ),
-  route(
-    'GET',
-    '{B}/crosslink/status',
-    { auth: read, summary: 'Sites and what they expose, as their agents report it', reply: CrosslinkStatusReport },
-    async (context) => {
+  route('GET', '{B}/crosslink', {
+    auth: read,
+    summary: 'Whether the clusters of the boundary are linked, and how',
+    reply: CrosslinkDto,
+    handler: async (context) => shown(context as never, await find(context as never)),
+  }),
+  route('PUT', '{B}/crosslink', {
+    auth: admin,
+    summary: 'Link the clusters of the boundary through a hub, or unlink them',
+    body: CrosslinkUpdateRequest,
+    example: { enabled: false },
+    reply: CrosslinkDto,
+    handler: update as never,
+  }),
+  route('GET', '{B}/crosslink/status', {
+    auth: read,
+    summary: 'Sites and what they expose, as their agents report it',
+    reply: CrosslinkStatusReport,
+    handler: async (context) => {
       const found = await find(context as never)
       return ok(statusReport(found, timestamp(context.services.clock.now())), tagOf(found))
     },
-  ),
+  }),
   grantReadRoute,
 ]

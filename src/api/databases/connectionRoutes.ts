@@ -15,7 +15,12 @@ export function connectionRoutes({
   read: (context: Context, from: 'inside' | 'outside') => Promise<Answer<ConnectionString>>
 }): readonly RouteDraft[] {
   const connection = (path: string, summary: string, from: 'inside' | 'outside') =>
-    route('GET', path, { auth: dataAction(may), summary, reply: ConnectionStringDto }, (context) => read(context, from))
+    route('GET', path, {
+      auth: dataAction(may),
+      summary,
+      reply: ConnectionStringDto,
+      handler: (context) => read(context, from),
+    })
   return [
     connection(`${base}/connectionstring`, 'How to connect from inside the cluster', 'inside'),
     connection(`${base}/connectionstring/external`, 'How to connect through the load balancer', 'outside'),

@@ -112,18 +112,19 @@ const NAMING = {
 
 export const functionRoutes: readonly RouteDraft[] = [
   ...functions.routes(),
-  route(
-    'POST',
-    FUNCTION,
-    { auth: action('functions/write'), summary: 'Create; the same body again answers 200', naming: NAMING, ...schemas },
-    judgedFirst(body, create),
-  ),
-  route(
-    'PUT',
-    FUNCTION,
-    { auth: action('functions/write'), summary: 'Replace the writable fields', ...schemas },
-    judgedFirst(body, update),
-  ),
+  route('POST', FUNCTION, {
+    auth: action('functions/write'),
+    summary: 'Create; the same body again answers 200',
+    naming: NAMING,
+    ...schemas,
+    handler: judgedFirst(body, create),
+  }),
+  route('PUT', FUNCTION, {
+    auth: action('functions/write'),
+    summary: 'Replace the writable fields',
+    ...schemas,
+    handler: judgedFirst(body, update),
+  }),
 ]
 
 async function create(context: Context): Promise<Answer<never>> {

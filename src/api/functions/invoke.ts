@@ -71,19 +71,15 @@ const InvokeFunctionResult = namedRecord('InvokeFunctionResult', {
  * A test call. Whoever may write the function could open it to everybody, and so may call it, whatever its triggers ask of
  * callers; whoever may only read it may not.
  */
-export const invokeRoute: RouteDraft = route(
-  'POST',
-  `${FUNCTION}/invoke`,
-  {
-    auth: action('functions/write'),
-    summary: 'Calls the function once, and answers with what it answered',
-    body: InvokeFunctionRequest,
-    isBodyOptional: true,
-    bodyLimit: MOST_REQUEST_BYTES,
-    example: { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"you"}' },
-    reply: InvokeFunctionResult,
-  },
-  async (context: Context<string, unknown, Asked | undefined>) => {
+export const invokeRoute: RouteDraft = route('POST', `${FUNCTION}/invoke`, {
+  auth: action('functions/write'),
+  summary: 'Calls the function once, and answers with what it answered',
+  body: InvokeFunctionRequest,
+  isBodyOptional: true,
+  bodyLimit: MOST_REQUEST_BYTES,
+  example: { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"name":"you"}' },
+  reply: InvokeFunctionResult,
+  handler: async (context: Context<string, unknown, Asked | undefined>) => {
     const { services, whilePermitted } = context
     const found = await findFunction(context as Context)
     const call = callOf(context.body ?? {}, found)
@@ -98,7 +94,7 @@ export const invokeRoute: RouteDraft = route(
     const { text, encoding } = encoded(Buffer.from(body, 'base64'), isTruncated)
     return ok({ ...told, body: text, encoding, isTruncated }, { headers: { 'cache-control': 'no-store' } })
   },
-)
+})
 
 /** @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED */
 function callOf({ method, path, headers, body, encoding }: Asked, { object, owner, at }: FoundFunction): TestCall {

@@ -67,29 +67,32 @@ const MOST_OF_A_BOUNDARY = 256 * 1024 * 1024
 const writing = asking('the action `functions/write` at the namespace of functions')
 
 export const sourceRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    SOURCE,
-    {
-      auth: action('functions/write'),
-      further: REFERENCES,
-      isHeld: true,
-      summary: 'Stores the files of a function and builds them',
-      body: UploadSourceRequest,
-      bodyLimit: MOST_REQUEST_BYTES,
-      example: { files: [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }] },
-      reply: FunctionSourceDto,
-      answers: [200],
-    },
-    upload,
-  ),
-  route(
-    'GET',
-    SOURCE,
-    { auth: writing, summary: 'The stored files as a zip', replyMediaType: 'application/zip', reply: z.string() },
-    download,
-  ),
-  route('DELETE', SOURCE, { auth: writing, summary: 'Deletes the stored files', query: Query, answers: [204] }, forget),
+  route('POST', SOURCE, {
+    auth: action('functions/write'),
+    further: REFERENCES,
+    isHeld: true,
+    summary: 'Stores the files of a function and builds them',
+    body: UploadSourceRequest,
+    bodyLimit: MOST_REQUEST_BYTES,
+    example: { files: [{ path: 'index.mjs', content: "export default () => new Response('Hello')" }] },
+    reply: FunctionSourceDto,
+    answers: [200],
+    handler: upload,
+  }),
+  route('GET', SOURCE, {
+    auth: writing,
+    summary: 'The stored files as a zip',
+    replyMediaType: 'application/zip',
+    reply: z.string(),
+    handler: download,
+  }),
+  route('DELETE', SOURCE, {
+    auth: writing,
+    summary: 'Deletes the stored files',
+    query: Query,
+    answers: [204],
+    handler: forget,
+  }),
 ]
 
 async function upload(context: Context<string, unknown, z.output<typeof UploadSourceRequest>>) {

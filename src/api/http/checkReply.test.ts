@@ -15,7 +15,7 @@ type Declared = { auth?: Authorization; errors?: ErrorForm; further?: string; ha
 /** A route that reads something. */
 function declared({ handler = () => ({ status: 200 }), ...given }: Declared = {}): Route {
   const declaration = { auth: anonymous, errors: 'platform' as const, ...given, summary: 'Read', reply }
-  const draft = route('GET', '/things/{name}', declaration, handler as never)
+  const draft = route('GET', '/things/{name}', { ...declaration, handler: handler as never })
   const { additions: routes } = area('vector', 'db-vector', [[draft]])
   const [only] = routes
   if (only === undefined) throw new Error('The area has no route.')

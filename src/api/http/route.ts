@@ -147,11 +147,20 @@ export function route<
 >(
   method: Method,
   path: Path,
-  declaration: Declaration<Query, Body, Reply>,
-  handler: Handler<Path, Query, Body, Reply>,
+  declaration: Declaration<Query, Body, Reply> & { handler: Handler<Path, Query, Body, Reply> },
 ): RouteDraft {
   const expanded = expandPath(path)
-  const { auth, summary, query, body, reply, scope = levelOfPath(expanded), answers = [], ...said } = declaration
+  const {
+    auth,
+    summary,
+    query,
+    body,
+    reply,
+    scope = levelOfPath(expanded),
+    answers = [],
+    handler,
+    ...said
+  } = declaration
   const row = interfaceRow({ method, path: expanded })
   const all = new Set([...(row?.answers ?? []), ...answers])
   return {

@@ -10,7 +10,7 @@ const B = '11111111-1111-4111-8111-111111111111'
 const GROUP = `/boundaries/${B}/resourcegroups/shop`
 const ITEM = `${GROUP}/resources/vectorclusters/orders`
 const draft = (path: string) =>
-  route('GET', path, { auth: authenticated, summary: 'Read', answers: [200] }, () => ({ status: 200 }))
+  route('GET', path, { auth: authenticated, summary: 'Read', answers: [200], handler: () => ({ status: 200 }) })
 
 describe('paths that are not the one spelling of a path', () => {
   const router = new Router(SERVED_ROUTES)

@@ -40,17 +40,13 @@ export const jobRoutes: readonly RouteDraft[] = [
 
 /** `<base>/cancel`: ends the job, which goes no further and keeps what it wrote. Repeating it changes nothing. */
 export const additionalJobRoutes: readonly RouteDraft[] = ofKind(PlatformJob, [
-  route(
-    'POST',
-    `${BASE}/cancel`,
-    {
-      auth: action('jobs/write'),
-      isHeld: true,
-      summary: 'Cancels a job that has not ended',
-      reply: jobRecord.dto,
-      answers: [200, 202],
-    },
-    async (context) => {
+  route('POST', `${BASE}/cancel`, {
+    auth: action('jobs/write'),
+    isHeld: true,
+    summary: 'Cancels a job that has not ended',
+    reply: jobRecord.dto,
+    answers: [200, 202],
+    handler: async (context) => {
       const { ref, place } = await locate(context, 'jobName')
       const { object, isChanged } = await changeResource(PlatformJob, { ref, place }, context, ({ spec, status }) => {
         if (!spec.cancelled && isFinished(status?.state)) throw endedAs(place.name, status?.state)
@@ -59,7 +55,7 @@ export const additionalJobRoutes: readonly RouteDraft[] = ofKind(PlatformJob, [
       const view = viewMaker<typeof PlatformJob>(context.services, place.boundaryId)(object, place.resourceGroup)
       return (isChanged ? accepted : ok)(jobRecord.toDto(view) as never, { etag: etagOf(object) })
     },
-  ),
+  }),
 ])
 
 function endedAs(name: string, state: JobState | undefined) {

@@ -149,19 +149,20 @@ export const componentRoutes: readonly RouteDraft[] = [
       return stock.components.map((component) => summaryOf(component, stock))
     },
   }),
-  route('GET', ONE, { auth: view, summary: 'A component with its releases', reply: ComponentDto }, one),
-  route(
-    'GET',
-    `${ONE}/installspec`,
-    { auth: view, summary: 'What an installation of it needs', reply: InstallSpecDto },
-    installSpec,
-  ),
-  route(
-    'POST',
-    '/lifecycle/components/refresh',
-    { auth: view, summary: 'Read the release feed now', reply: FeedRefreshResult, answers: [200, 502] },
-    refresh,
-  ),
+  route('GET', ONE, { auth: view, summary: 'A component with its releases', reply: ComponentDto, handler: one }),
+  route('GET', `${ONE}/installspec`, {
+    auth: view,
+    summary: 'What an installation of it needs',
+    reply: InstallSpecDto,
+    handler: installSpec,
+  }),
+  route('POST', '/lifecycle/components/refresh', {
+    auth: view,
+    summary: 'Read the release feed now',
+    reply: FeedRefreshResult,
+    answers: [200, 502],
+    handler: refresh,
+  }),
   listRoute('/lifecycle/releases', {
     auth: view,
     summary: 'Releases of a component, newest first',

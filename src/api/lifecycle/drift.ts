@@ -108,16 +108,16 @@ async function dependencies(context: Context) {
 }
 
 export const driftRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/lifecycle/drift',
-    { auth: view, summary: 'Where the running components differ from the wanted ones', reply: VersionDriftDto },
-    drift,
-  ),
-  route(
-    'GET',
-    '/lifecycle/dependencies',
-    { auth: view, summary: 'Which component needs which', reply: DependencyGraphDto },
-    dependencies,
-  ),
+  route('GET', '/lifecycle/drift', {
+    auth: view,
+    summary: 'Where the running components differ from the wanted ones',
+    reply: VersionDriftDto,
+    handler: drift,
+  }),
+  route('GET', '/lifecycle/dependencies', {
+    auth: view,
+    summary: 'Which component needs which',
+    reply: DependencyGraphDto,
+    handler: dependencies,
+  }),
 ]

@@ -196,35 +196,29 @@ async function resume(context: Context<'installId'>) {
 
 export const installRoutes: readonly RouteDraft[] = [
   ...installs.routes(),
-  route(
-    'POST',
-    '/lifecycle/components/{name}/install',
-    {
-      auth: install,
-      summary: 'Install a component',
-      body: StartInstallRequest,
-      isBodyOptional: true,
-      example: { version: '1.20.0', values: { 'auth.password': 'correct horse' } },
-      reply: InstallDto,
-      answers: [200, 202, 400, 404, 409],
-    },
-    start as never,
-  ),
-  route(
-    'POST',
-    '/lifecycle/components/{name}/repair',
-    {
-      auth: install,
-      summary: 'Install the current version of a component again',
-      reply: InstallDto,
-      answers: [202, 404, 409],
-    },
-    repair as never,
-  ),
-  route(
-    'POST',
-    '/lifecycle/installs/{installId}/resume',
-    { auth: install, isHeld: true, summary: 'Resume an installation', reply: InstallDto, answers: [202, 404, 409] },
-    resume as never,
-  ),
+  route('POST', '/lifecycle/components/{name}/install', {
+    auth: install,
+    summary: 'Install a component',
+    body: StartInstallRequest,
+    isBodyOptional: true,
+    example: { version: '1.20.0', values: { 'auth.password': 'correct horse' } },
+    reply: InstallDto,
+    answers: [200, 202, 400, 404, 409],
+    handler: start as never,
+  }),
+  route('POST', '/lifecycle/components/{name}/repair', {
+    auth: install,
+    summary: 'Install the current version of a component again',
+    reply: InstallDto,
+    answers: [202, 404, 409],
+    handler: repair as never,
+  }),
+  route('POST', '/lifecycle/installs/{installId}/resume', {
+    auth: install,
+    isHeld: true,
+    summary: 'Resume an installation',
+    reply: InstallDto,
+    answers: [202, 404, 409],
+    handler: resume as never,
+  }),
 ]

@@ -135,23 +135,19 @@ export function managedIdentityRoutes(kinds: readonly AnyKind[] = KINDS): readon
   const identities = identitiesOf(kinds)
   return [
     ...identities.routes(),
-    route(
-      'POST',
-      `${identities.itemPath}/token` as string,
-      {
-        auth: dataAction('managedidentities/readSecrets'),
-        isHeld: true,
-        summary: 'What the resource signs in with; rotate=true makes a new secret first',
-        query: z.strictObject({
-          rotate: z.enum(['true', 'false']).optional().describe('Whether the secret is replaced by a new one'),
-        }),
-        reply: ManagedIdentityCredentialsDto,
-      },
-      async (context) => {
+    route('POST', `${identities.itemPath}/token` as string, {
+      auth: dataAction('managedidentities/readSecrets'),
+      isHeld: true,
+      summary: 'What the resource signs in with; rotate=true makes a new secret first',
+      query: z.strictObject({
+        rotate: z.enum(['true', 'false']).optional().describe('Whether the secret is replaced by a new one'),
+      }),
+      reply: ManagedIdentityCredentialsDto,
+      handler: async (context) => {
         const { object } = await identities.find(context)
         const isRotation = context.query?.rotate === 'true'
         return readCredentials(context, isRotation ? await rotateCredentials(context, object) : object)
       },
-    ),
+    }),
   ]
 }

@@ -104,33 +104,29 @@ function resourceOf(
 const AlertmanagerResult = namedRecord('AlertmanagerResult', { results: z.array(AlertIngestResult) })
 
 /** Alertmanager tells of many alerts at once, which the interface's own route does not take. */
-export const alertmanagerRoute: RouteDraft = route(
-  'POST',
-  '/admin/monitoring/alerts/alertmanager',
-  {
-    auth: action('monitoring/platform/alerts/write'),
-    summary: 'Receive alerts from the webhook of Alertmanager',
-    body: AlertmanagerDelivery,
-    reply: AlertmanagerResult,
-    answers: [202],
-    example: {
-      version: '4',
-      alerts: [
-        {
-          status: 'firing',
-          labels: {
-            alertname: 'PodCrashLooping',
-            severity: 'error',
-            namespace: 'shop-0123456789',
-            pod: 'vc-products-0',
-          },
-          annotations: { summary: 'vc-products-0 starts again and again.' },
-          fingerprint: 'b1a2c3d4e5f60718',
+export const alertmanagerRoute: RouteDraft = route('POST', '/admin/monitoring/alerts/alertmanager', {
+  auth: action('monitoring/platform/alerts/write'),
+  summary: 'Receive alerts from the webhook of Alertmanager',
+  body: AlertmanagerDelivery,
+  reply: AlertmanagerResult,
+  answers: [202],
+  example: {
+    version: '4',
+    alerts: [
+      {
+        status: 'firing',
+        labels: {
+          alertname: 'PodCrashLooping',
+          severity: 'error',
+          namespace: 'shop-0123456789',
+          pod: 'vc-products-0',
         },
-      ],
-    },
+        annotations: { summary: 'vc-products-0 starts again and again.' },
+        fingerprint: 'b1a2c3d4e5f60718',
+      },
+    ],
   },
-  async (context) => {
+  handler: async (context) => {
     const results: AlertIngestResult[] = []
     // One after the other: a storm of alerts is no storm of writes.
     for (const alert of context.body.alerts) {
@@ -140,4 +136,4 @@ export const alertmanagerRoute: RouteDraft = route(
     }
     return accepted({ results })
   },
-)
+})

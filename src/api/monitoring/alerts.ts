@@ -107,26 +107,22 @@ export const alertRoutes: readonly RouteDraft[] = [
     summary: 'All alerts of the platform, newest first',
     rows: (context) => shown(context, {}),
   }),
-  route(
-    'POST',
-    '/admin/monitoring/alerts',
-    {
-      auth: action('monitoring/platform/alerts/write'),
-      summary: 'Report an alert, or that it was resolved',
-      body: AlertIngestRequest,
-      example: {
-        alertId: 'disk-7',
-        title: 'A disk is nearly full',
-        level: 2,
-        resourceType: 'apps',
-        resourceName: 'web',
-      },
-      reply: AlertIngestResult,
-      answers: [202],
+  route('POST', '/admin/monitoring/alerts', {
+    auth: action('monitoring/platform/alerts/write'),
+    summary: 'Report an alert, or that it was resolved',
+    body: AlertIngestRequest,
+    example: {
+      alertId: 'disk-7',
+      title: 'A disk is nearly full',
+      level: 2,
+      resourceType: 'apps',
+      resourceName: 'web',
     },
-    async (context) => {
+    reply: AlertIngestResult,
+    answers: [202],
+    handler: async (context) => {
       const { result, alert } = await ingest(context as unknown as Context, context.body)
       return accepted(result, alert && { etag: etagOf(alert) })
     },
-  ),
+  }),
 ]

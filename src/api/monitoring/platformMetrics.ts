@@ -100,15 +100,11 @@ async function pointsAsked(
 }
 
 /** The figures of the platform (interface section 4.16, records: monitoring). */
-export const platformMetricsRoute: RouteDraft = route(
-  'GET',
-  '/admin/monitoring/metrics',
-  {
-    auth: action('monitoring/platform/read'),
-    summary: 'What was measured of the platform, or of all resources together',
-    query: Query,
-    reply: MonitoringSeriesDto,
-    answers: [502],
-  },
-  platformSeries as never,
-)
+export const platformMetricsRoute: RouteDraft = route('GET', '/admin/monitoring/metrics', {
+  auth: action('monitoring/platform/read'),
+  summary: 'What was measured of the platform, or of all resources together',
+  query: Query,
+  reply: MonitoringSeriesDto,
+  answers: [502],
+  handler: platformSeries as never,
+})

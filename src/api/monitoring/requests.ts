@@ -79,15 +79,11 @@ function routedTo({ services }: Asked, watched: Watched) {
 }
 
 /** What it answered to the web (interface section 4.16, records: monitoring). */
-export const requestsRoute: RouteDraft = route(
-  'GET',
-  `${MONITORING}/requests`,
-  {
-    auth: action('monitoring/read'),
-    summary: 'The web requests that a resource answered',
-    query: SpanQuery,
-    reply: RequestStatsDto,
-    answers: [422],
-  },
-  requestsOf as never,
-)
+export const requestsRoute: RouteDraft = route('GET', `${MONITORING}/requests`, {
+  auth: action('monitoring/read'),
+  summary: 'The web requests that a resource answered',
+  query: SpanQuery,
+  reply: RequestStatsDto,
+  answers: [422],
+  handler: requestsOf as never,
+})

@@ -121,15 +121,11 @@ async function countedSeries({ services }: Asked, watched: Watched, asked: Words
 }
 
 /** The figures of one resource (interface section 4.16, records: monitoring). */
-export const seriesRoute: RouteDraft = route(
-  'GET',
-  MONITORING,
-  {
-    auth: action('monitoring/read'),
-    summary: 'What was measured of a resource',
-    query: SeriesQuery,
-    reply: MonitoringSeriesDto,
-    answers: [502],
-  },
-  seriesOf as never,
-)
+export const seriesRoute: RouteDraft = route('GET', MONITORING, {
+  auth: action('monitoring/read'),
+  summary: 'What was measured of a resource',
+  query: SeriesQuery,
+  reply: MonitoringSeriesDto,
+  answers: [502],
+  handler: seriesOf as never,
+})

@@ -140,15 +140,11 @@ function recommended(
 }
 
 /** How much of what it has a resource uses (interface section 4.16, records: monitoring). */
-export const utilizationRoute: RouteDraft = route(
-  'GET',
-  `${MONITORING}/utilization`,
-  {
-    auth: action('monitoring/read'),
-    summary: 'How much of what it has a resource uses',
-    query: Query,
-    reply: UtilizationDto,
-    answers: [502],
-  },
-  utilizationOf as never,
-)
+export const utilizationRoute: RouteDraft = route('GET', `${MONITORING}/utilization`, {
+  auth: action('monitoring/read'),
+  summary: 'How much of what it has a resource uses',
+  query: Query,
+  reply: UtilizationDto,
+  answers: [502],
+  handler: utilizationOf as never,
+})

@@ -123,20 +123,16 @@ function warningsOf(place: Place): string[] {
   return [`Several resources have the name "${place.resources[0]?.object.metadata.name}": ${collections}.`]
 }
 
-export const checkRoute = route(
-  'POST',
-  '{B}/network/check',
-  {
-    auth: action('boundaries/network/read'),
-    summary: 'Whether policies allow a connection, and the rule that decides',
-    body: NetworkCheckRequest,
-    example: {
-      from: { kind: 'Resource', resourceGroup: 'shop', name: 'web' },
-      to: { kind: 'Resource', resourceGroup: 'shop', name: 'search' },
-      port: 6333,
-      protocol: 'Tcp',
-    },
-    reply: NetworkCheckResult,
+export const checkRoute = route('POST', '{B}/network/check', {
+  auth: action('boundaries/network/read'),
+  summary: 'Whether policies allow a connection, and the rule that decides',
+  body: NetworkCheckRequest,
+  example: {
+    from: { kind: 'Resource', resourceGroup: 'shop', name: 'web' },
+    to: { kind: 'Resource', resourceGroup: 'shop', name: 'search' },
+    port: 6333,
+    protocol: 'Tcp',
   },
-  check as never,
-)
+  reply: NetworkCheckResult,
+  handler: check as never,
+})

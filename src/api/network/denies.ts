@@ -189,23 +189,19 @@ async function read(context: Context<'boundaryId' | 'denyId'>) {
 const auth = action('boundaries/network/read')
 
 export const denyRoutes = [
-  route(
-    'GET',
-    '{B}/network/denies',
-    {
-      auth,
-      summary: 'Denied connections, the newest first',
-      query: DeniesQuery,
-      list: shape as never,
-      unfollowed: 'the flows that the network has seen',
-      reply: pagedListOf(NetworkDenyDto).extend(windowFields).meta({ id: 'PagedListResponseOfNetworkDenies' }),
-    },
-    list as never,
-  ),
-  route(
-    'GET',
-    '{B}/network/denies/{denyId}',
-    { auth, summary: 'Denied connections of one kind', reply: NetworkDenyDetailDto },
-    read as never,
-  ),
+  route('GET', '{B}/network/denies', {
+    auth,
+    summary: 'Denied connections, the newest first',
+    query: DeniesQuery,
+    list: shape as never,
+    unfollowed: 'the flows that the network has seen',
+    reply: pagedListOf(NetworkDenyDto).extend(windowFields).meta({ id: 'PagedListResponseOfNetworkDenies' }),
+    handler: list as never,
+  }),
+  route('GET', '{B}/network/denies/{denyId}', {
+    auth,
+    summary: 'Denied connections of one kind',
+    reply: NetworkDenyDetailDto,
+    handler: read as never,
+  }),
 ]

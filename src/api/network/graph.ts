@@ -146,14 +146,10 @@ function nodesOf({ groups, resources }: Around, edges: readonly Edge[]): z.outpu
   ]
 }
 
-export const graphRoute = route(
-  'GET',
-  '{B}/network/graph',
-  {
-    auth: action('boundaries/network/read'),
-    summary: 'What connects to what, by rules and references, and as observed',
-    query: GraphQuery,
-    reply: NetworkGraphDto,
-  },
-  graph as never,
-)
+export const graphRoute = route('GET', '{B}/network/graph', {
+  auth: action('boundaries/network/read'),
+  summary: 'What connects to what, by rules and references, and as observed',
+  query: GraphQuery,
+  reply: NetworkGraphDto,
+  handler: graph as never,
+})

@@ -116,16 +116,17 @@ async function series(context: Context<'boundaryId', z.output<typeof SeriesQuery
 const auth = action('boundaries/network/read')
 
 export const statusRoutes = [
-  route(
-    'GET',
-    '{B}/network/series',
-    { auth, summary: 'How many connections there were, over time', query: SeriesQuery, reply: NetworkSeriesDto },
-    series as never,
-  ),
-  route(
-    'GET',
-    '{B}/network/status',
-    { auth, summary: 'What is known of the network of the boundary, and from where', reply: NetworkStatusDto },
-    status as never,
-  ),
+  route('GET', '{B}/network/series', {
+    auth,
+    summary: 'How many connections there were, over time',
+    query: SeriesQuery,
+    reply: NetworkSeriesDto,
+    handler: series as never,
+  }),
+  route('GET', '{B}/network/status', {
+    auth,
+    summary: 'What is known of the network of the boundary, and from where',
+    reply: NetworkStatusDto,
+    handler: status as never,
+  }),
 ]

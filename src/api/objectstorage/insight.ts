@@ -223,20 +223,16 @@ export const insightRoutes: readonly RouteDraft[] = [
     unfollowed: 'the access log of the object store',
     rows: auditOf,
   }),
-  route(
-    'GET',
-    `${ACCOUNT}/usage`,
-    { auth: action('objectstorageaccounts/read'), summary: 'What is used', reply: ObjectUsageDto },
-    readUsage,
-  ),
-  route(
-    'GET',
-    '{B}/resources/objectstorageaccounts/runtime-info',
-    {
-      auth: action('objectstorageaccounts/read'),
-      summary: 'What the store is and can do',
-      reply: ObjectRuntimeInfoDto,
-    },
-    readRuntimeInfo,
-  ),
+  route('GET', `${ACCOUNT}/usage`, {
+    auth: action('objectstorageaccounts/read'),
+    summary: 'What is used',
+    reply: ObjectUsageDto,
+    handler: readUsage,
+  }),
+  route('GET', '{B}/resources/objectstorageaccounts/runtime-info', {
+    auth: action('objectstorageaccounts/read'),
+    summary: 'What the store is and can do',
+    reply: ObjectRuntimeInfoDto,
+    handler: readRuntimeInfo,
+  }),
 ]

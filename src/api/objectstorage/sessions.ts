@@ -136,17 +136,13 @@ async function issueSession(context: Context<string, unknown, IssueStsRequest>) 
 }
 
 export const sessionRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '{RG}/objectstorageaccounts/{name}/sts/sessions',
-    {
-      auth: action('objectsts/issue'),
-      further: '`objectbuckets/read` or `objectbuckets/write` at the account, as the permission of the session has it',
-      summary: 'Short-lived credentials, limited to a permission, a bucket, a prefix',
-      body: IssueStsRequest,
-      isBodyOptional: false,
-      reply: StsSessionDto,
-    },
-    issueSession,
-  ),
+  route('POST', '{RG}/objectstorageaccounts/{name}/sts/sessions', {
+    auth: action('objectsts/issue'),
+    further: '`objectbuckets/read` or `objectbuckets/write` at the account, as the permission of the session has it',
+    summary: 'Short-lived credentials, limited to a permission, a bucket, a prefix',
+    body: IssueStsRequest,
+    isBodyOptional: false,
+    reply: StsSessionDto,
+    handler: issueSession,
+  }),
 ]

@@ -69,50 +69,38 @@ export function onAccountPage(services: Changing) {
 }
 
 export const passwordRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/identity/password-policy',
-    { auth: anonymous, summary: 'The rules for a password', reply: PasswordPolicyDto },
-    async ({ services }) => ok(passwordPolicyDto(await services.accounts.passwordRules())),
-  ),
-  route(
-    'POST',
-    '/identity/password-reset',
-    {
-      auth: anonymous,
-      summary: 'Ask for a link to choose a new password; the answer is the same for every address',
-      body: PasswordResetRequest,
-      reply: z.object({}),
-    },
-    requestReset,
-  ),
-  route(
-    'GET',
-    '/identity/password-reset/{token}',
-    { auth: anonymous, summary: 'Whether the link of a password reset can be used', reply: PasswordResetLinkDto },
-    showReset,
-  ),
-  route(
-    'POST',
-    '/identity/password-reset/{token}',
-    {
-      auth: anonymous,
-      summary: 'Set a new password with the link of a reset',
-      body: PasswordResetConfirmRequest,
-      reply: PasswordResetResult,
-    },
-    confirmReset,
-  ),
-  route(
-    'POST',
-    '/identity/change-password',
-    {
-      auth: authenticated,
-      summary: "Change one's own password, shortly after signing in",
-      answersUnknownCallers: true,
-      body: ChangePasswordRequest,
-      reply: PasswordChangedDto,
-    },
-    changePassword,
-  ),
+  route('GET', '/identity/password-policy', {
+    auth: anonymous,
+    summary: 'The rules for a password',
+    reply: PasswordPolicyDto,
+    handler: async ({ services }) => ok(passwordPolicyDto(await services.accounts.passwordRules())),
+  }),
+  route('POST', '/identity/password-reset', {
+    auth: anonymous,
+    summary: 'Ask for a link to choose a new password; the answer is the same for every address',
+    body: PasswordResetRequest,
+    reply: z.object({}),
+    handler: requestReset,
+  }),
+  route('GET', '/identity/password-reset/{token}', {
+    auth: anonymous,
+    summary: 'Whether the link of a password reset can be used',
+    reply: PasswordResetLinkDto,
+    handler: showReset,
+  }),
+  route('POST', '/identity/password-reset/{token}', {
+    auth: anonymous,
+    summary: 'Set a new password with the link of a reset',
+    body: PasswordResetConfirmRequest,
+    reply: PasswordResetResult,
+    handler: confirmReset,
+  }),
+  route('POST', '/identity/change-password', {
+    auth: authenticated,
+    summary: "Change one's own password, shortly after signing in",
+    answersUnknownCallers: true,
+    body: ChangePasswordRequest,
+    reply: PasswordChangedDto,
+    handler: changePassword,
+  }),
 ]

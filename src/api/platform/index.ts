@@ -80,52 +80,48 @@ function readiness({ services }: Context) {
 }
 
 export const commonRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/docs/{module}/manifest.json',
-    { auth: authenticated, summary: 'The documentation files of a module', reply: DocsManifestDto },
-    findManifest,
-  ),
-  route(
-    'GET',
-    '/docs/{module}/{path}',
-    { auth: authenticated, summary: 'A documentation file', replyMediaType: 'text/markdown' },
-    findFile,
-  ),
-  route(
-    'GET',
-    '/readyz',
-    {
-      auth: anonymous,
-      summary: 'Whether the platform takes requests; 503 when not',
-      reply: ReadinessDto,
-      repliesAt: [503],
-    },
-    readiness,
-  ),
-  route(
-    'GET',
-    '/version',
-    { auth: anonymous, summary: 'What runs here', reply: VersionDto },
-    ({ services: { platform } }) => {
+  route('GET', '/docs/{module}/manifest.json', {
+    auth: authenticated,
+    summary: 'The documentation files of a module',
+    reply: DocsManifestDto,
+    handler: findManifest,
+  }),
+  route('GET', '/docs/{module}/{path}', {
+    auth: authenticated,
+    summary: 'A documentation file',
+    replyMediaType: 'text/markdown',
+    handler: findFile,
+  }),
+  route('GET', '/readyz', {
+    auth: anonymous,
+    summary: 'Whether the platform takes requests; 503 when not',
+    reply: ReadinessDto,
+    repliesAt: [503],
+    handler: readiness,
+  }),
+  route('GET', '/version', {
+    auth: anonymous,
+    summary: 'What runs here',
+    reply: VersionDto,
+    handler: ({ services: { platform } }) => {
       const { version, commit, builtAt, kubernetesVersion, simulated } = platform
       return ok({ module: 'resource-groups', version, commit, builtAt, kubernetesVersion, simulated: [...simulated] })
     },
-  ),
+  }),
 ]
 
 /** What shows a newcomer the way, without a token: nothing in it is of any tenant. */
 export const additionalCommonRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/docs',
-    { auth: anonymous, summary: 'The modules that have documentation', reply: DocumentedModules },
-    ({ services }) => ok(services.documentation.modules()),
-  ),
-  route(
-    'GET',
-    '/openapi.json',
-    { auth: anonymous, summary: 'The OpenAPI document of all modules', reply: z.looseObject({ openapi: z.string() }) },
-    sendWholeDocument,
-  ),
+  route('GET', '/docs', {
+    auth: anonymous,
+    summary: 'The modules that have documentation',
+    reply: DocumentedModules,
+    handler: ({ services }) => ok(services.documentation.modules()),
+  }),
+  route('GET', '/openapi.json', {
+    auth: anonymous,
+    summary: 'The OpenAPI document of all modules',
+    reply: z.looseObject({ openapi: z.string() }),
+    handler: sendWholeDocument,
+  }),
 ]

@@ -151,32 +151,24 @@ async function conditions(context: Context) {
 const placeOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`
 
 const valve = (verb: 'suspend' | 'resume', summary: string, handler: typeof suspend) =>
-  route(
-    'POST',
-    `/lifecycle/backups/archiving/${verb}`,
-    {
-      auth: action('lifecycle/backupsManage'),
-      summary,
-      body: ArchivingClusterRequest,
-      example: { namespace: 'shop-0123456789', name: 'relc-orders' },
-      reply: ArchivingClusterDto,
-      errors,
-    },
+  route('POST', `/lifecycle/backups/archiving/${verb}`, {
+    auth: action('lifecycle/backupsManage'),
+    summary,
+    body: ArchivingClusterRequest,
+    example: { namespace: 'shop-0123456789', name: 'relc-orders' },
+    reply: ArchivingClusterDto,
+    errors,
     handler,
-  )
+  })
 
 export const archivingRoutes: readonly RouteDraft[] = [
   valve('suspend', 'Stops the archive of a database whose log fills its disk', suspend),
   valve('resume', 'Resumes a suspended archive', resume),
-  route(
-    'GET',
-    '/lifecycle/backups/conditions',
-    {
-      auth: action('lifecycle/view'),
-      summary: 'Whether the backups can be relied on, and the archives of databases',
-      reply: BackupConditionsDto,
-      errors,
-    },
-    conditions,
-  ),
+  route('GET', '/lifecycle/backups/conditions', {
+    auth: action('lifecycle/view'),
+    summary: 'Whether the backups can be relied on, and the archives of databases',
+    reply: BackupConditionsDto,
+    errors,
+    handler: conditions,
+  }),
 ]

@@ -86,17 +86,13 @@ export const platformBackupRoutes: readonly RouteDraft[] = [
       return backups.map((backup) => backupDto(backup, databases))
     },
   }),
-  route(
-    'POST',
-    PATH,
-    {
-      auth: action('lifecycle/execute'),
-      summary: 'Takes a backup of the platform now',
-      reply: PlatformBackupDto,
-      errors,
-    },
-    take,
-  ),
+  route('POST', PATH, {
+    auth: action('lifecycle/execute'),
+    summary: 'Takes a backup of the platform now',
+    reply: PlatformBackupDto,
+    errors,
+    handler: take,
+  }),
   ...archivingRoutes,
   ...targetRoutes,
   ...scheduleRoutes,
@@ -113,15 +109,11 @@ async function remove({ services, parameters }: Context<'name'>) {
 }
 
 export const additionalBackupRoutes: readonly RouteDraft[] = [
-  route(
-    'DELETE',
-    `${PATH}/{name}`,
-    {
-      auth: action('lifecycle/backupsManage'),
-      summary: 'Deletes a backup and its data in the bucket',
-      answers: [202],
-      errors,
-    },
-    remove,
-  ),
+  route('DELETE', `${PATH}/{name}`, {
+    auth: action('lifecycle/backupsManage'),
+    summary: 'Deletes a backup and its data in the bucket',
+    answers: [202],
+    errors,
+    handler: remove,
+  }),
 ]

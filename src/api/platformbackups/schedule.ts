@@ -89,30 +89,27 @@ function checked(body: z.output<typeof Read>): Pick<BackupSchedule, 'cron' | 'tt
 }
 
 export const scheduleRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/lifecycle/backups/schedule',
-    { auth: action('lifecycle/view'), summary: 'When the platform is backed up', reply: BackupScheduleDto, errors },
-    async (context) => {
+  route('GET', '/lifecycle/backups/schedule', {
+    auth: action('lifecycle/view'),
+    summary: 'When the platform is backed up',
+    reply: BackupScheduleDto,
+    errors,
+    handler: async (context) => {
       const [settings, schedule] = await Promise.all([
         storedSettings(context),
         context.services.platformBackups.cluster.schedule(),
       ])
       return ok(await shown(context, (settings?.spec ?? DEFAULTS).schedule, schedule), tagOf(settings))
     },
-  ),
-  route(
-    'PUT',
-    '/lifecycle/backups/schedule',
-    {
-      auth: action('lifecycle/backupsManage'),
-      summary: 'Sets when the platform is backed up, and for how long backups are kept',
-      body: Read,
-      documentedBody: UpdateBackupScheduleRequest,
-      example: { cron: '0 1 * * *', ttlHours: 720 },
-      reply: BackupScheduleDto,
-      errors,
-    },
-    put,
-  ),
+  }),
+  route('PUT', '/lifecycle/backups/schedule', {
+    auth: action('lifecycle/backupsManage'),
+    summary: 'Sets when the platform is backed up, and for how long backups are kept',
+    body: Read,
+    documentedBody: UpdateBackupScheduleRequest,
+    example: { cron: '0 1 * * *', ttlHours: 720 },
+    reply: BackupScheduleDto,
+    errors,
+    handler: put,
+  }),
 ]

@@ -124,30 +124,28 @@ async function verdictOf(body: Body, ask: Context['services']['platformBackups']
 const body = { body: LaxTargetRequest, documentedBody: BackupTargetRequest, example: EXAMPLE, errors }
 
 export const targetRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/lifecycle/backups/target',
-    { auth: action('lifecycle/view'), summary: 'Where the platform is backed up to', reply: BackupTargetDto, errors },
-    async (context) => {
+  route('GET', '/lifecycle/backups/target', {
+    auth: action('lifecycle/view'),
+    summary: 'Where the platform is backed up to',
+    reply: BackupTargetDto,
+    errors,
+    handler: async (context) => {
       const settings = await storedSettings(context)
       return ok(await shown(context, settings), tagOf(settings))
     },
-  ),
-  route(
-    'PUT',
-    '/lifecycle/backups/target',
-    {
-      auth: manage,
-      summary: 'Sets where the platform is backed up to; it is tested first',
-      reply: BackupTargetDto,
-      ...body,
-    },
-    put,
-  ),
-  route(
-    'POST',
-    '/lifecycle/backups/target/test',
-    { auth: manage, summary: 'Tests a target without saving it', reply: BackupTargetTestDto, ...body },
-    test,
-  ),
+  }),
+  route('PUT', '/lifecycle/backups/target', {
+    auth: manage,
+    summary: 'Sets where the platform is backed up to; it is tested first',
+    reply: BackupTargetDto,
+    ...body,
+    handler: put,
+  }),
+  route('POST', '/lifecycle/backups/target/test', {
+    auth: manage,
+    summary: 'Tests a target without saving it',
+    reply: BackupTargetTestDto,
+    ...body,
+    handler: test,
+  }),
 ]

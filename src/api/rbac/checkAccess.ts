@@ -168,15 +168,11 @@ async function checkAccess(context: Context<'boundaryId', unknown, CheckAccessRe
 }
 
 export const checkAccessRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '{B}/providers/authorization/checkAccess',
-    {
-      auth: asking('a role in the boundary, and to ask about others the action `rbac/members/read` at it'),
-      summary: 'Whether a principal may do something, and which record decides it',
-      body: CheckAccessRequestDto,
-      reply: CheckAccessResultDto,
-    },
-    checkAccess,
-  ),
+  route('POST', '{B}/providers/authorization/checkAccess', {
+    auth: asking('a role in the boundary, and to ask about others the action `rbac/members/read` at it'),
+    summary: 'Whether a principal may do something, and which record decides it',
+    body: CheckAccessRequestDto,
+    reply: CheckAccessResultDto,
+    handler: checkAccess,
+  }),
 ]

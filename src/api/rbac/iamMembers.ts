@@ -165,10 +165,9 @@ export const iamMemberRoutes: readonly RouteDraft[] = [
       return peopleOf(context as Context<'boundaryId'>)
     },
   }),
-  route(
-    'DELETE',
-    '{B}/iam/members/{userId}',
-    { auth: action('rbac/members/write'), summary: 'Remove all access of a person to the boundary' },
-    removePerson,
-  ),
+  route('DELETE', '{B}/iam/members/{userId}', {
+    auth: action('rbac/members/write'),
+    summary: 'Remove all access of a person to the boundary',
+    handler: removePerson,
+  }),
 ]

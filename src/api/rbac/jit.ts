@@ -264,33 +264,25 @@ const jitRequests = collection(JitRequest, {
 })
 
 const decision = (word: 'approve' | 'deny', summary: string, handle: (context: Decide) => Promise<Answer<never>>) =>
-  route(
-    'POST',
-    `${jitRequests.itemPath}/${word}` as string,
-    {
-      auth: action('rbac/members/write'),
-      isHeld: true,
-      summary,
-      body: JitDecisionRequest,
-      isBodyOptional: true,
-      reply: JitRequestDto,
-    },
-    (context) => handle(context as Decide),
-  )
+  route('POST', `${jitRequests.itemPath}/${word}` as string, {
+    auth: action('rbac/members/write'),
+    isHeld: true,
+    summary,
+    body: JitDecisionRequest,
+    isBodyOptional: true,
+    reply: JitRequestDto,
+    handler: (context) => handle(context as Decide),
+  })
 
 export const jitRoutes: readonly RouteDraft[] = [
   ...jitRequests.routes(),
   decision('approve', 'Approve a request: give the role for the requested time', approve),
   decision('deny', 'Reject a request for a role', deny),
   // A request stays when it is ended, so that one can read what became of it: no removal of the object.
-  route(
-    'DELETE',
-    jitRequests.itemPath,
-    {
-      auth: asking('the action `rbac/members/write` at the boundary for requests of others than the caller'),
-      summary: 'Withdraw a request, or end the role at once',
-      answers: [204],
-    },
-    endRequest,
-  ),
+  route('DELETE', jitRequests.itemPath, {
+    auth: asking('the action `rbac/members/write` at the boundary for requests of others than the caller'),
+    summary: 'Withdraw a request, or end the role at once',
+    answers: [204],
+    handler: endRequest,
+  }),
 ]

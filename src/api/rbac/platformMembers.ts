@@ -159,22 +159,17 @@ async function removePlatformMember({ services, caller, ifMatch, parameters }: C
 }
 
 export const platformMemberRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '/admin/iam/members',
-    {
-      auth: action('rbac/members/admin'),
-      further: GRANTING,
-      summary: 'Make somebody a member of a tenant, with a role at the root if one is named',
-      body: AddMemberRequest,
-      reply: PlatformMemberDto,
-    },
-    addPlatformMember,
-  ),
-  route(
-    'DELETE',
-    '/admin/iam/members/{userId}/{tenantId}',
-    { auth: action('rbac/members/admin'), summary: 'End a membership and what was given with it' },
-    removePlatformMember,
-  ),
+  route('POST', '/admin/iam/members', {
+    auth: action('rbac/members/admin'),
+    further: GRANTING,
+    summary: 'Make somebody a member of a tenant, with a role at the root if one is named',
+    body: AddMemberRequest,
+    reply: PlatformMemberDto,
+    handler: addPlatformMember,
+  }),
+  route('DELETE', '/admin/iam/members/{userId}/{tenantId}', {
+    auth: action('rbac/members/admin'),
+    summary: 'End a membership and what was given with it',
+    handler: removePlatformMember,
+  }),
 ]

@@ -30,16 +30,12 @@ export async function removeAll(services: Services, caller: Caller, kind: AnyKin
 }
 
 export const purgeRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '{B}/providers/authorization/purge',
-    {
-      auth: action('boundaries/delete'),
-      scope: 'root',
-      summary: 'Remove every assignment, deny, request, invitation and group of the boundary',
-      reply: AuthorizationPurgeResult,
-    },
-    async (context) => {
+  route('POST', '{B}/providers/authorization/purge', {
+    auth: action('boundaries/delete'),
+    scope: 'root',
+    summary: 'Remove every assignment, deny, request, invitation and group of the boundary',
+    reply: AuthorizationPurgeResult,
+    handler: async (context) => {
       const { services, caller, parameters } = context
       const { boundaryId } = parameters
       await findBoundary(context, boundaryId)
@@ -55,5 +51,5 @@ export const purgeRoutes: readonly RouteDraft[] = [
         return ok({ assignments, denyAssignments, invitations, jitRequests, groups })
       })
     },
-  ),
+  }),
 ]

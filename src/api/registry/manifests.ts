@@ -76,15 +76,11 @@ async function readManifest(context: Context<string, z.output<typeof ManifestQue
 }
 
 export const manifestRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/v1/internal/registries/manifests',
-    {
-      auth: asking('the right to pull from the repository that the request names'),
-      summary: 'The manifest that a tag of a repository points to',
-      query: ManifestQuery,
-      reply: ManifestDto,
-    },
-    readManifest,
-  ),
+  route('GET', '/v1/internal/registries/manifests', {
+    auth: asking('the right to pull from the repository that the request names'),
+    summary: 'The manifest that a tag of a repository points to',
+    query: ManifestQuery,
+    reply: ManifestDto,
+    handler: readManifest,
+  }),
 ]

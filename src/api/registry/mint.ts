@@ -117,26 +117,18 @@ async function mintBuild(context: Context<string, unknown, z.output<typeof MintB
 const INTERNAL = '/v1/internal/registries'
 
 export const mintRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    `${INTERNAL}/mint-boundary-credential`,
-    {
-      auth: builder,
-      summary: 'A password that pulls the images of a boundary for a day',
-      body: MintBoundaryRequest,
-      reply: RegistryCredentialDto,
-    },
-    mintBoundary,
-  ),
-  route(
-    'POST',
-    `${INTERNAL}/mint-build-token`,
-    {
-      auth: asking('the action that writes the resource that the request names, at that resource'),
-      summary: 'A password that pushes images of one resource for an hour',
-      body: MintBuildRequest,
-      reply: RegistryBuildTokenDto,
-    },
-    mintBuild,
-  ),
+  route('POST', `${INTERNAL}/mint-boundary-credential`, {
+    auth: builder,
+    summary: 'A password that pulls the images of a boundary for a day',
+    body: MintBoundaryRequest,
+    reply: RegistryCredentialDto,
+    handler: mintBoundary,
+  }),
+  route('POST', `${INTERNAL}/mint-build-token`, {
+    auth: asking('the action that writes the resource that the request names, at that resource'),
+    summary: 'A password that pushes images of one resource for an hour',
+    body: MintBuildRequest,
+    reply: RegistryBuildTokenDto,
+    handler: mintBuild,
+  }),
 ]

@@ -125,17 +125,13 @@ function next(spec: Spec, { digest, action, at }: Announcement): Spec {
 }
 
 export const notifyRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '/v1/internal/registries/notify',
-    {
-      auth: anonymous,
-      summary: 'Report events of the registry; called by the registry',
-      body: Envelope,
-      mediaTypes: ['application/vnd.docker.distribution.events.v2+json', 'application/json'],
-      reply: RegistryNotifyResult,
-      answers: [401],
-    },
-    notify,
-  ),
+  route('POST', '/v1/internal/registries/notify', {
+    auth: anonymous,
+    summary: 'Report events of the registry; called by the registry',
+    body: Envelope,
+    mediaTypes: ['application/vnd.docker.distribution.events.v2+json', 'application/json'],
+    reply: RegistryNotifyResult,
+    answers: [401],
+    handler: notify,
+  }),
 ]

@@ -214,16 +214,17 @@ export const pinRoutes: readonly RouteDraft[] = [
     sort: 'repository',
     rows: listPins,
   }),
-  route(
-    'PUT',
-    PINS,
-    {
-      auth: builder,
-      summary: 'Keep images of a repository; replaces its pin',
-      body: PinUpsertRequest,
-      reply: PinDto,
-    },
-    putPin,
-  ),
-  route('DELETE', PINS, { auth: builder, summary: 'Delete the pin of a repository', query: PinQuery }, deletePin),
+  route('PUT', PINS, {
+    auth: builder,
+    summary: 'Keep images of a repository; replaces its pin',
+    body: PinUpsertRequest,
+    reply: PinDto,
+    handler: putPin,
+  }),
+  route('DELETE', PINS, {
+    auth: builder,
+    summary: 'Delete the pin of a repository',
+    query: PinQuery,
+    handler: deletePin,
+  }),
 ]

@@ -155,16 +155,12 @@ const runs = collection(RetentionRun, {
 })
 
 export const retentionRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/v1/registries/retention/preview',
-    {
-      auth: action('registry/audit/read'),
-      summary: 'What a run would keep and remove now, and why',
-      query: PreviewQuery,
-      reply: RetentionPreviewDto,
-    },
-    preview,
-  ),
+  route('GET', '/v1/registries/retention/preview', {
+    auth: action('registry/audit/read'),
+    summary: 'What a run would keep and remove now, and why',
+    query: PreviewQuery,
+    reply: RetentionPreviewDto,
+    handler: preview,
+  }),
   ...runs.routes(),
 ]

@@ -201,23 +201,19 @@ const TokenForm = z.object({
 const shared = { auth: anonymous, ignoresUnknownQuery: true, reply: RegistryTokenDto }
 
 export const tokenRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/registry/auth/token',
-    { ...shared, summary: 'A token for the registry, for Basic credentials', query: TokenQuery },
-    byBasic,
-  ),
-  route(
-    'POST',
-    '/registry/auth/token',
-    {
-      ...shared,
-      summary: 'A token for the registry, for credentials in a form or a refresh token',
-      bodyKind: 'raw',
-      documentedBody: TokenForm,
-      bodyLimit: FORM_BYTES,
-      mediaTypes: [FORM],
-    },
-    byForm,
-  ),
+  route('GET', '/registry/auth/token', {
+    ...shared,
+    summary: 'A token for the registry, for Basic credentials',
+    query: TokenQuery,
+    handler: byBasic,
+  }),
+  route('POST', '/registry/auth/token', {
+    ...shared,
+    summary: 'A token for the registry, for credentials in a form or a refresh token',
+    bodyKind: 'raw',
+    documentedBody: TokenForm,
+    bodyLimit: FORM_BYTES,
+    mediaTypes: [FORM],
+    handler: byForm,
+  }),
 ]

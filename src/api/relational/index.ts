@@ -80,21 +80,22 @@ export const relationalRoutes: readonly RouteDraft[] = [
     }),
   }),
   ...connectionRoutes({ base: BASE, may: 'relationalcluster/readSecrets', read: readConnectionString }),
-  route(
-    'GET',
-    `${BASE}/external-ip`,
-    { auth: read, summary: 'Public address', reply: ExternalAddressDto },
-    async (context) => {
+  route('GET', `${BASE}/external-ip`, {
+    auth: read,
+    summary: 'Public address',
+    reply: ExternalAddressDto,
+    handler: async (context) => {
       const { object } = await findResource(RelationalCluster, context)
       return ok(externalAddress(object), { etag: etagOf(object) })
     },
-  ),
-  route(
-    'GET',
-    `${BASE}/health`,
-    { auth: read, summary: 'Health, as the engine reports it', reply: RelationalHealthDto },
-    async (context) => ok(await relationalHealth((await findResource(RelationalCluster, context)).object, context)),
-  ),
+  }),
+  route('GET', `${BASE}/health`, {
+    auth: read,
+    summary: 'Health, as the engine reports it',
+    reply: RelationalHealthDto,
+    handler: async (context) =>
+      ok(await relationalHealth((await findResource(RelationalCluster, context)).object, context)),
+  }),
   historyRoute({
     base: BASE,
     read: 'relationalcluster/read',
@@ -103,22 +104,18 @@ export const relationalRoutes: readonly RouteDraft[] = [
     }),
   }),
   ...snapshots.routes(),
-  route(
-    'GET',
-    `${BASE}/snapshots/pitr-window`,
-    { auth: read, summary: 'The time range to which it can be restored', reply: PitrWindowDto },
-    (context) => readWindow(context),
-  ),
-  route(
-    'POST',
-    `${BASE}/snapshots/{snapshotId}/restore`,
-    {
-      auth: action('relationalcluster/restoreSnapshot'),
-      further: '`relationalcluster/write` at the new database',
-      summary: 'Create a new database from a snapshot, as of its end or a later moment',
-      body: RestoreSnapshotRequest,
-      reply: RestoreResultDto,
-    },
-    (context) => restoreSnapshot(context),
-  ),
+  route('GET', `${BASE}/snapshots/pitr-window`, {
+    auth: read,
+    summary: 'The time range to which it can be restored',
+    reply: PitrWindowDto,
+    handler: (context) => readWindow(context),
+  }),
+  route('POST', `${BASE}/snapshots/{snapshotId}/restore`, {
+    auth: action('relationalcluster/restoreSnapshot'),
+    further: '`relationalcluster/write` at the new database',
+    summary: 'Create a new database from a snapshot, as of its end or a later moment',
+    body: RestoreSnapshotRequest,
+    reply: RestoreResultDto,
+    handler: (context) => restoreSnapshot(context),
+  }),
 ]

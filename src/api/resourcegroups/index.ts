@@ -88,105 +88,84 @@ async function boundaryConfig<Row>(
 const CreateResourceGroupRequest = strictRecord('CreateResourceGroupRequest', {})
 
 const groupRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '{B}/resourcegroups',
-    {
-      auth: seeing('groups at which the caller has `resourcegroups/read`'),
-      summary: 'The resource groups that the caller may read',
-      list: groupShape,
-      reply: pagedListOf(ResourceGroupDto),
-    },
-    listGroups,
-  ),
-  route(
-    'GET',
-    '{B}/resourcegroups/config',
-    { auth: seeing(), summary: 'How the list of groups can be sorted and filtered', reply: ListConfigDto },
-    (context) => boundaryConfig(context, groupShape, 'resourcegroups', ['resourcegroups/']),
-  ),
-  route(
-    'GET',
-    '{B}/resourcegroups/{resourceGroupName}',
-    { auth: action('resourcegroups/read'), summary: 'Read a group', reply: ResourceGroupDto },
-    async (context) => {
+  route('GET', '{B}/resourcegroups', {
+    auth: seeing('groups at which the caller has `resourcegroups/read`'),
+    summary: 'The resource groups that the caller may read',
+    list: groupShape,
+    reply: pagedListOf(ResourceGroupDto),
+    handler: listGroups,
+  }),
+  route('GET', '{B}/resourcegroups/config', {
+    auth: seeing(),
+    summary: 'How the list of groups can be sorted and filtered',
+    reply: ListConfigDto,
+    handler: (context) => boundaryConfig(context, groupShape, 'resourcegroups', ['resourcegroups/']),
+  }),
+  route('GET', '{B}/resourcegroups/{resourceGroupName}', {
+    auth: action('resourcegroups/read'),
+    summary: 'Read a group',
+    reply: ResourceGroupDto,
+    handler: async (context) => {
       const { boundaryId, resourceGroupName } = context.parameters
       const group = await findGroup(context, boundaryId, resourceGroupName, context)
       return ok(shown(context, boundaryId, group), { etag: etagOf(group) })
     },
-  ),
-  route(
-    'POST',
-    '{B}/resourcegroups/{resourceGroupName}',
-    {
-      auth: action('resourcegroups/write'),
-      summary: 'Create a group; the same request again answers 200',
-      body: CreateResourceGroupRequest,
-      naming: { rule: resourceNameRule(), pattern: resourceNamePattern() },
-      isBodyOptional: true,
-      reply: ResourceGroupDto,
-    },
-    async (context) => {
+  }),
+  route('POST', '{B}/resourcegroups/{resourceGroupName}', {
+    auth: action('resourcegroups/write'),
+    summary: 'Create a group; the same request again answers 200',
+    body: CreateResourceGroupRequest,
+    naming: { rule: resourceNameRule(), pattern: resourceNamePattern() },
+    isBodyOptional: true,
+    reply: ResourceGroupDto,
+    handler: async (context) => {
       const { group, isNew } = await createGroup(context)
       const answer = isNew ? created : ok
       return answer(shown(context, context.parameters.boundaryId, group), { etag: etagOf(group) })
     },
-  ),
-  route(
-    'PATCH',
-    '{B}/resourcegroups/{resourceGroupName}',
-    {
-      auth: action('resourcegroups/write'),
-      further: '`boundaries/manage` at the boundary to change the quota',
-      summary: 'JSON Merge Patch (RFC 7396) of tags and quota',
-      body: PatchResourceGroupRequest,
-      mediaTypes: ['application/merge-patch+json', 'application/json'],
-      example: { tags: { team: 'search' }, quota: { cpu: '4' } },
-      reply: ResourceGroupDto,
-    },
-    async (context) => {
+  }),
+  route('PATCH', '{B}/resourcegroups/{resourceGroupName}', {
+    auth: action('resourcegroups/write'),
+    further: '`boundaries/manage` at the boundary to change the quota',
+    summary: 'JSON Merge Patch (RFC 7396) of tags and quota',
+    body: PatchResourceGroupRequest,
+    mediaTypes: ['application/merge-patch+json', 'application/json'],
+    example: { tags: { team: 'search' }, quota: { cpu: '4' } },
+    reply: ResourceGroupDto,
+    handler: async (context) => {
       const { boundaryId } = context.parameters
       const group = await changeGroup(context)
       return ok(shown(context, boundaryId, group), { etag: etagOf(group) })
     },
-  ),
-  route(
-    'DELETE',
-    '{B}/resourcegroups/{resourceGroupName}',
-    { auth: action('resourcegroups/delete'), summary: 'Delete a group and everything in it' },
-    async (context) => ((await deleteGroup(context)).isGone ? noContent() : acceptedEmpty()),
-  ),
+  }),
+  route('DELETE', '{B}/resourcegroups/{resourceGroupName}', {
+    auth: action('resourcegroups/delete'),
+    summary: 'Delete a group and everything in it',
+    handler: async (context) => ((await deleteGroup(context)).isGone ? noContent() : acceptedEmpty()),
+  }),
 ]
 
 const resourceRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '{RG}',
-    {
-      auth: action('resourcegroups/read'),
-      summary: 'Resources of every kind in a group',
-      list: groupResourcesShape,
-      reply: pagedListOf(ResourceSummaryDto),
-    },
-    listInGroup,
-  ),
-  route(
-    'GET',
-    '{RG}/{resourceName}/validate',
-    {
-      auth: action('resourcegroups/read'),
-      // The name belongs to no collection yet, so the question is asked at the group: as near as a scope can come.
-      scope: 'resource',
-      summary: 'Whether a name is available for a new resource',
-      query: z.object({
-        collection: z
-          .enum(RESOURCE_KINDS.map(({ segment }) => segment))
-          .optional()
-          .describe('Only resources of this collection count; all when absent'),
-      }),
-      reply: ResourceNameValidationDto,
-    },
-    async (context) => {
+  route('GET', '{RG}', {
+    auth: action('resourcegroups/read'),
+    summary: 'Resources of every kind in a group',
+    list: groupResourcesShape,
+    reply: pagedListOf(ResourceSummaryDto),
+    handler: listInGroup,
+  }),
+  route('GET', '{RG}/{resourceName}/validate', {
+    auth: action('resourcegroups/read'),
+    // The name belongs to no collection yet, so the question is asked at the group: as near as a scope can come.
+    scope: 'resource',
+    summary: 'Whether a name is available for a new resource',
+    query: z.object({
+      collection: z
+        .enum(RESOURCE_KINDS.map(({ segment }) => segment))
+        .optional()
+        .describe('Only resources of this collection count; all when absent'),
+    }),
+    reply: ResourceNameValidationDto,
+    handler: async (context) => {
       const { boundaryId, resourceGroupName, resourceName } = context.parameters
       const { collection } = context.query
       await findGroup(context, boundaryId, resourceGroupName)
@@ -204,45 +183,37 @@ const resourceRoutes: readonly RouteDraft[] = [
       }
       return ok(validateName(resourceName, context.services.reservedNames, use))
     },
-  ),
-  route(
-    'GET',
-    '{B}/resources',
-    {
-      auth: seeing('resources that the caller may read'),
-      summary: 'Resources of every kind in a boundary, as far as the caller may read them',
-      list: boundaryResourcesShape,
-      reply: pagedListOf(ResourceSummaryDto),
-    },
-    listInBoundary,
-  ),
-  route(
-    'GET',
-    '{B}/resources/config',
-    { auth: seeing(), summary: 'How the list of resources can be sorted and filtered', reply: ListConfigDto },
-    (context) => {
+  }),
+  route('GET', '{B}/resources', {
+    auth: seeing('resources that the caller may read'),
+    summary: 'Resources of every kind in a boundary, as far as the caller may read them',
+    list: boundaryResourcesShape,
+    reply: pagedListOf(ResourceSummaryDto),
+    handler: listInBoundary,
+  }),
+  route('GET', '{B}/resources/config', {
+    auth: seeing(),
+    summary: 'How the list of resources can be sorted and filtered',
+    reply: ListConfigDto,
+    handler: (context) => {
       const prefixes = RESOURCE_KINDS.map(({ actions, plural }) => `${actions ?? plural}/`)
       return boundaryConfig(context, boundaryResourcesShape, 'resources', prefixes)
     },
-  ),
-  route(
-    'GET',
-    '/resourcegroups/by-namespace/{namespaceName}',
-    {
-      auth: action('resourcegroups/read'),
-      scope: 'resourceGroup',
-      scopeFrom: ({ namespaceName = '' }, services) => ownerOfNamespace(services, namespaceName)?.scope,
-      summary: 'The owner of a namespace',
-      reply: NamespaceOwnerDto,
-    },
-    (context) => {
+  }),
+  route('GET', '/resourcegroups/by-namespace/{namespaceName}', {
+    auth: action('resourcegroups/read'),
+    scope: 'resourceGroup',
+    scopeFrom: ({ namespaceName = '' }, services) => ownerOfNamespace(services, namespaceName)?.scope,
+    summary: 'The owner of a namespace',
+    reply: NamespaceOwnerDto,
+    handler: (context) => {
       const { namespaceName } = context.parameters
       const owner = ownerOfNamespace(context.services, namespaceName)
       if (owner === undefined) throw notFound(`A boundary or group with the namespace "${namespaceName}"`)
       const { id: clusterId } = defaultCluster(context.services)
       return ok({ namespace: namespaceName, boundary: displayNameOf(context, owner.boundaryId), clusterId, ...owner })
     },
-  ),
+  }),
 ]
 
 /** All of section 4.14 of the interface but the two routes about orphaned grants. */

@@ -188,16 +188,12 @@ export const orphanedGrantRoutes: readonly RouteDraft[] = [
     unfollowed: 'a look at all grants, which is dated',
     rows: async ({ services, caller }) => (await orphansOf(services, caller.principalId)).map(({ dto }) => dto),
   }),
-  route(
-    'POST',
-    '/resourcegroups/orphaned-grants/purge',
-    {
-      auth: action('resourcegroups/delete'),
-      summary: 'Remove orphaned grants',
-      body: OrphanedGrantPurgeRequest,
-      isBodyOptional: true,
-      reply: OrphanedGrantPurgeResult,
-    },
-    purgeOrphans,
-  ),
+  route('POST', '/resourcegroups/orphaned-grants/purge', {
+    auth: action('resourcegroups/delete'),
+    summary: 'Remove orphaned grants',
+    body: OrphanedGrantPurgeRequest,
+    isBodyOptional: true,
+    reply: OrphanedGrantPurgeResult,
+    handler: purgeOrphans,
+  }),
 ]

@@ -106,111 +106,99 @@ type AskerOf = (context: Context, component: string | null | undefined) => Promi
 
 function readingRoutes(files: string, auth: Authorization, asker: AskerOf): RouteDraft[] {
   return [
-    route(
-      'GET',
-      files,
-      { auth, summary: 'What is in a folder', query: PathQuery, reply: FileListDto },
-      async (context) => {
+    route('GET', files, {
+      auth,
+      summary: 'What is in a folder',
+      query: PathQuery,
+      reply: FileListDto,
+      handler: async (context) => {
         const { component, path } = context.query
         const { name, ask } = await asker(context, component)
         const { entries, truncated } = only(await ask({ op: 'list', path }), 'entries')
         return ok({ component: name, path, entries, truncated })
       },
-    ),
-    route(
-      'GET',
-      `${files}/download`,
-      {
-        auth,
-        summary: 'A file, or the part of it that Range names',
-        query: PathQuery,
-        replyMediaType: 'application/octet-stream',
-        answers: [200, 206],
-      },
-      async (context) => download(context, await asker(context, context.query.component), context.query.path),
-    ),
-    route(
-      'GET',
-      `${files}/archive`,
-      {
-        auth,
-        summary: 'A folder and all below it, as a gzipped tar',
-        query: PathQuery,
-        replyMediaType: 'application/gzip',
-      },
-      async (context) => archive(await asker(context, context.query.component), context.query.path),
-    ),
+    }),
+    route('GET', `${files}/download`, {
+      auth,
+      summary: 'A file, or the part of it that Range names',
+      query: PathQuery,
+      replyMediaType: 'application/octet-stream',
+      answers: [200, 206],
+      handler: async (context) => download(context, await asker(context, context.query.component), context.query.path),
+    }),
+    route('GET', `${files}/archive`, {
+      auth,
+      summary: 'A folder and all below it, as a gzipped tar',
+      query: PathQuery,
+      replyMediaType: 'application/gzip',
+      handler: async (context) => archive(await asker(context, context.query.component), context.query.path),
+    }),
   ]
 }
 
 function writingRoutes(files: string, auth: Authorization, asker: AskerOf): RouteDraft[] {
   const may = { auth, further: REFERENCES }
   return [
-    route(
-      'POST',
-      `${files}/upload`,
-      {
-        ...may,
-        summary: 'Writes a file: whole, or not at all',
-        query: z.strictObject({
-          component: Component,
-          path: Path.default('/').describe('The folder'),
-          name: z.string().describe('Of the file'),
-          overwrite: Flag.default(true).describe('False refuses if the file is there'),
-        }),
-        bodyKind: 'raw',
-        bodyLimit: UPLOAD_LIMIT,
-        // The sender of a file chooses its type.
-        mediaTypes: ['application/octet-stream', ANY_TYPE],
-        reply: FileEntryDto,
-        answers: [200, 201],
-      },
-      async (context) => {
+    route('POST', `${files}/upload`, {
+      ...may,
+      summary: 'Writes a file: whole, or not at all',
+      query: z.strictObject({
+        component: Component,
+        path: Path.default('/').describe('The folder'),
+        name: z.string().describe('Of the file'),
+        overwrite: Flag.default(true).describe('False refuses if the file is there'),
+      }),
+      bodyKind: 'raw',
+      bodyLimit: UPLOAD_LIMIT,
+      // The sender of a file chooses its type.
+      mediaTypes: ['application/octet-stream', ANY_TYPE],
+      reply: FileEntryDto,
+      answers: [200, 201],
+      handler: async (context) => {
         const { component, ...target } = context.query
         const { ask } = await asker(context, component)
         return entryAnswer(only(await ask({ op: 'upload', ...target }, context.rawBody.pieces()), 'entry'))
       },
-    ),
-    route(
-      'POST',
-      `${files}/directory`,
-      { ...may, summary: 'Makes a folder', body: MakeDirectoryRequest, reply: FileEntryDto, answers: [200, 201] },
-      async (context) => {
+    }),
+    route('POST', `${files}/directory`, {
+      ...may,
+      summary: 'Makes a folder',
+      body: MakeDirectoryRequest,
+      reply: FileEntryDto,
+      answers: [200, 201],
+      handler: async (context) => {
         const { component, ...made } = context.body
         const { ask } = await asker(context, component)
         return entryAnswer(only(await ask({ op: 'makeDirectory', ...made }), 'entry'))
       },
-    ),
-    route(
-      'POST',
-      `${files}/move`,
-      { ...may, summary: 'Moves or renames a file or folder', body: MoveRequest, reply: FileEntryDto },
-      async (context) => {
+    }),
+    route('POST', `${files}/move`, {
+      ...may,
+      summary: 'Moves or renames a file or folder',
+      body: MoveRequest,
+      reply: FileEntryDto,
+      handler: async (context) => {
         const { component, ...moved } = context.body
         const { ask } = await asker(context, component)
         return ok(only(await ask({ op: 'move', ...moved }), 'entry').entry)
       },
-    ),
-    route(
-      'DELETE',
-      files,
-      {
-        ...may,
-        summary: 'Removes a file or folder',
-        query: z.strictObject({
-          component: Component,
-          path: Path,
-          recursive: Flag.default(false).describe('Whether a folder goes with all that is in it'),
-        }),
-        answers: [204],
-      },
-      async (context) => {
+    }),
+    route('DELETE', files, {
+      ...may,
+      summary: 'Removes a file or folder',
+      query: z.strictObject({
+        component: Component,
+        path: Path,
+        recursive: Flag.default(false).describe('Whether a folder goes with all that is in it'),
+      }),
+      answers: [204],
+      handler: async (context) => {
         const { component, ...removed } = context.query
         const { ask } = await asker(context, component)
         only(await ask({ op: 'remove', ...removed }), 'removed')
         return noContent()
       },
-    ),
+    }),
   ]
 }
 

@@ -35,10 +35,11 @@ export function genericRoute<Body extends z.ZodType = z.ZodUndefined, Reply exte
 ): RouteDraft {
   const [method, template, verb, summary] = ROUTES[name]
   const path: string = template.replace(':segment', segment).replace(':parameter', parameter)
-  return route(
-    method,
-    path,
-    { auth: action(actionOf(actionPrefix, verb)), summary, ...schemas, ...(name === 'scale' && { isHeld: true }) },
+  return route(method, path, {
+    auth: action(actionOf(actionPrefix, verb)),
+    summary,
+    ...schemas,
+    ...(name === 'scale' && { isHeld: true }),
     handler,
-  )
+  })
 }

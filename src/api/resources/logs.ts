@@ -69,17 +69,13 @@ export function logRoute(
   auth: Authorization,
   find: (context: Context, request: LogRequest) => FoundLog | Promise<FoundLog>,
 ): RouteDraft {
-  return route(
-    'GET',
-    `${base}/logs` as string,
-    {
-      auth,
-      summary: 'The log, oldest line first, as text or as one JSON object',
-      query: LogQuery,
-      reply: LogPageDto,
-      replyMediaType: 'text/plain',
-    },
-    async (context) => {
+  return route('GET', `${base}/logs` as string, {
+    auth,
+    summary: 'The log, oldest line first, as text or as one JSON object',
+    query: LogQuery,
+    reply: LogPageDto,
+    replyMediaType: 'text/plain',
+    handler: async (context) => {
       const request = context.query as LogRequest
       const isJson = context.header('accept')?.includes('application/json') === true
       if (isJson && request.follow) throw badParameter('follow', 'A log can only be followed as text/plain.')
@@ -90,7 +86,7 @@ export function logRoute(
       if (isJson) return ok({ lines: kept, truncated })
       return textOf(Readable.from([shown(kept, request.timestamps)]))
     },
-  )
+  })
 }
 
 /**

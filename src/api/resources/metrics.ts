@@ -88,11 +88,12 @@ export function metricsRoute(
   find: Find,
   { measures = OF_PODS, counted = nothingCounted }: MetricsOptions = {},
 ): RouteDraft {
-  return route(
-    'GET',
-    `${base}/metrics` as string,
-    { auth, summary: 'What it uses', query: MetricsQuery, reply: MetricsDto },
-    async (context) => {
+  return route('GET', `${base}/metrics` as string, {
+    auth,
+    summary: 'What it uses',
+    query: MetricsQuery,
+    reply: MetricsDto,
+    handler: async (context) => {
       const place = await find(context as Context)
       const { holdsNow, ...shown } = windowOf(context.query, context.services.clock.now())
       const [{ isComplete, points }, now] = await Promise.all([
@@ -102,7 +103,7 @@ export function metricsRoute(
       const all: Counted['points'] = { ...now, ...points }
       return ok({ ...shown, isComplete, series: measures.map(([name, unit]) => series(name, unit, all[name])) })
     },
-  )
+  })
 }
 
 export const spanOf = ({ from, to, stepSeconds }: { from: string; to: string; stepSeconds: number }): Span => ({

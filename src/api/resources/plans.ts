@@ -174,35 +174,32 @@ export function planRoutes({
   })
   const plansOf = ({ records }: Services) => records.peekAll(ComputePlan).filter(({ spec }) => spec.family === family)
   return [
-    route(
-      'GET',
-      path,
-      {
-        auth,
-        summary: `Compute plans of family ${family}, each with whether it would fit now`,
-        list: planShape,
-        reply: pagedListOf(dto),
-        errors: 'problem of 500',
-      },
-      async (context) => {
+    route('GET', path, {
+      auth,
+      summary: `Compute plans of family ${family}, each with whether it would fit now`,
+      list: planShape,
+      reply: pagedListOf(dto),
+      errors: 'problem of 500',
+      handler: async (context) => {
         const { boundaryId = '' } = context.parameters
         await findVisibleBoundary(context, boundaryId)
         const cluster = planClusterOf(context.services, boundaryId)
         const plans = plansOf(context.services).map((plan) => toDto(plan, cluster))
         return pagedParts(plans, context.list, planShape, (plan) => plan)
       },
-    ),
-    route(
-      'GET',
-      `${path}/{resourceId}` as string,
-      { auth, summary: `One compute plan of family ${family}`, reply: dto, errors: 'problem of 500' },
-      async (context) => {
+    }),
+    route('GET', `${path}/{resourceId}` as string, {
+      auth,
+      summary: `One compute plan of family ${family}`,
+      reply: dto,
+      errors: 'problem of 500',
+      handler: async (context) => {
         const { boundaryId = '', resourceId: id } = context.parameters
         await findVisibleBoundary(context, boundaryId)
         const plan = plansOf(context.services).find(({ metadata }) => metadata.name === id)
         if (plan === undefined) throw notFound(`Compute plan "${id}" of family ${family}`)
         return ok(toDto(plan, planClusterOf(context.services, boundaryId)), { etag: etagOf(plan) })
       },
-    ),
+    }),
   ]
 }

@@ -130,11 +130,11 @@ function readingRoutes<K extends AnyKind, Content extends object>(
         return known.map((revision) => row.of(revision, object))
       },
     }),
-    route(
-      'GET',
-      `${path}/{number}` as string,
-      { auth: read, summary: 'A revision with its content', reply: SingleDto },
-      async (context) => {
+    route('GET', `${path}/{number}` as string, {
+      auth: read,
+      summary: 'A revision with its content',
+      reply: SingleDto,
+      handler: async (context) => {
         const { object, known } = await found(context)
         const revision = numbered(known, context.parameters.number)
         const { content } = revision
@@ -143,17 +143,17 @@ function readingRoutes<K extends AnyKind, Content extends object>(
         const shown = { ...row.of(revision, object), spec, ...(parameters !== undefined && { parameters }) }
         return ok(shown as never, { etag: etagOf(object) })
       },
-    ),
-    route(
-      'GET',
-      `${path}/{from}/diff/{to}` as string,
-      { auth: read, summary: 'What differs between two revisions', reply: RevisionDiffDto },
-      async (context) => {
+    }),
+    route('GET', `${path}/{from}/diff/{to}` as string, {
+      auth: read,
+      summary: 'What differs between two revisions',
+      reply: RevisionDiffDto,
+      handler: async (context) => {
         const { known } = await found(context)
         const [from, to] = [numbered(known, context.parameters.from), numbered(known, context.parameters.to)]
         return ok({ from: from.number, to: to.number, changes: changesBetween(from.content, to.content) })
       },
-    ),
+    }),
   ]
 }
 
@@ -167,11 +167,14 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
   { write, dto, toDto, rollback, parameter = 'name' }: RevisionRoutes<K, Content>,
 ): RouteDraft {
   const summary = 'Restores the content of a revision as a new revision'
-  return route(
-    'POST',
-    `${path}/{number}/rollback` as string,
-    { auth: write, isHeld: true, summary, further: REFERENCES, query: RollbackQuery, reply: dto },
-    async (context): Promise<Answer<never>> => {
+  return route('POST', `${path}/{number}/rollback` as string, {
+    auth: write,
+    isHeld: true,
+    summary,
+    further: REFERENCES,
+    query: RollbackQuery,
+    reply: dto,
+    handler: async (context): Promise<Answer<never>> => {
       const { ref, place, known, current } = await revisionsOf<K, Content>(kind, context, parameter)
       const { content, number: wanted } = numbered(known, context.parameters.number)
       const { ifMatchRevision } = context.query
@@ -198,5 +201,5 @@ function rollbackRoute<K extends AnyKind, Content extends object>(
       const view = viewMaker<K>(context.services, place.boundaryId)(shown, place.resourceGroup)
       return ok(toDto(view) as never, { etag: etagOf(shown) })
     },
-  )
+  })
 }

@@ -28,16 +28,12 @@ export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName):
     resourceGroup: z.string(),
     clusterId: Uuid.nullish(),
   })
-  return route(
-    'POST',
-    path,
-    {
-      auth: action(write),
-      summary: 'The public URL that one of this name would have',
-      body: request,
-      reply: UrlPreviewDto,
-    },
-    async (context: Context<string, unknown, z.output<typeof request>>) => {
+  return route('POST', path, {
+    auth: action(write),
+    summary: 'The public URL that one of this name would have',
+    body: request,
+    reply: UrlPreviewDto,
+    handler: async (context: Context<string, unknown, z.output<typeof request>>) => {
       const { services } = context
       const { name, resourceGroup, clusterId } = context.body
       const boundaryId = context.parameters.boundaryId ?? ''
@@ -55,5 +51,5 @@ export function urlPreviewRoute(kind: AnyKind, path: string, write: ActionName):
       const reason = exists ? `"${name}" already exists.` : isTaken ? `The host "${host}" is taken.` : null
       return ok({ url: publicUrl(host, port), host, isAvailable: reason === null, reason })
     },
-  )
+  })
 }

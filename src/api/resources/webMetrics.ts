@@ -54,17 +54,18 @@ export function webMetricsRoute(
   auth: Authorization,
   find: (context: Context) => Promise<Answering>,
 ): RouteDraft {
-  return route(
-    'GET',
-    `${base}/metrics/web` as string,
-    { auth, summary: 'The web requests that it answered', query: MetricsQuery, reply: WebMetricsDto },
-    async (context) => {
+  return route('GET', `${base}/metrics/web` as string, {
+    auth,
+    summary: 'The web requests that it answered',
+    query: MetricsQuery,
+    reply: WebMetricsDto,
+    handler: async (context) => {
       const answering = await find(context as Context)
       const now = context.services.clock.now()
       const { holdsNow: _, ...shown } = windowOf(context.query, now)
       return ok({ ...shown, ...webMetrics(await countedRequests(context as Context, answering, spanOf(shown), now)) })
     },
-  )
+  })
 }
 
 /** The requests that were counted, without those of an earlier resource of the same name. */

@@ -68,33 +68,29 @@ export const sqlRoutes: readonly RouteDraft[] = [
     more: (plan) => ({ maxEdition: plan.spec.extras.maxEdition ?? null }),
   }),
   ...connectionRoutes({ base: BASE, may: 'sqlcluster/readSecrets', read: readConnectionString }),
-  route(
-    'GET',
-    `${BASE}/external-ip`,
-    { auth: action('sqlcluster/read'), summary: 'Public address', reply: ExternalAddressDto },
-    async (context) => {
+  route('GET', `${BASE}/external-ip`, {
+    auth: action('sqlcluster/read'),
+    summary: 'Public address',
+    reply: ExternalAddressDto,
+    handler: async (context) => {
       const object = await objectOf(context)
       return ok(externalAddress(object), { etag: etagOf(object) })
     },
-  ),
-  route(
-    'GET',
-    `${BASE}/health`,
-    { auth: action('sqlcluster/read'), summary: 'What pod and engine say', reply: HealthReportDto },
-    async (context) => ok(await sqlHealth(await objectOf(context), context)),
-  ),
-  route(
-    'POST',
-    `${BASE}/license`,
-    {
-      auth: action('sqlcluster/manageLicense'),
-      isHeld: true,
-      summary: 'Set or replace the product key of a paid edition',
-      body: SetLicenseRequest,
-      reply: LicenseDto,
-    },
-    (context) => setLicense(context),
-  ),
+  }),
+  route('GET', `${BASE}/health`, {
+    auth: action('sqlcluster/read'),
+    summary: 'What pod and engine say',
+    reply: HealthReportDto,
+    handler: async (context) => ok(await sqlHealth(await objectOf(context), context)),
+  }),
+  route('POST', `${BASE}/license`, {
+    auth: action('sqlcluster/manageLicense'),
+    isHeld: true,
+    summary: 'Set or replace the product key of a paid edition',
+    body: SetLicenseRequest,
+    reply: LicenseDto,
+    handler: (context) => setLicense(context),
+  }),
   ...editorRoutes({
     base: BASE,
     actions: {

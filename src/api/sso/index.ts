@@ -53,54 +53,41 @@ async function setDomains(context: Context<'tenantId', unknown, z.output<typeof 
 
 export const ssoRoutes: readonly RouteDraft[] = [
   ...bindings.routes(),
-  route(
-    'GET',
-    `${TENANT}/sso`,
-    { auth: action('rbac/idpBindings/admin'), summary: 'How the people of a tenant sign in elsewhere', reply: SsoDto },
-    async (context) => {
+  route('GET', `${TENANT}/sso`, {
+    auth: action('rbac/idpBindings/admin'),
+    summary: 'How the people of a tenant sign in elsewhere',
+    reply: SsoDto,
+    handler: async (context) => {
       const { services, fresh, parameters } = context
       await requireTenant(context)
       const found = await services.records.get(SsoConnection, connectionRef(parameters.tenantId), { fresh })
       return ok(ssoDto(services, parameters.tenantId, found), tagOf(found))
     },
-  ),
-  route(
-    'PUT',
-    `${TENANT}/sso/domains`,
-    {
-      auth: action('rbac/idpBindings/admin'),
-      summary: 'Set the domains whose people sign in elsewhere',
-      body: SetSsoDomainsRequest,
-      reply: SsoDto,
-    },
-    setDomains,
-  ),
-  route(
-    'POST',
-    `${TENANT}/sso/identity-providers`,
-    {
-      auth: action('rbac/idpBindings/admin'),
-      summary: 'Add an identity provider of the tenant',
-      body: CreateSsoIdentityProviderRequest,
-      reply: SsoIdentityProviderDto,
-    },
-    createProvider,
-  ),
-  route(
-    'PATCH',
-    `${TENANT}/sso/identity-providers/{alias}`,
-    {
-      auth: action('rbac/idpBindings/admin'),
-      summary: 'Change an identity provider of the tenant',
-      ...mergePatchBody(withRepeated(PatchedProvider, SsoIdentityProviderDto)),
-      reply: SsoIdentityProviderDto,
-    },
-    patchProvider,
-  ),
-  route(
-    'DELETE',
-    `${TENANT}/sso/identity-providers/{alias}`,
-    { auth: action('rbac/idpBindings/admin'), summary: 'Take an identity provider away' },
-    removeProvider,
-  ),
+  }),
+  route('PUT', `${TENANT}/sso/domains`, {
+    auth: action('rbac/idpBindings/admin'),
+    summary: 'Set the domains whose people sign in elsewhere',
+    body: SetSsoDomainsRequest,
+    reply: SsoDto,
+    handler: setDomains,
+  }),
+  route('POST', `${TENANT}/sso/identity-providers`, {
+    auth: action('rbac/idpBindings/admin'),
+    summary: 'Add an identity provider of the tenant',
+    body: CreateSsoIdentityProviderRequest,
+    reply: SsoIdentityProviderDto,
+    handler: createProvider,
+  }),
+  route('PATCH', `${TENANT}/sso/identity-providers/{alias}`, {
+    auth: action('rbac/idpBindings/admin'),
+    summary: 'Change an identity provider of the tenant',
+    ...mergePatchBody(withRepeated(PatchedProvider, SsoIdentityProviderDto)),
+    reply: SsoIdentityProviderDto,
+    handler: patchProvider,
+  }),
+  route('DELETE', `${TENANT}/sso/identity-providers/{alias}`, {
+    auth: action('rbac/idpBindings/admin'),
+    summary: 'Take an identity provider away',
+    handler: removeProvider,
+  }),
 ]

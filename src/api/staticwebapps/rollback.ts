@@ -21,18 +21,14 @@ const RollbackRequest = strictRecord('StaticWebAppRollbackRequest', {
 type Request = z.output<typeof RollbackRequest>
 
 /** `<base>/rollback`: serves an image of before again, without a build. */
-export const rollbackRoute: RouteDraft = route(
-  'POST',
-  '{RG}/staticwebapps/{name}/rollback',
-  {
-    auth: dataAction('staticwebapp/deploy'),
-    isHeld: true,
-    summary: 'Serves an earlier image again, without a build',
-    body: RollbackRequest,
-    reply: siteRecord.dto,
-    example: { number: 1 },
-  },
-  async (context: Context<string, unknown, Request>) => {
+export const rollbackRoute: RouteDraft = route('POST', '{RG}/staticwebapps/{name}/rollback', {
+  auth: dataAction('staticwebapp/deploy'),
+  isHeld: true,
+  summary: 'Serves an earlier image again, without a build',
+  body: RollbackRequest,
+  reply: siteRecord.dto,
+  example: { number: 1 },
+  handler: async (context: Context<string, unknown, Request>) => {
     const { ref, place } = await findResource(StaticWebApp, context as Context)
     const { services, body } = context
     const { object } = await changeResource(StaticWebApp, { ref, place }, context, (stored) => {
@@ -47,7 +43,7 @@ export const rollbackRoute: RouteDraft = route(
     const view = viewMaker<typeof StaticWebApp>(services, place.boundaryId)(object, place.resourceGroup)
     return ok(siteRecord.toDto(view), { etag: etagOf(object) })
   },
-)
+})
 
 /** @throws PlatformError BAD_REQUEST, NOT_FOUND, INVALID_STATE, IMAGE_GONE */
 function target(history: readonly StoredDeployment[], asked: Request): { id: string; image: string } {

@@ -83,5 +83,10 @@ export const userRoutes: readonly RouteDraft[] = [
       return all.filter(isSeen).map(userDto)
     },
   }),
-  route('GET', '/admin/users/{userId}', { auth: seeingPeople, summary: 'Read a user', reply: UserDto }, readUser),
+  route('GET', '/admin/users/{userId}', {
+    auth: seeingPeople,
+    summary: 'Read a user',
+    reply: UserDto,
+    handler: readUser,
+  }),
 ]

@@ -98,40 +98,42 @@ export const vectorRoutes: readonly RouteDraft[] = [
     productionReplicas: 3,
   }),
   ...snapshotRoutes(BASE),
-  route(
-    'GET',
-    `${BASE}/apikey`,
-    { auth: dataAction('vectorcluster/readSecrets'), summary: 'The API key', reply: ApiKeyDto },
-    (context) => readApiKey(context),
-  ),
-  route(
-    'POST',
-    `${BASE}/apikey/rotate`,
-    { auth: dataAction('vectorcluster/writeSecrets'), isHeld: true, summary: 'Replace the API keys', reply: ApiKeyDto },
-    (context) => rotateApiKey(context),
-  ),
-  route(
-    'GET',
-    `${BASE}/connectioninfo`,
-    { auth: action('vectorcluster/read'), summary: 'REST and gRPC endpoints', reply: ConnectionInfoDto },
-    async (context) => {
+  route('GET', `${BASE}/apikey`, {
+    auth: dataAction('vectorcluster/readSecrets'),
+    summary: 'The API key',
+    reply: ApiKeyDto,
+    handler: (context) => readApiKey(context),
+  }),
+  route('POST', `${BASE}/apikey/rotate`, {
+    auth: dataAction('vectorcluster/writeSecrets'),
+    isHeld: true,
+    summary: 'Replace the API keys',
+    reply: ApiKeyDto,
+    handler: (context) => rotateApiKey(context),
+  }),
+  route('GET', `${BASE}/connectioninfo`, {
+    auth: action('vectorcluster/read'),
+    summary: 'REST and gRPC endpoints',
+    reply: ConnectionInfoDto,
+    handler: async (context) => {
       const view = await viewOf(context)
       return ok(connectionInfo(view), { etag: etagOf(view.object) })
     },
-  ),
-  route(
-    'GET',
-    `${BASE}/external-ip`,
-    { auth: action('vectorcluster/read'), summary: 'Public address', reply: ExternalAddressDto },
-    async (context) => {
+  }),
+  route('GET', `${BASE}/external-ip`, {
+    auth: action('vectorcluster/read'),
+    summary: 'Public address',
+    reply: ExternalAddressDto,
+    handler: async (context) => {
       const view = await viewOf(context)
       return ok(externalAddress(view), { etag: etagOf(view.object) })
     },
-  ),
-  route(
-    'GET',
-    `${BASE}/health`,
-    { auth: action('vectorcluster/read'), summary: 'Health, as the engine reports it', reply: HealthDto },
-    async (context) => ok(await vectorHealth((await viewOf(context)).object, context.services, context.signal)),
-  ),
+  }),
+  route('GET', `${BASE}/health`, {
+    auth: action('vectorcluster/read'),
+    summary: 'Health, as the engine reports it',
+    reply: HealthDto,
+    handler: async (context) =>
+      ok(await vectorHealth((await viewOf(context)).object, context.services, context.signal)),
+  }),
 ]

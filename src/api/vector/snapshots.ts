@@ -151,25 +151,29 @@ export function snapshotRoutes(base: string): RouteDraft[] {
       id: 'name',
       rows: async (context) => snapshotsOf((await findResource(VectorCluster, context)).object),
     }),
-    route('GET', one, { auth: read, summary: 'One snapshot', reply: VectorSnapshotDto }, async (context) => {
-      const { object } = await findResource(VectorCluster, context as Context)
-      return ok(snapshotIn(object, context.parameters.snapshotName), { etag: etagOf(object) })
-    }),
-    route(
-      'POST',
-      path,
-      {
-        auth: write,
-        isHeld: true,
-        summary: 'Take a snapshot of all collections',
-        body: CreateVectorSnapshotRequest,
-        reply: VectorSnapshotDto,
-        answers: [202],
+    route('GET', one, {
+      auth: read,
+      summary: 'One snapshot',
+      reply: VectorSnapshotDto,
+      handler: async (context) => {
+        const { object } = await findResource(VectorCluster, context as Context)
+        return ok(snapshotIn(object, context.parameters.snapshotName), { etag: etagOf(object) })
       },
-      takeSnapshot,
-    ),
-    route('DELETE', one, { auth: write, summary: 'Delete a snapshot with its files', answers: [202] }, (context) =>
-      deleteSnapshot(context as Context<'snapshotName'>),
-    ),
+    }),
+    route('POST', path, {
+      auth: write,
+      isHeld: true,
+      summary: 'Take a snapshot of all collections',
+      body: CreateVectorSnapshotRequest,
+      reply: VectorSnapshotDto,
+      answers: [202],
+      handler: takeSnapshot,
+    }),
+    route('DELETE', one, {
+      auth: write,
+      summary: 'Delete a snapshot with its files',
+      answers: [202],
+      handler: (context) => deleteSnapshot(context as Context<'snapshotName'>),
+    }),
   ]
 }

@@ -86,23 +86,19 @@ export function historyRoute({ base, read, history }: HistoryRoute): RouteDraft 
 function queryRoutes(editor: EditorRoutes): RouteDraft[] {
   const { base, actions, find } = editor
   return [
-    route(
-      'POST',
-      `${base}/editor/query` as string,
-      {
-        auth: action(actions.read),
-        further: `\`${actions.dataRead}\`, \`${actions.dataWrite}\` or what else the statements do`,
-        summary: 'Show what a batch of SQL does, and run it if asked to',
-        body: EditorQueryRequest,
-        reply: EditorQueryResultDto,
-      },
-      async (context) => queryEditor(context, await find(context), context.body),
-    ),
-    route(
-      'GET',
-      `${base}/editor/schemas` as string,
-      { auth: action(actions.schemaRead), summary: 'Schemas, tables, views, columns and keys', reply: EditorSchemaDto },
-      async (context) => {
+    route('POST', `${base}/editor/query` as string, {
+      auth: action(actions.read),
+      further: `\`${actions.dataRead}\`, \`${actions.dataWrite}\` or what else the statements do`,
+      summary: 'Show what a batch of SQL does, and run it if asked to',
+      body: EditorQueryRequest,
+      reply: EditorQueryResultDto,
+      handler: async (context) => queryEditor(context, await find(context), context.body),
+    }),
+    route('GET', `${base}/editor/schemas` as string, {
+      auth: action(actions.schemaRead),
+      summary: 'Schemas, tables, views, columns and keys',
+      reply: EditorSchemaDto,
+      handler: async (context) => {
         const place = await (await find(context)).open()
         try {
           const found = await place.engine.catalogue(place.target('reader'))
@@ -123,56 +119,44 @@ function queryRoutes(editor: EditorRoutes): RouteDraft[] {
           throw refusalOf(error)
         }
       },
-    ),
+    }),
   ]
 }
 
 function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   const rows = `${base}/editor/tables/{schema}/{table}/rows` as string
   return [
-    route(
-      'GET',
-      rows,
-      {
-        ...OPAQUE,
-        auth: action(actions.dataRead),
-        summary: 'Rows in the order of the primary key',
-        query: RowQuery,
-        reply: EditorRowPageDto,
-      },
-      async (context) => ok(await rowPage(context, await (await find(context)).open(), context.query)),
-    ),
-    route(
-      'POST',
-      rows,
-      {
-        ...OPAQUE,
-        auth: action(actions.dataWrite),
-        summary: 'Insert a row',
-        body: RowMutationRequest,
-        reply: EditorRowDto,
-        answers: [201],
-      },
-      async (context) => {
+    route('GET', rows, {
+      ...OPAQUE,
+      auth: action(actions.dataRead),
+      summary: 'Rows in the order of the primary key',
+      query: RowQuery,
+      reply: EditorRowPageDto,
+      handler: async (context) => ok(await rowPage(context, await (await find(context)).open(), context.query)),
+    }),
+    route('POST', rows, {
+      ...OPAQUE,
+      auth: action(actions.dataWrite),
+      summary: 'Insert a row',
+      body: RowMutationRequest,
+      reply: EditorRowDto,
+      answers: [201],
+      handler: async (context) => {
         const { values } = context.body
         const [row] = await changeRows(context, await find(context), (table) => [
           { kind: 'insert', values: writtenValues(table, values) },
         ])
         return created(row ?? { values: {}, version: '' })
       },
-    ),
-    route(
-      'PATCH',
-      `${rows}/{pkValue}` as string,
-      {
-        ...OPAQUE,
-        auth: action(actions.dataWrite),
-        further: comparing(actions),
-        summary: 'Change the row of a key',
-        body: RowMutationRequest,
-        reply: EditorRowDto,
-      },
-      async (context) => {
+    }),
+    route('PATCH', `${rows}/{pkValue}` as string, {
+      ...OPAQUE,
+      auth: action(actions.dataWrite),
+      further: comparing(actions),
+      summary: 'Change the row of a key',
+      body: RowMutationRequest,
+      reply: EditorRowDto,
+      handler: async (context) => {
         const { values, ifVersion } = context.body
         const { pkValue = '' } = context.parameters as Record<string, string>
         const [row] = await changeRows(context, await find(context), (table) => [
@@ -185,19 +169,20 @@ function rowRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
         ])
         return ok(row ?? { values: {}, version: '' })
       },
-    ),
-    route(
-      'DELETE',
-      `${rows}/{pkValue}` as string,
-      { ...OPAQUE, auth: action(actions.dataWrite), summary: 'Delete the row of a key', answers: [204] },
-      async (context) => {
+    }),
+    route('DELETE', `${rows}/{pkValue}` as string, {
+      ...OPAQUE,
+      auth: action(actions.dataWrite),
+      summary: 'Delete the row of a key',
+      answers: [204],
+      handler: async (context) => {
         const { pkValue = '' } = context.parameters as Record<string, string>
         await changeRows(context, await find(context), (table) => [
           { kind: 'delete', key: keyOfPath(table, pkValue), ifVersion: undefined },
         ])
         return noContent()
       },
-    ),
+    }),
   ]
 }
 
@@ -209,11 +194,12 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
   const reply = BulkRowsResultDto
   const present = <Row>(found: readonly (Row | undefined)[]) => found.filter((row) => row !== undefined)
   return [
-    route(
-      'POST',
-      `${rows}:bulk` as string,
-      { ...bulk, summary: 'Change many rows, all or none', body: BulkUpdateRowsRequest, reply },
-      async (context) => {
+    route('POST', `${rows}:bulk` as string, {
+      ...bulk,
+      summary: 'Change many rows, all or none',
+      body: BulkUpdateRowsRequest,
+      reply,
+      handler: async (context) => {
         const { rows: wanted } = context.body
         const found = await changeRows(context, await find(context), (table) =>
           each(wanted, ({ key, values, ifVersion }) => ({
@@ -225,12 +211,13 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
         )
         return ok({ affected: found.length, rows: present(found) })
       },
-    ),
-    route(
-      'POST',
-      `${rows}:bulk-delete` as string,
-      { ...bulk, summary: 'Delete many rows, all or none', body: BulkDeleteRowsRequest, reply },
-      async (context) => {
+    }),
+    route('POST', `${rows}:bulk-delete` as string, {
+      ...bulk,
+      summary: 'Delete many rows, all or none',
+      body: BulkDeleteRowsRequest,
+      reply,
+      handler: async (context) => {
         const { keys } = context.body
         const found = await changeRows(context, await find(context), (table) =>
           each(keys, ({ key, ifVersion }) => ({
@@ -241,18 +228,20 @@ function bulkRoutes({ base, actions, find }: EditorRoutes): RouteDraft[] {
         )
         return ok({ affected: found.length, rows: [] })
       },
-    ),
-    route(
-      'POST',
-      `${rows}:bulk-insert` as string,
-      { ...bulk, summary: 'Insert many rows, all or none', body: BulkInsertRowsRequest, reply, answers: [201] },
-      async (context) => {
+    }),
+    route('POST', `${rows}:bulk-insert` as string, {
+      ...bulk,
+      summary: 'Insert many rows, all or none',
+      body: BulkInsertRowsRequest,
+      reply,
+      answers: [201],
+      handler: async (context) => {
         const { rows: wanted } = context.body
         const found = await changeRows(context, await find(context), (table) =>
           each(wanted, (values) => ({ kind: 'insert' as const, values: writtenValues(table, values) })),
         )
         return created({ affected: found.length, rows: present(found) })
       },
-    ),
+    }),
   ]
 }

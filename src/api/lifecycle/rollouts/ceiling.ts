@@ -64,17 +64,13 @@ function notYours(changes: readonly RoleChange[]): PlatformError {
 }
 
 export const ceilingRoutes: readonly RouteDraft[] = [
-  route(
-    'POST',
-    '/lifecycle/preflight/projector-ceiling/apply',
-    {
-      auth: action('rbac/projector/apply'),
-      further: 'the right to change these ClusterRoles at the API server of Kubernetes',
-      summary: 'Update the ClusterRoles behind role assignments to this release',
-      query: CeilingQuery,
-      reply: ProjectorCeilingDto,
-      answers: [404],
-    },
-    applyCeiling,
-  ),
+  route('POST', '/lifecycle/preflight/projector-ceiling/apply', {
+    auth: action('rbac/projector/apply'),
+    further: 'the right to change these ClusterRoles at the API server of Kubernetes',
+    summary: 'Update the ClusterRoles behind role assignments to this release',
+    query: CeilingQuery,
+    reply: ProjectorCeilingDto,
+    answers: [404],
+    handler: applyCeiling,
+  }),
 ]

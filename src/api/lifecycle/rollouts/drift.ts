@@ -149,33 +149,25 @@ async function secretOf(
 }
 
 export const driftRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/lifecycle/platform-drift',
-    { auth: action('lifecycle/view'), summary: 'What was changed by hand', reply: PlatformDriftDto },
-    show,
-  ),
-  route(
-    'POST',
-    '/lifecycle/platform-drift/scan',
-    {
-      auth: action('lifecycle/plan'),
-      summary: 'Scan for manual changes',
-      reply: PlatformDriftScanDto,
-      answers: [202, 409],
-    },
-    startScan,
-  ),
-  route(
-    'POST',
-    '/lifecycle/platform-drift/adopt',
-    {
-      auth: action('lifecycle/execute'),
-      summary: 'Take over a manually changed value into the configuration',
-      body: AdoptPlatformDriftRequest,
-      reply: PlatformDriftAdoptionDto,
-      answers: [200, 404, 409],
-    },
-    adopt,
-  ),
+  route('GET', '/lifecycle/platform-drift', {
+    auth: action('lifecycle/view'),
+    summary: 'What was changed by hand',
+    reply: PlatformDriftDto,
+    handler: show,
+  }),
+  route('POST', '/lifecycle/platform-drift/scan', {
+    auth: action('lifecycle/plan'),
+    summary: 'Scan for manual changes',
+    reply: PlatformDriftScanDto,
+    answers: [202, 409],
+    handler: startScan,
+  }),
+  route('POST', '/lifecycle/platform-drift/adopt', {
+    auth: action('lifecycle/execute'),
+    summary: 'Take over a manually changed value into the configuration',
+    body: AdoptPlatformDriftRequest,
+    reply: PlatformDriftAdoptionDto,
+    answers: [200, 404, 409],
+    handler: adopt,
+  }),
 ]

@@ -109,12 +109,13 @@ async function validate(context: Context<'planId'>) {
 
 export const planRoutes: readonly RouteDraft[] = [
   ...plans.routes('list', 'create'),
-  route(
-    'POST',
-    '/lifecycle/rollouts/plans/{planId}/validate',
-    { auth: action('lifecycle/plan'), summary: 'Validate a plan again', reply: RolloutPlanDto, answers: [404, 409] },
-    validate,
-  ),
+  route('POST', '/lifecycle/rollouts/plans/{planId}/validate', {
+    auth: action('lifecycle/plan'),
+    summary: 'Validate a plan again',
+    reply: RolloutPlanDto,
+    answers: [404, 409],
+    handler: validate,
+  }),
 ]
 
 export const additionalPlanRoutes: readonly RouteDraft[] = plans.routes('get')

@@ -36,16 +36,12 @@ async function runPreflight(context: Context<string, z.output<typeof PreflightQu
 }
 
 export const preflightRoutes: readonly RouteDraft[] = [
-  route(
-    'GET',
-    '/lifecycle/preflight',
-    {
-      auth: action('lifecycle/view'),
-      summary: 'The checks before a rollout, run now',
-      query: PreflightQuery,
-      reply: PreflightReportDto,
-      answers: [404],
-    },
-    runPreflight,
-  ),
+  route('GET', '/lifecycle/preflight', {
+    auth: action('lifecycle/view'),
+    summary: 'The checks before a rollout, run now',
+    query: PreflightQuery,
+    reply: PreflightReportDto,
+    answers: [404],
+    handler: runPreflight,
+  }),
 ]

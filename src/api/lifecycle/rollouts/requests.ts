@@ -169,40 +169,33 @@ const path = '/lifecycle/rollouts/executions/{executionId}' as const
 const execute = { auth: action('lifecycle/execute'), isHeld: true, reply: RolloutExecutionDto } as const
 
 export const requestRoutes: readonly RouteDraft[] = [
-  route('POST', `${path}/cancel`, { ...execute, summary: 'Cancel a rollout', answers: [202, 404, 409] }, cancel),
-  route(
-    'POST',
-    `${path}/resume`,
-    {
-      ...execute,
-      summary: 'Resume a paused rollout',
-      body: ResumeExecutionRequest,
-      isBodyOptional: true,
-      answers: [202, 404, 409],
-    },
-    resume,
-  ),
-  route(
-    'POST',
-    `${path}/revert-platform-drift`,
-    {
-      ...execute,
-      summary: 'Revert what was changed by hand, and resume',
-      body: RevertPlatformDriftRequest,
-      answers: [200, 404, 409],
-    },
-    revert,
-  ),
-  route(
-    'POST',
-    `${path}/rollback`,
-    {
-      auth: action('lifecycle/rollback'),
-      isHeld: true,
-      reply: RolloutExecutionDto,
-      summary: 'Roll a rollout back with another one',
-      answers: [202, 404, 409],
-    },
-    rollback,
-  ),
+  route('POST', `${path}/cancel`, {
+    ...execute,
+    summary: 'Cancel a rollout',
+    answers: [202, 404, 409],
+    handler: cancel,
+  }),
+  route('POST', `${path}/resume`, {
+    ...execute,
+    summary: 'Resume a paused rollout',
+    body: ResumeExecutionRequest,
+    isBodyOptional: true,
+    answers: [202, 404, 409],
+    handler: resume,
+  }),
+  route('POST', `${path}/revert-platform-drift`, {
+    ...execute,
+    summary: 'Revert what was changed by hand, and resume',
+    body: RevertPlatformDriftRequest,
+    answers: [200, 404, 409],
+    handler: revert,
+  }),
+  route('POST', `${path}/rollback`, {
+    auth: action('lifecycle/rollback'),
+    isHeld: true,
+    reply: RolloutExecutionDto,
+    summary: 'Roll a rollout back with another one',
+    answers: [202, 404, 409],
+    handler: rollback,
+  }),
 ]

@@ -186,9 +186,14 @@ function listOf(parts: Parts): RouteDraft {
 function getOf(parts: Parts): RouteDraft | undefined {
   const { may, dto, get } = parts.declaration
   if (get === undefined) return undefined
-  return route('GET', parts.itemPath, { auth: may.read, ...get, reply: dto as z.ZodType }, async (context) => {
-    const { object, home } = await parts.find(context)
-    return parts.answer(200, context, home, { object })
+  return route('GET', parts.itemPath, {
+    auth: may.read,
+    ...get,
+    reply: dto as z.ZodType,
+    handler: async (context) => {
+      const { object, home } = await parts.find(context)
+      return parts.answer(200, context, home, { object })
+    },
   })
 }
 
@@ -197,19 +202,15 @@ function createOf(parts: Parts): RouteDraft | undefined {
   if (create === undefined || may.write === undefined) return undefined
   const { summary, further, isBodyOptional = false, reply = dto, status = 201, answers = [], turn } = create
   const body = withMeanings(create.body, parts.kind)
-  return route(
-    'POST',
-    path,
-    {
-      auth: may.write,
-      summary,
-      further,
-      body,
-      isBodyOptional,
-      reply: reply as z.ZodType,
-      answers: [status, ...answers],
-    },
-    async (context) => {
+  return route('POST', path, {
+    auth: may.write,
+    summary,
+    further,
+    body,
+    isBodyOptional,
+    reply: reply as z.ZodType,
+    answers: [status, ...answers],
+    handler: async (context) => {
       const home: Home = await parts.declaration.home(context)
       // Where the answer is 201, the pipeline has refused it.
       if (status === 202 && context.header('if-match') !== undefined) throw nothingToMatch()
@@ -219,7 +220,7 @@ function createOf(parts: Parts): RouteDraft | undefined {
         return parts.answer(made.isNew === false ? 200 : status, context, home, made)
       })
     },
-  )
+  })
 }
 
 async function make(
@@ -243,19 +244,15 @@ function patchOf(parts: Parts): RouteDraft | undefined {
   const given = withMeanings(patch.body, parts.kind) as z.ZodType & { shape?: object }
   const body = given instanceof z.ZodObject ? withRepeated(given, dto) : given
   const isRepeated = (name: string) => Object.hasOwn(dto.shape, name) && !Object.hasOwn(given.shape ?? {}, name)
-  return route(
-    'PATCH',
-    parts.itemPath,
-    {
-      auth: may.write,
-      summary,
-      further,
-      body,
-      ...(patch.documentedBody !== undefined && { documentedBody: patch.documentedBody }),
-      mediaTypes: ['application/merge-patch+json', 'application/json'],
-      reply: dto as z.ZodType,
-    },
-    async (context) => {
+  return route('PATCH', parts.itemPath, {
+    auth: may.write,
+    summary,
+    further,
+    body,
+    ...(patch.documentedBody !== undefined && { documentedBody: patch.documentedBody }),
+    mediaTypes: ['application/merge-patch+json', 'application/json'],
+    reply: dto as z.ZodType,
+    handler: async (context) => {
       refuseOtherPath(context, isRepeated)
       const home: Home = await parts.declaration.home(context)
       return inTurn(context, turn?.(home, context), async () => {
@@ -273,7 +270,7 @@ function patchOf(parts: Parts): RouteDraft | undefined {
         return parts.answer(200, context, home, { object: (await after?.(context, object)) ?? object })
       })
     },
-  )
+  })
 }
 
 /** @throws PlatformError BAD_REQUEST, MODEL_BINDING_FAILED for a body that names another boundary or parent than the path */
@@ -286,11 +283,12 @@ function removeOf(parts: Parts): RouteDraft | undefined {
   const auth = may.delete ?? may.write
   if (remove === undefined || auth === undefined) return undefined
   const { summary, query, turn, before, waits = false } = remove
-  return route(
-    'DELETE',
-    parts.itemPath,
-    { auth, summary, answers: waits ? [202, 204] : [204], ...(query !== undefined && { query }) },
-    async (context) => {
+  return route('DELETE', parts.itemPath, {
+    auth,
+    summary,
+    answers: waits ? [202, 204] : [204],
+    ...(query !== undefined && { query }),
+    handler: async (context) => {
       const home: Home = await parts.declaration.home(context)
       const key = turn?.(home, context)
       return inTurn(context, key, async () => {
@@ -306,5 +304,5 @@ function removeOf(parts: Parts): RouteDraft | undefined {
         return (await untilChanged(context, look)) ? noContent() : acceptedEmpty()
       })
     },
-  )
+  })
 }

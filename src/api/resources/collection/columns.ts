@@ -77,27 +77,23 @@ export function listRoute<Dto extends z.ZodObject, Query extends z.ZodObject = z
   const { auth, summary, further, query, dto, answers = [], errors = 'platform', unfollowed, rows } = declaration
   const list = shapeOf(declaration)
   const told = datesInUtc(dto)
-  return route(
-    'GET',
-    path,
-    {
-      auth,
-      summary,
-      further,
-      list,
-      reply: pagedListOf(dto) as z.ZodType,
-      answers,
-      errors,
-      unfollowed,
-      ...(query !== undefined && { query: query as z.ZodObject }),
-    },
-    async (context) => {
+  return route('GET', path, {
+    auth,
+    summary,
+    further,
+    list,
+    reply: pagedListOf(dto) as z.ZodType,
+    answers,
+    errors,
+    unfollowed,
+    ...(query !== undefined && { query: query as z.ZodObject }),
+    handler: async (context) => {
       const found = await rows(context as never)
       const { rows: all, etag } = 'rows' in found ? found : { rows: found, etag: undefined }
       const answer = pagedParts(all, context.list, list, (row) => told(row) as object)
       return etag === undefined ? answer : { ...answer, headers: { ...answer.headers, etag } }
     },
-  )
+  })
 }
 
 type ConfigDeclaration = {
@@ -117,9 +113,15 @@ export function listWithConfig<Dto extends z.ZodObject, Query extends z.ZodObjec
 ): RouteDraft[] {
   const { auth, configSummary: summary, collection, actionPrefix, errors = 'platform', before } = declaration
   const list = shapeOf(declaration)
-  const config = route('GET', `${path}/config`, { auth, summary, errors, reply: ListConfigDto }, async (context) => {
-    await before?.(context)
-    return ok(listConfig(list, { collection, context, actionPrefix }))
+  const config = route('GET', `${path}/config`, {
+    auth,
+    summary,
+    errors,
+    reply: ListConfigDto,
+    handler: async (context) => {
+      await before?.(context)
+      return ok(listConfig(list, { collection, context, actionPrefix }))
+    },
   })
   return [listRoute(path, declaration), config]
 }

@@ -54,41 +54,33 @@ const BuildLogPageDto = namedRecord('BuildLogPage', {
 export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: DeploymentRoutes): RouteDraft[] {
   const { collection, parameter, readLogs } = given
   return [
-    route(
-      'POST',
-      `${path}/{deploymentId}/logs` as string,
-      {
-        auth: reporting(given),
-        summary: 'Keeps lines of the log of a build',
-        body: UploadBuildLogsRequest,
-        bodyLimit: 2 * BUILD_LOG_BYTES,
-        reply: BuildLogStateDto,
-        example: { lines: ['Step 1 of 4'], offset: 0 },
-      },
-      async (context) => {
+    route('POST', `${path}/{deploymentId}/logs` as string, {
+      auth: reporting(given),
+      summary: 'Keeps lines of the log of a build',
+      body: UploadBuildLogsRequest,
+      bodyLimit: 2 * BUILD_LOG_BYTES,
+      reply: BuildLogStateDto,
+      example: { lines: ['Step 1 of 4'], offset: 0 },
+      handler: async (context) => {
         const found = await findReported(kind, context, given)
         const record = await findOwnDeployment(context, found, collection)
         refuseOwnBuild(record)
         const all = deploymentsOf(context as Context, { ...found.ref, collection })
         return ok(await upload(context, record, all))
       },
-    ),
-    route(
-      'GET',
-      `${path}/{deploymentId}/build-logs` as string,
-      {
-        auth: readLogs,
-        summary: 'The log of a build, as text or as one JSON object',
-        query: BuildLogQuery,
-        reply: BuildLogPageDto,
-        replyMediaType: 'text/plain',
-      },
-      async (context): Promise<Answer<never>> => {
+    }),
+    route('GET', `${path}/{deploymentId}/build-logs` as string, {
+      auth: readLogs,
+      summary: 'The log of a build, as text or as one JSON object',
+      query: BuildLogQuery,
+      reply: BuildLogPageDto,
+      replyMediaType: 'text/plain',
+      handler: async (context): Promise<Answer<never>> => {
         const { ref } = await findResource(kind, context, parameter)
         const record = await findDeployment(context, { ...ref, collection })
         return show(context as never, record)
       },
-    ),
+    }),
   ]
 }
 

@@ -15,15 +15,11 @@ export function cancelRoute<K extends AnyKind>(
   path: string,
   { collection, parameter, cancel }: Pick<DeploymentRoutes, 'collection' | 'parameter' | 'cancel'>,
 ): RouteDraft {
-  return route(
-    'DELETE',
-    `${path}/{deploymentId}` as string,
-    {
-      auth: cancel,
-      summary: 'Cancels a deployment that waits or is being built; what serves goes on',
-      reply: DeploymentLogEntryDto,
-    },
-    async (context) => {
+  return route('DELETE', `${path}/{deploymentId}` as string, {
+    auth: cancel,
+    summary: 'Cancels a deployment that waits or is being built; what serves goes on',
+    reply: DeploymentLogEntryDto,
+    handler: async (context) => {
       const { services, caller, ifMatch } = context
       const { object, place, ref } = await findResource(kind, context, parameter)
       const found = await findDeployment(context, { ...ref, collection })
@@ -39,7 +35,7 @@ export function cancelRoute<K extends AnyKind>(
       })
       return answerWith({ object: object as DeployedObject, place }, cancelled.object)
     },
-  )
+  })
 }
 
 /** @throws PlatformError INVALID_STATE */

@@ -40,20 +40,16 @@ export function deployRoute(
     commit: commitSha.unwrap().nullish().describe('The newest of the branch if absent'),
   })
   type Request = z.output<typeof request> | undefined
-  return route(
-    'POST',
-    `${base}/deploy` as string,
-    {
-      auth,
-      further: REFERENCES,
-      summary: 'Builds the code as it is now, and serves it',
-      body: request,
-      isBodyOptional: true,
-      reply: DeploymentLogEntryDto,
-      example: { branch: 'main' },
-      answers: [200, 202],
-    },
-    async (context: Context<string, unknown, Request>) => {
+  return route('POST', `${base}/deploy` as string, {
+    auth,
+    further: REFERENCES,
+    summary: 'Builds the code as it is now, and serves it',
+    body: request,
+    isBodyOptional: true,
+    reply: DeploymentLogEntryDto,
+    example: { branch: 'main' },
+    answers: [200, 202],
+    handler: async (context: Context<string, unknown, Request>) => {
       const { object, place, ref } = await findResource(kind, context as Context, parameter)
       refuseWhileDeleting(object)
       const { repositoryUrl, branch: own, deploymentSourceId } = object.spec as Code
@@ -75,7 +71,7 @@ export function deployRoute(
         },
       })
     },
-  )
+  })
 }
 
 function sourceOf({ services }: Context, { boundaryId }: Place, id: string | undefined) {

@@ -29,20 +29,16 @@ export type SourceRoute = {
 /** `PUT <base>/source`: stores a source, builds and serves it. Repeating the newest one returns the same deployment. */
 export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): RouteDraft {
   const { collection, parameter, auth, refuse } = given
-  return route(
-    'PUT',
-    `${base}/source` as string,
-    {
-      auth,
-      further: REFERENCES,
-      summary: 'Takes a source as a gzipped tar, builds it and serves it',
-      bodyKind: 'raw',
-      bodyLimit: UPLOAD_LIMIT,
-      mediaTypes: ['application/gzip'],
-      reply: DeploymentLogEntryDto,
-      answers: [200, 202],
-    },
-    async (context) => {
+  return route('PUT', `${base}/source` as string, {
+    auth,
+    further: REFERENCES,
+    summary: 'Takes a source as a gzipped tar, builds it and serves it',
+    bodyKind: 'raw',
+    bodyLimit: UPLOAD_LIMIT,
+    mediaTypes: ['application/gzip'],
+    reply: DeploymentLogEntryDto,
+    answers: [200, 202],
+    handler: async (context) => {
       const { object: found, place, ref } = await findResource(kind, context as Context, parameter)
       const judge = (each: typeof found) => {
         refuseWhileDeleting(each)
@@ -62,7 +58,7 @@ export function sourceRoute(kind: AnyKind, base: string, given: SourceRoute): Ro
       const spec = { archive: reference, provider: 'Upload', source: 'upload' }
       return startBuild(context, deployed, { cause: ['upload', reference], spec })
     },
-  )
+  })
 }
 
 function hasFailed(record: StoredDeployment): boolean {
