@@ -10,6 +10,7 @@ import { PLATFORM_PORTS } from '../platform/ports.ts'
 import { installPlatform, platformAccess } from '../platform.ts'
 import { findRegistry } from '../registry/find.ts'
 import { beforeInterrupted, interruption } from './interruption.ts'
+import { seedStore } from './seed.ts'
 
 /** A running platform for tests, and the variables that tell them where it is. */
 export type TestPlatform = {
@@ -55,14 +56,19 @@ export async function startTestPlatform({
   objectStore.catch(() => undefined)
   const registryProgram = findRegistry(progress, signal)
   registryProgram.catch(() => undefined)
-  const controlPlane = await startControlPlane({
-    folder,
-    durable: false,
-    ...(hasRealNode ? { realNode: { ports: Object.values(ports) } } : { nodes: 2 }),
-    progress,
-    signal,
-    ...platformAccess(ports),
-  }).catch(async (error: unknown) => {
+  const start = async () => {
+    // Beside a real node other definitions are installed, and none are played.
+    if (!hasRealNode) await seedStore(folder, { progress, signal })
+    return startControlPlane({
+      folder,
+      durable: false,
+      ...(hasRealNode ? { realNode: { ports: Object.values(ports) } } : { nodes: 2 }),
+      progress,
+      signal,
+      ...platformAccess(ports),
+    })
+  }
+  const controlPlane = await start().catch(async (error: unknown) => {
     await rm(folder, { recursive: true, force: true })
     throw error
   })

@@ -34,11 +34,19 @@ export async function startTestControlPlane(options: Omit<StartOptions, 'folder'
   return startOwnControlPlane(options)
 }
 
-/** One of your own even where a shared one exists: for tests of the control plane itself, and for who shares it. */
-export async function startOwnControlPlane(options: Omit<StartOptions, 'folder'> = {}): Promise<OwnControlPlane> {
+/**
+ * One of your own even where a shared one exists: for tests of the control plane itself, and for who shares it.
+ *
+ * @param before works on the new folder before the first start
+ */
+export async function startOwnControlPlane(
+  options: Omit<StartOptions, 'folder'> = {},
+  before?: (folder: string) => Promise<void>,
+): Promise<OwnControlPlane> {
   const folder = await mkdtemp(join(tmpdir(), 'freehold-test-'))
   const start = (access: AccessOptions) => startControlPlane({ durable: false, ...options, ...access, folder })
   try {
+    await before?.(folder)
     const controlPlane = await start({})
     let { stop: stopRunning } = controlPlane
     const restart = async (access: AccessOptions, between: () => Promise<void>) => {

@@ -10,6 +10,7 @@ import { findObjectStore } from '../../scripts/objectstore/find.ts'
 import { PLATFORM_PORTS, type PlatformPorts } from '../../scripts/platform/ports.ts'
 import { type Platform, platformAccess, preparePlatform, untilReady } from '../../scripts/platform.ts'
 import { keepSeenRoutes, SEEN_VARIABLE } from '../../scripts/test/coverage.ts'
+import { seedStore } from '../../scripts/test/seed.ts'
 import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { TEST_CONFIG } from '../config.ts'
@@ -222,7 +223,7 @@ type Ground = { controlPlane: OwnControlPlane; ports: PlatformPorts }
 async function onPlayedNodes({ nodes = 1, isAudited = false }: OwnPlatformOptions): Promise<Ground> {
   const ports = await freePorts()
   const access = platformAccess(ports)
-  const controlPlane = await startOwnControlPlane({ nodes, ...(isAudited ? access : {}) })
+  const controlPlane = await startOwnControlPlane({ nodes, ...(isAudited ? access : {}) }, seedStore)
   // Who asks for further ports in this folder gets others.
   await choosePorts(controlPlane.folder, PLATFORM_PORTS, ports)
   if (!isAudited) await controlPlane.reconfigure(access)

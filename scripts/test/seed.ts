@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { existsSync, globSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildInto } from '../controlplane/build.ts'
+import { cachedAt } from '../controlplane/cache.ts'
+import { type Progress, silentProgress, startControlPlane } from '../controlplane/index.ts'
+import { readToolLock } from '../controlplane/modules.ts'
+import { applyManifests } from '../platform/manifests.ts'
+import { administrator } from '../platform.ts'
+
+const root = join(import.meta.dirname, '../..')
+/** What of a data folder holds the stored objects, and the key that would open what of them is encrypted. */
+const PARTS = ['etcd', 'pki/secrets-at-rest.key']
+/** Milliseconds after its last use. */
+const KEPT_FOR = 86_400_000
+
+type Making = { progress?: Progress; signal?: AbortSignal | undefined }
+
+/**
+ * Lays a store into a new data folder in which our definitions, rights and policies are already: to store them takes the
+ * API server more processor time than all the rest of its start. The installation of a platform then finds them, and
+ * writes what is different. What tests the installation itself begins with an empty folder.
+ *
+ * The store is made where there is none of these very definitions and programs, and kept beside the programs.
+ */
+export async function seedStore(folder: string, { progress = silentProgress, signal }: Making = {}): Promise<void> {
+  const place = join(cachedAt('seeds'), await keyOfSeed())
+  const seed = join(place, 'folder')
+  if (!existsSync(seed))
+    await buildInto({ folder: place, module: 'seeds', progress, signal }, async (temporary) => {
+      // Somebody else may have made it meanwhile.
+      if (existsSync(seed)) return
+      await progress.step('a store with all definitions', () => makeSeed(temporary, signal))
+      await rename(temporary, seed)
+      await removeOldSeeds()
+    })
+  const now = new Date()
+  await utimes(place, now, now)
+  await cp(seed, folder, { recursive: true })
+}
+
+/** Of all that decides what is stored; another one than the store's would only have more to write. */
+async function keyOfSeed(): Promise<string> {
+  const { cacheKey } = await readToolLock(join(root, 'tools'))
+  const files = globSync('deploy/{crds,manifests,played,stages}/*.yaml', { cwd: root }).sort()
+  const hash = createHash('sha256').update(`${cacheKey} ${process.env.KUBEBUILDER_ASSETS ?? ''}\n`)
+  for (const file of files) {
+    const text = await readFile(join(root, file), 'utf8')
+    hash.update(`${file} ${text.length}\n`).update(text)
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+/** Without nodes: how many there are is for whom it is laid down. */
+async function makeSeed(seed: string, signal: AbortSignal | undefined): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'freehold-seed-'))
+  try {
+    const controlPlane = await startControlPlane({ folder, durable: false, nodes: 0, ...(signal && { signal }) })
+    const admin = administrator(controlPlane)
+    try {
+      await applyManifests(admin)
+    } finally {
+      await admin.close()
+      await controlPlane.stop()
+    }
+    await mkdir(join(seed, 'pki'), { mode: 0o700 })
+    for (const part of PARTS) await cp(join(folder, part), join(seed, part), { recursive: true })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Each change of a definition makes another one. */
+async function removeOldSeeds(): Promise<void> {
+  const seeds = cachedAt('seeds')
+  for (const name of await readdir(seeds)) {
+    const { mtimeMs } = await stat(join(seeds, name))
+    if (Date.now() - mtimeMs > KEPT_FOR) await rm(join(seeds, name), { recursive: true, force: true })
+  }
+}
