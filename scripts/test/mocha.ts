@@ -4,6 +4,12 @@ import { beforeInterrupted } from './interruption.ts'
 import { type Patience, Watchdog } from './watchdog.ts'
 
 const root = join(import.meta.dirname, '../..')
+const MOCHA = join(root, 'node_modules/mocha/bin/mocha.js')
+/**
+ * Tests make objects faster than Node's own 16 MB of a young generation take in: what would soon be garbage is copied and
+ * grows old, for a sixth of the processor time and more memory in the end. Holds for the workers of Mocha too.
+ */
+const NODE_FLAGS = ['--max-semi-space-size=64']
 
 /** A test or hook that failed; `file` is relative to the root, and `reason` the first line of what was thrown. */
 export type Failure = { file: string; title: string; reason: string }
@@ -54,7 +60,7 @@ export async function runMocha({
   const reporter = join(root, 'scripts/test/reporter.mjs')
   const output: Buffer[] = []
   const stdio = isHeldBack ? 'pipe' : 'inherit'
-  const child = spawn(join(root, 'node_modules/.bin/mocha'), ['--reporter', reporter, ...options, ...files], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, MOCHA, '--reporter', reporter, ...options, ...files], {
     cwd: root,
     stdio: ['ignore', stdio, stdio, 'ipc'],
     env: { ...process.env, ...environment, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
