@@ -10,7 +10,7 @@ import { installManifests } from '../../src/kube/crds.ts'
 const deploy = join(import.meta.dirname, '../../deploy')
 
 /** Milliseconds until definitions are served: this machine may be busy with its own start. */
-const SERVED_WITHIN = 180_000
+export const SERVED_WITHIN = 180_000
 /** Of the manifests, what the embedded platform needs: its processes run beside the cluster, not in it. */
 const MANIFESTS = ['namespace.yaml', 'builds.yaml', 'rbac.yaml', 'policies.yaml']
 /** What every object of the manifests carries. */

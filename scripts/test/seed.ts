@@ -3,11 +3,12 @@ import { existsSync, globSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { installManifests } from '../../src/kube/crds.ts'
 import { buildInto } from '../controlplane/build.ts'
 import { cachedAt } from '../controlplane/cache.ts'
 import { type Progress, silentProgress, startControlPlane } from '../controlplane/index.ts'
 import { readToolLock } from '../controlplane/modules.ts'
-import { applyManifests } from '../platform/manifests.ts'
+import { crdManifests, SERVED_WITHIN } from '../platform/manifests.ts'
 import { administrator } from '../platform.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -19,9 +20,12 @@ const KEPT_FOR = 86_400_000
 type Making = { progress?: Progress; signal?: AbortSignal | undefined }
 
 /**
- * Lays a store into a new data folder in which our definitions, rights and policies are already: to store them takes the
- * API server more processor time than all the rest of its start. The installation of a platform then finds them, and
- * writes what is different. What tests the installation itself begins with an empty folder.
+ * Lays a store into a new data folder in which our definitions are already: to store them takes the API server more
+ * processor time than all the rest of its start. The installation of a platform then finds them, and writes what is
+ * different. What tests the installation itself begins with an empty folder.
+ *
+ * Policies are not in it: an API server that starts with them looks for the types of their parameters before it serves
+ * our definitions, and refuses what they are about until it looks again half a minute later.
  *
  * The store is made where there is none of these very definitions and programs, and kept beside the programs.
  */
@@ -44,7 +48,7 @@ export async function seedStore(folder: string, { progress = silentProgress, sig
 /** Of all that decides what is stored; another one than the store's would only have more to write. */
 async function keyOfSeed(): Promise<string> {
   const { cacheKey } = await readToolLock(join(root, 'tools'))
-  const files = globSync('deploy/{crds,manifests,played,stages}/*.yaml', { cwd: root }).sort()
+  const files = globSync('deploy/{crds,played,stages}/*.yaml', { cwd: root }).sort()
   const hash = createHash('sha256').update(`${cacheKey} ${process.env.KUBEBUILDER_ASSETS ?? ''}\n`)
   for (const file of files) {
     const text = await readFile(join(root, file), 'utf8')
@@ -60,7 +64,7 @@ async function makeSeed(seed: string, signal: AbortSignal | undefined): Promise<
     const controlPlane = await startControlPlane({ folder, durable: false, nodes: 0, ...(signal && { signal }) })
     const admin = administrator(controlPlane)
     try {
-      await applyManifests(admin)
+      await installManifests(admin, crdManifests(), { timeout: SERVED_WITHIN, ...(signal && { signal }) })
     } finally {
       await admin.close()
       await controlPlane.stop()
