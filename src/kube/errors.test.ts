@@ -5,6 +5,10 @@ import { absent, alreadyThere, errorFromAnswer, errorFromTransport, type KubeErr
 const attempt = { verb: 'create', resource: configMap, ref: { namespace: 'a', name: 'x' } }
 const status = (more: object) => JSON.stringify({ kind: 'Status', status: 'Failure', ...more })
 
+/** As an API server says it for half a minute after its start. */
+const NOT_READY = 'configmaps "x" is forbidden: not yet ready to handle request'
+const NOT_CONFIGURED = `configmaps "x" is forbidden: ValidatingAdmissionPolicy 'freehold-places' denied request: failed to configure policy: failed to find resource referenced by paramKind: 'freehold.dev/v1alpha1, Kind=PlatformCluster'`
+
 describe('errors of the API server', () => {
   const cases: [string, number, string, KubeErrorReason][] = [
     ['a name that is taken', 409, status({ reason: 'AlreadyExists' }), 'AlreadyExists'],
@@ -18,6 +22,9 @@ describe('errors of the API server', () => {
     ['an expired version', 410, status({ reason: 'Expired' }), 'Gone'],
     ['a hook that is down', 500, status({ reason: 'InternalError' }), 'Unavailable'],
     ['a server that stops', 503, '<html>', 'Unavailable'],
+    ['a server that has not read its policies', 403, status({ message: NOT_READY }), 'Unavailable'],
+    ['a server that has not found what a policy needs', 422, status({ message: NOT_CONFIGURED }), 'Unavailable'],
+    ['a policy that only says so', 422, status({ message: NOT_CONFIGURED.replace('failed', 'It failed') }), 'Invalid'],
     ['a teapot', 418, '', 'Unexpected'],
   ]
   for (const [what, code, body, reason] of cases) {

@@ -215,7 +215,15 @@ function parseStatus(text: string): StatusBody | undefined {
   }
 }
 
+/**
+ * Policies that are not loaded, or whose parameters' types are not found, refuse what they would judge. So it is for up to
+ * half a minute after an API server has started; nothing is wrong with the object, or with the caller's rights.
+ */
+const UNJUDGED =
+  / is forbidden: (?:not yet ready to handle request$|ValidatingAdmissionPolicy '[^']{1,253}'(?: with binding '[^']{1,253}')? denied request: failed to configure (?:policy|binding): )/
+
 function reasonOf(status: number, body: StatusBody | undefined, causes: readonly KubeErrorCause[]): KubeErrorReason {
+  if ((status === 403 || status === 422) && UNJUDGED.test(sentenceOf(body))) return 'Unavailable'
   switch (status) {
     case 400:
     case 413:
