@@ -34,11 +34,11 @@ const UNIT_TIMEOUT = 300_000
 /** Milliseconds for a whole run, twice of what it takes on a slow machine: where something hangs, its end says what. */
 const LONGEST = 60 * 60_000
 /**
- * Cores that each part needs. The shared platform would like a fifth more, and gets it from what waits beside it: a file
- * with a platform of its own mostly waits for it. The crashes keep a whole core busy, but have to fit beside that one: as
- * the last part of all they would leave the other cores idle.
+ * Cores that each part needs: a little less than it took alone, as all wait now and then, and what waits would leave a core
+ * idle. The shared platform keeps one busy; a file with a platform of its own mostly waits for it, and those on a node for
+ * pods. The crashes keep a core busy too, but have to fit beside the shared platform.
  */
-const WEIGHTS = { unit: 0.8, crashes: 0.8, shared: 1.2, alone: 0.4 }
+const WEIGHTS = { unit: 0.5, crashes: 0.8, shared: 1.1, node: 0.4, alone: 0.3 }
 /** Slowest files that a run names at its end. */
 const SLOWEST = 10
 
@@ -60,7 +60,7 @@ const isMarked = (file: string, mark: string) => textOf(file).includes(mark)
 /** The platform that a file uses in turn with others (test/cluster/lent.ts). */
 const lentTo = (file: string) => /^\/\/ @inTurn (\w+)/m.exec(textOf(file))?.[1]
 
-/** Long ones take more than four minutes. */
+/** Long ones take some minutes, and begin first. */
 type Planned = Work & { title: string; isLong?: boolean }
 /** `timeout` is of each test, in milliseconds; that of .mocharc.json if absent. */
 type Part = Omit<MochaRun, 'isHeldBack' | 'options'> & { options?: string[]; timeout?: number }
@@ -213,7 +213,7 @@ class TestRun {
       await this.#node('end-to-end tests on a node', others)
       await this.#node('end-to-end tests on a node with backups', marked, BACKUPS)
     }
-    return { title: 'tests on a node', weight: WEIGHTS.shared, run }
+    return { title: 'tests on a node', weight: WEIGHTS.node, isLong: true, run }
   }
 
   async #node(title: string, files: string[], settings: Record<string, string> = {}): Promise<void> {
