@@ -77,11 +77,13 @@ describe('a real Gitea as the Git host of the platform', () => {
       allowedHosts: [`127.0.0.1:${own.ports.git}`],
       certificateAuthority: own.controlPlane.servingCaPem,
     })
-    boundaryId = (await rest<{ id: string }>('POST', '/boundaries', { displayName: 'Shop' })).body.id
+    const boundary = await rest<{ id: string }>('POST', '/boundaries', { displayName: 'Shop' })
+    expect(boundary.status, boundary.text).to.equal(201)
+    boundaryId = boundary.body.id
     const begun = await rest<{ deploymentSourceId: string }>('POST', `${sources()}/circuit/create`, {
       displayName: 'Own',
     })
-    expect(begun.status).to.equal(201)
+    expect(begun.status, begun.text).to.equal(201)
     sourceId = begun.body.deploymentSourceId
     await until('the source has its account', async () => {
       const { body } = await rest<{ items: DeploymentSourceDto[] }>('GET', sources())
