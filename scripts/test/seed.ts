@@ -76,10 +76,10 @@ async function makeSeed(seed: string, signal: AbortSignal | undefined): Promise<
   }
 }
 
-/** Each change of a definition makes another one. */
+/** Each change of a definition makes another one. Beside them are locks, which come and go. */
 async function removeOldSeeds(): Promise<void> {
   const seeds = cachedAt('seeds')
-  for (const name of await readdir(seeds)) {
+  for (const name of (await readdir(seeds)).filter((name) => !name.startsWith('.'))) {
     const { mtimeMs } = await stat(join(seeds, name))
     if (Date.now() - mtimeMs > KEPT_FOR) await rm(join(seeds, name), { recursive: true, force: true })
   }
