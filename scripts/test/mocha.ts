@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../..')
 const MOCHA = join(root, 'node_modules/mocha/bin/mocha.js')
 /**
  * Tests make objects faster than Node's own 16 MB of a young generation take in: what would soon be garbage is copied and
- * grows old, for a sixth of the processor time and more memory in the end. Holds for the workers of Mocha too.
+ * grows old, for up to a sixth of the processor time of a file. Holds for the workers of Mocha too.
  */
 const NODE_FLAGS = ['--max-semi-space-size=64']
 
