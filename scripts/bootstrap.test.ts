@@ -4,7 +4,7 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { WITHIN } from '../test/make/ownProcess.ts'
+import { endOfOwn } from '../test/make/ownProcess.ts'
 import { until } from '../test/make/until.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -25,8 +25,7 @@ cp package-lock.json node_modules/.package-lock.json
 type LockedPackage = { version?: string; resolved?: string; optionalDependencies?: Record<string, string> }
 
 describe('the bootstrap', () => {
-  const bootstrap = (...words: string[]) =>
-    spawnSync(process.execPath, [join(root, 'scripts/bootstrap.mjs'), ...words], { encoding: 'utf8', ...WITHIN })
+  const bootstrap = (...words: string[]) => endOfOwn([join(root, 'scripts/bootstrap.mjs'), ...words])
 
   for (const words of [[], ['nothing'], ['../up'], ['controlplane/start']]) {
     it(`refuses to run "${words.join(' ')}"`, () => {

@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { WITHIN } from '../test/make/ownProcess.ts'
+import { endOfOwn } from '../test/make/ownProcess.ts'
 import { HelpAsked, parsed, UsageError } from './commandLine.ts'
 
 const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
@@ -11,8 +10,7 @@ const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../packag
 const PROGRAMS = new Set(Object.values(scripts).flatMap((line) => /bootstrap\.mjs (\w+)/.exec(line)?.[1] ?? []))
 
 describe('the scripts of package.json', () => {
-  const run = (name: string, word: string) =>
-    spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`), word], { encoding: 'utf8', ...WITHIN })
+  const run = (name: string, word: string) => endOfOwn([join(import.meta.dirname, `${name}.ts`), word])
 
   // What `test` does not know goes to mocha, which refuses it.
   for (const name of [...PROGRAMS].filter((program) => program !== 'test')) {

@@ -35,6 +35,8 @@ export type GrantingCase = {
   rule: string
   /** Part of the refusal; absent if the write is admitted. */
   refused?: (world: GrantingWorld) => string
+  /** The same of the authorizer, where it lets the write come to no webhook. */
+  unauthorized?: string
   /** What the writer holds. */
   roles: (world: GrantingWorld) => Record<string, string>
   /** Nobody is Owner of the boundary but the writer and whom the case makes one. */

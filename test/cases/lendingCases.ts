@@ -112,6 +112,7 @@ export const LENDING_CASES: readonly GrantingCase[] = [
   {
     rule: 'a stranger asks for nothing',
     refused: missing('boundaries/read'),
+    unauthorized: 'The caller has no role in namespace',
     roles: () => ({}),
     write: (world) => create(request(world)),
   },

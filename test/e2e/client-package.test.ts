@@ -44,7 +44,9 @@ describe('the client, installed from its package', () => {
     const home = join(project, 'node_modules/@freehold/client')
     expect((await readdir(home)).sort()).to.deep.equal(['LICENSE', 'README.md', 'dist', 'package.json'])
     const compiled = (await readdir(join(home, 'dist'))).sort()
-    expect(compiled).to.deep.equal(['generated', 'index', 'waiting'].flatMap((name) => [`${name}.d.ts`, `${name}.js`]))
+    expect(compiled).to.deep.equal(
+      ['generated', 'index', 'operation', 'waiting'].flatMap((name) => [`${name}.d.ts`, `${name}.js`]),
+    )
   })
 
   for (const [which, find] of [

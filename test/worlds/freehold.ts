@@ -10,6 +10,9 @@ import { patiently } from '../make/patience.ts'
 /** The program, for what is about processes: several at once, signals, standard input. */
 export const FREEHOLD = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
+/** Milliseconds of a command: one may wait for what it began. */
+const LONGEST = 600_000
+
 export type Ended = { code: number; out: string; err: string }
 
 /** A new process of the program in a home of its own, which sees nothing of this process's environment but PATH. */
@@ -19,7 +22,7 @@ export function spawnFreehold(
   { env, ...options }: SpawnOptions = {},
 ): ChildProcess {
   const own = { PATH: process.env.PATH ?? '', HOME: home, ...env }
-  return spawn(process.execPath, [FREEHOLD, ...words], { ...WITHIN, ...options, env: own })
+  return spawn(process.execPath, [FREEHOLD, ...words], { ...WITHIN, timeout: LONGEST, ...options, env: own })
 }
 
 /** What the process wrote until its end, and its exit code. */

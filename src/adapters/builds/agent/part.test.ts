@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { WITHIN } from '../../../../test/make/ownProcess.ts'
+import { endOfOwn } from '../../../../test/make/ownProcess.ts'
 import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import type { BuildFailure } from '../../../contracts/builds/progress.ts'
 import { runPart } from './part.ts'
@@ -31,7 +30,7 @@ describe('one part of a build ends', () => {
 
   it('with 70 where its program breaks', () => {
     const program = join(import.meta.dirname, 'main.ts')
-    const { status, stderr } = spawnSync(process.execPath, [program, 'source', root], { encoding: 'utf8', ...WITHIN })
+    const { status, stderr } = endOfOwn([program, 'source', root])
     expect([status, stderr]).to.deep.equal([70, stderr])
     expect(stderr).to.include('order.json')
   })
