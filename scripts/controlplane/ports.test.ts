@@ -44,6 +44,18 @@ describe('ports', () => {
         expect(port).to.be.within(12_000, 29_999)
     })
 
+    it('are neighbors, where nobody else listens, whose other ports may be chosen and not used yet', async () => {
+      const { a, b } = await choosePorts(folder, names)
+      expect(Math.floor(a / 50)).to.equal(Math.floor(b / 50))
+      const neighbor = createServer()
+      await new Promise<void>((done) => neighbor.listen(a, '127.0.0.1', done))
+      const others = []
+      for (let number = 0; number < 50; number += 1)
+        others.push(...Object.values(await choosePorts(join(folder, `${number}`), names)))
+      await new Promise((done) => neighbor.close(done))
+      for (const other of others) expect(Math.floor(other / 50)).not.to.equal(Math.floor(a / 50))
+    })
+
     it('move when somebody else listens there', async () => {
       const first = await choosePorts(folder, names)
       const thief = createServer()

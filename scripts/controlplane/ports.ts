@@ -28,6 +28,8 @@ export function keptPorts<Name extends string>(
  * seconds pass until the last program of a platform listens, and any connection could take its port in between.
  */
 const FREE_RANGE = { from: 12_000, below: 30_000 }
+/** More than a platform has listeners. */
+const NEIGHBORS = 50
 
 /**
  * Ports on loopback for the named listeners: those of the last run where they are free, so that kubeconfigs and
@@ -52,7 +54,8 @@ export async function choosePorts<Name extends string>(
       if (port !== undefined && (await hold(port, held)) === 0) throw notToBeHad(name, port)
     for (const port of Object.values(stored)) await hold(port, held)
     const chosen = keptPorts(names, stored as Partial<Ports<Name>>, (port) => held.has(port))
-    for (const name of names) chosen[name] ??= await holdAny(held)
+    const next = names.every((name) => chosen[name] !== undefined) ? undefined : await neighbors(held)
+    for (const name of names) chosen[name] ??= await next?.()
     await writePrivate(path, `${JSON.stringify({ ...stored, ...chosen }, null, 2)}\n`)
     return chosen as Ports<Name>
   } finally {
@@ -72,6 +75,23 @@ function parsed(text: string | undefined): Record<string, unknown> {
   } catch {
     return {}
   }
+}
+
+/**
+ * Of neighbors that are all free: where one is taken, the others may be chosen already and not used before seconds have
+ * passed. Where no such neighbors are left, of any.
+ *
+ * @returns gives the next one
+ */
+async function neighbors(held: Map<number, Server>): Promise<() => Promise<number>> {
+  const { from, below } = FREE_RANGE
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const first = from + NEIGHBORS * randomInt((below - from) / NEIGHBORS)
+    const all = Array.from({ length: NEIGHBORS }, (_, index) => first + index)
+    const found = await Promise.all(all.map((port) => hold(port, held)))
+    if (found.every((port) => port !== 0)) return async () => all.shift() ?? (await holdAny(held))
+  }
+  return () => holdAny(held)
 }
 
 /** @throws Error where a hundred ports of the range are taken */

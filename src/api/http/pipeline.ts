@@ -192,9 +192,8 @@ export class Pipeline {
       await this.#takeTurn(passage)
       throw new PlatformError('BAD_REQUEST', ambiguity)
     }
-    const url = request.url ?? ''
-    const mark = url.indexOf('?')
-    passage.match = this.#router.find(request.method ?? '', mark < 0 ? url : url.slice(0, mark))
+    const [path = ''] = (request.url ?? '').split('?', 1)
+    passage.match = this.#router.find(request.method ?? '', path)
     if (passage.match === undefined) {
       await this.#countProbe(passage)
       throw new PlatformError('NOT_FOUND', 'There is no such route.')
@@ -212,7 +211,7 @@ export class Pipeline {
     const scope = await this.#authorize(passage, passage.match)
     const isFollowed = negotiate(route, single(request, 'accept'))
     refuseUnheeded(route, request.headers)
-    const { query, list } = parseQuery(route, mark < 0 ? '' : url.slice(mark + 1), isFollowed)
+    const { query, list } = parseQuery(route, request.url?.slice(path.length + 1) ?? '', isFollowed)
     const requirePermitted = this.#permittedSince(passage, passage.match)
     const replacing = (field: string) => this.#router.replacing(segments, field)
     const body = await readRouteBody({ ...passage, route, replacing }, this.#limits, this.#options.services)
@@ -235,7 +234,7 @@ export class Pipeline {
     }
     const told = unstored(route, withDatesInUtc(answer, route.reply))
     if (told.status !== 201) return this.#streams.logs.admit(told, takerOf(passage).key, context.parameters.boundaryId)
-    const placed = located(this.#router, route, mark < 0 ? url : url.slice(0, mark), told)
+    const placed = located(this.#router, route, path, told)
     if (this.#options.checkReplies === true) checkLocation(this.#router, placed)
     return placed
   }
