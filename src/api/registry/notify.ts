@@ -5,7 +5,6 @@ import {
   PLATFORM_READER,
   repositoryObjectName,
 } from '../../contracts/registry/names.ts'
-import { FULL_POLICY } from '../../contracts/room.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { boundaryNamespace, isUuid, sha256 } from '../../core/names.ts'
@@ -88,7 +87,7 @@ async function take(context: Context, event: Event): Promise<void> {
     ...{ actor, repository, tag, digest, remoteAddress },
   })
   const ref = { namespace: boundaryNamespace(name.boundaryId), name: repositoryObjectName(repository) }
-  await announce(services, ref, repository, { digest, action, at }).catch(unlessFull)
+  await announce(services, ref, repository, { digest, action, at }).catch(unlessRefused)
 }
 
 type Ref = { namespace: string; name: string }
@@ -107,9 +106,12 @@ async function announce({ records }: Services, ref: Ref, repository: string, tol
   await records.update(RegistryRepository, ref, { caller: REGISTRY, change: ({ spec }) => next(spec, told) })
 }
 
-/** Where there is no room, retention reads the repository itself: a registry that is refused tells all the same again and again. */
-function unlessFull(error: unknown): void {
-  if (!isKubeError(error) || error.denial?.policy !== FULL_POLICY) throw error
+/**
+ * What the API server will not take, as the boundary is full or being deleted, is left to retention, which reads the
+ * repository itself. A registry that is refused tells the same again until it is taken, and nothing of anybody else.
+ */
+function unlessRefused(error: unknown): void {
+  if (!isKubeError(error, 'Forbidden', 'NotFound', 'Invalid')) throw error
 }
 
 function next(spec: Spec, { digest, action, at }: Announcement): Spec {

@@ -283,21 +283,25 @@ describe('the token endpoint of the registry', () => {
     expect(told.map(({ action, actor }) => `${action} ${actor}`)).to.deep.equal(['Pull freehold', 'Push freehold'])
   })
 
-  it('takes what it is told of a boundary that has no room to write it down', async () => {
-    const repository = `${BOUNDARY}/shop/jobs/more`
-    const target = { repository, digest: `sha256:${'c'.repeat(64)}`, mediaType: 'application/manifest' }
-    facade.client.fail('create', RegistryRepository.resource, () => {
-      const denial = { policy: FULL_POLICY, message: 'this boundary is full' }
-      throw new KubeError('Forbidden', 'Cannot create it.', { status: 403, denial })
+  // The registry tells the same again until it is taken, and nothing else to anybody.
+  for (const [where, refused] of [
+    ['has no room to write it down', { denial: { policy: FULL_POLICY, message: 'this boundary is full' } }],
+    ['is being deleted', { causes: [{ field: '', message: 'the namespace is being terminated' }] }],
+  ] as const)
+    it(`takes what it is told of a boundary that ${where}`, async () => {
+      const repository = `${BOUNDARY}/shop/jobs/${randomUUID()}`
+      const target = { repository, digest: `sha256:${'c'.repeat(64)}`, mediaType: 'application/manifest' }
+      facade.client.fail('create', RegistryRepository.resource, () => {
+        throw new KubeError('Forbidden', 'Cannot create it.', { status: 403, ...refused })
+      })
+      const { status } = await supertest(facade.app)
+        .post('/v1/internal/registries/notify')
+        .set('x-freehold-registry-secret', world.service.notifySecret)
+        .send({ events: [{ id: randomUUID(), action: 'push', target }] })
+      expect(status).to.equal(202)
+      const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
+      expect(told).to.have.lengthOf(1)
     })
-    const { status } = await supertest(facade.app)
-      .post('/v1/internal/registries/notify')
-      .set('x-freehold-registry-secret', world.service.notifySecret)
-      .send({ events: [{ id: randomUUID(), action: 'push', target }] })
-    expect(status).to.equal(202)
-    const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
-    expect(told).to.have.lengthOf(1)
-  })
 
   it('believes nobody who does not know the secret of the registry', async () => {
     const repository = `${BOUNDARY}/shop/containers/made-up`
