@@ -1,5 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,6 +6,7 @@ import { bundle, bundledProgram } from '../../scripts/bundle.ts'
 import { FACADE_ACCOUNT } from '../../scripts/generate/policies.ts'
 import { KINDS } from '../../src/crds/index.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
+import { endedBy } from '../make/ownProcess.ts'
 import { atMost } from './goals.ts'
 import { ratio } from './load.ts'
 import type { BenchmarkOptions } from './options.ts'
@@ -115,15 +115,8 @@ async function measured(program: string, { name, args, environment, readyAt }: A
     await delay(SETTLED)
     return { seconds, ...atOnce, megabytes: residentMegabytes(child.pid) }
   } finally {
-    await end(child)
+    await endedBy(child)
   }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGTERM')
-  await ended
 }
 
 /** Without `fetch`, which the first time takes longer than the answer. */

@@ -243,14 +243,17 @@ describe('the token endpoint of the registry', () => {
     expect(told).to.have.lengthOf(2).and.to.include('Scheduled 2020')
   })
 
+  /** What the registry tells, with its secret. */
+  const notified = (event: { action: string; target: object; actor?: object }) =>
+    supertest(facade.app)
+      .post('/v1/internal/registries/notify')
+      .set('x-freehold-registry-secret', world.service.notifySecret)
+      .send({ events: [{ id: randomUUID(), ...event }] })
+
   it('answers 503 to what the registry tells where the audit has no room for it, and takes it again', async () => {
     const { audit } = world.service
     const target = { repository: REPOSITORY, digest: `sha256:${'a'.repeat(64)}`, mediaType: 'application/manifest' }
-    const tell = () =>
-      supertest(facade.app)
-        .post('/v1/internal/registries/notify')
-        .set('x-freehold-registry-secret', world.service.notifySecret)
-        .send({ events: [{ id: randomUUID(), action: 'push', target }] })
+    const tell = () => notified({ action: 'push', target })
     const append = audit.append
     audit.append = () => Promise.reject(new AuditError('The audit of this day is full.'))
     const { status, body } = await tell()
@@ -263,11 +266,7 @@ describe('the token endpoint of the registry', () => {
   it('is told of what nodes and builds do there as of everybody else, but not of where the platform itself looks', async () => {
     const repository = `${BOUNDARY}/shop/jobs/built`
     const target = { repository, digest: `sha256:${'b'.repeat(64)}`, tag: 'v1', mediaType: 'application/manifest' }
-    const tell = (action: string, name: string) =>
-      supertest(facade.app)
-        .post('/v1/internal/registries/notify')
-        .set('x-freehold-registry-secret', world.service.notifySecret)
-        .send({ events: [{ id: randomUUID(), action, target, actor: { name } }] })
+    const tell = (action: string, name: string) => notified({ action, target, actor: { name } })
     const known = async () => {
       const { items } = await facade.client.list<RegistryRepository & KubeObject>(RegistryRepository.resource)
       return items.find(({ spec }) => spec.repository === repository)?.spec.digests[target.digest]
@@ -294,10 +293,7 @@ describe('the token endpoint of the registry', () => {
       facade.client.fail('create', RegistryRepository.resource, () => {
         throw new KubeError('Forbidden', 'Cannot create it.', { status: 403, ...refused })
       })
-      const { status } = await supertest(facade.app)
-        .post('/v1/internal/registries/notify')
-        .set('x-freehold-registry-secret', world.service.notifySecret)
-        .send({ events: [{ id: randomUUID(), action: 'push', target }] })
+      const { status } = await notified({ action: 'push', target })
       expect(status).to.equal(202)
       const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
       expect(told).to.have.lengthOf(1)
