@@ -5,7 +5,7 @@ import { apiServerFlags, controllerManagerFlags, etcdFlags, type FlagOptions } f
 
 const options: FlagOptions = {
   folder: '/d',
-  ports: { apiServer: 1, etcd: 2, etcdPeer: 3 },
+  ports: { apiServer: 1, etcd: 2, etcdHttp: 4, etcdPeer: 3 },
   durable: true,
   audit: false,
 }
@@ -14,8 +14,8 @@ describe('flags', () => {
   it('bind everything to loopback', () => {
     expect(apiServerFlags(options)).to.include.members(['--bind-address=127.0.0.1', '--secure-port=1'])
     const urls = etcdFlags(options).filter((flag) => flag.includes('-urls='))
-    expect(urls).to.have.length(4)
-    for (const flag of urls) expect(flag).to.match(/=https:\/\/127\.0\.0\.1:[23]$/)
+    expect(urls).to.have.length(5)
+    for (const flag of urls) expect(flag).to.match(/=https:\/\/127\.0\.0\.1:[234]$/)
     expect(controllerManagerFlags(options)).to.include('--secure-port=0')
   })
 

@@ -8,7 +8,7 @@ import type { Ports } from './ports.ts'
 export const PLAYED = fileURLToPath(new URL('../../deploy/played', import.meta.url))
 export const STAGES = fileURLToPath(new URL('../../deploy/stages', import.meta.url))
 
-export const PORT_NAMES = ['apiServer', 'etcd', 'etcdPeer'] as const
+export const PORT_NAMES = ['apiServer', 'etcd', 'etcdHttp', 'etcdPeer'] as const
 export type ControlPlanePorts = Ports<(typeof PORT_NAMES)[number]>
 
 /** Service addresses; the API server takes the first. */
@@ -60,6 +60,8 @@ export function etcdFlags({ folder, ports, durable }: FlagOptions): string[] {
     name: 'freehold',
     'data-dir': paths.etcdData,
     'listen-client-urls': client,
+    // Its metrics and health. On one port with them, calls would take a slower way, at a quarter more of processor time.
+    'listen-client-http-urls': `https://127.0.0.1:${ports.etcdHttp}`,
     'advertise-client-urls': client,
     'listen-peer-urls': peer,
     'initial-advertise-peer-urls': peer,
