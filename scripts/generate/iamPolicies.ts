@@ -23,7 +23,7 @@ import {
 import { GRANT_REFUSALS } from '../../src/iam/granting.ts'
 import { LENDABLE, NOT_LENDABLE } from '../../src/iam/lendable.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
-import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
+import { CALLER_VARIABLES, IS_ADMINISTRATOR, NOT_OURS, negated, policyWithBinding, ruleFor } from './policy.ts'
 
 /** What tenants write as far as their assignments say, each admitted by the rules of REST; all other kinds are closed. */
 const OPEN_IAM_KINDS: readonly AnyKind[] = [
@@ -44,15 +44,16 @@ export function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-iam-writers',
     rules: [ruleFor(iam, ['CREATE', 'UPDATE', 'DELETE'])],
+    matchConditions: NOT_OURS,
     variables: CALLER_VARIABLES,
     validations: [
       {
-        expression: `variables.isExempt || ${among(OPEN_IAM_KINDS)}`,
+        expression: `variables.isAdministrator || ${among(OPEN_IAM_KINDS)}`,
         messageExpression: `'' + request.kind.kind + ' objects are written through the REST API; ask an administrator of the cluster for anything else'`,
         reason: 'Forbidden',
       },
       {
-        expression: `variables.isExempt || !(${isAtRoot} && ${among([PrincipalGroup, DenyAssignment])})`,
+        expression: `variables.isAdministrator || !(${isAtRoot} && ${among([PrincipalGroup, DenyAssignment])})`,
         messageExpression: `'' + request.kind.kind + ' objects of the platform are written by administrators of the cluster'`,
         reason: 'Forbidden',
       },
@@ -66,11 +67,12 @@ export function closedIamPolicy(kinds: readonly AnyKind[]): KubeObject[] {
  */
 export function grantPolicy(): KubeObject[] {
   const { group } = RoleDefinition.resource
-  const mayGrant = 'variables.isExempt || !variables.isAtPlace || variables.grant.allowed()'
+  const mayGrant = 'variables.isAdministrator || !variables.isAtPlace || variables.grant.allowed()'
   const check = `authorizer.group('${group}').resource('${RoleDefinition.plural}').namespace(request.namespace).name(object.spec.roleDefinitionName).check('grant')`
   return policyWithBinding({
     name: 'freehold-iam-grants',
     rules: [ruleFor([RoleAssignment], ['CREATE'])],
+    matchConditions: NOT_OURS,
     variables: [
       ...CALLER_VARIABLES,
       { name: 'isAtPlace', expression: "object.spec.scope.matches('^/(boundaries/[^/]+)?$')" },
@@ -157,10 +159,10 @@ export function seededPolicy(): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-seeded',
     rules: [ruleFor([RoleDefinition, BlueprintTemplate], ['UPDATE'])],
-    variables: CALLER_VARIABLES,
+    matchConditions: NOT_OURS,
     validations: [
       {
-        expression: `variables.isPlatform || variables.isKubernetes || object.spec == oldObject.spec || !((${isRole}) || (${isTemplate}))`,
+        expression: `object.spec == oldObject.spec || !((${isRole}) || (${isTemplate}))`,
         messageExpression: `'the ' + request.kind.kind + ' "' + request.name + '" ${SEEDED}'`,
         reason: 'Forbidden',
       },
@@ -221,10 +223,7 @@ export function iamWebhook(): KubeObject {
         clientConfig: { service: { ...WEBHOOK_SERVICE, port: 443 } },
         rules: [ruleFor(OPEN_IAM_KINDS, ['CREATE', 'UPDATE', 'DELETE'])],
         // Whoever repairs the platform must not need it: these are never asked about.
-        matchConditions: CALLER_VARIABLES.filter(({ name }) => name !== 'isExempt').map(({ name, expression }) => ({
-          name: name.replace(/^is/, 'not-').toLowerCase(),
-          expression: `!(${expression})`,
-        })),
+        matchConditions: [...NOT_OURS, negated(IS_ADMINISTRATOR)],
       },
     ],
   } as KubeObject

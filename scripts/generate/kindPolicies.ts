@@ -3,7 +3,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import { type AdmissionRule, type AnyKind, atOwner } from '../../src/crds/define.ts'
 import { END_RULE, ENDING_KINDS } from '../../src/crds/ends.ts'
 import { REFERENCE_VARIABLES } from '../../src/crds/referenceAdmission.ts'
-import { CALLER_VARIABLES, policyWithBinding, ruleFor } from './policy.ts'
+import { CALLER_VARIABLES, NOT_OURS, policyWithBinding, ruleFor } from './policy.ts'
 
 /** Policies that kinds ask for in their declarations. */
 
@@ -23,7 +23,7 @@ export function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
       return {
         expression: [
           `request.resource.resource != '${resource.plural}'`,
-          'variables.isExempt',
+          'variables.isAdministrator',
           `${value('object')} == (request.operation == 'CREATE' ? dyn(${JSON.stringify(absent)}) : ${value('oldObject')})`,
           ...(verb === 'administrators' ? [] : [holder]),
         ].join(' || '),
@@ -35,6 +35,7 @@ export function protectedFieldsPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   return policyWithBinding({
     name: 'freehold-protected-fields',
     rules: [ruleFor(guarded, ['CREATE', 'UPDATE'])],
+    matchConditions: NOT_OURS,
     variables: CALLER_VARIABLES,
     validations,
   })
@@ -65,32 +66,43 @@ export function kindRulesPolicies(kinds: readonly AnyKind[]): KubeObject[] {
     ...nameRules(kind),
     ...(ENDING_KINDS.includes(kind) ? [END_RULE] : []),
   ]
-  const written = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on !== 'DELETE'))
-  const deleted = kinds.filter((kind) => rulesOf(kind).some(({ on }) => on === 'DELETE'))
-  const validations = (here: readonly AnyKind[], isDeletion: boolean) =>
-    here.flatMap((kind) =>
+  const policy = (
+    name: string,
+    operations: string[],
+    isHere: (rule: AdmissionRule) => boolean,
+    settings: Pick<Parameters<typeof policyWithBinding>[0], 'matchConditions' | 'variables'>,
+    ...skips: string[]
+  ) => {
+    const here = kinds.filter((kind) => rulesOf(kind).some(isHere))
+    const validations = here.flatMap((kind) =>
       rulesOf(kind)
-        .filter(({ on }) => (on === 'DELETE') === isDeletion)
-        .map((rule) => {
-          const skips = [`request.resource.resource != '${kind.resource.plural}'`]
-          if (isDeletion) skips.push('variables.isKubernetes')
-          return validationOf(rule, skips)
-        }),
+        .filter(isHere)
+        .map((rule) => validationOf(rule, [`request.resource.resource != '${kind.resource.plural}'`, ...skips])),
     )
-  const policy = (name: string, here: readonly AnyKind[], operations: string[], isDeletion: boolean) =>
-    here.length === 0
+    return here.length === 0
       ? []
-      : policyWithBinding({
-          name,
-          rules: [ruleFor(here, operations)],
-          variables: isDeletion ? CALLER_VARIABLES : [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
-          validations: validations(here, isDeletion),
-        })
+      : policyWithBinding({ name, rules: [ruleFor(here, operations)], ...settings, validations })
+  }
+  const isWrite = ({ on }: AdmissionRule) => on !== 'DELETE'
+  const writes = ['CREATE', 'UPDATE']
   return [
-    ...policy('freehold-kind-writes', written, ['CREATE', 'UPDATE'], false),
-    ...policy('freehold-kind-deletions', deleted, ['DELETE'], true),
+    ...policy('freehold-kind-writes', writes, (rule) => isWrite(rule) && isExempting(rule), {
+      matchConditions: NOT_OURS,
+      variables: [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
+    }),
+    ...policy('freehold-kind-states', writes, (rule) => isWrite(rule) && !isExempting(rule), {}),
+    ...policy(
+      'freehold-kind-deletions',
+      ['DELETE'],
+      (rule) => !isWrite(rule),
+      { variables: CALLER_VARIABLES },
+      'variables.isKubernetes',
+    ),
   ]
 }
+
+/** Whether a rule begins by exempting the platform: no such rule is evaluated where the platform writes. */
+const isExempting = ({ cel }: AdmissionRule) => cel.startsWith('variables.isExempt || ')
 
 /** What kinds say about their own writes that stands in others: a policy for each kind of these, and each that looks at it. */
 export function besidePolicies(kinds: readonly AnyKind[]): KubeObject[] {
@@ -101,6 +113,7 @@ export function besidePolicies(kinds: readonly AnyKind[]): KubeObject[] {
       return policyWithBinding({
         name: `freehold-${kind.resource.plural}-beside-${other.resource.plural}`,
         rules: [ruleFor([kind], ['CREATE', 'UPDATE'])],
+        ...(rules.every(isExempting) ? { matchConditions: NOT_OURS } : {}),
         paramKind: { apiVersion: other.apiVersion, kind: other.kind },
         variables: [...CALLER_VARIABLES, ...REFERENCE_VARIABLES],
         validations: rules.map((rule) => validationOf(rule)),
@@ -124,11 +137,10 @@ export function deletionProtectionPolicy(kinds: readonly AnyKind[]): KubeObject[
   return policyWithBinding({
     name: 'freehold-deletion-protection',
     rules: [ruleFor(guarded, ['DELETE'])],
-    variables: CALLER_VARIABLES,
+    matchConditions: NOT_OURS,
     validations: [
       {
-        expression:
-          'variables.isPlatform || variables.isKubernetes || !oldObject.?spec.?deletionProtection.orValue(false)',
+        expression: '!oldObject.?spec.?deletionProtection.orValue(false)',
         messageExpression: `'"' + oldObject.metadata.name + '" is protected from deletion: set deletionProtection to false first'`,
         reason: 'Forbidden',
       },

@@ -1,7 +1,14 @@
 import { FILLING_MANAGER } from '../../src/controllers/engine/filling.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
-import { CALLER_VARIABLES, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, policyWithBinding, ruleFor } from './policy.ts'
+import {
+  CALLER_VARIABLES,
+  CONTROLLERS_ACCOUNT,
+  FACADE_ACCOUNT,
+  NOT_OURS,
+  policyWithBinding,
+  ruleFor,
+} from './policy.ts'
 
 /** Labels, and annotations, that a tenant's object may carry. */
 export const METADATA_ENTRIES_MAX = 64
@@ -46,17 +53,14 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const isOurs = (entry: string) => `(${entry}.?manager.orValue('') in [${own}])`
   const isKnown = `${isUpdate} && ${managers.old}.exists(p, p.?manager.orValue('') == m.?manager.orValue(''))`
   const rules: [keyof typeof METADATA_REFUSALS, string][] = [
-    ['finalizers', `variables.isExempt || ${finalizer}`],
-    [
-      'ownerReferences',
-      `variables.isPlatform || variables.isKubernetes || (variables.isAdministrator ? ${addsNoOwner} : ${keepsOwners})`,
-    ],
-    ['labels', `variables.isExempt || size(${map('labels')}) <= ${METADATA_ENTRIES_MAX}`],
-    ['annotations', `variables.isExempt || size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX}`],
-    ['managers', `variables.isExempt || size(${appliers.next}) <= ${FIELD_MANAGERS_MAX} || (${addsNoApplier})`],
+    ['finalizers', `variables.isAdministrator || ${finalizer}`],
+    ['ownerReferences', `variables.isAdministrator ? ${addsNoOwner} : ${keepsOwners}`],
+    ['labels', `variables.isAdministrator || size(${map('labels')}) <= ${METADATA_ENTRIES_MAX}`],
+    ['annotations', `variables.isAdministrator || size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX}`],
+    ['managers', `variables.isAdministrator || size(${appliers.next}) <= ${FIELD_MANAGERS_MAX} || (${addsNoApplier})`],
     [
       'ownManagers',
-      `variables.isExempt || (!(${options}.?fieldManager.orValue('') in [${own}]) && ${managers.next}.all(m, !${isOurs('m')} || (${isKnown})))`,
+      `variables.isAdministrator || (!(${options}.?fieldManager.orValue('') in [${own}]) && ${managers.next}.all(m, !${isOurs('m')} || (${isKnown})))`,
     ],
   ]
   const orphans = `(${options}.?propagationPolicy.orValue('') == 'Orphan' || ${options}.?orphanDependents.orValue(false))`
@@ -64,6 +68,7 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     ...policyWithBinding({
       name: 'freehold-metadata',
       rules: [ruleFor(kinds, ['CREATE', 'UPDATE'])],
+      matchConditions: NOT_OURS,
       variables: CALLER_VARIABLES,
       validations: rules.map(refusal),
     }),
@@ -71,8 +76,9 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     ...policyWithBinding({
       name: 'freehold-orphans',
       rules: [ruleFor(kinds, ['DELETE'])],
+      matchConditions: NOT_OURS,
       variables: CALLER_VARIABLES,
-      validations: [refusal(['orphans', `variables.isExempt || !${orphans}`])],
+      validations: [refusal(['orphans', `variables.isAdministrator || !${orphans}`])],
     }),
   ]
 }

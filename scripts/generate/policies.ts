@@ -14,7 +14,7 @@ import {
 import { besidePolicies, deletionProtectionPolicy, kindRulesPolicies, protectedFieldsPolicy } from './kindPolicies.ts'
 import { metadataPolicy } from './metadataPolicy.ts'
 import { activatorPolicy, ownAccountsPolicy, ownSecretsPolicy } from './ownPolicies.ts'
-import { CALLER_VARIABLES, namespaceLabel, policyWithBinding, ruleFor } from './policy.ts'
+import { CALLER_VARIABLES, NOT_OURS, namespaceLabel, policyWithBinding, ruleFor } from './policy.ts'
 import { roomPolicies } from './roomPolicies.ts'
 
 export { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
@@ -128,28 +128,22 @@ function protectedMetadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   return [inOurNamespaces, inReserved, inPlatform, elsewhere].flatMap((where) =>
     policyWithBinding({
       ...where,
-      matchConditions: [
-        {
-          name: 'not-kubernetes',
-          expression:
-            "!request.userInfo.username.startsWith('system:serviceaccount:kube-system:') && request.userInfo.username != 'system:kube-controller-manager'",
-        },
-      ],
+      matchConditions: NOT_OURS,
       variables: CALLER_VARIABLES,
       validations: [
         {
-          expression: `variables.isExempt || (${unchanged('labels')} && ${unchanged('annotations')})`,
+          expression: `variables.isAdministrator || (${unchanged('labels')} && ${unchanged('annotations')})`,
           message: `labels and annotations that begin with ${PREFIX} are written by the platform only`,
           reason: 'Forbidden',
         },
         {
-          expression: `variables.isExempt || !has(object.metadata.ownerReferences) || object.metadata.ownerReferences.all(o, !(${OWNER_TEST}) || (request.operation == 'UPDATE' && has(oldObject.metadata.ownerReferences) && oldObject.metadata.ownerReferences.exists(p, p.uid == o.uid)))`,
+          expression: `variables.isAdministrator || !has(object.metadata.ownerReferences) || object.metadata.ownerReferences.all(o, !(${OWNER_TEST}) || (request.operation == 'UPDATE' && has(oldObject.metadata.ownerReferences) && oldObject.metadata.ownerReferences.exists(p, p.uid == o.uid)))`,
           message: 'an owner reference to an object of the platform is written by the platform only',
           reason: 'Forbidden',
         },
         {
           // Without it a resource would be gone before its controller has torn down what belongs to it.
-          expression: `variables.isExempt || request.operation == 'CREATE' || oldObject.metadata.?finalizers.orValue([]).all(f, !f.startsWith('${PREFIX}') || f in object.metadata.?finalizers.orValue([]))`,
+          expression: `variables.isAdministrator || request.operation == 'CREATE' || oldObject.metadata.?finalizers.orValue([]).all(f, !f.startsWith('${PREFIX}') || f in object.metadata.?finalizers.orValue([]))`,
           message: `finalizers that begin with ${PREFIX} are taken off by the platform only`,
           reason: 'Forbidden',
         },

@@ -9,35 +9,50 @@ export const ACTIVATOR_ACCOUNT = 'freehold-activator'
 
 export const accountName = (account: string) => `system:serviceaccount:${SYSTEM_NAMESPACE}:${account}`
 
-export const IS_PLATFORM = {
+export const IS_PLATFORM: Variable = {
   name: 'isPlatform',
   expression: `request.userInfo.username in ['${accountName(CONTROLLERS_ACCOUNT)}', '${accountName(FACADE_ACCOUNT)}']`,
 }
 
+export const IS_KUBERNETES: Variable = {
+  // The namespace controller, the garbage collector and the workload controllers; exempt, or a namespace would stay in Terminating.
+  name: 'isKubernetes',
+  expression: `request.userInfo.username == 'system:kube-controller-manager' || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')`,
+}
+
+export const IS_ADMINISTRATOR: Variable = {
+  name: 'isAdministrator',
+  expression: `('system:masters' in request.userInfo.?groups.orValue([])) || authorizer.group('*').resource('*').check('*').allowed()`,
+}
+
+export const negated = ({ name, expression }: Variable) => ({
+  name: name.replace(/^is/, 'not-').toLowerCase(),
+  expression: `!(${expression})`,
+})
+
+/** Of what the platform and Kubernetes are exempt from, no rule is evaluated for them, as most writes are theirs. */
+export const NOT_OURS = [IS_PLATFORM, IS_KUBERNETES].map(negated)
+
 /** Who writes: ours, a cluster administrator, or the parts of Kubernetes that clean up and stamp out children. */
-export const CALLER_VARIABLES = [
+export const CALLER_VARIABLES: Variable[] = [
   IS_PLATFORM,
-  {
-    name: 'isAdministrator',
-    expression: `('system:masters' in request.userInfo.?groups.orValue([])) || authorizer.group('*').resource('*').check('*').allowed()`,
-  },
-  {
-    // The namespace controller, the garbage collector and the workload controllers; exempt, or a namespace would stay in Terminating.
-    name: 'isKubernetes',
-    expression: `request.userInfo.username == 'system:kube-controller-manager' || request.userInfo.username.startsWith('system:serviceaccount:kube-system:')`,
-  },
+  IS_ADMINISTRATOR,
+  IS_KUBERNETES,
   { name: 'isExempt', expression: 'variables.isPlatform || variables.isKubernetes || variables.isAdministrator' },
 ]
+
+/** An expression of CEL with the name by which others use it. */
+type Variable = { name: string; expression: string }
 
 type Policy = {
   name: string
   rules: object[]
   operations?: never
-  matchConditions?: { name: string; expression: string }[]
+  matchConditions?: Variable[]
   namespaceSelector?: object
   /** Each object of the kind is looked at beside the one that is written. */
   paramKind?: { apiVersion: string; kind: string }
-  variables?: { name: string; expression: string }[]
+  variables?: Variable[]
   validations?: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
   /** What the audit log is told. A policy with nothing else refuses nothing, whatever becomes of it. */
   auditAnnotations?: { key: string; valueExpression: string }[]
@@ -58,7 +73,7 @@ export function policyWithBinding(policy: Policy): KubeObject[] {
           ...(policy.namespaceSelector === undefined ? {} : { namespaceSelector: policy.namespaceSelector }),
         },
         ...(policy.matchConditions === undefined ? {} : { matchConditions: policy.matchConditions }),
-        variables: policy.variables ?? [],
+        variables: usedVariables(policy),
         ...(policy.validations === undefined ? {} : { validations: policy.validations }),
         ...(policy.auditAnnotations === undefined ? {} : { auditAnnotations: policy.auditAnnotations }),
       },
@@ -74,6 +89,14 @@ export function policyWithBinding(policy: Policy): KubeObject[] {
       },
     },
   ]
+}
+
+/** Those that are used, in order: the API server compiles all that a policy has. */
+function usedVariables({ variables = [], ...rest }: Policy): Variable[] {
+  const used: Variable[] = []
+  for (const variable of variables.toReversed())
+    if (JSON.stringify([rest, used]).includes(`variables.${variable.name}`)) used.unshift(variable)
+  return used
 }
 
 export const ruleFor = (kinds: readonly AnyKind[], operations: string[]) => ({

@@ -8,7 +8,9 @@ import {
   accountName,
   CALLER_VARIABLES,
   CONTROLLERS_ACCOUNT,
+  IS_KUBERNETES,
   namespaceLabel,
+  negated,
   policyWithBinding,
   ruleFor,
 } from './policy.ts'
@@ -17,10 +19,10 @@ import {
  * REST is bound as kubectl and Git are: the facade writes what its callers ask for. The controllers carry out what was
  * admitted, and must not stop halfway.
  */
-const IS_BOUND = {
-  name: 'isBound',
-  expression: `!(request.userInfo.username == '${accountName(CONTROLLERS_ACCOUNT)}' || variables.isKubernetes || variables.isAdministrator)`,
-}
+const BOUND = [
+  { name: 'not-controllers', expression: `request.userInfo.username != '${accountName(CONTROLLERS_ACCOUNT)}'` },
+  negated(IS_KUBERNETES),
+]
 
 /** As JSON. No other function of CEL tells how large a part is. */
 const bytesOf = (...parts: string[]) => parts.map((part) => `size(bytes('%s'.format([${part}])))`).join(' + ')
@@ -34,10 +36,10 @@ function fullPolicy(): KubeObject[] {
   return policyWithBinding({
     name: FULL_POLICY,
     rules: [ruleFor(LIMITED_KINDS, ['CREATE', 'UPDATE'])],
+    matchConditions: BOUND,
     namespaceSelector: { matchExpressions: [{ key: FULL_LABEL, operator: 'Exists' }] },
     variables: [
       ...CALLER_VARIABLES,
-      IS_BOUND,
       { name: 'mark', expression: markNumbers(namespaceLabel(FULL_LABEL)) },
       {
         name: 'where',
@@ -46,7 +48,7 @@ function fullPolicy(): KubeObject[] {
     ],
     validations: [
       {
-        expression: `(request.operation == 'UPDATE' && ${counts('object')} <= ${counts('oldObject')}) || !variables.isBound`,
+        expression: `(request.operation == 'UPDATE' && ${counts('object')} <= ${counts('oldObject')}) || variables.isAdministrator`,
         messageExpression: text([
           quoted(`this boundary ${has}`),
           held,
@@ -79,9 +81,9 @@ function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
   return policyWithBinding({
     name: SIZE_POLICY,
     rules: [ruleFor(bound, ['CREATE', 'UPDATE'])],
+    matchConditions: BOUND,
     variables: [
       ...CALLER_VARIABLES,
-      IS_BOUND,
       { name: 'bytes', expression: bytes('object') },
       {
         name: 'most',
@@ -91,7 +93,7 @@ function sizePolicy(kinds: readonly AnyKind[]): KubeObject[] {
     validations: [
       {
         // Who writes is asked last: it is a question to the authorizers.
-        expression: `variables.bytes <= variables.most || (request.operation == 'UPDATE' && ${bytes('oldObject')} > variables.most && ${bytesOf(spec('object'))} <= ${bytesOf(spec('oldObject'))}) || !variables.isBound`,
+        expression: `variables.bytes <= variables.most || (request.operation == 'UPDATE' && ${bytes('oldObject')} > variables.most && ${bytesOf(spec('object'))} <= ${bytesOf(spec('oldObject'))}) || variables.isAdministrator`,
         messageExpression: text([
           quoted(`it ${has}`),
           size,

@@ -175,7 +175,7 @@ export const BY_POLICIES: Readonly<Record<string, RefusedWrite>> = {
       }),
     },
   }),
-  'freehold-kind-writes RolloutExecution': refused({
+  'freehold-kind-states RolloutExecution': refused({
     prepare: endedRollout,
     write: ({ admin }, name) => {
       const spec = { requests: { resumeAt: '2026-01-01T00:00:00Z' } }
