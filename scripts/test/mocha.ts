@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join, relative, resolve } from 'node:path'
 import { beforeInterrupted } from './interruption.ts'
-import { type Patience, Watchdog } from './watchdog.ts'
+import { endWithAllItStarted, type Patience, Watchdog } from './watchdog.ts'
 
 const root = join(import.meta.dirname, '../..')
 const MOCHA = join(root, 'node_modules/mocha/bin/mocha.js')
@@ -75,10 +75,7 @@ export async function runMocha({
     child.once('error', fail)
     child.once('close', (code) => done(code ?? 1))
   })
-  const forget = beforeInterrupted(() => {
-    child.kill()
-    return ended
-  })
+  const forget = beforeInterrupted(() => endWithAllItStarted(child, ended))
   const watchdog = isHeldBack ? new Watchdog(child, () => told.isOver, patience) : undefined
   const status = await ended.finally(forget)
   if (isHeldBack) process.stdout.write(`\n== ${title}\n${Buffer.concat(output)}`)

@@ -41,17 +41,36 @@ export class Watchdog {
   }
 }
 
-function killed({ pid }: ChildProcess): string {
+function killed(child: ChildProcess): string {
+  const found = withAllItStarted(child)
+  kill(found)
+  return found.map(({ line }) => `  ${line.slice(0, 300)}`).join('\n')
+}
+
+/**
+ * Ends a program, and then what it has started and left behind: an operator that nobody stops looks for its API server for
+ * ever, at a port that the next test may have.
+ */
+export async function endWithAllItStarted(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
+  const found = withAllItStarted(child)
+  child.kill()
+  await ended
+  kill(found)
+}
+
+function withAllItStarted({ pid }: ChildProcess): Process[] {
   const words = ['-A', '-o', 'pid=,ppid=,stat=,etime=,args=']
   const text = execFileSync('ps', words, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
-  const found = pid === undefined ? [] : withDescendants(pid, processesOf(text))
-  for (const each of found)
+  return pid === undefined ? [] : withDescendants(pid, processesOf(text))
+}
+
+function kill(processes: readonly Process[]): void {
+  for (const { pid } of processes)
     try {
-      process.kill(each.pid, 'SIGKILL')
+      process.kill(pid, 'SIGKILL')
     } catch {
       // Ended meanwhile.
     }
-  return found.map(({ line }) => `  ${line.slice(0, 300)}`).join('\n')
 }
 
 function processesOf(text: string): Process[] {

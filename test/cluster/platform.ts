@@ -252,8 +252,11 @@ async function besideNode(folder: string, command: readonly string[]): Promise<r
 
 /** Replaces the operator's kubeconfig by one whose accounts each go through a proxy that brings their credentials. */
 async function proxied(folder: string, environment: Record<string, string>) {
+  // An operator that outlives its proxy looks for it for a while: not at a port that a server of another test may have.
+  const ports = await choosePorts(folder, ['controllersProxy', 'facadeProxy', 'activatorProxy'])
   const through = async (part: 'controllers' | 'facade' | 'activator') =>
     startProxy({
+      port: ports[`${part}Proxy`],
       upstream: loadKubeconfig(environment.PLATFORM_KUBECONFIG, environment[`PLATFORM_${part.toUpperCase()}_CONTEXT`]),
     })
   const proxies = {
@@ -272,7 +275,8 @@ async function proxied(folder: string, environment: Record<string, string>) {
 async function wired(folder: string, environment: Record<string, string>): Promise<Wire> {
   const given = environment.PLATFORM_KUBECONFIG ?? ''
   const { server } = loadKubeconfig(given, environment.PLATFORM_FACADE_CONTEXT)
-  const wire = await startWire(server)
+  const { wire: port } = await choosePorts(folder, ['wire'])
+  const wire = await startWire(server, port)
   const path = join(folder, 'platform', 'wired-kubeconfig')
   await writeFile(path, (await readFile(given, 'utf8')).replaceAll(server, wire.url))
   environment.PLATFORM_KUBECONFIG = path

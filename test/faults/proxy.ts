@@ -72,9 +72,15 @@ export type FaultProxy = {
  * A proxy in front of an API server that counts requests and plays faults. It speaks plain HTTP on loopback and brings
  * its own credentials, unless the request carries some.
  */
-export async function startProxy({ upstream }: { upstream: ClusterAccess }): Promise<FaultProxy> {
+export async function startProxy({
+  upstream,
+  port = 0,
+}: {
+  upstream: ClusterAccess
+  port?: number
+}): Promise<FaultProxy> {
   const proxy = new CountingProxy(upstream, new Agent({ connect: await upstream.tls(), allowH2: false }))
-  await proxy.listen()
+  await proxy.listen(port)
   return proxy
 }
 
@@ -100,8 +106,8 @@ class CountingProxy implements FaultProxy {
     this.#server.keepAliveTimeout = 60_000
   }
 
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+  async listen(port: number): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
     this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 

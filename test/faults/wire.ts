@@ -19,9 +19,13 @@ export type Wire = {
   close(): Promise<void>
 }
 
-/** The network between a client and a server, below TLS and HTTP. */
-export async function startWire(target: string): Promise<Wire> {
-  const wire = new FaultyWire(new URL(target))
+/**
+ * The network between a client and a server, below TLS and HTTP.
+ *
+ * @param port any; one that is chosen for it where the client is another process, which may outlive it
+ */
+export async function startWire(target: string, port = 0): Promise<Wire> {
+  const wire = new FaultyWire(new URL(target), port)
   await wire.listen()
   return wire
 }
@@ -32,14 +36,15 @@ class FaultyWire implements Wire {
   readonly #target: URL
   readonly #server: Server
   readonly #links = new Set<Link>()
-  #port = 0
+  #port: number
   #isBlackHole = false
   #isCut = false
   accepted = 0
   received = 0
 
-  constructor(target: URL) {
+  constructor(target: URL, port: number) {
     this.#target = target
+    this.#port = port
     this.#server = createServer((client) => this.#link(client))
   }
 

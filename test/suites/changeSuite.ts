@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import request from 'supertest'
 import { groupNamespace } from '../../src/core/names.ts'
 import { ComputePlan } from '../../src/crds/plans.ts'
+import { request } from '../make/request.ts'
 import { bearer } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
 import { BOUNDARY, NAME, OWNER, type ResourceCase, type World } from './resourceCase.ts'

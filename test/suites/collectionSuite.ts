@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import request from 'supertest'
+import type { Test } from 'supertest'
 import type { z } from 'zod'
 import type { Route } from '../../src/api/http/route.ts'
 import { SERVED_ROUTES } from '../../src/api/index.ts'
@@ -9,6 +9,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { PlatformUser } from '../../src/crds/identity.ts'
 import { DenyAssignment } from '../../src/crds/rbac.ts'
+import { request } from '../make/request.ts'
 import { bearer, startFacade } from '../worlds/facadeServer.ts'
 import { askAtOnce, askInTurn, outcomes } from './contest.ts'
 
@@ -52,7 +53,7 @@ type World = {
   server: Server
   /** What the list shows at the start. */
   made: Item[]
-  call: (method: Method, at: string, caller?: string) => request.Test
+  call: (method: Method, at: string, caller?: string) => Test
   listed: (query?: Record<string, string>) => Promise<Listed>
   one: (item: Item | undefined) => string
   routeOf: (method: Method, isOne: boolean) => Route | undefined

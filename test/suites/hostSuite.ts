@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import request from 'supertest'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
+import { request } from '../make/request.ts'
 import { bearer } from '../worlds/facadeServer.ts'
 import { askAtOnce, outcomes } from './contest.ts'
 import { NAME, OWNER, type ResourceCase, type Server, type World } from './resourceCase.ts'

@@ -1,4 +1,4 @@
-import type request from 'supertest'
+import type { Test } from 'supertest'
 import type { SERVED_ROUTES } from '../../src/api/index.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import type { startFacade } from '../worlds/facadeServer.ts'
@@ -36,8 +36,8 @@ export type ResourceCase = {
 export type World = {
   server: Server
   base: string
-  call: (method: Method, at: string, caller?: string) => request.Test
-  create: (name?: string, body?: object) => request.Test
+  call: (method: Method, at: string, caller?: string) => Test
+  create: (name?: string, body?: object) => Test
   /** Whether the kind has this route, below its collection. */
   has: (method: Method, below: string) => boolean
 }

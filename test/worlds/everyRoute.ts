@@ -1,5 +1,5 @@
-import request from 'supertest'
 import type { Route } from '../../src/api/http/route.ts'
+import { request } from '../make/request.ts'
 import { bearer, startFacade } from './facadeServer.ts'
 
 const BOUNDARY = '11111111-1111-4111-8111-111111111111'

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import request from 'supertest'
 import { FakeBackupTargets } from '../../src/adapters/backuptarget/fake.ts'
 import type { Services } from '../../src/api/http/context.ts'
 import { createBackupCluster } from '../../src/api/platformbackups/cluster.ts'
@@ -9,6 +8,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
 import { veleroSchedule } from '../../src/kube/velero.ts'
+import { request } from '../make/request.ts'
 import { bearer, startFacade } from './facadeServer.ts'
 
 const PATH = '/lifecycle/backups'

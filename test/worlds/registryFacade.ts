@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import supertest from 'supertest'
 import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
 import { PlatformJob } from '../../src/crds/jobs.ts'
 import { DenyAssignment, RoleDefinition } from '../../src/crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../src/iam/roles.ts'
 import { makeRegistry } from '../make/registry.ts'
+import { request } from '../make/request.ts'
 import { bearer, startFacade } from './facadeServer.ts'
 
 export const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
@@ -38,7 +38,7 @@ export async function registryFacade() {
       boundaryNamespace(BOUNDARY),
     )
   const asOwner = (method: 'get' | 'put' | 'delete', path: string) =>
-    supertest(facade.app)
+    request(facade.app)
       [method](path)
       .set('authorization', bearer(withRole('Owner', '/')))
   return { world, facade, withRole, deny, asOwner }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import request from 'supertest'
 import { FakeClusterLook, FakeRoleCeiling } from '../../src/adapters/clusterlook/fake.ts'
 import type { Services } from '../../src/api/http/context.ts'
 import { releaseName } from '../../src/contracts/lifecycle.ts'
@@ -8,6 +7,7 @@ import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { ComponentRelease, PlatformComponent } from '../../src/crds/lifecycle.ts'
 import { RolloutExecution } from '../../src/crds/rollouts.ts'
+import { request } from '../make/request.ts'
 import { bearer, startFacade } from './facadeServer.ts'
 
 export const PLANS = '/lifecycle/rollouts/plans'

@@ -1,4 +1,4 @@
-import request from 'supertest'
+import { request } from '../make/request.ts'
 import { bearer, startFacade } from './facadeServer.ts'
 
 export const BOUNDARY = '11111111-1111-4111-8111-111111111111'

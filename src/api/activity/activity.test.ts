@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import request from 'supertest'
 import { ManualClock } from '../../../test/make/clock.ts'
+import { request } from '../../../test/make/request.ts'
 import {
   AS_BOUNDARY,
   activityWorld,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import {
   BLUEPRINTS as B,
   DEPLOY,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import request from 'supertest'
 import { ANNA, assign, B1, BERT, TEAM } from '../../../test/make/authorizationRecords.ts'
 import type { PagedListResponse } from '../../../test/make/page.ts'
+import { request } from '../../../test/make/request.ts'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION } from '../../core/labels.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { fakeBlobs } from '../../adapters/blobs/fake.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import request from 'supertest'
 import { ManualClock } from '../../../test/make/clock.ts'
+import { request } from '../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'

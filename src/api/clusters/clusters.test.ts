@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { bearer, CLUSTER, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { until } from '../../../test/make/until.ts'
 import { postedAtOnce } from '../../../test/worlds/atOnce.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'

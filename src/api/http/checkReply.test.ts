@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import request from 'supertest'
 import { z } from 'zod'
+import { request } from '../../../test/make/request.ts'
 import { startFacade } from '../../../test/worlds/facadeServer.ts'
 import { type ErrorCode, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { checkCondition, checkFurther, checkRefusal, checkReply } from './checkReply.ts'

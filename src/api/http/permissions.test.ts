@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { SERVED_ROUTES } from '../index.ts'

@@ -3,7 +3,8 @@ import { type IncomingMessage, request as rawRequest } from 'node:http'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import request from 'supertest'
+import type { Test } from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 
@@ -17,9 +18,9 @@ describe('the facade reads requests and', () => {
     server.client.calls.length = 0
   })
   afterEach(() => server.stop())
-  const as = (call: request.Test) => call.set('authorization', bearer(OWNER))
+  const as = (call: Test) => call.set('authorization', bearer(OWNER))
 
-  const bodies: [string, (call: request.Test) => request.Test, string][] = [
+  const bodies: [string, (call: Test) => Test, string][] = [
     ['no body', (call) => call, 'MODEL_BINDING_FAILED'],
     ['no media type', (call) => call.set('content-type', '').send('{}'), 'MODEL_BINDING_FAILED'],
     ['another media type', (call) => call.type('text/plain').send('{}'), 'MODEL_BINDING_FAILED'],

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
-import request from 'supertest'
+import type { Response, Test } from 'supertest'
 import { badNames } from '../../../test/cases/names.ts'
 import { stillClock } from '../../../test/make/clock.ts'
+import { request } from '../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
@@ -24,7 +25,7 @@ describe('the facade as a server', () => {
     server.client.calls.length = 0
   })
   afterEach(() => server.stop())
-  const as = (call: request.Test) => call.set('authorization', bearer(OWNER))
+  const as = (call: Test) => call.set('authorization', bearer(OWNER))
 
   it('gives each answer an id, a trace and the headers of a careful server', async () => {
     const answer = await as(request(server.app).get(`${RG}/vectorclusters`))
@@ -81,7 +82,7 @@ describe('the facade as a server', () => {
   }
 
   it('slows guessing of tokens down by address, and a busy principal by name', async () => {
-    let last: request.Response | undefined
+    let last: Response | undefined
     for (let index = 0; index < 21; index += 1)
       last = await request(server.app).get(ITEM).set('authorization', 'Bearer x')
     expect([last?.status, last?.body.code]).to.deep.equal([429, 'TOO_MANY_REQUESTS'])

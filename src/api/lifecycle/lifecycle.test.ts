@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import supertest from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { releaseName } from '../../contracts/lifecycle.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -23,8 +23,8 @@ describe('the routes of components', () => {
   after(() => world.stop())
 
   const call = (method: 'get' | 'post', path: string, who = ADMIN, body?: object) => {
-    const request = supertest(world.app)[method](`/lifecycle${path}`).set('authorization', bearer(who))
-    return body === undefined ? request : request.send(body)
+    const asked = request(world.app)[method](`/lifecycle${path}`).set('authorization', bearer(who))
+    return body === undefined ? asked : asked.send(body)
   }
   const put = (name: string, spec: object = {}, status: object = {}) => {
     const whole = { title: name, kind: 'Module', namespace: 'apps', chart: CHART, ...spec }

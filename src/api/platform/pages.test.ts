@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import express from 'express'
-import request from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import type { Platform } from './index.ts'
 import { platformPages } from './pages.ts'
 

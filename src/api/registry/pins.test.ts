@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import supertest from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { bearer } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
 import { groupNamespace } from '../../core/names.ts'
@@ -93,7 +93,7 @@ describe('pins of repositories', () => {
     expect(pin).to.include({ boundary: BOUNDARY, expiresAt: '2999-01-01T00:00:00Z' })
     expect((await asOwner('get', path)).status).to.equal(400)
     expect((await asOwner('get', `${path}?boundary=${randomUUID()}`)).status).to.equal(404)
-    const reader = supertest(facade.app)
+    const reader = request(facade.app)
       .get(`${path}?boundary=${BOUNDARY}`)
       .set('authorization', bearer(withRole('Reader', `/boundaries/${BOUNDARY}`)))
     expect((await reader).status).to.equal(403)
@@ -112,7 +112,7 @@ describe('pins of repositories', () => {
     deny(person, ['jobs/read'], scopeOf('unread'))
     deny(person, ['kernel/deployments/token'], scopeOf('unbuilt'))
     const as = (method: 'get' | 'put' | 'delete', query = '') =>
-      supertest(facade.app)
+      request(facade.app)
         [method](path + query)
         .set('authorization', bearer(person))
     const { items } = (await as('get', `?boundary=${BOUNDARY}`)).body

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import supertest from 'supertest'
 import { testKeys } from '../../../test/make/registry.ts'
+import { request } from '../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
 import { AuditError } from '../../adapters/audit/port.ts'
@@ -29,7 +29,7 @@ describe('the token endpoint of the registry', () => {
 
   const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
   const ask = (authorization: string, scope = `repository:${REPOSITORY}:pull,push,delete`) =>
-    supertest(facade.app).get('/registry/auth/token').query({ scope }).set('authorization', authorization)
+    request(facade.app).get('/registry/auth/token').query({ scope }).set('authorization', authorization)
   const granted = async (person: string, scope?: string) => {
     const { status, body } = await ask(basic('token', person), scope)
     return status === 200 ? (body.scope ?? '').replace(`repository:${REPOSITORY}:`, '') : status
@@ -55,7 +55,7 @@ describe('the token endpoint of the registry', () => {
     const person = withRole('Reader', `${HERE}/resourcegroups/shop`)
     const asked = Array.from({ length: 15 }, (_, index) => `repository:${OTHER}/made-up/jobs/job-${index}:push`)
     const query = [...asked, `repository:${'x'.repeat(200)}:pull`].map((scope) => `scope=${scope}`).join('&')
-    const answer = await supertest(facade.app)
+    const answer = await request(facade.app)
       .get(`/registry/auth/token?${query}`)
       .set('authorization', basic('token', person))
     expect(answer.status).to.equal(200)
@@ -69,7 +69,7 @@ describe('the token endpoint of the registry', () => {
     const person = withRole('Reader', `${HERE}/resourcegroups/shop`)
     for (const password of [person, 'no-token'])
       await ask(basic('token', password), `repository:${REPOSITORY}:pull,push`)
-    await supertest(facade.app)
+    await request(facade.app)
       .post('/v1/internal/registries/mint-boundary-credential')
       .set('authorization', `Bearer ${person}`)
       .send({ boundary: BOUNDARY })
@@ -210,7 +210,7 @@ describe('the token endpoint of the registry', () => {
       ['build-token', { ...build, name: 'none' }, 'name', 'There is no such resource: "none".'],
     ]
     const mint = (what: string, body: object) =>
-      supertest(facade.app)
+      request(facade.app)
         .post(`/v1/internal/registries/mint-${what}`)
         .set('authorization', bearer(withRole('Owner', '/')))
         .send(body)
@@ -245,7 +245,7 @@ describe('the token endpoint of the registry', () => {
 
   /** What the registry tells, with its secret. */
   const notified = (event: { action: string; target: object; actor?: object }) =>
-    supertest(facade.app)
+    request(facade.app)
       .post('/v1/internal/registries/notify')
       .set('x-freehold-registry-secret', world.service.notifySecret)
       .send({ events: [{ id: randomUUID(), ...event }] })
@@ -303,9 +303,9 @@ describe('the token endpoint of the registry', () => {
     const repository = `${BOUNDARY}/shop/containers/made-up`
     const target = { repository, digest: `sha256:${'a'.repeat(64)}`, mediaType: 'application/manifest' }
     for (const shown of [undefined, '', 'undefined', 'wrong']) {
-      const request = supertest(facade.app).post('/v1/internal/registries/notify')
-      if (shown !== undefined) request.set('x-freehold-registry-secret', shown)
-      const answer = await request.send({ events: [{ id: randomUUID(), action: 'push', target }] })
+      const asked = request(facade.app).post('/v1/internal/registries/notify')
+      if (shown !== undefined) asked.set('x-freehold-registry-secret', shown)
+      const answer = await asked.send({ events: [{ id: randomUUID(), action: 'push', target }] })
       expect(answer.status, shown).to.equal(401)
     }
     const { items: made } = await facade.client.list<RegistryRepository & KubeObject>(RegistryRepository.resource)
@@ -315,9 +315,9 @@ describe('the token endpoint of the registry', () => {
   it('answers 503 with what to do where no registry is configured', async () => {
     const bare = await startFacade({}, { registry: undefined })
     try {
-      const answer = await supertest(bare.app).get('/registry/auth/token')
+      const answer = await request(bare.app).get('/registry/auth/token')
       expect([answer.status, answer.body.code]).to.deep.equal([503, 'ENGINE_MISSING'])
-      const minted = await supertest(bare.app)
+      const minted = await request(bare.app)
         .post('/v1/internal/registries/mint-boundary-credential')
         .set('authorization', bearer(randomUUID()))
         .send({ boundary: BOUNDARY })

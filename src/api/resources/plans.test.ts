@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { bearer, CLUSTER, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'

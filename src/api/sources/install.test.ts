@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../test/make/request.ts'
 import { until } from '../../../test/make/until.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { FakeCircuit, FakeSources } from '../../adapters/sources/fake.ts'

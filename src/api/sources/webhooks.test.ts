@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { expect } from 'chai'
-import request from 'supertest'
 import { stillClock } from '../../../test/make/clock.ts'
+import { request } from '../../../test/make/request.ts'
 import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
 import { type Clock, systemClock } from '../../core/clock.ts'
 import { boundaryNamespace } from '../../core/names.ts'

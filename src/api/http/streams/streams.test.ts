@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import request from 'supertest'
 import { EventStream } from '../../../../test/make/eventStream.ts'
+import { request } from '../../../../test/make/request.ts'
 import { sampleSpec } from '../../../../test/make/samples.ts'
 import { until } from '../../../../test/make/until.ts'
 import { bearer } from '../../../../test/worlds/facadeServer.ts'

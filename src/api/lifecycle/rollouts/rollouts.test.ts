@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../../test/make/request.ts'
 import { bearer } from '../../../../test/worlds/facadeServer.ts'
 import { LAST, PLANS, ROLLOUTS, rolloutRoutes } from '../../../../test/worlds/rolloutRoutes.ts'
 import { releaseName } from '../../../contracts/lifecycle.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../../test/worlds/facadeServer.ts'
 import { boundaryNamespace, groupNamespace } from '../../../core/names.ts'
 import { PlatformApp } from '../../../crds/apps.ts'

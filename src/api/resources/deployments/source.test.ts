@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import request from 'supertest'
+import { request } from '../../../../test/make/request.ts'
 import { bearer } from '../../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../../test/worlds/shop.ts'
 import { fakeBlobs } from '../../../adapters/blobs/fake.ts'

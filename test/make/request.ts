@@ -1,0 +1,17 @@
+import { createServer, type RequestListener, type Server } from 'node:http'
+import supertest from 'supertest'
+
+const servers = new WeakMap<RequestListener, Server>()
+
+/**
+ * Requests to an address, or to an app at one server for all of them. supertest would listen for each, and wait until every
+ * connection has ended: for ever where a program of another test that looks for its own server has found this port instead.
+ */
+export function request(app: RequestListener | string): ReturnType<typeof supertest> {
+  if (typeof app === 'string') return supertest(app)
+  const server = servers.get(app) ?? createServer(app).listen(0).unref()
+  // A connection that is kept may be closed while the next request is on its way.
+  server.maxRequestsPerSocket = 1
+  servers.set(app, server)
+  return supertest(server)
+}
