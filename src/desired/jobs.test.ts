@@ -103,6 +103,10 @@ const pod = (phase: string, state: object = {}): JobPod => ({
   metadata: { name: 'p' },
   status: { phase, startTime: '2026-01-01T00:00:01Z', containerStatuses: [{ state }] },
 })
+const evictedPod = (message: string): JobPod => {
+  const found = pod('Failed', exited(137))
+  return { ...found, status: { ...found.status, reason: 'Evicted', message } }
+}
 const exited = (exitCode: number, reason = 'Error') => ({ terminated: { exitCode, reason } })
 
 describe('the progress of a job', () => {
@@ -133,6 +137,15 @@ describe('the progress of a job', () => {
       ended('Failed', 'BackoffLimitExceeded'),
       [pod('Failed', exited(137, 'OOMKilled'))],
       { message: 'The job failed. Its last exit code is 137. The reason is OOMKilled.' },
+    ],
+    [
+      'says that it was evicted, and not that a signal ended it',
+      ended('Failed', 'BackoffLimitExceeded'),
+      [evictedPod('Pod ephemeral local storage usage exceeds the total limit of containers 4Gi. ')],
+      {
+        message: 'The job failed. Its container was evicted: it wrote more to the disk than its limit of 4Gi.',
+        exitCode: 137,
+      },
     ],
     ['tells a deadline from a failure', ended('Failed', 'DeadlineExceeded'), [], { state: 'TimedOut' }],
   ]

@@ -6,6 +6,7 @@ import { secretData } from '../core/secretData.ts'
 import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { PlatformJob } from '../crds/jobs.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
+import { evictionWords, isEvicted } from './workload/evicted.ts'
 import { restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
 import { type LivePod, placementWords, troubleOf } from './workload/trouble.ts'
 
@@ -121,13 +122,17 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
   const why = ended === undefined ? container?.waiting?.reason : (container?.terminated?.reason ?? ended.reason)
   const isPlain = why === undefined || ['Completed', 'Error', 'ContainerCreating', 'DeadlineExceeded'].includes(why)
   const exitCode = container?.terminated?.exitCode
-  return {
-    state,
-    message: [
-      SENTENCES[state],
+  const wordsOfEnd = () => {
+    // Its exit code is that of the signal, and says nothing.
+    if (state === 'Failed' && last !== undefined && isEvicted(last)) return [evictionWords('Its container', last)]
+    return [
       ...(state === 'Failed' && exitCode !== undefined ? [`Its last exit code is ${exitCode}.`] : []),
       ...(isPlain ? [] : [`The reason is ${why}.`]),
-    ].join(' '),
+    ]
+  }
+  return {
+    state,
+    message: [SENTENCES[state], ...wordsOfEnd()].join(' '),
     startedAt: hasStarted ? (job?.status?.startTime ?? last?.status?.startTime) : undefined,
     completedAt: isFinished(state) ? ended?.at : undefined,
     exitCode,

@@ -29,7 +29,10 @@ export async function playDeployments(client: FakeKubeClient): Promise<void> {
   }
   for (const each of all) {
     if (each.metadata.deletionTimestamp !== undefined) continue
-    const own = pods.filter(({ metadata }) => metadata.ownerReferences?.[0]?.uid === each.metadata.uid)
+    // What ended is kept, and is none of them.
+    const own = pods.filter(
+      ({ metadata, status }) => status?.phase !== 'Failed' && metadata.ownerReferences?.[0]?.uid === each.metadata.uid,
+    )
     await playDeployment(client, each, own)
   }
 }

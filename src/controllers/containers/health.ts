@@ -3,6 +3,7 @@ import { isOwnedBy, publicUrl } from '../../contracts/workloads.ts'
 import { agreed, counted, readyOf } from '../../core/counted.ts'
 import { degraded, done, type Outcome, waiting } from '../../core/outcome.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
+import { evictionNote, evictionTrouble, hasEnded } from '../../desired/workload/evicted.ts'
 import {
   isDeployed,
   isReady,
@@ -14,6 +15,7 @@ import {
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
 import { type CertificateObject, certificateState, timesOf, worstOf } from '../workload/certificates.ts'
+import { clearEnded } from '../workload/evicted.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
@@ -22,8 +24,12 @@ import { placeOfPass } from '../workload/pass.ts'
 import { missingStorageClass } from '../workload/storage.ts'
 import type { InstancePass } from './types.ts'
 
-/** Pods of the instance that are still there, in any state. */
-export function podsOf({ object, workloads }: InstancePass): LivePod[] {
+/** Pods of the instance that have not ended. */
+export const podsOf = (pass: InstancePass) => allPodsOf(pass).filter((each) => !hasEnded(each))
+
+const endedOf = (pass: InstancePass) => allPodsOf(pass).filter(hasEnded)
+
+function allPodsOf({ object, workloads }: InstancePass): LivePod[] {
   const { namespace, name } = placeOfPass({ object })
   return workloads
     .cache<LivePod>(pod)
@@ -36,7 +42,7 @@ const ofComponent = (pods: readonly LivePod[], name: string) =>
   pods.filter(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === name)
 
 /** What runs, said first: a later step may stop the pass, and what runs goes on meanwhile. */
-export function observeInstance(pass: InstancePass): Outcome {
+export async function observeInstance(pass: InstancePass): Promise<Outcome> {
   const { spec } = pass.object
   const pods = podsOf(pass)
   const containers = pods.flatMap(({ status }) => status?.containerStatuses ?? [])
@@ -48,6 +54,7 @@ export function observeInstance(pass: InstancePass): Outcome {
     components: seenComponents(pods, [...spec.components, ...formerComponents(pass)]),
   })
   pass.serving(pods.some(isReady))
+  await clearEnded(pass, endedOf(pass))
   return done()
 }
 
@@ -135,10 +142,16 @@ export function haltInstance(pass: InstancePass) {
   }
 }
 
-function available({ state, clock, ...pass }: InstancePass): Outcome {
-  const message = state.replicas === 1 ? 'The copy is ready.' : `All ${state.replicas} copies are ready.`
-  const needsTimer = certificatesOf({ state, clock, ...pass }).length > 0
-  return done({ message, ...(needsTimer && { after: A_DAY }) })
+function available(pass: InstancePass): Outcome {
+  const { state, object, clock } = pass
+  const ended = endedOf(pass)
+  const notes = object.spec.components.flatMap(({ name }) =>
+    evictionNote(`component "${name}"`, ofComponent(ended, name), clock.now()),
+  )
+  const ready = state.replicas === 1 ? 'The copy is ready.' : `All ${state.replicas} copies are ready.`
+  const message = [ready, ...notes.map(({ words }) => words)].join(' ')
+  if (notes.length > 0) return done({ message, after: Math.min(...notes.map(({ left }) => left)) })
+  return done({ message, ...(certificatesOf(pass).length > 0 && { after: A_DAY }) })
 }
 
 const A_DAY = 86_400_000
@@ -175,18 +188,17 @@ function judgeComponents(pass: InstancePass): Outcome | undefined {
   return wasComplete(pass, 'BackupFailing') ? degraded('PartiallyAvailable', progress) : waiting('RollingOut', progress)
 }
 
-function troubleIn(
-  { object, state, workloads }: InstancePass,
-  { name, image }: ComponentSpec,
-  pods: readonly LivePod[],
-): Outcome | undefined {
+function troubleIn(pass: InstancePass, { name, image }: ComponentSpec, pods: readonly LivePod[]): Outcome | undefined {
+  const { object, state, workloads } = pass
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(name) ?? {}
   const missingClass = missingStorageClass(
     workloads,
     object.spec.volumes.map(({ storageClass }) => storageClass),
   )
   const asked = { what: `component "${name}"`, image, cpuRequest, memoryRequest, memoryLimit, missingClass }
-  return troubleOf(asked, ofComponent(pods, name), state.deployments.get(name))
+  const own = ofComponent(pods, name)
+  const trouble = troubleOf(asked, own, state.deployments.get(name))
+  return trouble ?? evictionTrouble(asked.what, own, ofComponent(endedOf(pass), name))
 }
 
 function judgeCertificates(pass: InstancePass): Outcome | undefined {

@@ -15,6 +15,7 @@ import { httpRoute } from '../../kube/gateway.ts'
 import type { Observed, Rights, Workspace } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
+import { POD_RIGHTS } from '../workload/evicted.ts'
 import { hostObserver, wantedHosts } from '../workload/hosts.ts'
 import { IDENTITY_RIGHTS, identityObserver } from '../workload/identity.ts'
 import { childRights, podObserver, workloadObservers } from '../workload/observers.ts'
@@ -33,6 +34,7 @@ export const WRITES: readonly Rights[] = [
   KEY_RIGHTS,
   LEDGER_RIGHTS,
   CLAIM_RIGHTS,
+  POD_RIGHTS,
 ]
 
 type View = Pick<ContainerInstance, 'metadata' | 'spec'>

@@ -4,6 +4,7 @@ import { done, type Outcome, waiting } from '../../core/outcome.ts'
 import { copiesWithin, type Demand, demandOf, NOTHING } from '../../core/sizing/demand.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
+import { hasEnded } from '../../desired/workload/evicted.ts'
 import { isDeployed, type LiveDeployment, type LivePod } from '../../desired/workload/trouble.ts'
 import { deployment, pod } from '../../kube/builtin.ts'
 import { checkQuota, giveBackQuota, grantedAtLeast } from '../quota.ts'
@@ -14,8 +15,12 @@ import type { CachedNamespace, FunctionPass } from './types.ts'
 export const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | 'records'>) =>
   records.cache<CachedNamespace>(FunctionNamespace.resource).get(object.metadata.namespace, object.spec.namespaceName)
 
-/** Those that leave among them. */
-export function podsOf({ object, workloads }: FunctionPass): LivePod[] {
+/** Those that have not ended; those that leave among them. */
+export const podsOf = (pass: FunctionPass) => allPodsOf(pass).filter((each) => !hasEnded(each))
+
+export const endedOf = (pass: FunctionPass) => allPodsOf(pass).filter(hasEnded)
+
+function allPodsOf({ object, workloads }: FunctionPass): LivePod[] {
   const { namespace, name } = placeOfPass({ object })
   const pods = workloads.cache<LivePod>(pod).list({ namespace })
   return pods.filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
@@ -51,12 +56,10 @@ async function scaleWithin(granted: Demand, pass: FunctionPass, made: Sized | un
   await scaleTo(pass, deployment, made, replicas)
 }
 
-const ENDED = ['Succeeded', 'Failed']
-
 /** A copy that leaves ends its calls first: until then it has what it had. */
 export async function giveBackCopies(pass: FunctionPass): Promise<Outcome> {
   const { object, state } = pass
-  const left = podsOf(pass).filter(({ status }) => !ENDED.includes(status?.phase ?? '')).length
+  const left = podsOf(pass).length
   const isAsAsked = state.deployment === undefined || isDeployed(state.deployment)
   const most = state.deployment === undefined ? 0 : wantedCopies(object, namespaceOf(pass))
   return isAsAsked && left <= most ? giveBackQuota(pass) : done()

@@ -7,6 +7,7 @@ import { FunctionNamespace, httpPaths, ServerlessFunction, triggersOf } from '..
 import { NameClaim } from '../../crds/nameclaims.ts'
 import { everRuns, isTimeZone } from '../../crds/schedule.ts'
 import { environmentOf, functionCopies, wantedCopies } from '../../desired/functions.ts'
+import { evictionNote, evictionTrouble } from '../../desired/workload/evicted.ts'
 import { isDeployed, isReady, type LiveDeployment, troubleOf } from '../../desired/workload/trouble.ts'
 import { deployment, namespace, secret } from '../../kube/builtin.ts'
 import { endBuilds } from '../deployments/builds.ts'
@@ -16,6 +17,7 @@ import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims, releaseNames } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
+import { clearEnded, POD_RIGHTS } from '../workload/evicted.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { findCluster } from '../workload/home.ts'
 import { judgeStop } from '../workload/judge.ts'
@@ -24,7 +26,7 @@ import { over, placeOfPass, planOf, withSpec } from '../workload/pass.ts'
 import { type Reader, referenceObservers } from '../workload/references.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removingSecrets } from '../workload/secrets.ts'
-import { checkCopies, copiesGone, giveBackCopies, namespaceOf, podsOf } from './copies.ts'
+import { checkCopies, copiesGone, endedOf, giveBackCopies, namespaceOf, podsOf } from './copies.ts'
 import { findIdentity, withdrawIdentity } from './identity.ts'
 import { chooseImage, DEPLOYMENT_RIGHTS, keepDeployments, reportRelease } from './release.ts'
 import {
@@ -92,7 +94,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
   {
     observes: [...CHILDREN, secret, ...OTHERS],
     reads: [namespace],
-    writes: [...childRights(CHILDREN), ...DIGEST_RIGHTS, DEPLOYMENT_RIGHTS, CLAIM_RIGHTS, LEDGER_RIGHTS],
+    writes: [...childRights(CHILDREN), POD_RIGHTS, ...DIGEST_RIGHTS, DEPLOYMENT_RIGHTS, CLAIM_RIGHTS, LEDGER_RIGHTS],
   },
   (options) => ({
     state: newFunctionState,
@@ -128,7 +130,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
 )
 
 /** What serves, said first: the activator calls it, whatever a later step waits for. */
-function observeCopies(pass: FunctionPass): Outcome {
+async function observeCopies(pass: FunctionPass): Promise<Outcome> {
   const ready = podsOf(pass).filter(isReady)
   const clusterId = clusterOfFunction(pass.object, pass.records)
   const copies = ready.flatMap(({ metadata, status }) =>
@@ -140,6 +142,7 @@ function observeCopies(pass: FunctionPass): Outcome {
     replicas: wantedCopies(pass.object, namespaceOf(pass)),
   })
   pass.serving(ready.length > 0)
+  await clearEnded(pass, endedOf(pass))
   return done()
 }
 
@@ -267,11 +270,16 @@ function judge(pass: FunctionPass): Outcome {
   if (off !== undefined) return done({ reason: 'Stopped', message: off })
   const wanted = wantedCopies(object, state.around)
   const plan = planOf(pass)
-  const trouble = troubleOf({ what: 'the function', image, ...plan }, podsOf(pass), state.deployment)
+  const [what, pods, ended] = ['the function', podsOf(pass), endedOf(pass)]
+  const trouble = troubleOf({ what, image, ...plan }, pods, state.deployment)
   if (trouble !== undefined) return trouble
-  if (wanted === 0) return done({ message: 'It sleeps: the next call starts a copy.' })
-  if (isDeployed(state.deployment))
-    return done({ message: wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.` })
+  const [note] = evictionNote(what, ended, pass.clock.now())
+  const well = (words: string) =>
+    done(note === undefined ? { message: words } : { message: `${words} ${note.words}`, after: note.left })
+  if (wanted === 0) return well('It sleeps: the next call starts a copy.')
+  if (isDeployed(state.deployment)) return well(wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.`)
+  const evicted = evictionTrouble(what, pods, ended)
+  if (evicted !== undefined) return evicted
   const ready = podsOf(pass).filter(isReady).length
   // Copies come and go with calls: that is not a change that somebody asked for.
   if (ready > 0 || object.status?.firstReadyAt !== undefined) {

@@ -1,5 +1,6 @@
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
+import { evictionWords, isEvicted } from '../../desired/workload/evicted.ts'
 import { placementWords } from '../../desired/workload/trouble.ts'
 import { missingStorageClass } from '../workload/storage.ts'
 import type { StatefulPass } from './pass.ts'
@@ -38,7 +39,10 @@ export function progressWords(
 ): string {
   const missingClass = missingStorageClass(workloads, [plan.storageClass])
   const why = found.flatMap(
-    (each) => placementWords({ what: `pod ${each.metadata.name}`, ...plan, missingClass }, each) ?? [],
+    (each) =>
+      (isEvicted(each) ? evictionWords(`Pod ${each.metadata.name}`, each) : undefined) ??
+      placementWords({ what: `pod ${each.metadata.name}`, ...plan, missingClass }, each) ??
+      [],
   )
   return [progress, ...why.slice(0, 1)].join(' ')
 }

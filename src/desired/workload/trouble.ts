@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../core/object.ts'
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
+import { DISK } from '../../core/sizing/disk.ts'
 
 /** Why pods do not run or are not ready, told from what Kubernetes reports of them. */
 
@@ -17,12 +18,17 @@ export type ContainerStatus = {
 
 /** A pod as far as it is looked at. */
 export type LivePod = KubeObject & {
-  spec?: { nodeName?: string; containers?: { name: string; image?: string }[] }
+  spec?: {
+    nodeName?: string
+    containers?: { name: string; image?: string; resources?: { requests?: Record<string, string> } }[]
+  }
   status?: {
     phase?: string
+    reason?: string
+    message?: string
     podIP?: string
     startTime?: string
-    conditions?: { type: string; status: string; reason?: string; message?: string }[]
+    conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
     containerStatuses?: ContainerStatus[]
   }
 }
@@ -147,7 +153,7 @@ export function placementWords(
     memoryRequest,
     missingClass,
   }: Pick<Asked, 'what' | 'cpuRequest' | 'memoryRequest' | 'missingClass'>,
-  { status }: LivePod,
+  { spec, status }: LivePod,
 ): string | undefined {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status !== 'False' || scheduled.reason !== 'Unschedulable') return undefined
@@ -155,6 +161,7 @@ export function placementWords(
   const short = [
     ...(message.includes('Insufficient cpu') ? [`${cpuRequest} cpu`] : []),
     ...(message.includes('Insufficient memory') ? [`${memoryRequest} memory`] : []),
+    ...(message.includes(`Insufficient ${DISK}`) ? [`${diskOf(spec)} disk`] : []),
   ]
   if (short.length > 0) return `No node has ${short.join(' and ')} left for ${what}.`
   if (/persistentvolumeclaim|volume/i.test(message) && missingClass !== undefined)
@@ -162,6 +169,10 @@ export function placementWords(
   if (/persistentvolumeclaim|volume/i.test(message)) return `No node can take ${what} together with its volumes yet.`
   return `No node can take ${what} now.`
 }
+
+/** What the pod asks for of the disk of its node, as its namespace or its volumes say. */
+const diskOf = (spec: LivePod['spec']) =>
+  spec?.containers?.map(({ resources }) => resources?.requests?.[DISK] ?? '').find((one) => one !== '') ?? 'the'
 
 function creationTrouble({ what }: Asked, workload: Rollout | undefined): Outcome | undefined {
   const failed = workload?.status?.conditions?.find(

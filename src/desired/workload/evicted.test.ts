@@ -1,0 +1,110 @@
+import { expect } from 'chai'
+import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
+import { evictionTrouble, evictionWords, forgotten } from './evicted.ts'
+import type { LivePod } from './trouble.ts'
+
+const NOON = Date.parse('2026-01-01T12:00:00Z')
+const OVER_LIMIT = 'Pod ephemeral local storage usage exceeds the total limit of containers 4Gi. '
+
+const made = (name: string, status: LivePod['status'], labels: Record<string, string> = {}): LivePod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, labels: { 'pod-template-hash': 'now', [COMPONENT_LABEL]: 'web', ...labels } },
+  status: status ?? {},
+})
+const evicted = (name: string, at: string, message = OVER_LIMIT, labels = {}) =>
+  made(
+    name,
+    {
+      ...{ phase: 'Failed', reason: 'Evicted', message },
+      conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: `2026-01-01T${at}:00Z` }],
+      containerStatuses: [{ state: { terminated: { exitCode: 137, reason: 'Error' } } }],
+    },
+    labels,
+  )
+const running = (name: string, ready: boolean, labels = {}) =>
+  made(name, { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] }, labels)
+
+describe('why a pod was evicted', () => {
+  const cases: [sentence: string, message: string, expected: string][] = [
+    ['all of it wrote too much', OVER_LIMIT, 'it wrote more to the disk than its limit of 4Gi'],
+    [
+      'its container wrote too much',
+      'Container web exceeded its local ephemeral storage limit "512Mi". ',
+      'it wrote more to the disk than its limit of 512Mi',
+    ],
+    [
+      'a volume of it is full',
+      'Usage of EmptyDir volume "cache" exceeds the limit "1.5Gi". ',
+      'its volume "cache" holds more than 1.5Gi',
+    ],
+    [
+      'its node has no disk left, whatever others there are called',
+      'The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 900Mi. Container secret-name was using 3Gi, request is 128Mi. ',
+      'the disk of its node is full',
+    ],
+    ['its node has no memory left', 'The node was low on resource: memory. ', 'its node ran short of memory'],
+    ['something else', 'Node is shutting down.', 'its node could not keep it'],
+  ]
+  for (const [sentence, message, expected] of cases)
+    it(sentence, () => {
+      const pod = evicted('web-1', '11:50', message)
+      expect(evictionWords('It', pod)).to.equal(`It was evicted: ${expected}.`)
+    })
+})
+
+describe('what was evicted', () => {
+  type Case = [sentence: string, pods: LivePod[], ended: LivePod[], expected: string | undefined]
+  const words = 'A copy of it was evicted: it wrote more to the disk than its limit of 4Gi.'
+  const pressed = evicted('web-0', '11:50', 'The node was low on resource: ephemeral-storage. ')
+  const cases: Case[] = [
+    ['is the trouble while nothing has come in its place', [], [evicted('web-0', '11:50')], `CrashLooping: ${words}`],
+    [
+      'is so while what came is not ready',
+      [running('web-1', false)],
+      [evicted('web-0', '11:50')],
+      `CrashLooping: ${words}`,
+    ],
+    ['is no more where that is ready', [running('web-1', true)], [evicted('web-0', '11:50')], undefined],
+    [
+      'says nothing of another version that is rolled out',
+      [running('web-1', false, { 'pod-template-hash': 'next' })],
+      [evicted('web-0', '11:50')],
+      undefined,
+    ],
+    [
+      'did nothing wrong where its node was full',
+      [],
+      [pressed],
+      'PartiallyAvailable: A copy of it was evicted: the disk of its node is full.',
+    ],
+    ['is nothing where a pod failed for something else', [], [made('web-0', { phase: 'Failed' })], undefined],
+  ]
+  for (const [sentence, pods, ended, expected] of cases)
+    it(sentence, () => {
+      const found = evictionTrouble('it', pods, ended)
+      expect(found === undefined ? undefined : 'message' in found && `${found.reason}: ${found.message}`).to.equal(
+        expected,
+      )
+    })
+})
+
+describe('what ended', () => {
+  const names = (ended: LivePod[]) => forgotten(ended, NOON).map(({ metadata }) => metadata.name)
+
+  it('is kept by the last eviction of each component', () =>
+    expect(
+      names([
+        evicted('web-0', '11:10'),
+        evicted('web-2', '11:40'),
+        evicted('web-1', '11:30'),
+        evicted('api-0', '11:05', OVER_LIMIT, { [COMPONENT_LABEL]: 'api' }),
+      ]),
+    ).to.deep.equal(['web-0', 'web-1']))
+
+  it('is forgotten after an hour, and at once where it tells nothing', () =>
+    expect(names([evicted('web-0', '11:00'), made('web-1', { phase: 'Failed', reason: 'Shutdown' })])).to.deep.equal([
+      'web-0',
+      'web-1',
+    ]))
+})

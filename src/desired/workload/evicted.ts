@@ -1,0 +1,97 @@
+import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
+import { degraded, type Outcome } from '../../core/outcome.ts'
+import { isReady, type LivePod } from './trouble.ts'
+
+/**
+ * Pods that were evicted. One does not come back: another is made in its place at once, also of what fills its disk again within
+ * seconds, and Kubernetes keeps up to thousands of them.
+ */
+
+/** Milliseconds for which one is told of. */
+const EVICTION_SHOWN = 3_600_000
+
+const TEMPLATE_LABEL = 'pod-template-hash'
+
+/** It runs no more, and keeps neither a copy nor what that read. */
+export const hasEnded = ({ status }: LivePod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded'
+
+export const isEvicted = ({ status }: LivePod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'
+
+/** Those that Kubernetes is to keep no longer: all that ended but the last eviction of each component, while it is told of. */
+export function forgotten(ended: readonly LivePod[], now: number): LivePod[] {
+  const shown = new Map<string, LivePod>()
+  for (const each of ended) {
+    if (!isEvicted(each) || now - endOf(each) >= EVICTION_SHOWN) continue
+    const component = each.metadata.labels?.[COMPONENT_LABEL] ?? ''
+    const before = shown.get(component)
+    if (before === undefined || endOf(before) <= endOf(each)) shown.set(component, each)
+  }
+  const kept = new Set(shown.values())
+  return ended.filter((each) => !kept.has(each) && each.metadata.deletionTimestamp === undefined)
+}
+
+/**
+ * What is said of the last eviction while it is told of, and for how many milliseconds that still is.
+ *
+ * @param what such as `component "web"`
+ */
+export function evictionNote(what: string, ended: readonly LivePod[], now: number): { words: string; left: number }[] {
+  const last = lastOf(ended.filter(isEvicted))
+  const left = last === undefined ? 0 : endOf(last) + EVICTION_SHOWN - now
+  return last === undefined || left <= 0 ? [] : [{ words: evictionWords(`A copy of ${what}`, last), left }]
+}
+
+/** The same where nothing has come in its place: of what is rolled out only the newest counts. */
+export function evictionTrouble(
+  what: string,
+  pods: readonly LivePod[],
+  ended: readonly LivePod[],
+): Outcome | undefined {
+  const last = lastOf(ended.filter(isEvicted))
+  if (last === undefined) return undefined
+  const templateOf = ({ metadata }: LivePod) => metadata.labels?.[TEMPLATE_LABEL]
+  const newest = pods.toSorted((one, other) => bornAt(one) - bornAt(other)).at(-1) ?? last
+  const isBack = pods.some((each) => isReady(each) && templateOf(each) === templateOf(last))
+  if (isBack || templateOf(newest) !== templateOf(last)) return undefined
+  const words = evictionWords(`A copy of ${what}`, last)
+  return degraded(isOwnFault(last) ? 'CrashLooping' : 'PartiallyAvailable', words)
+}
+
+const bornAt = ({ metadata }: LivePod) => Date.parse(metadata.creationTimestamp ?? '') || 0
+
+function endOf({ status, metadata }: LivePod): number {
+  const changed = status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime
+  return Date.parse(changed ?? status?.startTime ?? metadata.creationTimestamp ?? '') || 0
+}
+
+const lastOf = (evicted: readonly LivePod[]) => evicted.toSorted((one, other) => endOf(one) - endOf(other)).at(-1)
+
+const AMOUNT = '"?([0-9][0-9.]*[A-Za-z]*)'
+const OVER_LIMIT = new RegExp(
+  `exceeds the total limit of containers ${AMOUNT}|exceeded its local ephemeral storage limit ${AMOUNT}`,
+)
+const OVER_VOLUME = new RegExp(`EmptyDir volume "([a-z0-9-]+)" exceeds the limit ${AMOUNT}`)
+
+/** Whether it took more than is its own, and not its node ran short. */
+const isOwnFault = ({ status }: LivePod) => /exceed/.test(status?.message ?? '')
+
+/**
+ * Why it was evicted, in our words: the kubelet's own tell what others on the node use.
+ *
+ * @param subject as a sentence begins, such as `Its container`
+ */
+export function evictionWords(subject: string, { status }: LivePod): string {
+  const { message = '' } = status ?? {}
+  return `${subject} was evicted: ${causeOf(message.replace(/\. *$/, ''))}.`
+}
+
+function causeOf(message: string): string {
+  const [, volume, size] = OVER_VOLUME.exec(message) ?? []
+  if (volume !== undefined) return `its volume "${volume}" holds more than ${size}`
+  const [, ofPod, ofContainer] = OVER_LIMIT.exec(message) ?? []
+  if (ofPod !== undefined || ofContainer !== undefined)
+    return `it wrote more to the disk than its limit of ${ofPod ?? ofContainer}`
+  if (message.includes('low on resource: memory')) return 'its node ran short of memory'
+  if (/low on resource: (ephemeral-storage|inodes)/.test(message)) return 'the disk of its node is full'
+  return 'its node could not keep it'
+}
