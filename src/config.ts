@@ -6,6 +6,7 @@ import { buildSettings } from './config/builds.ts'
 import { Flag, List, Networks, Port, Seconds, Url, Whole } from './config/fields.ts'
 import { lifecycleSettings } from './config/lifecycle.ts'
 import { objectStoreSettings } from './config/objectStore.ts'
+import { podSettings } from './config/pods.ts'
 import { registrySettings } from './config/registry.ts'
 import { LOG_LEVELS } from './core/log.ts'
 import { reasonOf } from './core/reasonOf.ts'
@@ -216,6 +217,7 @@ export const Configuration = z.strictObject({
     .describe(
       'How many objects of our kinds a boundary may hold in its own namespace, and as many in all its groups together; one of more than 16 KiB counts once for each 16 KiB. Over it: 422 QUOTA_EXCEEDED',
     ),
+  ...podSettings,
   workersPerController: Whole.min(1).max(64).default(4).describe('Objects of a kind that are worked on at once'),
   engines: z
     .enum(['real', 'simulated'])

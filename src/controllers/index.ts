@@ -13,6 +13,7 @@ import type { Network } from '../contracts/networks.ts'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import type { Log } from '../core/log.ts'
 import { isOurs, resourceId } from '../core/object.ts'
+import type { DiskShare } from '../core/sizing/disk.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import { KINDS, LIMITED_KINDS } from '../crds/index.ts'
 import { BoundaryProjection } from '../crds/projections.ts'
@@ -87,6 +88,8 @@ export type ControllerPorts = {
   projectRbac?: boolean
   /** What pods of tenants must not reach, as CIDRs; none. */
   closedNetworks?: readonly string[]
+  /** What a container of a tenant may write to its node; `DISK_SHARE`. */
+  disk?: DiskShare
   /** What wraps the data keys of secret vaults; none. */
   vaultKeys?: PlatformKeys
   sso: SsoPorts
@@ -108,8 +111,8 @@ type Part = readonly [Declared, (ports: ControllerPorts) => Controller]
 const fixed = (controller: Controller): Part => [controller, () => controller]
 const projected = (make: (options: GroupOptions) => Controller): Part => [
   withProjection(make({}), true),
-  ({ projectRbac = false, closedNetworks = [], registry }) =>
-    withProjection(make({ closedNetworks, registry }), projectRbac),
+  ({ projectRbac = false, closedNetworks = [], registry, disk }) =>
+    withProjection(make({ closedNetworks, registry, disk }), projectRbac),
 ]
 const made = <Options>(
   make: Declared & ((options: Options) => Controller),
@@ -123,7 +126,7 @@ const PARTS: readonly Part[] = [
   projected(() => boundaryController),
   projected(resourceGroupController),
   fixed(clusterController),
-  made(projectionController, ({ closedNetworks = [], registry }) => ({ closedNetworks, registry })),
+  made(projectionController, ({ closedNetworks = [], registry, disk }) => ({ closedNetworks, registry, disk })),
   made(crosslinkController, ({ crosslink }) => crosslink),
   fixed(invitationController),
   fixed(passwordResetController),
@@ -150,6 +153,7 @@ const PARTS: readonly Part[] = [
     keys: keysOf(ports),
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
+    disk: ports.disk,
   })),
   fixed(functionNamespaceController),
   made(functionController, (ports) => ({ keys: keysOf(ports), registryHost: ports.registry?.host })),
@@ -157,8 +161,9 @@ const PARTS: readonly Part[] = [
     keys: keysOf(ports),
     backupNamespace: ports.backupNamespace ?? 'velero',
     registryHost: ports.registry?.host,
+    disk: ports.disk,
   })),
-  made(siteController, (ports) => ({ registryHost: ports.registry?.host })),
+  made(siteController, ({ registry, disk }) => ({ registryHost: registry?.host, disk })),
   made(deploymentController, ({ builds, sources, registry }) => ({
     ...builds,
     sources: sources.port,

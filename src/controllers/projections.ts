@@ -2,6 +2,7 @@ import { BOUNDARY_LABEL, GROUP_LABEL, OWNER_NAMESPACE_ANNOTATION } from '../core
 import { groupNamespace } from '../core/names.ts'
 import { type KubeObject, keyOf } from '../core/object.ts'
 import { done, earliest, type Outcome, stalled, waiting } from '../core/outcome.ts'
+import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -139,7 +140,7 @@ export function checkCluster({ object, records }: ProjectionPass): Outcome {
   return stalled('ConfigurationInvalid', "Every boundary is on the platform's own cluster; project it on another one.")
 }
 
-const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
+const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }: GroupOptions) =>
   async function projectNamespaces(pass: ProjectionPass): Promise<Outcome> {
     const { object, place, records } = pass
     const { boundaryId = '' } = place
@@ -150,7 +151,7 @@ const projectNamespaces = ({ closedNetworks = [], registry }: GroupOptions) =>
     const failures: unknown[] = []
     for (const { name, group } of wanted) {
       const known = before.get(name) as ProjectedNamespace | undefined
-      const failure = await failureOf(() => furnish(pass, boundaryId, group, closedNetworks))
+      const failure = await failureOf(() => furnish(pass, boundaryId, group, { closedNetworks, disk }))
       if (failure !== undefined) failures.push(failure.error)
       shown.push(
         failure === undefined
@@ -176,7 +177,7 @@ async function furnish(
   pass: ProjectionPass,
   boundaryId: string,
   { metadata, spec }: Group,
-  closedNetworks: readonly string[],
+  { closedNetworks, disk }: { closedNetworks: readonly string[]; disk: DiskShare },
 ): Promise<void> {
   const { children } = pass
   const home = projectedNamespace(boundaryId, metadata.name, markOf(pass))
@@ -186,16 +187,13 @@ async function furnish(
   for (const binding of secretBindings(name)) await children.ensure(binding, { resource: roleBinding })
   await children.ensure(groupNetworkPolicy(name, closedNetworks), { resource: networkPolicy })
   // The range first: between the two a pod without requests would be refused.
-  for (const [resource, desired] of [
-    [limitRange, groupLimitRange(name, spec.quota)],
-    [resourceQuota, groupResourceQuota(name, spec.quota)],
-  ] as const) {
-    if (desired !== undefined) await children.ensure(desired, { resource })
-    else
-      for (const old of children.owned(resource)) {
-        if (old.metadata.namespace === name) await children.remove(resource, name, old.metadata.name)
-      }
-  }
+  await children.ensure(groupLimitRange(name, spec.quota, disk), { resource: limitRange })
+  const counted = groupResourceQuota(name, spec.quota)
+  if (counted !== undefined) await children.ensure(counted, { resource: resourceQuota })
+  else
+    for (const old of children.owned(resourceQuota)) {
+      if (old.metadata.namespace === name) await children.remove(resourceQuota, name, old.metadata.name)
+    }
 }
 
 /** What is shown of it; of what may pass by itself nothing: it stays as it was. */

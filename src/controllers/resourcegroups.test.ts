@@ -40,7 +40,7 @@ describe('the resource group controller', () => {
   })
   afterEach(() => bench.stop())
 
-  it('makes the namespace with rights to Secrets and closed traffic, and no limits if none are set', async () => {
+  it('makes the namespace with rights to Secrets, closed traffic and a share of the disk for each container', async () => {
     seed()
     await bench.start()
     expect((await bench.find(namespace, SPACE))?.metadata.annotations).to.include({
@@ -53,7 +53,15 @@ describe('the resource group controller', () => {
     ])
     expect(await bench.find(networkPolicy, 'freehold-default', SPACE)).not.to.equal(undefined)
     expect((await bench.client.list(resourceQuota)).items).to.deep.equal([])
-    expect((await bench.client.list(limitRange)).items).to.deep.equal([])
+    expect((await bench.find(limitRange, 'freehold-requests', SPACE))?.spec).to.deep.equal({
+      limits: [
+        {
+          type: 'Container',
+          default: { 'ephemeral-storage': '4Gi' },
+          defaultRequest: { 'ephemeral-storage': '128Mi' },
+        },
+      ],
+    })
     expect((await stored()).status).to.include({ namespace: SPACE, status: 'Running' })
     expect((await stored()).metadata.finalizers).to.deep.equal([FINALIZER])
   })
@@ -80,13 +88,17 @@ describe('the resource group controller', () => {
     expect(bench.writes()).to.deep.equal([])
   })
 
-  it('turns a quota into limits, and takes them away with it', async () => {
+  it('turns a quota into limits, and takes them away with it, but for the share of the disk', async () => {
     seed('orders', { cpu: '4', pods: 9 })
     await bench.start()
     expect((await bench.find(resourceQuota, 'freehold-quota', SPACE))?.spec).to.deep.equal({
       hard: { 'requests.cpu': '4', pods: '9' },
     })
-    expect(await bench.find(limitRange, 'freehold-requests', SPACE)).not.to.equal(undefined)
+    const requests = async () => {
+      const { spec } = (await bench.find(limitRange, 'freehold-requests', SPACE)) ?? {}
+      return (spec as { limits: [{ defaultRequest: object }] } | undefined)?.limits[0].defaultRequest
+    }
+    expect(await requests()).to.deep.equal({ cpu: '10m', 'ephemeral-storage': '128Mi' })
     bench.client.edit<ResourceGroup & KubeObject>(
       ResourceGroup.resource,
       { namespace: HOME, name: 'orders' },
@@ -96,7 +108,7 @@ describe('the resource group controller', () => {
     )
     await bench.rest()
     expect(await bench.find(resourceQuota, 'freehold-quota', SPACE)).to.equal(undefined)
-    expect(await bench.find(limitRange, 'freehold-requests', SPACE)).to.equal(undefined)
+    expect(await requests()).to.deep.equal({ 'ephemeral-storage': '128Mi' })
   })
 
   it('never adopts a namespace that belongs to a group of that name made before', async () => {

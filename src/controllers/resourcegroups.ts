@@ -3,6 +3,7 @@ import { boundaryNamespace, groupNamespace } from '../core/names.ts'
 import { groupNamespaceObject, isReservedFor } from '../core/namespaces.ts'
 import { type KubeObject, keyOf, refOf, refOfKey } from '../core/object.ts'
 import { done, type Outcome, waiting } from '../core/outcome.ts'
+import { DISK_SHARE, type DiskShare } from '../core/sizing/disk.ts'
 import { type Grants, groupGrantKey, isGroupGrant, lapsedGrants, unseenUsers } from '../core/sizing/ledger.ts'
 import { groupCountVerdict, quotaSentence } from '../core/sizing/quota.ts'
 import { Boundary } from '../crds/boundaries.ts'
@@ -55,16 +56,22 @@ export type TrafficOptions = {
   closedNetworks?: readonly string[]
 }
 
-export type GroupOptions = TrafficOptions & {
-  /** The registry whose images nodes pull; none. */
-  registry?: Pick<RegistryPort, 'host' | 'keys'> | undefined
+export type LimitOptions = {
+  /** What a container may write to its node; `DISK_SHARE`. */
+  disk?: DiskShare | undefined
 }
+
+export type GroupOptions = TrafficOptions &
+  LimitOptions & {
+    /** The registry whose images nodes pull; none. */
+    registry?: Pick<RegistryPort, 'host' | 'keys'> | undefined
+  }
 
 /**
  * Keeps the namespace of each group with what has to be in it before any resource: rights to its Secrets, closed
  * traffic, limits. A namespace cannot be owned by a namespaced object, so a finalizer tears it down.
  */
-export const resourceGroupController = ({ closedNetworks = [], registry }: GroupOptions = {}) =>
+export const resourceGroupController = ({ closedNetworks = [], registry, disk }: GroupOptions = {}) =>
   controller(ResourceGroup, {
     observes: [
       namespace,
@@ -95,7 +102,7 @@ export const resourceGroupController = ({ closedNetworks = [], registry }: Group
       ensureNamespace,
       openSecrets,
       closeTraffic(closedNetworks),
-      limitRequests,
+      limitPods(disk),
       tellWhatHolds,
       // The last: a registry that is away, or somebody's Secret of the name, must not leave a group open.
       keepPullSecret(registry),
@@ -169,18 +176,17 @@ const closeTraffic = (closedNetworks: readonly string[]) => async (pass: Resourc
   return done()
 }
 
-export async function limitRequests(pass: ResourceGroupPass): Promise<Outcome> {
-  const { quota } = pass.object.spec
-  // The range first: between the two a pod without requests would be refused.
-  for (const [resource, desired] of [
-    [limitRange, groupLimitRange(home(pass), quota)],
-    [resourceQuota, groupResourceQuota(home(pass), quota)],
-  ] as const) {
-    if (desired !== undefined) await pass.children.ensure(desired, { resource })
-    else await pass.children.prune(resource, [])
+export const limitPods = (disk: DiskShare = DISK_SHARE) =>
+  async function limitPods(pass: ResourceGroupPass): Promise<Outcome> {
+    const { children, object } = pass
+    const { quota } = object.spec
+    // The range first: between the two a pod without requests would be refused.
+    await children.ensure(groupLimitRange(home(pass), quota, disk), { resource: limitRange })
+    const counted = groupResourceQuota(home(pass), quota)
+    if (counted !== undefined) await children.ensure(counted, { resource: resourceQuota })
+    else await children.prune(resourceQuota, [])
+    return done()
   }
-  return done()
-}
 
 /** For whoever wants to delete the group without REST, and for REST, which does not read volume claims. */
 export function tellWhatHolds(pass: ResourceGroupPass): Outcome {

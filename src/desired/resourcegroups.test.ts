@@ -128,13 +128,31 @@ describe('the objects of a resource group', () => {
     expect(groupResourceQuota('n', quota)?.spec).to.deep.equal({
       hard: { 'requests.cpu': '4', 'requests.memory': '8Gi', 'requests.storage': '100Gi', pods: '20' },
     })
-    expect(groupLimitRange('n', quota)?.spec).to.deep.equal({
-      limits: [{ type: 'Container', defaultRequest: { cpu: '10m', memory: '32Mi' } }],
+    const share = { limit: '4Gi', request: '128Mi' }
+    expect(groupLimitRange('n', quota, share).spec).to.deep.equal({
+      limits: [
+        {
+          type: 'Container',
+          default: { 'ephemeral-storage': '4Gi' },
+          defaultRequest: { cpu: '10m', memory: '32Mi', 'ephemeral-storage': '128Mi' },
+        },
+      ],
     })
   })
 
-  it('are no limits where nothing that Kubernetes counts is limited', () => {
+  it('are no quota where nothing that Kubernetes counts is limited', () => {
     expect(groupResourceQuota('n', { resources: 5 })).to.equal(undefined)
-    expect(groupLimitRange('n', { pods: 5, storage: '1Gi' })).to.equal(undefined)
+  })
+
+  it('give each container its share of the disk, whatever the quota says', () => {
+    expect(groupLimitRange('n', { pods: 5 }, { limit: '1Gi', request: '2Gi' }).spec).to.deep.equal({
+      limits: [
+        {
+          type: 'Container',
+          default: { 'ephemeral-storage': '1Gi' },
+          defaultRequest: { 'ephemeral-storage': '1Gi' },
+        },
+      ],
+    })
   })
 })

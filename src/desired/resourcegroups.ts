@@ -1,5 +1,6 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { DISK, type DiskShare, withinLimit } from '../core/sizing/disk.ts'
 import type { ResourceGroup } from '../crds/resourcegroups.ts'
 
 type Quota = ResourceGroup['spec']['quota']
@@ -46,19 +47,21 @@ export function groupResourceQuota(namespace: string, quota: Quota): KubeObject 
 }
 
 /**
- * Requests for containers that name none: where a quota counts requests, Kubernetes refuses a pod without them. Only
- * made together with such a quota.
+ * What containers get that name none. Where a quota counts requests, Kubernetes refuses a pod without them. And each has its
+ * share of the disk of its node, whoever made its pod: here and not in the pods themselves, because a new template would restart
+ * everything that runs when the platform is upgraded or the setting is changed.
  */
-export function groupLimitRange(namespace: string, quota: Quota): KubeObject | undefined {
+export function groupLimitRange(namespace: string, quota: Quota, share: DiskShare): KubeObject {
+  const { limit, request } = withinLimit(share)
   const defaultRequest = {
     ...(quota.cpu === undefined ? {} : { cpu: '10m' }),
     ...(quota.memory === undefined ? {} : { memory: '32Mi' }),
+    [DISK]: request,
   }
-  if (Object.keys(defaultRequest).length === 0) return undefined
   return {
     apiVersion: 'v1',
     kind: 'LimitRange',
     metadata: { name: 'freehold-requests', namespace },
-    spec: { limits: [{ type: 'Container', defaultRequest }] },
+    spec: { limits: [{ type: 'Container', default: { [DISK]: limit }, defaultRequest }] },
   }
 }

@@ -13,7 +13,7 @@ import { type Life, mortal } from './life.ts'
 
 const BUILD_SETTINGS = {
   ...{ image: 'freehold-builder', isRegistryInsecure: false, networks: [] },
-  ...{ cpuLimit: '1', memoryLimit: '1Gi', diskLimit: '1Gi' },
+  ...{ cpuLimit: '1', memoryLimit: '1Gi', diskLimit: '1Gi', diskRequest: '128Mi' },
 }
 
 const authorities = new Map<string, Promise<Pair>>()

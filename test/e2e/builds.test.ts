@@ -19,6 +19,7 @@ const SETTINGS: BuildSettings = {
   cpuLimit: '1',
   memoryLimit: '1Gi',
   diskLimit: '1Gi',
+  diskRequest: '128Mi',
 }
 
 describe('builds in the cluster', () => {

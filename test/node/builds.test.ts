@@ -38,6 +38,7 @@ const SETTINGS: BuildSettings = {
   cpuLimit: '2',
   memoryLimit: '2Gi',
   diskLimit: '4Gi',
+  diskRequest: '128Mi',
 }
 const RECIPE: BuildRecipe = { purpose: 'Service', rootPath: '/', port: 8080, environment: [], timeoutSeconds: 300 }
 

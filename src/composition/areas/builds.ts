@@ -74,6 +74,7 @@ function settingsOf(image: string, configuration: Configuration): BuildSettings 
     cpuLimit: configuration.buildCpuLimit,
     memoryLimit: configuration.buildMemoryLimit,
     diskLimit: configuration.buildDiskLimit,
+    diskRequest: configuration.podDiskRequest,
     nodeSelector: buildNodeSelector.length === 0 ? undefined : Object.fromEntries(buildNodeSelector.map(pairOf)),
     runtimeClassName: configuration.buildRuntimeClass,
   }

@@ -63,7 +63,8 @@ function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): Si
 
 /** What the controllers of every area work with. */
 export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
-  const { allowOwnImages, projectRbac, closedNetworks, apiServerNetworks } = setup.configuration
+  const { allowOwnImages, projectRbac, closedNetworks, apiServerNetworks, podDiskLimit, podDiskRequest } =
+    setup.configuration
   const outgoing = outgoingOf(setup.configuration)
   setup.onStop(() => outgoing.close())
   const { registry, archives } = await registryPorts(setup)
@@ -85,6 +86,7 @@ export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
     backupNamespace: setup.configuration.backupNamespace,
     projectRbac,
     closedNetworks,
+    disk: { limit: podDiskLimit, request: podDiskRequest },
     apiServer: apiServerNetworks.map(networkOf),
     sso: { dns: createDns(), outgoing },
   }

@@ -114,6 +114,8 @@ export type BuildSettings = {
   readonly memoryLimit: string
   /** For the source, layers and the image of one build, all of it gone with the build. */
   readonly diskLimit: string
+  /** What of it is reserved on the node. */
+  readonly diskRequest: string
   /** Runs builds apart from everything else: labels of nodes, and a class of sandboxes such as Kata's. */
   readonly nodeSelector?: Readonly<Record<string, string>> | undefined
   readonly runtimeClassName?: string | undefined

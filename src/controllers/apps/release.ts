@@ -79,7 +79,7 @@ export function trafficOf({ object }: AppPass) {
  * Runs the release command of a new revision before anything of it is started, and never twice: one that failed is run again if the
  * app is restarted, deployed anew, or given another one or another credential of its registry.
  */
-export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
+export function runReleaseCommand(options: ContainerOptions): AppStep {
   return async function runReleaseCommand(pass) {
     const { object, state, children } = pass
     const { spec, status } = object
@@ -89,7 +89,7 @@ export function runReleaseCommand({ registryHost }: ContainerOptions): AppStep {
       if (spec.releaseCommand === undefined) pass.report({ releasedRevision: revision })
       return done()
     }
-    const input = { ...inputOf(instancePass(pass)), registryHost }
+    const input = inputOf(instancePass(pass), options)
     const { releaseCommand: command, registryCredential, restartedAt } = spec
     const causes = [state.deployed?.deploymentId, command, registryCredential, restartedAt]
     const cause = sha256(JSON.stringify(causes)).slice(0, 16)

@@ -13,6 +13,7 @@ import { veleroLocation } from '../../kube/velero.ts'
 
 const NAME = 'shop'
 const web = { name: 'web', image: 'site:1', ports: [{ name: 'http', port: 8080 }] }
+type Amounts = Record<'requests' | 'limits', Record<string, string>>
 const CONTROLLERS = ['containerinstance', 'secretvault', 'vaultentry']
 
 describe('the controller of container instances', () => {
@@ -71,6 +72,26 @@ describe('the controller of container instances', () => {
       expect(await copies()).to.deep.equal(['web 3'])
     })
   }
+
+  it('reserves the disk of Ephemeral volumes that have a size, and leaves all others to the namespace', async () => {
+    const volumes = [
+      { name: 'cache', kind: 'Ephemeral', size: '20Gi' },
+      { name: 'scratch', kind: 'Ephemeral' },
+    ]
+    const mounts = volumes.map(({ name }) => ({ volume: name, path: `/${name}` }))
+    const worker = { name: 'worker', image: 'worker:1' }
+    await world.make(ContainerInstance, NAME, { components: [{ ...web, mounts }, worker], volumes })
+    await world.rest()
+    const shares = (await world.server.list(deployment)).items.map(({ spec }) => {
+      const { containers } = (spec as { template: { spec: { containers: [{ resources: Amounts }] } } }).template.spec
+      const { requests, limits } = containers[0].resources
+      return [requests['ephemeral-storage'], limits['ephemeral-storage']]
+    })
+    expect(shares).to.have.deep.members([
+      ['20608Mi', '24Gi'],
+      [undefined, undefined],
+    ])
+  })
 
   it('keeps what pods of before read for as long as they may start again', async () => {
     const vaultName = 'safe'

@@ -1,5 +1,6 @@
 import type { PlatformKeys } from '../../adapters/platformkeys/port.ts'
 import type { Outcome } from '../../core/outcome.ts'
+import type { DiskShare } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { type ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
 import type { RouteVerdict } from '../../desired/workload/host.ts'
@@ -14,6 +15,8 @@ export type ContainerOptions = {
   backupNamespace: string
   /** Of the platform's own registry; absent without one. */
   registryHost?: string | undefined
+  /** What a container may write to its node; `DISK_SHARE`. */
+  disk?: DiskShare | undefined
 }
 
 /** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */

@@ -1,6 +1,7 @@
 import { namesOf } from '../../contracts/containerinstances.ts'
 import type { Wanted } from '../../contracts/revisions.ts'
 import { done, type Outcome } from '../../core/outcome.ts'
+import { DISK_SHARE } from '../../core/sizing/disk.ts'
 import type { ComponentSpec } from '../../crds/containerFields.ts'
 import { contentOf, type InstanceContent, partsOf } from '../../crds/containerRevisions.ts'
 import { inOrder } from '../../crds/containerRules.ts'
@@ -35,15 +36,18 @@ export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
   return done()
 }
 
+/** What pods are made with beyond what their resource says. */
+type PodOptions = Pick<ContainerOptions, 'registryHost' | 'disk'>
+
 const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
 
 /** Writes the children, each Deployment when what it depends on is as it should be. */
 export function applyWorkload(
-  { registryHost }: Pick<ContainerOptions, 'registryHost'>,
+  options: PodOptions,
   more: (pass: InstancePass) => Pick<InstanceInput, 'traffic'> = () => ({}),
 ): InstanceStep {
   return async function applyWorkload(pass) {
-    const input = { ...inputOf(pass), registryHost, ...more(pass) }
+    const input = { ...inputOf(pass, options), ...more(pass) }
     const surroundings = instanceSurroundings(input)
     pass.state.route = routeVerdict(input.gateway, await writeChildren(pass, surroundings))
     for (const component of inOrder(pass.object.spec.components)) await applyComponent(pass, input, component)
@@ -75,7 +79,7 @@ async function applyComponent(pass: InstancePass, input: InstanceInput, componen
   state.deployments.set(component.name, stored as LiveDeployment)
 }
 
-export function inputOf(pass: InstancePass): Omit<InstanceInput, 'registryHost'> {
+export function inputOf(pass: InstancePass, { registryHost, disk = DISK_SHARE }: PodOptions = {}): InstanceInput {
   const { object, state, workloads } = pass
   const shared = instanceShared(object)
   const issuer = workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined
@@ -87,6 +91,8 @@ export function inputOf(pass: InstancePass): Omit<InstanceInput, 'registryHost'>
     versionOf: (name) => state.versions.get(name),
     secrets: identityFiles(state.identitySecret),
     pullSecret: state.pullSecret,
+    registryHost,
+    disk,
     isShared: ({ storageClass }) => isShared(workloads, storageClass),
     certificateIssuer: issuer,
     host: state.host,

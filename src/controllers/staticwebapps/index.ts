@@ -28,7 +28,7 @@ import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
 import { buildSite } from './deployments.ts'
 import { overComponents, overSite, type SitePass, type SiteStep, sitePass } from './types.ts'
 
-type Options = Pick<ContainerOptions, 'registryHost'>
+type Options = Pick<ContainerOptions, 'registryHost' | 'disk'>
 type Stored = StaticWebApp & { [key: string]: unknown }
 
 /** Keeps static web apps as their specs say, in the steps of apps: docs/areas/staticwebapps.md. */

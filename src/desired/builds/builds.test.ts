@@ -10,6 +10,7 @@ const SETTINGS: BuildSettings = {
   cpuLimit: '2',
   memoryLimit: '2Gi',
   diskLimit: '4Gi',
+  diskRequest: '128Mi',
 }
 const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
 const REQUEST: BuildRequest = {
@@ -39,7 +40,12 @@ const REQUEST: BuildRequest = {
   },
 }
 
-type Container = { name: string; securityContext: Record<string, unknown>; volumeMounts: { name: string }[] }
+type Container = {
+  resources: { requests: object; limits: object }
+  name: string
+  securityContext: Record<string, unknown>
+  volumeMounts: { name: string }[]
+}
 type PodSpec = {
   initContainers: Container[]
   containers: Container[]
@@ -61,6 +67,17 @@ describe('what one build needs in the cluster', () => {
     specOf()
       .volumes.find(({ name }) => name === `secrets-${part}`)
       ?.projected?.sources.flatMap(({ secret }) => secret.items.map(({ key }) => key))
+
+  it('writes no more to the disk of its node than one build may, all parts and volumes together', () => {
+    const settings = { ...SETTINGS, diskLimit: '10Gi', diskRequest: '256Mi' }
+    const { initContainers, containers } = specOf(REQUEST, settings)
+    for (const { resources } of [...initContainers, ...containers]) {
+      expect(resources.limits).to.include({ 'ephemeral-storage': '10Gi' })
+      expect(resources.requests).to.include({ 'ephemeral-storage': '256Mi' })
+    }
+    // What runs one after the other does not add up.
+    expect(containers).to.have.length(1)
+  })
 
   it('shows each part its own credentials only, and the one that runs commands none that writes', () => {
     expect(seenBy('source')).to.deep.equal(['order.json', 'git-credentials', 'private-key', 'known-hosts', 'pull.json'])

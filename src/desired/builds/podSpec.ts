@@ -1,6 +1,7 @@
 import { BUILD_ENTRIES, BUILD_FOLDERS } from '../../contracts/builds/pod.ts'
 import type { BuildContainer } from '../../contracts/builds/progress.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
+import { DISK, withinLimit } from '../../core/sizing/disk.ts'
 
 /** The user of the builder's image, who maps further ones (/etc/subuid). */
 const USER = 1_000
@@ -73,12 +74,18 @@ export function podSpec(name: string, settings: BuildSettings): object {
 
 type Part = { limits: { cpu: string; memory: string }; security?: object; mounts?: readonly object[] }
 
-function container(part: BuildContainer, { image }: BuildSettings, { limits, security, mounts = [] }: Part): object {
+/** Of its disk each container has the same limit: as they run one after the other, it is that of the whole pod. */
+function container(part: BuildContainer, settings: BuildSettings, { limits, security, mounts = [] }: Part): object {
+  const { image, diskLimit, diskRequest } = settings
+  const disk = withinLimit({ limit: diskLimit, request: diskRequest })
   return {
     name: part,
     image,
     command: ['node', PROGRAM, part],
-    resources: { requests: { cpu: '100m', memory: '128Mi' }, limits },
+    resources: {
+      requests: { cpu: '100m', memory: '128Mi', [DISK]: disk.request },
+      limits: { ...limits, [DISK]: disk.limit },
+    },
     terminationMessagePolicy: 'File',
     securityContext: {
       allowPrivilegeEscalation: false,

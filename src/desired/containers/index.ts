@@ -1,6 +1,7 @@
 import { COMPONENT_LABEL, type containerNames, namesOf, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { PREFIX } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
+import type { DiskShare } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { ComponentSpec, VolumeSpec } from '../../crds/containerFields.ts'
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
@@ -30,6 +31,7 @@ export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
     secrets: readonly MountedSecret[]
     pullSecret: string | undefined
     registryHost: string | undefined
+    disk: DiskShare
     isShared: (volume: VolumeSpec) => boolean
     /** Of the cluster; no certificates are asked for without one. */
     certificateIssuer: string | undefined
@@ -115,7 +117,7 @@ export function componentDeployment(input: InstanceInput, component: ComponentSp
 
 /** What one copy of a component runs. */
 export function podOf(input: InstanceInput, component: ComponentSpec) {
-  const { instance, names, plans, secrets, pullSecret, registryHost, isShared } = input
+  const { instance, names, plans, secrets, pullSecret, registryHost, disk, isShared } = input
   const { spec } = instance
   const plan = plans.get(component.name)
   if (plan === undefined) throw new Error(`The plan of component "${component.name}" was not resolved.`)
@@ -130,6 +132,7 @@ export function podOf(input: InstanceInput, component: ComponentSpec) {
     filesSecret: names.files,
     pullSecret,
     registryHost,
+    disk,
     secrets,
     besides: spec.volumes
       .filter((volume) => volume.kind === 'Persistent' && !isShared(volume) && mountsOf(component, volume.name))

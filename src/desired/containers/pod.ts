@@ -1,5 +1,6 @@
 import { withParameters } from '../../contracts/containerinstances.ts'
 import { pullSecretsOf } from '../../contracts/registry/names.ts'
+import { type DiskShare, withRoom } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import type { ComponentSpec, ProbeSpec, VolumeSpec } from '../../crds/containerFields.ts'
 import { type MountedSecret, secretMount, secretVolume } from '../workload/mountedSecrets.ts'
@@ -21,6 +22,8 @@ export type ComponentPod = {
   pullSecret: string | undefined
   /** Of the platform's own registry, which needs no credential of the caller. */
   registryHost: string | undefined
+  /** What a container may write to its node that has no volume for it. */
+  disk: DiskShare
   secrets: readonly MountedSecret[]
   /** Selectors of pods that must be on the same node, because they mount a volume that only one node can have. */
   besides: readonly object[]
@@ -91,9 +94,20 @@ function container(input: ComponentPod): object {
       ],
       ...(isServing(component) && { lifecycle: { preStop: { sleep: { seconds: LEAVING } } } }),
     },
-    { writesToRoot: true },
+    { writesToRoot: true, disk: ownDisk(input) },
   )
 }
+
+/** Undefined for what its namespace gives every container. An Ephemeral volume with a size comes on top of that. */
+function ownDisk({ component, volumes, disk }: ComponentPod): DiskShare | undefined {
+  const sizes = mountedVolumes(component, volumes).flatMap(({ kind, size }) =>
+    kind === 'Ephemeral' && size !== undefined ? [size] : [],
+  )
+  return sizes.length === 0 ? undefined : withRoom(disk, sizes)
+}
+
+const mountedVolumes = ({ mounts }: ComponentSpec, volumes: readonly VolumeSpec[]) =>
+  volumes.filter(({ name }) => mounts.some(({ volume }) => volume === name))
 
 /**
  * Seconds that a copy goes on answering after it was told to end: whoever sends requests has to hear of it first, and gateways
@@ -121,7 +135,7 @@ function probeOf({ kind, path = '/', port, command, ...times }: ProbeSpec, first
 }
 
 function podVolumes({ component, volumes, claimOf, filesSecret, secrets }: ComponentPod): object[] {
-  const mounted = volumes.filter(({ name }) => component.mounts.some(({ volume }) => volume === name))
+  const mounted = mountedVolumes(component, volumes)
   const ofVolume = ({ name, kind, size, secret }: VolumeSpec) => {
     if (kind === 'Persistent') return { name, persistentVolumeClaim: { claimName: claimOf(name) } }
     if (kind === 'Ephemeral') return { name, emptyDir: size === undefined ? {} : { sizeLimit: size } }

@@ -1,5 +1,6 @@
 import { STORAGE_VOLUME } from '../../contracts/workloads.ts'
 import { OWNER_INCARNATION_ANNOTATION, PREFIX } from '../../core/labels.ts'
+import { DISK, type DiskShare, withinLimit } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { type Child, child, type WorkloadInput } from './child.ts'
 
@@ -35,15 +36,18 @@ export function restrictedPod(
   }
 }
 
-/** @param writesToRoot the image writes beside its volumes */
+/**
+ * @param writesToRoot the image writes beside its volumes
+ * @param disk what it may write to its node, if not as much as any other container
+ */
 export function restrictedContainer(
   plan: EffectivePlan,
   spec: { name: string; image: string } & Record<string, unknown>,
-  { writesToRoot = false }: { writesToRoot?: boolean } = {},
+  { writesToRoot = false, disk }: { writesToRoot?: boolean; disk?: DiskShare | undefined } = {},
 ): Record<string, unknown> {
   return {
     ...spec,
-    resources: resourcesOf(plan),
+    resources: resourcesOf(plan, disk),
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: !writesToRoot,
@@ -54,10 +58,14 @@ export function restrictedContainer(
 }
 
 /** What a container is guaranteed, and the most that it gets. */
-export function resourcesOf(plan: Pick<EffectivePlan, 'cpuRequest' | 'cpuLimit' | 'memoryRequest' | 'memoryLimit'>) {
+export function resourcesOf(
+  plan: Pick<EffectivePlan, 'cpuRequest' | 'cpuLimit' | 'memoryRequest' | 'memoryLimit'>,
+  disk?: DiskShare,
+) {
+  const { limit, request } = disk === undefined ? {} : withinLimit(disk)
   return {
-    requests: { cpu: plan.cpuRequest, memory: plan.memoryRequest },
-    limits: { cpu: plan.cpuLimit, memory: plan.memoryLimit },
+    requests: { cpu: plan.cpuRequest, memory: plan.memoryRequest, ...(request !== undefined && { [DISK]: request }) },
+    limits: { cpu: plan.cpuLimit, memory: plan.memoryLimit, ...(limit !== undefined && { [DISK]: limit }) },
   }
 }
 
