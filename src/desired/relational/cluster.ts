@@ -1,6 +1,7 @@
 import { relationalNames, serviceHost } from '../../contracts/relational.ts'
 import { type Child, child } from '../workload/child.ts'
 import { resourcesOf } from '../workload/pod.ts'
+import { temporaryKiB } from '../workload/temporaryFiles.ts'
 import { BARMAN_PLUGIN } from './backup.ts'
 import { editorRoles } from './logins.ts'
 import { ENGINE_API, type RelationalInput } from './types.ts'
@@ -68,11 +69,17 @@ function volume(size: string, storageClass: string): object {
   return { size, ...(storageClass === '' ? {} : { storageClass }), resizeInUseVolumes: true }
 }
 
-function settings({ cluster: { spec }, maxConnections, instances }: RelationalInput): object {
+/** Of the volume, for temporary files of one session: the engine knows no limit of all together. */
+const TEMPORARY_PART = 10n
+
+function settings({ cluster: { spec }, plan, maxConnections, instances }: RelationalInput): object {
+  const temporary = temporaryKiB(plan.storageSize, TEMPORARY_PART)
   const synchronous = Math.min(spec.synchronousReplicas, instances - 1)
   return {
     parameters: {
       ...(maxConnections === undefined ? {} : { max_connections: String(maxConnections) }),
+      // It takes effect without a restart.
+      ...(temporary === undefined ? {} : { temp_file_limit: `${temporary}kB` }),
       ...spec.parameters,
     },
     ...(synchronous > 0 ? { synchronous: { method: 'any', number: synchronous } } : {}),

@@ -56,7 +56,7 @@ spec:
     limits: {cpu: "2", memory: 2Gi}
   affinity: {enablePodAntiAffinity: true, topologyKey: kubernetes.io/hostname, podAntiAffinityType: preferred}
   postgresql:
-    parameters: {max_connections: "200"}
+    parameters: {max_connections: "200", temp_file_limit: 2097152kB}
   bootstrap:
     initdb:
       database: app
@@ -146,6 +146,11 @@ plugins:
       { spec: { imageName: 'ghcr.io/cloudnative-pg/postgresql:15' } },
     ],
     ['takes an image as it is', { imageName: 'example.org/pg:1' }, { spec: { imageName: 'example.org/pg:1' } }],
+    [
+      'lets one query fill a tenth of the volume, unless the spec says otherwise',
+      { parameters: { temp_file_limit: '-1' } },
+      { spec: { postgresql: { parameters: { temp_file_limit: '-1' } } } },
+    ],
     [
       'lets parameters of the spec win over the plan',
       { parameters: { max_connections: '50', work_mem: '8MB' } },

@@ -1,12 +1,15 @@
 import { engineShareMb } from '../../contracts/sql.ts'
+import { temporaryKiB } from '../workload/temporaryFiles.ts'
 import type { SqlInput } from './types.ts'
+
+export const MARIADB_DATA = '/var/lib/mysql'
 
 /** How much memory the engine may take, in MiB. */
 export function engineMemoryMb({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): number {
   return instance.spec.memoryLimitMb ?? engineShareMb(plan.memoryLimit)
 }
 
-/** The engine's own file. Nothing in it is secret: passwords come as environment variables from the Secret. */
+/** The engine's own file, which restarts it. Nothing in it is secret: passwords come as environment variables from the Secret. */
 export function engineConfiguration(input: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
   if (input.instance.spec.engine === 'MsSql') return { 'mssql.conf': '[telemetry]\ncustomerfeedback = false\n' }
   // The cache of the tables; what each connection takes comes on top.
@@ -21,4 +24,19 @@ export function engineConfiguration(input: Pick<SqlInput, 'instance' | 'plan'>):
     '',
   ]
   return { 'freehold.cnf': lines.join('\n') }
+}
+
+/** Of the volume, for temporary files of all queries together. */
+const TEMPORARY_PART = 4n
+
+/**
+ * What the engine reads when it next starts, so that neither an upgrade of the platform nor a larger volume restarts it.
+ * Temporary files are on the volume, which is the tenant's, and not on the disk of the node, where they would have the
+ * engine evicted. MariaDB before 11.5 does not know the limit.
+ */
+export function laterConfiguration({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
+  if (instance.spec.engine === 'MsSql') return {}
+  const most = temporaryKiB(plan.storageSize, TEMPORARY_PART)
+  const limit = most === undefined ? [] : [`loose-max-tmp-total-space-usage = ${most}K`]
+  return { 'temporary.cnf': ['[mariadbd]', `tmpdir = ${MARIADB_DATA}`, ...limit, ''].join('\n') }
 }

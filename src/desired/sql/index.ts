@@ -3,7 +3,7 @@ import type { KubeObject } from '../../core/object.ts'
 import type { SqlInstance } from '../../crds/sql.ts'
 import { configMap, secret } from '../workload/child.ts'
 import { networkPolicy, publicService, service, servicePort } from '../workload/network.ts'
-import { engineConfiguration } from './config.ts'
+import { engineConfiguration, laterConfiguration } from './config.ts'
 import { type SqlInput, sqlShared } from './types.ts'
 
 export { sqlWorkload } from './statefulSet.ts'
@@ -15,7 +15,7 @@ export function sqlSurroundings(input: SqlInput): KubeObject[] {
   const port = SQL_PORTS[input.instance.spec.engine]
   const ports = [servicePort('sql', port)]
   const objects = [
-    configMap(input, names.config, engineConfiguration(input)),
+    configMap(input, names.config, { ...engineConfiguration(input), ...laterConfiguration(input) }),
     // The StatefulSet needs one, for the name of its pod.
     service(input, names.peers, { clusterIP: 'None', ports }),
     service(input, names.workload, { type: 'ClusterIP', ports }),

@@ -112,6 +112,24 @@ describe('the children of a SQL instance', () => {
       ['8192', '6144'],
     ],
     [
+      'keep temporary files of MariaDB on its volume, a quarter of it at most',
+      () => all(sqlInput({ ...MARIADB, storageSize: '20Gi' }))[0]?.data?.['temporary.cnf'],
+      '[mariadbd]\ntmpdir = /var/lib/mysql\nloose-max-tmp-total-space-usage = 5242880K\n',
+    ],
+    [
+      'restart for nothing that has to do with temporary files',
+      () => {
+        const [small, large] = ['20Gi', '40Gi'].map((storageSize) => sqlInput({ ...MARIADB, storageSize }))
+        return (
+          small &&
+          large &&
+          workload(small).template.metadata.annotations['freehold.dev/config'] ===
+            workload(large).template.metadata.annotations['freehold.dev/config']
+        )
+      },
+      true,
+    ],
+    [
       'obey memoryLimitMb',
       () => variable(sqlInput({ ...MSSQL, memoryLimitMb: 1000 }), 'MSSQL_MEMORY_LIMIT_MB'),
       '1000',

@@ -12,7 +12,7 @@ import {
   secretVariable,
   statefulSet,
 } from '../workload/pod.ts'
-import { engineConfiguration, engineMemoryMb } from './config.ts'
+import { engineConfiguration, engineMemoryMb, MARIADB_DATA } from './config.ts'
 import { type SqlInput, sqlApp } from './types.ts'
 
 /** The users of the engines' own images. */
@@ -81,7 +81,7 @@ function container(input: SqlInput): object {
 function mariadbMounts(): object[] {
   return [
     // Not the root of the volume, where the file system keeps a folder of its own.
-    { name: STORAGE_VOLUME, mountPath: '/var/lib/mysql', subPath: 'mysql' },
+    { name: STORAGE_VOLUME, mountPath: MARIADB_DATA, subPath: 'mysql' },
     { name: 'config', mountPath: '/etc/mysql/conf.d', readOnly: true },
     { name: 'run', mountPath: '/run/mysqld' },
     { name: 'tmp', mountPath: '/tmp' },
