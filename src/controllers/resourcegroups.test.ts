@@ -95,8 +95,8 @@ describe('the resource group controller', () => {
       hard: { 'requests.cpu': '4', pods: '9' },
     })
     const requests = async () => {
-      const { spec } = (await bench.find(limitRange, 'freehold-requests', SPACE)) ?? {}
-      return (spec as { limits: [{ defaultRequest: object }] } | undefined)?.limits[0].defaultRequest
+      const found = await bench.find(limitRange, 'freehold-requests', SPACE)
+      return (found?.spec as { limits: [{ defaultRequest: object }] } | undefined)?.limits[0].defaultRequest
     }
     expect(await requests()).to.deep.equal({ cpu: '10m', 'ephemeral-storage': '128Mi' })
     bench.client.edit<ResourceGroup & KubeObject>(

@@ -152,7 +152,7 @@ export const VolumeField = z.strictObject({
       'Persistent outlives every copy, Ephemeral lives with its copy, Secret holds a value of a vault; immutable',
     ),
   size: Bytes.optional().describe(
-    'Size of a Persistent volume, which may grow, never shrink; limit of an Ephemeral one',
+    'Size of a Persistent volume, which may grow, never shrink; limit of an Ephemeral one, reserved on its node',
   ),
   storageClass: StorageClassName.optional().describe(
     "StorageClass of a Persistent volume; the cluster's default if absent; immutable",

@@ -143,7 +143,8 @@ describe('the progress of a job', () => {
       ended('Failed', 'BackoffLimitExceeded'),
       [evictedPod('Pod ephemeral local storage usage exceeds the total limit of containers 4Gi. ')],
       {
-        message: 'The job failed. Its container was evicted: it wrote more to the disk than its limit of 4Gi.',
+        message:
+          'The job failed. Its container was evicted at 2026-01-01T00:00:01Z: it wrote more to the disk than its limit of 4Gi.',
         exitCode: 137,
       },
     ],

@@ -15,7 +15,7 @@ import {
 import { deployment, pod } from '../../kube/builtin.ts'
 import { certificate as certificateResource } from '../../kube/certmanager.ts'
 import { type CertificateObject, certificateState, timesOf, worstOf } from '../workload/certificates.ts'
-import { clearEnded } from '../workload/evicted.ts'
+import { clearEnded, tellOf } from '../workload/evicted.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { gatewayOf } from '../workload/home.ts'
 import { judgeHost } from '../workload/hosts.ts'
@@ -150,6 +150,7 @@ function available(pass: InstancePass): Outcome {
   )
   const ready = state.replicas === 1 ? 'The copy is ready.' : `All ${state.replicas} copies are ready.`
   const message = [ready, ...notes.map(({ words }) => words)].join(' ')
+  tellOf(pass, notes)
   if (notes.length > 0) return done({ message, after: Math.min(...notes.map(({ left }) => left)) })
   return done({ message, ...(certificatesOf(pass).length > 0 && { after: A_DAY }) })
 }

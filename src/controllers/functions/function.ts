@@ -17,7 +17,7 @@ import { PHASE_INDEX } from '../engine/phaseIndex.ts'
 import { CLAIM_RIGHTS, type ClaimObject, claimed, releaseClaims, releaseNames } from '../nameClaims.ts'
 import { releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
-import { clearEnded, POD_RIGHTS } from '../workload/evicted.ts'
+import { clearEnded, POD_RIGHTS, tellOf } from '../workload/evicted.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { findCluster } from '../workload/home.ts'
 import { judgeStop } from '../workload/judge.ts'
@@ -273,9 +273,12 @@ function judge(pass: FunctionPass): Outcome {
   const [what, pods, ended] = ['the function', podsOf(pass), endedOf(pass)]
   const trouble = troubleOf({ what, image, ...plan }, pods, state.deployment)
   if (trouble !== undefined) return trouble
-  const [note] = evictionNote(what, ended, pass.clock.now())
-  const well = (words: string) =>
-    done(note === undefined ? { message: words } : { message: `${words} ${note.words}`, after: note.left })
+  const notes = evictionNote(what, ended, pass.clock.now())
+  const [note] = notes
+  const well = (words: string) => {
+    tellOf(pass, notes)
+    return done(note === undefined ? { message: words } : { message: `${words} ${note.words}`, after: note.left })
+  }
   if (wanted === 0) return well('It sleeps: the next call starts a copy.')
   if (isDeployed(state.deployment)) return well(wanted === 1 ? 'One copy serves.' : `${wanted} copies serve.`)
   const evicted = evictionTrouble(what, pods, ended)

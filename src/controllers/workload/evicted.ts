@@ -1,5 +1,5 @@
 import { refOf } from '../../core/object.ts'
-import { forgotten } from '../../desired/workload/evicted.ts'
+import { type EvictionNote, forgotten } from '../../desired/workload/evicted.ts'
 import type { LivePod } from '../../desired/workload/trouble.ts'
 import { pod } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
@@ -24,4 +24,16 @@ export async function clearEnded(
       if (!isKubeError(error, 'Forbidden', 'NotFound', 'Conflict')) throw error
     }
   }
+}
+
+/**
+ * An event for each eviction that its status has not told of: what takes the place of a copy is often ready before anybody
+ * looks, and the resource was never ill then.
+ */
+export function tellOf(
+  { object, event }: { object: { status?: { statusMessage?: string | undefined } | undefined } } & Pick<Pass, 'event'>,
+  notes: readonly EvictionNote[],
+): void {
+  const told = object.status?.statusMessage ?? ''
+  for (const { reason, words } of notes) if (!told.includes(words)) event('Warning', reason, words)
 }

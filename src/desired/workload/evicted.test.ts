@@ -22,8 +22,11 @@ const evicted = (name: string, at: string, message = OVER_LIMIT, labels = {}) =>
     },
     labels,
   )
-const running = (name: string, ready: boolean, labels = {}) =>
-  made(name, { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] }, labels)
+const running = (name: string, ready: boolean, labels = {}, creationTimestamp = '2026-01-01T11:50:00Z'): LivePod => {
+  const status = { phase: 'Running', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] }
+  const { metadata, ...pod } = made(name, status, labels)
+  return { ...pod, metadata: { ...metadata, creationTimestamp } }
+}
 
 describe('why a pod was evicted', () => {
   const cases: [sentence: string, message: string, expected: string][] = [
@@ -49,13 +52,13 @@ describe('why a pod was evicted', () => {
   for (const [sentence, message, expected] of cases)
     it(sentence, () => {
       const pod = evicted('web-1', '11:50', message)
-      expect(evictionWords('It', pod)).to.equal(`It was evicted: ${expected}.`)
+      expect(evictionWords('It', pod)).to.equal(`It was evicted at 2026-01-01T11:50:00Z: ${expected}.`)
     })
 })
 
 describe('what was evicted', () => {
   type Case = [sentence: string, pods: LivePod[], ended: LivePod[], expected: string | undefined]
-  const words = 'A copy of it was evicted: it wrote more to the disk than its limit of 4Gi.'
+  const words = 'A copy of it was evicted at 2026-01-01T11:50:00Z: it wrote more to the disk than its limit of 4Gi.'
   const pressed = evicted('web-0', '11:50', 'The node was low on resource: ephemeral-storage. ')
   const cases: Case[] = [
     ['is the trouble while nothing has come in its place', [], [evicted('web-0', '11:50')], `CrashLooping: ${words}`],
@@ -67,6 +70,12 @@ describe('what was evicted', () => {
     ],
     ['is no more where that is ready', [running('web-1', true)], [evicted('web-0', '11:50')], undefined],
     [
+      'is so beside a copy that was there before',
+      [running('web-1', true, {}, '2026-01-01T11:00:00Z')],
+      [evicted('web-0', '11:50')],
+      `CrashLooping: ${words}`,
+    ],
+    [
       'says nothing of another version that is rolled out',
       [running('web-1', false, { 'pod-template-hash': 'next' })],
       [evicted('web-0', '11:50')],
@@ -76,7 +85,7 @@ describe('what was evicted', () => {
       'did nothing wrong where its node was full',
       [],
       [pressed],
-      'PartiallyAvailable: A copy of it was evicted: the disk of its node is full.',
+      'PartiallyAvailable: A copy of it was evicted at 2026-01-01T11:50:00Z: the disk of its node is full.',
     ],
     ['is nothing where a pod failed for something else', [], [made('web-0', { phase: 'Failed' })], undefined],
   ]

@@ -1,4 +1,5 @@
 import { COMPONENT_LABEL } from '../../contracts/containerinstances.ts'
+import { timestamp } from '../../core/clock.ts'
 import { degraded, type Outcome } from '../../core/outcome.ts'
 import { isReady, type LivePod } from './trouble.ts'
 
@@ -30,15 +31,18 @@ export function forgotten(ended: readonly LivePod[], now: number): LivePod[] {
   return ended.filter((each) => !kept.has(each) && each.metadata.deletionTimestamp === undefined)
 }
 
+export type EvictionNote = { reason: 'CrashLooping' | 'PartiallyAvailable'; words: string; left: number }
+
 /**
  * What is said of the last eviction while it is told of, and for how many milliseconds that still is.
  *
  * @param what such as `component "web"`
  */
-export function evictionNote(what: string, ended: readonly LivePod[], now: number): { words: string; left: number }[] {
+export function evictionNote(what: string, ended: readonly LivePod[], now: number): EvictionNote[] {
   const last = lastOf(ended.filter(isEvicted))
   const left = last === undefined ? 0 : endOf(last) + EVICTION_SHOWN - now
-  return last === undefined || left <= 0 ? [] : [{ words: evictionWords(`A copy of ${what}`, last), left }]
+  if (last === undefined || left <= 0) return []
+  return [{ reason: reasonOf(last), words: evictionWords(`A copy of ${what}`, last), left }]
 }
 
 /** The same where nothing has come in its place: of what is rolled out only the newest counts. */
@@ -51,10 +55,9 @@ export function evictionTrouble(
   if (last === undefined) return undefined
   const templateOf = ({ metadata }: LivePod) => metadata.labels?.[TEMPLATE_LABEL]
   const newest = pods.toSorted((one, other) => bornAt(one) - bornAt(other)).at(-1) ?? last
-  const isBack = pods.some((each) => isReady(each) && templateOf(each) === templateOf(last))
+  const isBack = pods.some((each) => isReady(each) && bornAt(each) >= endOf(last))
   if (isBack || templateOf(newest) !== templateOf(last)) return undefined
-  const words = evictionWords(`A copy of ${what}`, last)
-  return degraded(isOwnFault(last) ? 'CrashLooping' : 'PartiallyAvailable', words)
+  return degraded(reasonOf(last), evictionWords(`A copy of ${what}`, last))
 }
 
 const bornAt = ({ metadata }: LivePod) => Date.parse(metadata.creationTimestamp ?? '') || 0
@@ -72,17 +75,16 @@ const OVER_LIMIT = new RegExp(
 )
 const OVER_VOLUME = new RegExp(`EmptyDir volume "([a-z0-9-]+)" exceeds the limit ${AMOUNT}`)
 
-/** Whether it took more than is its own, and not its node ran short. */
-const isOwnFault = ({ status }: LivePod) => /exceed/.test(status?.message ?? '')
+/** Whether it took more than is its own, or its node ran short. */
+const reasonOf = ({ status }: LivePod) => (/exceed/.test(status?.message ?? '') ? 'CrashLooping' : 'PartiallyAvailable')
 
 /**
- * Why it was evicted, in our words: the kubelet's own tell what others on the node use.
+ * When and why it was evicted, in our words: the kubelet's own tell what others on the node use.
  *
  * @param subject as a sentence begins, such as `Its container`
  */
-export function evictionWords(subject: string, { status }: LivePod): string {
-  const { message = '' } = status ?? {}
-  return `${subject} was evicted: ${causeOf(message.replace(/\. *$/, ''))}.`
+export function evictionWords(subject: string, pod: LivePod): string {
+  return `${subject} was evicted at ${timestamp(endOf(pod))}: ${causeOf(pod.status?.message ?? '')}.`
 }
 
 function causeOf(message: string): string {
