@@ -47,7 +47,7 @@ const RULES: Record<string, { may: string[]; types?: string[]; port?: string[] }
   },
   'main.ts': { may: ['config.ts', 'core', 'composition', 'api'] },
   'config.ts': { may: ['core', 'config'] },
-  config: { may: [] },
+  config: { may: ['core'] },
 }
 
 /**
