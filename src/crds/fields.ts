@@ -160,7 +160,7 @@ export const Quota = z.strictObject({
     'Maximum memory requests of everything that runs, such as 64Gi; unlimited when absent',
   ),
   storage: QuotaBytes.optional().describe(
-    'Maximum storage of all volumes, those of stopped resources included; unlimited when absent',
+    'Maximum storage of all volumes, those of stopped resources included, and of Ephemeral ones of copies that run; unlimited when absent',
   ),
   resourceGroups: z.int().min(0).max(100000).optional().describe('Most resource groups; unlimited when absent'),
   resources: z.int().min(0).max(1000000).optional().describe('Most resources of all kinds; unlimited when absent'),

@@ -21,7 +21,8 @@ export async function clearEnded(
       await workloads.client.remove(pod, refOf(each), { uid })
     } catch (error) {
       // An agent of before has no right to, and what it runs is not ill for that.
-      if (!isKubeError(error, 'Forbidden', 'NotFound', 'Conflict')) throw error
+      if (isKubeError(error, 'Forbidden')) return
+      if (!isKubeError(error, 'Conflict')) throw error
     }
   }
 }

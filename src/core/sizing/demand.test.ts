@@ -40,6 +40,41 @@ describe('what a resource asks for', () => {
       '1500m cpu, 9Gi, 3Gi stored, 3 pods',
     ],
     [
+      'counts an Ephemeral volume for each copy that mounts it and runs',
+      {
+        spec: {
+          components: [{ replicas: 2, mounts: [{ volume: 'cache' }, { volume: 'data' }] }, { replicas: 3 }],
+          volumes: [
+            { name: 'data', kind: 'Persistent', size: '3Gi' },
+            { name: 'cache', kind: 'Ephemeral', size: '9Gi' },
+            { name: 'scratch', kind: 'Ephemeral' },
+          ],
+        },
+      },
+      '5 cpu, 20Gi, 21Gi stored, 5 pods',
+    ],
+    [
+      'counts none of a component that is stopped',
+      {
+        spec: {
+          running: false,
+          components: [{ replicas: 2, mounts: [{ volume: 'cache' }] }],
+          volumes: [{ name: 'cache', kind: 'Ephemeral', size: '9Gi' }],
+        },
+      },
+      '0 cpu, 0, 0 stored, 0 pods',
+    ],
+    [
+      'counts those of what follows the load for the most copies',
+      {
+        spec: {
+          ...{ replicas: 1, maxReplicas: 3, storageSize: '0' },
+          volumes: [{ name: 'cache', kind: 'Ephemeral', size: '2Gi' }],
+        },
+      },
+      '3 cpu, 12Gi, 6Gi stored, 3 pods',
+    ],
+    [
       'is only the volumes of components that are stopped',
       { spec: { running: false, components: [{ replicas: 2 }], volumes: [{ kind: 'Persistent', size: '3Gi' }] } },
       '0 cpu, 0, 3Gi stored, 0 pods',

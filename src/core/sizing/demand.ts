@@ -8,6 +8,9 @@ export type Counting = {
   sizesParts?: boolean | undefined
 }
 
+type Volume = { name?: string; kind: string; size?: string | undefined }
+type Mounts = readonly { volume: string }[] | undefined
+
 /** The fields of any kind that decide what it asks for; each kind has some of them. */
 export type Sizable = {
   spec: PlanOverrides & {
@@ -20,8 +23,9 @@ export type Sizable = {
     /** Of a part, which is switched off by itself. */
     enabled?: boolean | undefined
     /** Workloads that run side by side, each with its own sizes or those of a plan that it may name. */
-    components?: readonly (PlanOverrides & { replicas?: number | undefined })[] | undefined
-    volumes?: readonly { kind: string; size?: string | undefined }[] | undefined
+    components?: readonly (PlanOverrides & { replicas?: number | undefined; mounts?: Mounts })[] | undefined
+    volumes?: readonly Volume[] | undefined
+    mounts?: Mounts
   }
   /** A resource that ends by itself asks for nothing from then on. */
   status?:
@@ -97,7 +101,7 @@ export function copiesWithin(
 }
 
 /**
- * What a resource asks for over all its replicas: cpu and memory while it runs, storage as long as it has volumes. One
+ * What a resource asks for over all its replicas: cpu, memory and Ephemeral volumes while it runs, storage as long as it has volumes. One
  * that is scaled to zero keeps the volumes of the replicas that it had.
  */
 export function demandOf(
@@ -107,13 +111,15 @@ export function demandOf(
 ): Demand {
   if (spec.components !== undefined) {
     const { running, components, volumes = [] } = spec
+    const disks = volumes.filter(({ kind }) => kind === 'Ephemeral')
     const parts = components.map(({ replicas = 1, ...sizes }) =>
       demandOf(
-        { spec: { ...sizes, replicas, running } },
+        { spec: { ...sizes, mounts: sizes.mounts ?? [], replicas, running, storageSize: '0', volumes: disks } },
         sizes.computePlan === undefined ? plan : planNamed(sizes.computePlan),
       ),
     )
-    return { ...sumOf(parts), storage: storageOf(volumes) }
+    const sum = sumOf(parts)
+    return { ...sum, storage: sum.storage + storageOf(volumes) }
   }
   const wanted = spec.maxReplicas ?? spec.replicas ?? plan?.spec.replicas ?? 0
   const running = spec.running === false || status?.completedAt !== undefined ? 0 : wanted
@@ -122,10 +128,21 @@ export function demandOf(
   return {
     cpu: of('cpuRequest') * BigInt(running),
     memory: of('memoryRequest') * BigInt(running),
-    storage: (of('storageSize') + amount(spec.walStorageSize)) * BigInt(volumes) + storageOf(spec.volumes ?? []),
+    storage:
+      (of('storageSize') + amount(spec.walStorageSize)) * BigInt(volumes) +
+      storageOf(spec.volumes ?? []) +
+      diskOf(spec) * BigInt(running),
     pods: running,
   }
 }
+
+/** What each copy has reserved on the disk of its node: it comes and goes with the copy, so that only one that runs has any. */
+const diskOf = ({ volumes = [], mounts }: Sizable['spec']) =>
+  volumes.reduce((sum, { name, kind, size }) => {
+    // What is one component itself mounts all that it has.
+    const isMounted = mounts?.some(({ volume }) => volume === name) ?? true
+    return sum + (kind === 'Ephemeral' && isMounted ? amount(size) : 0n)
+  }, 0n)
 
 const storageOf = (volumes: NonNullable<Sizable['spec']['volumes']>) =>
   volumes.reduce((sum, { kind, size }) => sum + (kind === 'Persistent' ? amount(size) : 0n), 0n)
