@@ -68,6 +68,14 @@ describe('a relational database on a node, by CloudNativePG', () => {
     expect(text).to.match(/timeout|refused/)
   })
 
+  it('refuses a query that would fill its volume with temporary files, to a reader too, and goes on', async () => {
+    const large = `SELECT count(*) FROM (SELECT g FROM generate_series(1, 900000) g ORDER BY repeat(g::text, 300)) s`
+    const { body } = await call('POST', `${path}/editor/query`, { sql: large, execute: true })
+    expect(JSON.stringify(body)).to.contain('temp_file_limit')
+    expect(await ask(namespace, large)).to.deep.include({ succeeded: false })
+    expect(await ask(namespace, 'SHOW temp_file_limit')).to.deep.equal({ succeeded: true, text: '512MB\n' })
+  })
+
   it('keeps its rows over a restart, and over a stop and a start', async () => {
     await expectCall(202, 'PUT', `${path}/actions/restart`)
     await untilIt('restarts', ({ status }) => status !== 'Running')

@@ -91,6 +91,14 @@ describe('a SQL instance on a node', () => {
     await untilReached(false)
   })
 
+  it('has its temporary files on its volume, and not on the disk of the node', async () => {
+    const place = await ask(namespace, 'SELECT @@tmpdir')
+    expect(place).to.deep.equal({ succeeded: true, text: '/var/lib/mysql\n' })
+    const { limits } = ((await engine()).spec as { containers: [{ resources: { limits: object } }] }).containers[0]
+      .resources
+    expect(limits).to.include({ 'ephemeral-storage': '4Gi' })
+  })
+
   it('keeps its rows over a restart, and over a stop and a start', async () => {
     const { uid } = (await engine()).metadata
     await expectCall(202, 'PUT', `${path}/actions/restart`)
