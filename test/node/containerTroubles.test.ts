@@ -148,7 +148,10 @@ describe('a container instance in trouble on a node', () => {
   }
 
   it('gives its code the credentials of its identity as files', async () => {
-    const own = (await pods()).find(({ status }) => status?.containerStatuses?.every(({ ready }) => ready))
+    const own = (await pods()).find(
+      ({ metadata, status }) =>
+        metadata.deletionTimestamp === undefined && status?.containerStatuses?.every(({ ready }) => ready),
+    )
     const read = (file: string) =>
       kubectl(['-n', namespace, 'exec', own?.metadata.name ?? '', '--', 'cat', `${IDENTITY_PATH}/${file}`])
     expect(await tokenFor(await read('client-id'), await read('client-secret'))).to.be.a('string')
