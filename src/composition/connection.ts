@@ -23,6 +23,8 @@ export type ConnectionOptions = {
   timeout?: number
   /** Caches of another client of this process: nothing is watched twice. */
   beside?: CacheSet | undefined
+  /** This process may come to count what boundaries hold. */
+  counts?: boolean
 }
 
 type RequestCounter = (request: RequestObservation) => void
@@ -34,7 +36,7 @@ export const instanceName = () => `${hostname()}-${process.pid}-${Math.floor(per
 
 /** A client whose writes are in its caches when the call returns. */
 export function connect(options: ConnectionOptions): Connection {
-  const { log, fence } = options
+  const { log, fence, beside, counts } = options
   const access = loadKubeconfig(options.kubeconfig, options.context)
   const clientOf = (observer: WriteObserver) =>
     createKubeClient(access, {
@@ -46,7 +48,7 @@ export function connect(options: ConnectionOptions): Connection {
       ...(options.onRequest === undefined ? {} : { onRequest: options.onRequest }),
       ...(options.timeout === undefined ? {} : { timeout: options.timeout }),
     })
-  const both = withCaches(clientOf, (client) => new CacheSet({ client, log, beside: options.beside }))
+  const both = withCaches(clientOf, (client) => new CacheSet({ client, log, beside, counts }))
   return { ...both, exec: createExec(access, userAgent(options.fieldManager)) }
 }
 

@@ -47,6 +47,7 @@ export async function runControllers(
     log,
     onRequest: requestMetrics(registry),
     beside: facade,
+    counts: true,
     ...(configuration.leaderElection ? { fence: lease.fence } : {}),
   })
   const { client } = connection

@@ -207,7 +207,7 @@ function limitsOf(configuration: Configuration) {
 
 /** The client and the caches of the facade. A part of its own: in role all the controllers read from these caches too. */
 export function openFacadeConnection(
-  { kubeconfig, facadeContext, apiServerTimeoutSeconds }: Configuration,
+  { kubeconfig, facadeContext, apiServerTimeoutSeconds, role }: Configuration,
   { log }: Surroundings,
 ): Connection & Part {
   const { client, caches, exec } = connect({
@@ -216,6 +216,8 @@ export function openFacadeConnection(
     fieldManager: 'freehold-facade',
     log: log.child({ part: 'facade' }),
     timeout: apiServerTimeoutSeconds * 1000,
+    // The controllers of this process read from these caches.
+    counts: role === 'all',
   })
   for (const kind of KINDS) caches.add(kind.resource)
   for (const resource of [node, pod, storageClass]) caches.add(resource)

@@ -21,6 +21,8 @@ export type WatchCacheOptions<T extends KubeObject> = Watched &
   Partial<WatchMeans> & {
     indexes?: Record<string, IndexFunction<T>>
     timings?: Partial<WatchTimings>
+    /** Objects of ours are counted (`heldIn`): microseconds of each event, so only where somebody asks. */
+    counts?: boolean | undefined
     /** Shared by the caches of one client: what a server that is not to be trusted may fill. */
     room?: Room | undefined
   }
@@ -83,7 +85,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     this.#room = options.room
     this.#clock = options.clock ?? systemClock
     this.#log = (options.log ?? silentLog).child({ resource: resourceId(options.resource) })
-    this.#store = new ObjectStore<T>(options.resource, options.indexes)
+    this.#store = new ObjectStore<T>(options.resource, options.indexes, options.counts)
     // Without a waiter there must be no unhandled rejection if the cache is stopped before it is synced.
     this.#synced.promise.catch(() => {})
     this.#loop = new WatchLoop<T>({
@@ -134,7 +136,7 @@ export class WatchCache<T extends KubeObject = KubeObject> {
     return this.#store.list(filter.namespace)
   }
 
-  /** As how many objects those of a namespace count in their boundary; 0 if they are not of ours. */
+  /** As how many objects those of a namespace count in their boundary. @throws RangeError without `counts` */
   heldIn(namespace: string): number {
     return this.#store.heldIn(namespace)
   }

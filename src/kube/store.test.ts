@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import { heapUsed } from '../../test/make/garbage.ts'
 import type { KubeObject } from '../core/object.ts'
+import { COUNTED_BYTES } from '../core/room.ts'
+import { AccountBucket as Bucket } from '../crds/objectstorage.ts'
 import { configMap } from './builtin.ts'
 import { type Packed, Packer } from './pack.ts'
 import { ObjectStore } from './store.ts'
@@ -145,6 +147,26 @@ describe('object store', () => {
     const held = (await heapUsed()) - before
     expect(held).to.be.lessThan(2 * store.bytes)
     expect(store.size).to.equal(count)
+  })
+
+  it('counts as how many objects ours count, where somebody asks, and nowhere else', () => {
+    const bucket = (version: number, size: number): KubeObject => ({
+      ...{ apiVersion: Bucket.apiVersion, kind: Bucket.kind },
+      metadata: { name: 'x', namespace: 'a', resourceVersion: String(version), annotations: { x: 'x'.repeat(size) } },
+    })
+    const counting = new ObjectStore<KubeObject>(Bucket.resource, {}, true)
+    for (const [version, size, counts] of [
+      [1, 1, 1],
+      [2, 3 * COUNTED_BYTES, 4],
+    ] as const) {
+      counting.put(bucket(version, size))
+      expect(counting.heldIn('a')).to.equal(counts)
+    }
+    counting.delete({ namespace: 'a', name: 'x' })
+    expect(counting.heldIn('a')).to.equal(0)
+    const others = new ObjectStore<KubeObject>(Bucket.resource)
+    others.put(bucket(1, 1))
+    expect(() => others.heldIn('a')).to.throw(RangeError)
   })
 
   it('counts what it holds', () => {

@@ -22,7 +22,7 @@ class Entry<T extends KubeObject> {
   /** The packed text, the uid in front. */
   readonly #kept: string
   readonly shape: Shape | undefined
-  /** As how many objects it counts in its boundary; 0 if it is not of ours. */
+  /** As how many objects it counts in its boundary; 0 where nothing is counted. */
   readonly counts: number
   parsed: WeakRef<T> | undefined
 
@@ -100,10 +100,11 @@ export class ObjectStore<T extends KubeObject> {
   #size = 0
   #bytes = 0
 
-  constructor(resource: Resource, indexes: Record<string, IndexFunction<T>> = {}) {
+  /** @param counts whether somebody asks `heldIn`: only what comes is whole, so it must be counted from the first object on */
+  constructor(resource: Resource, indexes: Record<string, IndexFunction<T>> = {}, counts = false) {
     this.#apiVersion = apiVersionOf(resource)
     this.#kind = resource.kind
-    this.#counts = isOurs(resource) && resource.namespaced
+    this.#counts = counts && isOurs(resource) && resource.namespaced
     this.#packer = new Packer({ sharesLeaves: resource.kind !== 'Secret' })
     this.#indexes = { ...indexes }
     this.#buckets = new Map(Object.keys(indexes).map((name) => [name, new Map()]))
@@ -130,8 +131,13 @@ export class ObjectStore<T extends KubeObject> {
     return this.#bytes
   }
 
-  /** As how many objects those of a namespace count in their boundary (`countsAs`); 0 if they are not of ours. */
+  /**
+   * As how many objects those of a namespace count in their boundary (`countsAs`).
+   *
+   * @throws RangeError where nothing is counted
+   */
   heldIn(namespace: string): number {
+    if (!this.#counts) throw new RangeError(`Objects of ${this.#kind} are not counted here.`)
     return this.#held.get(namespace) ?? 0
   }
 
@@ -255,7 +261,7 @@ export class ObjectStore<T extends KubeObject> {
 
   #count(namespace: string, more: number): void {
     if (more === 0) return
-    const held = this.heldIn(namespace) + more
+    const held = (this.#held.get(namespace) ?? 0) + more
     if (held === 0) this.#held.delete(namespace)
     else this.#held.set(namespace, held)
   }

@@ -40,7 +40,8 @@ describe('full boundaries', () => {
   beforeEach(async () => {
     const made = withCaches(
       (observer) => new FakeKubeClient({ observer }),
-      (of) => new CacheSet({ client: of, clock: new ManualClock(), timings: NEVER_SILENT, random: () => 0 }),
+      (of) =>
+        new CacheSet({ client: of, clock: new ManualClock(), timings: NEVER_SILENT, random: () => 0, counts: true }),
     )
     client = made.client
     caches = made.caches
