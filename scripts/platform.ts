@@ -17,6 +17,7 @@ import { type RunningStore, startObjectStore } from './objectstore/start.ts'
 import { applyManifests, applyObjects } from './platform/manifests.ts'
 import { operatorEnvironment, writeOperatorKubeconfig } from './platform/operator.ts'
 import { type FirstOwners, installFirstOwners } from './platform/owners.ts'
+import { untilPoliciesJudge } from './platform/policies.ts'
 import type { PlatformPorts } from './platform/ports.ts'
 import { untilAnswers } from './platform/readiness.ts'
 import { untilTenantsAreServed } from './platform/tenants.ts'
@@ -105,17 +106,24 @@ export async function installPlatform(
     await progress.step('waiting until the API server serves tenants', () =>
       Promise.race([untilTenantsAreServed(controlPlane, platform, signal), controlPlane.failed]),
     )
-    await openGateway(controlPlane, progress)
+    await finishAsAdministrator(controlPlane, progress, signal)
   }
   signal.throwIfAborted()
   return { ...platform, store, registry, settings: operator.environment }
 }
 
-/** The record of the cluster, which the operator has made by now, names the Gateway of the node. */
-async function openGateway(controlPlane: ControlPlane, progress: Progress): Promise<void> {
+async function finishAsAdministrator(
+  controlPlane: ControlPlane,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
   const { gateway } = controlPlane
   const admin = administrator(controlPlane)
   try {
+    await progress.step('waiting until all policies judge', () =>
+      Promise.race([untilPoliciesJudge(admin, signal), controlPlane.failed]),
+    )
+    // The record of the cluster, which the operator has made by now, names the Gateway of the node.
     await routeThroughGateway(admin, gateway)
     if (gateway === undefined) return
     await progress.step('waiting for the Gateway', () => untilGatewayServes(controlPlane, gateway, DOMAIN))

@@ -1,0 +1,62 @@
+import { expect } from 'chai'
+import { GROUP_LABEL } from '../../src/core/labels.ts'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { boundaryNamespaceObject, groupNamespaceObject } from '../../src/core/namespaces.ts'
+import { Boundary } from '../../src/crds/boundaries.ts'
+import { ServerlessFunction } from '../../src/crds/functions.ts'
+import { KINDS } from '../../src/crds/index.ts'
+import { namespace } from '../../src/kube/builtin.ts'
+import { KubeError } from '../../src/kube/errors.ts'
+import { FakeKubeClient } from '../../src/kube/fake.ts'
+import { ASKED, untilPoliciesJudge } from './policies.ts'
+
+const ID = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+
+describe('policies with parameters', () => {
+  const boundary = { apiVersion: Boundary.apiVersion, kind: 'Boundary', metadata: { name: ID } }
+  const fakeWith = (...namespaces: object[]) => {
+    const client = new FakeKubeClient()
+    for (const each of namespaces) client.seed(namespace, each as never)
+    return client
+  }
+  const never = new AbortController().signal
+
+  it('are asked about every kind that is judged beside another', () => {
+    const beside = KINDS.filter((kind) => (kind.beside ?? []).length > 0).map(({ kind }) => kind)
+    expect(ASKED.map(({ kind }) => kind.kind)).to.have.members(beside)
+    for (const { kind, spec } of ASKED) expect(kind.spec.safeParse(spec).error, kind.kind).to.equal(undefined)
+  })
+
+  it('are waited for where their kind may stand, until each has judged', async () => {
+    const client = fakeWith(boundaryNamespaceObject(boundary), groupNamespaceObject(ID, 'shop', 'life'))
+    const asked: string[] = []
+    await untilPoliciesJudge(
+      {
+        list: client.list.bind(client),
+        create: async (resource, object, options) => {
+          asked.push(`${object.kind} in ${object.metadata.namespace}, dry run: ${options?.dryRun}`)
+          if (asked.filter((line) => line.startsWith(object.kind)).length < 2)
+            throw new KubeError('Unavailable', 'not yet', { status: 403, resource })
+          if (object.kind === ServerlessFunction.kind) throw new KubeError('Forbidden', 'no', { status: 403, resource })
+          return object
+        },
+      },
+      never,
+    )
+    const twice = [
+      `BoundaryProjection in ${boundaryNamespace(ID)}, dry run: true`,
+      `ServerlessFunction in ${groupNamespace(ID, 'shop')}, dry run: true`,
+    ]
+    expect(asked.toSorted()).to.deep.equal([...twice, ...twice].toSorted())
+  })
+
+  it('are not asked where nobody can be refused yet', async () => {
+    const client = fakeWith({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'other', labels: { [GROUP_LABEL]: 'x' } },
+    })
+    await untilPoliciesJudge(client, never)
+    expect(client.calls.map(({ verb }) => verb)).to.deep.equal(['list'])
+  })
+})
