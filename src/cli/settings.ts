@@ -15,6 +15,8 @@ const Platform = z.strictObject({
   certificateAuthority: z.string().optional(),
   /** Where `kubectl` finds the same objects, and the authority of that server: PEM in base64. */
   kubernetes: z.strictObject({ server: z.url(), certificateAuthorityData: z.base64().optional() }).optional(),
+  /** The dev.json that it was set up from. */
+  devFile: z.string().optional(),
   boundary: z.string().optional(),
   group: z.string().optional(),
 })
@@ -26,7 +28,7 @@ export type Settings = z.output<typeof Settings>
 
 /**
  * What is known when somebody sets up a platform: what was said of it when it was left, or, of a new one, what two
- * platforms may have in common. Boundaries, groups and API servers belong to one platform: kubectl would change another.
+ * platforms may have in common. Boundaries, groups, API servers and dev.json belong to one platform: kubectl would change another.
  *
  * @param facadeUrl undefined where no address is given: the platform stays
  */
@@ -35,7 +37,7 @@ export function settingsAt(before: Settings | undefined, facadeUrl: string | und
   const { others: left = [], ...own } = before
   const others = [...left.filter((each) => each.facadeUrl !== facadeUrl), own]
   const known = left.find((each) => each.facadeUrl === facadeUrl)
-  const { boundary: _boundary, group: _group, kubernetes: _kubernetes, ...common } = own
+  const { boundary: _boundary, group: _group, kubernetes: _kubernetes, devFile: _devFile, ...common } = own
   return { ...(known ?? common), others }
 }
 

@@ -6,10 +6,14 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { DEV_FILE, readDevFile } from '../devFile.ts'
 import { CommandFailure, EXIT, localTrouble } from '../failure.ts'
+import { findSettings } from '../settings.ts'
 import { isOfKubectl, troubleOf } from './kubectlTrouble.ts'
 
 /** The entry of the image, which holds no shell. */
 const PROGRAM = ['/nodejs/bin/node', 'src/main.ts', '--role=facade', '--check']
+
+/** No file has this name. */
+const SET_UP = ''
 
 export const check: Command = {
   name: 'check',
@@ -24,8 +28,8 @@ export const check: Command = {
     {
       long: 'dev',
       value: 'FILE',
-      whenAlone: DEV_FILE,
-      summary: `Check the platform of \`npm run up\` instead, by its dev.json (${DEV_FILE})`,
+      whenAlone: SET_UP,
+      summary: `Check the platform of \`npm run up\` instead, by its dev.json (that of \`freehold setup --dev\`, else ${DEV_FILE})`,
     },
   ],
   details:
@@ -57,13 +61,18 @@ async function inCluster(input: Input, context: Context): Promise<Ran> {
 
 /** Of `npm run up`: its programs run on this machine, beside the cluster, so that the same program runs here. */
 async function here(devFile: string, context: Context): Promise<Ran> {
-  const { settings, kubeconfig = settings.PLATFORM_KUBECONFIG ?? '' } = await readDevFile(resolve(devFile))
+  const path = devFile === SET_UP ? await devFileSetUp(context) : devFile
+  const { settings, kubeconfig = settings.PLATFORM_KUBECONFIG ?? '' } = await readDevFile(resolve(path))
   const words = [fileURLToPath(new URL('../../main.ts', import.meta.url)), ...PROGRAM.slice(2)]
   // The accounts of its programs may not look at everything.
   const { PLATFORM_FACADE_CONTEXT: _, ...own } = settings
   const env = { PATH: context.environment.PATH ?? '', ...own, PLATFORM_KUBECONFIG: kubeconfig }
   const child = spawn(process.execPath, words, { env, signal: context.signal })
   return { end: await ended(child, context, () => false), said: [RAN_HERE], shown: '' }
+}
+
+async function devFileSetUp({ places }: Context): Promise<string> {
+  return (await findSettings(places.settings))?.devFile ?? DEV_FILE
 }
 
 /** What kubectl says where the program was run: no trouble of kubectl is to be told. */

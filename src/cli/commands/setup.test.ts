@@ -78,6 +78,28 @@ describe('platforms and places that are set up', () => {
     expect(await freehold('kubeconfig', '--file', file)).to.equal(5)
   })
 
+  it('are checked by `check --dev` where `setup --dev` found them', async () => {
+    const server = createServer((request, response) => {
+      const token = { access_token: 'x.e30.x', expires_in: 300, token_type: 'Bearer' }
+      const answer = request.method === 'POST' ? token : { issuer: `http://${request.headers.host}/realms/x` }
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+    })
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const file = join(home, 'dev.json')
+    const credentials = { clientId: 'id', clientSecret: 'secret' }
+    const tokenUrl = `${address}/realms/x/protocol/openid-connect/token`
+    await writeFile(file, JSON.stringify({ facadeUrl: FIRST, tokenUrl, ...credentials }))
+    await succeeds('setup', '--dev', file)
+    server.close()
+    await rm(file)
+    await freehold('check', '--dev')
+    expect(said).to.contain(`There is no ${file}`)
+    await succeeds('setup', '--facade-url', SECOND)
+    await freehold('check', '--dev')
+    expect(said).to.contain('There is no').and.not.contain(file)
+  })
+
   describe('are looked up by `use`', () => {
     let server: Server
     const boundaries = [{ id: ACME, displayName: 'Acme' }]

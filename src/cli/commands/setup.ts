@@ -69,6 +69,7 @@ async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Set
     boundary: input.text('boundary') ?? known.boundary,
     group: input.text('group') ?? known.group,
     kubernetes: (await kubernetesFrom(input)) ?? known.kubernetes,
+    devFile: known.devFile,
     others: known.others,
   }
   return {
@@ -107,6 +108,7 @@ async function fromDevFile(path: string): Promise<FromDevFile> {
   return {
     facadeUrl,
     issuer,
+    devFile: path,
     ...authority,
     ...(kubernetes !== undefined && { kubernetes }),
   }
