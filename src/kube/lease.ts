@@ -52,6 +52,11 @@ export class LeaseLost extends Error {
   }
 }
 
+/** Also of what failed because of it. */
+export function isLeaseLost(error: unknown): boolean {
+  return error instanceof LeaseLost || (error instanceof Error && isLeaseLost(error.cause))
+}
+
 /**
  * A leader lease on coordination.k8s.io/v1 with fencing.
  *

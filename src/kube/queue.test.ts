@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { ManualClock, settle } from '../../test/make/clock.ts'
+import { type Log, silentLog } from '../core/log.ts'
+import { LeaseLost } from './lease.ts'
 import { KeyedQueue, type QueueOptions } from './queue.ts'
 
 describe('keyed queue', () => {
@@ -141,6 +143,22 @@ describe('keyed queue', () => {
     queue.forget('a/x')
     expect(queue.failures('a/x')).to.equal(0)
     expect(queue.metrics().delayed).to.equal(0)
+  })
+
+  it('says nothing of keys that fail because the lease is lost: whoever lost it has said so', async () => {
+    const warned: object[] = []
+    const log: Log = { ...silentLog, warn: (fields) => void warned.push(fields), child: () => log }
+    const ofPass = () => new Error('Cannot reconcile.', { cause: new LeaseLost('x') })
+    const thrown: Error[] = [new LeaseLost('x'), new Error('broken')]
+    const { queue } = immediate(
+      () => {
+        throw thrown.shift() ?? ofPass()
+      },
+      { log },
+    )
+    for (const key of ['a/x', 'a/y', 'a/z']) queue.add(key)
+    await settle()
+    expect(warned.map((fields) => (fields as { key: string }).key)).to.deep.equal(['a/y'])
   })
 
   it('lets a key that always fails come back between one and five minutes apart', async () => {

@@ -1,6 +1,7 @@
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import { KeyLines } from './keyLines.ts'
+import { isLeaseLost } from './lease.ts'
 
 export type QueueOptions = {
   /** For logs and metrics. */
@@ -229,7 +230,9 @@ export class KeyedQueue {
       await this.#options.handle(key)
     } catch (error) {
       failed = true
-      this.#log.warn({ key, failures: this.failures(key) + 1, err: error }, `Work on "${key}" failed and is retried.`)
+      // Of a lost lease the log has a line already, and every key that is worked on fails with it.
+      if (!isLeaseLost(error))
+        this.#log.warn({ key, failures: this.failures(key) + 1, err: error }, `Work on "${key}" failed and is retried.`)
     }
     this.#working.delete(key)
     if (failed && !this.#closed) this.addRateLimited(key)
