@@ -125,7 +125,7 @@ export async function runFacade(
     isReady,
     staleness,
     witness,
-    traced: await tracer(configuration, closing),
+    tracer: await openedTracer(configuration, closing),
     limits: limitsOf(configuration),
     services,
     pages: [platformPages(services.platform), linkPages(services, LINK_PAGES, SERVED_ROUTES)],
@@ -187,10 +187,10 @@ async function openedGate(configuration: Configuration, agents: AgentHub, parts:
   return runGate(configuration, agents, parts)
 }
 
-async function tracer(configuration: Configuration, closing: Closing) {
+async function openedTracer(configuration: Configuration, closing: Closing) {
   const tracing = await openTracing(configuration)
   closing.onStop(() => tracing?.stop())
-  return tracing?.traced
+  return tracing
 }
 
 function limitsOf(configuration: Configuration) {

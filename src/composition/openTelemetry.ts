@@ -5,13 +5,14 @@ import {
   BatchSpanProcessor,
   type IdGenerator,
   ParentBasedSampler,
+  SamplingDecision,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { RequestTracer, TracedRequest } from '../api/http/tracing.ts'
 import { VERSION } from '../core/release.ts'
 
-export type Tracing = { readonly traced: RequestTracer; stop(): Promise<void> }
+export type Tracing = RequestTracer & { stop(): Promise<void> }
 
 type Options = { readonly endpoint: string; readonly ratio: number; readonly service: string }
 
@@ -21,16 +22,18 @@ type Options = { readonly endpoint: string; readonly ratio: number; readonly ser
  */
 export function createTracing({ endpoint, ratio, service }: Options): Tracing {
   const ids = new GivenIds()
+  const root = new TraceIdRatioBasedSampler(ratio)
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': service, 'service.version': VERSION }),
     // Who began a trace has decided whether it is kept: half of one helps nobody.
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+    sampler: new ParentBasedSampler({ root }),
     idGenerator: ids,
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   })
   const tracer = provider.getTracer('freehold', VERSION)
   return {
+    samples: (traceId) => root.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED,
     traced(request) {
       const { method, route, beganAt, milliseconds } = request
       ids.next = request.trace

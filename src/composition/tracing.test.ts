@@ -62,6 +62,21 @@ describe('traces', () => {
     expect(named['http.route']).to.deep.equal({ stringValue: '/boundaries/{boundaryId}' })
   })
 
+  it('say whether they are kept to whoever began none', async () => {
+    for (const [ratio, flags] of [
+      [0, '00'],
+      [1, '01'],
+    ] as const) {
+      const { spans } = await collected(ratio, (tracing) => {
+        const trace = traceOf(undefined, undefined, tracing)
+        expect(trace.traceparent.slice(-2)).to.equal(flags)
+        tracing.traced({ ...request, status: 200, trace })
+      })
+      expect(spans).to.have.length(ratio)
+    }
+    expect(traceOf(undefined, undefined).traceparent).to.match(/-00$/)
+  })
+
   it('follow the caller, who decides whether a trace that it began is kept', async () => {
     const all = await collected(1, ({ traced }) =>
       traced({ ...request, status: 200, trace: traceOf(undefined, `${PARENT}-00`) }),

@@ -56,7 +56,7 @@ export type PipelineOptions = {
   /** Hears of every request that was to change something. */
   witness?: Witness | undefined
   /** Absent where nothing is traced. */
-  traced?: RequestTracer | undefined
+  tracer?: RequestTracer | undefined
 }
 
 const ENDED = { deleted: 'no longer exists', disabled: 'is disabled' } as const
@@ -110,9 +110,9 @@ export class Pipeline {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse, address: string | undefined): Promise<void> {
-    const { metrics, services } = this.#options
+    const { metrics, services, tracer } = this.#options
     const began = services.clock.monotonic()
-    const trace = traceOf(single(request, 'x-correlation-id'), single(request, 'traceparent'))
+    const trace = traceOf(single(request, 'x-correlation-id'), single(request, 'traceparent'), tracer)
     response.setHeader('x-correlation-id', trace.correlationId)
     response.setHeader('traceparent', trace.traceparent)
     const beganAt = services.clock.now()
@@ -155,7 +155,7 @@ export class Pipeline {
     }
     const { method = '' } = request
     const told = { trace, method, route: routeOf(passage), status: response.statusCode, beganAt }
-    this.#options.traced?.({ ...told, milliseconds: measure(response.statusCode) })
+    tracer?.traced({ ...told, milliseconds: measure(response.statusCode) })
     logRequest(this.#options.log, passage, measure(response.statusCode), failure ?? passage.unread)
     this.#tellWitness(passage, beganAt, failure)
   }

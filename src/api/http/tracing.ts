@@ -21,7 +21,11 @@ export type TracedRequest = {
   readonly beganAt: number
   readonly milliseconds: number
 }
-export type RequestTracer = (request: TracedRequest) => void
+export type RequestTracer = {
+  /** Whether a trace that begins here is kept. */
+  samples(traceId: string): boolean
+  traced(request: TracedRequest): void
+}
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
@@ -44,12 +48,17 @@ function randomHex(): string {
  * The caller's correlation id and trace if they are well-formed, else new ones (W3C Trace Context, level 1). An id
  * with other characters could forge lines of a log.
  */
-export function traceOf(correlationId: string | undefined, traceparent: string | undefined): Trace {
+export function traceOf(
+  correlationId: string | undefined,
+  traceparent: string | undefined,
+  tracer?: Pick<RequestTracer, 'samples'>,
+): Trace {
   const parent = TRACEPARENT.exec(traceparent ?? '')
   const isUsable = parent !== null && !/^0+$/.test(parent[1] ?? '') && !/^0+$/.test(parent[2] ?? '')
   const random = randomHex()
   const traceId = isUsable ? (parent[1] ?? '') : random.slice(0, 32)
-  const flags = isUsable ? (parent[3] ?? '00') : '00'
+  const ownFlags = () => (tracer?.samples(traceId) === true ? '01' : '00')
+  const flags = isUsable ? (parent[3] ?? '00') : ownFlags()
   return {
     correlationId: correlationId !== undefined && CORRELATION_ID.test(correlationId) ? correlationId : randomUUID(),
     traceId,
