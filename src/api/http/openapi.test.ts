@@ -6,6 +6,7 @@ import { openApiDocument, SERVED_ROUTES, wholeOpenApiDocument } from '../index.t
 import { DOCUMENTED_MODULES } from '../platform/documentation.ts'
 import { filtersOf } from '../resources/paging.ts'
 import { documentedPaths, documentOf } from './openapi.ts'
+import { NEVER_NULL } from './openapiSchemas.ts'
 import type { Route } from './route.ts'
 
 type Schema = { $ref?: string; type?: string; properties?: Record<string, object>; additionalProperties?: unknown }
@@ -51,6 +52,10 @@ describe('the OpenAPI documents', () => {
   const whole = documentOf('all', SERVED_ROUTES) as Document
   const pathOf = documentedPaths(SERVED_ROUTES)
   const operationOf = (route: Route) => whole.paths[pathOf(route)]?.[route.method.toLowerCase()]
+  const bodyOf = (route: Route) => {
+    const { schema } = operationOf(route)?.requestBody?.content['application/json'] ?? {}
+    return schema?.$ref === undefined ? schema : whole.components.schemas[schema.$ref.split('/').at(-1) ?? '']
+  }
 
   it('say where what was made can be read', () => {
     for (const route of SERVED_ROUTES.filter(({ answers }) => answers.includes(201))) {
@@ -278,6 +283,18 @@ describe('the OpenAPI documents', () => {
     })
   }
 
+  it('say that a field of a merge patch is never null where what is created has one', () => {
+    const patches = SERVED_ROUTES.filter(({ method, mediaTypes }) => method === 'PATCH' && mediaTypes.length > 1)
+    const needed = patches.flatMap((route) => {
+      const put = SERVED_ROUTES.find(({ method, path }) => method === 'PUT' && path === route.path)
+      const { shape } = (put?.documentedBody ?? z.object({})) as z.ZodObject
+      const patched = Object.entries(bodyOf(route)?.properties ?? {})
+      return patched.filter(([name]) => shape[name]?.safeParse(undefined).success === false)
+    })
+    expect(needed.map(([name]) => name)).to.deep.equal(['components'])
+    expect(JSON.stringify(needed[0])).to.not.contain('"null"')
+  })
+
   it('say that a field of a body that may be absent may be null', () => {
     const takesNull = ({ type, anyOf, readOnly, ...rest }: Record<string, unknown>): boolean =>
       readOnly === true ||
@@ -293,19 +310,36 @@ describe('the OpenAPI documents', () => {
     )
     const fields = bodies.flatMap(({ operationId, schema }) => {
       const body = schema.$ref === undefined ? schema : whole.components.schemas[schema.$ref.split('/').at(-1) ?? '']
-      const { required = [] } = body as { required?: string[] }
+      const { required = [], [NEVER_NULL]: kept = [] } = body as { required?: string[]; [NEVER_NULL]?: string[] }
       return Object.entries(body?.properties ?? {})
-        .filter(([name]) => !required.includes(name))
+        .filter(([name]) => ![...required, ...kept].includes(name))
         .map(([name, field]) => ({ name: `${operationId}: ${name}`, isRight: takesNull({ ...field }) }))
     })
     expect(fields).to.have.length.above(500)
     expect(fields.filter(({ isRight }) => !isRight).map(({ name }) => name)).to.deep.equal([])
   })
 
+  it('say how many copies a kind may be scaled to', () => {
+    const scales = SERVED_ROUTES.filter(({ operation }) => /^Scale/.test(operation ?? ''))
+    const bounds = scales.map((route) => {
+      const { properties } = bodyOf(route) ?? {}
+      const { minimum, maximum } = (properties?.targetScale ?? {}) as { minimum?: number; maximum?: number }
+      return [route.operation, minimum, maximum]
+    })
+    expect(bounds).to.deep.include(['ScaleVectorCluster', 0, 99]).and.deep.include(['ScaleStaticWebApp', 0, 10])
+  })
+
+  it('say where the credentials of Basic are taken', () => {
+    const basic = SERVED_ROUTES.filter((route) => operationOf(route)?.security.some((each) => 'basic' in each))
+    expect(basic.map(({ method, path }) => `${method} ${path}`)).to.deep.equal(['GET /registry/auth/token'])
+    expect(whole.components).to.have.nested.property('securitySchemes.basic.scheme', 'basic')
+  })
+
   it('ask for no token only if none is needed', () => {
     for (const route of SERVED_ROUTES) {
       const operation = operationOf(route)
-      expect(operation?.security.length === 0, route.path).to.equal(route.authorization.kind === 'anonymous')
+      const asksForToken = operation?.security.some((each) => 'bearer' in each)
+      expect(asksForToken, route.path).to.equal(route.authorization.kind !== 'anonymous')
       if (route.authorization.kind !== 'anonymous') expect(operation?.responses, route.path).to.have.property('401')
     }
   })

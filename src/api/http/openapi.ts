@@ -109,6 +109,11 @@ export function documentOf(title: string, routes: readonly Route[], words: Docum
             bearerFormat: 'JWT',
             description: 'An access token of the identity provider',
           },
+          basic: {
+            type: 'http',
+            scheme: 'basic',
+            description: 'A service account by its id and secret, or any name with an access token as the password',
+          },
         },
         schemas: { PlatformError, ProblemDetails },
       },
@@ -160,19 +165,23 @@ function nameOfPath({ method, path }: Route): string {
 }
 
 function operationOf(route: Route, path: string, operationId: string): ZodOpenApiOperationObject {
-  const { authorization, summary, area } = route
-  const isAnonymous = authorization.kind === 'anonymous'
+  const { summary, area } = route
   return {
     operationId,
     summary,
     description: [describeAuthorization(route), ...describeFurther(route), ...describeFollowing(route)].join(' '),
     ...(route.isAddition && { 'x-freehold-addition': true }),
     tags: [area],
-    security: isAnonymous ? [] : [{ bearer: [] }],
+    security: securityOf(route),
     requestParams: parametersOf(route, path),
     ...requestBody(route),
     responses: responsesOf(route),
   }
+}
+
+function securityOf({ authorization, takesBasic }: Route): Record<string, string[]>[] {
+  if (authorization.kind !== 'anonymous') return [{ bearer: [] }]
+  return takesBasic ? [{ basic: [] }, {}] : []
 }
 
 function describeFurther({ further }: Route): string[] {

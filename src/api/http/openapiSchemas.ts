@@ -2,6 +2,9 @@ import type { ZodOpenApiOverride } from 'zod-openapi'
 
 /** Schemas as a document shows them, so that its readers and generators of clients understand them. */
 
+/** On a body: its fields that may be absent, and not be null. */
+export const NEVER_NULL = 'x-freehold-never-null'
+
 type DocumentedSchema = Parameters<ZodOpenApiOverride>[0]['jsonSchema']
 
 /** Records in bodies take no further fields; what holds the parameters of queries does. */
@@ -66,9 +69,10 @@ function sayTypes(schema: DocumentedSchema): void {
 }
 
 /** Null is the same as absent in a body, where a field may be absent (ADR "What a body leaves out"). */
-function allowNulls({ properties = {}, required = [] }: DocumentedSchema): void {
+function allowNulls(schema: DocumentedSchema & { [NEVER_NULL]?: readonly string[] }): void {
+  const { properties = {}, required = [], [NEVER_NULL]: others = [] } = schema
   for (const [name, property] of Object.entries(properties)) {
-    if (!required.includes(name)) properties[name] = nullable(property)
+    if (!required.includes(name) && !others.includes(name)) properties[name] = nullable(property)
   }
 }
 

@@ -72,6 +72,8 @@ type Said = {
   readonly naming?: Naming | undefined
   /** What else its handler may ask for, in words that go on after `May also need`. */
   readonly further?: string | undefined
+  /** Of an anonymous route: credentials of Basic (RFC 7617) may come with it. */
+  readonly takesBasic?: boolean
   /** Anonymous OAuth-like routes ignore names that they do not know. */
   readonly ignoresUnknownQuery?: boolean
   readonly list?: ListShape<never> | undefined
@@ -192,6 +194,7 @@ const USUAL = {
   isHeld: false,
   naming: undefined,
   further: undefined,
+  takesBasic: false,
   ignoresUnknownQuery: false,
   list: undefined,
   unfollowed: undefined,

@@ -205,6 +205,7 @@ export const tokenRoutes: readonly RouteDraft[] = [
     ...shared,
     summary: 'A token for the registry, for Basic credentials',
     query: TokenQuery,
+    takesBasic: true,
     handler: byBasic,
   }),
   route('POST', '/registry/auth/token', {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DateTime, Uuid } from '../../crds/fields.ts'
-import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedRecord } from '../http/named.ts'
 
 /** Records that every area answers with (interface section 2, records section 0). */
 
@@ -66,7 +66,7 @@ export function pagedListOf<Item extends z.ZodType>(item: Item): ReturnType<type
   return page as ReturnType<typeof pageOf<Item>>
 }
 
-export const ScaleRequestDto = strictRecord('ScaleRequest', { targetScale: z.int() })
+export const ScaleRequestDto = z.strictObject({ targetScale: z.int() })
 
 export const ScaleStatusDto = namedRecord('ScaleStatus', {
   currentScale: z.int(),

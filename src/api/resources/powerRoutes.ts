@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { type Summarized, summarize, summaryOf } from '../../core/conditions.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
@@ -7,6 +7,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { type Answer, accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
+import { strictRecord } from '../http/named.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { changeResource } from './change.ts'
 import { ACTIONS, ResourceActionResultDto, ScaleRequestDto, ScaleStatusDto } from './dto.ts'
@@ -28,6 +29,8 @@ type PowerSpec = Copies & {
 export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclaration<K>): RouteDraft[] {
   const { parameter = 'name', scale = { min: 0, max: 99 } } = declaration
   const reply: z.ZodType = ResourceActionResultDto
+  const copies = z.int().min(scale.min).max(scale.max)
+  const documentedBody = strictRecord(`${kind.kind}ScaleRequest`, { targetScale: copies })
   return [
     genericRoute('action', declaration, { reply, answers: [200, 202] }, (context) =>
       runAction(kind, context, parameter),
@@ -36,7 +39,7 @@ export function powerRoutes<K extends AnyKind>(kind: K, declaration: AnyDeclarat
       const { object } = await findResource(kind, context, parameter, declaration)
       return ok(scaleStatus(kind, { ...context, object }, scale), { etag: etagOf(object) })
     }),
-    genericRoute('scale', declaration, { body: ScaleRequestDto, reply: ScaleStatusDto }, (context) =>
+    genericRoute('scale', declaration, { body: ScaleRequestDto, documentedBody, reply: ScaleStatusDto }, (context) =>
       setScale(kind, context, parameter, scale),
     ),
   ]

@@ -5,6 +5,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
+import { NEVER_NULL } from '../http/openapiSchemas.ts'
 
 /**
  * The schema of a write that accepts the answer of a read: `body`, and the other fields of the record, which are
@@ -79,15 +80,18 @@ const MEANT = new WeakMap<z.ZodObject, z.ZodObject>()
 
 /** A merge patch (RFC 7396) of such a body: any part of it, where null sets the default or removes a name. */
 export function mergePatchOf(body: z.ZodObject): z.ZodObject {
-  return z.strictObject(
-    Object.fromEntries(Object.entries(body.shape).map(([name, part]) => [name, partOf(part as z.ZodType)])),
-  )
+  const fields = Object.entries(body.shape as Record<string, z.ZodType>)
+  const isNeeded = (part: z.ZodType) => !part.safeParse(undefined).success
+  const kept = fields.filter(([, part]) => isNeeded(part)).map(([name]) => name)
+  const patch = z.strictObject(Object.fromEntries(fields.map(([name, part]) => [name, partOf(part, isNeeded(part))])))
+  return kept.length === 0 ? patch : patch.meta({ [NEVER_NULL]: kept })
 }
 
-function partOf(schema: z.ZodType): z.ZodType {
+function partOf(schema: z.ZodType, isNeeded: boolean): z.ZodType {
   const { readOnly, description } = schema.meta() ?? {}
   if (readOnly === true) return schema
   const value = unwrapped(schema)
   const part = value instanceof z.ZodRecord ? z.record(z.string(), (value.valueType as z.ZodType).nullable()) : value
-  return description === undefined ? part.nullish() : part.nullish().describe(description)
+  const patched = isNeeded ? part.optional() : part.nullish()
+  return description === undefined ? patched : patched.describe(description)
 }
