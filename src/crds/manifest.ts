@@ -6,6 +6,7 @@ import { type StructuralSchema, structuralSchema } from './structural.ts'
 /** The CustomResourceDefinition of a kind, as `npm run generate` writes it. */
 export function crdManifest(kind: AnyKind): KubeObject {
   const { group, plural } = kind.resource
+  const schema = rootSchema(kind)
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -29,15 +30,12 @@ export function crdManifest(kind: AnyKind): KubeObject {
           name: API_VERSION,
           served: true,
           storage: true,
-          additionalPrinterColumns: [
-            ...kind.columns.map(printerColumn),
-            { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-          ],
+          additionalPrinterColumns: [...kind.columns.map((column) => printerColumn(column, schema)), AGE],
           ...(kind.selectable === undefined
             ? {}
             : { selectableFields: kind.selectable.map((path) => ({ jsonPath: `.${path}` })) }),
           subresources: subresources(kind),
-          schema: { openAPIV3Schema: rootSchema(kind) },
+          schema: { openAPIV3Schema: schema },
         },
       ],
     },
@@ -51,14 +49,35 @@ function categoryOf({ placement, actions, forms = {} }: AnyKind): string {
   return isOfTenants && isListed ? 'freehold' : 'freehold-platform'
 }
 
-function printerColumn(column: Column): object {
+const AGE = {
+  name: 'Age',
+  type: 'date',
+  description: 'How long ago it was created',
+  jsonPath: '.metadata.creationTimestamp',
+}
+
+function printerColumn(column: Column, schema: StructuralSchema): object {
   return {
     name: column.name,
     type: column.type ?? 'string',
+    description: column.description ?? meaningAt(schema, column.path),
     jsonPath: column.path.startsWith('.') ? column.path : `.${column.path}`,
-    ...(column.description === undefined ? {} : { description: column.description }),
     ...(column.priority === undefined ? {} : { priority: column.priority }),
   }
+}
+
+/** What the field says that a path leads to, or the nearest one around it that says anything. */
+function meaningAt(root: StructuralSchema, path: string): string | undefined {
+  let at: StructuralSchema | undefined = root
+  let meaning: string | undefined
+  // What chooses an entry of a list has dots too.
+  for (const [, name = '', entry] of path.matchAll(/([^.[\]]+)(\[[^\]]*\])?/g)) {
+    at = (at.properties as Record<string, StructuralSchema> | undefined)?.[name]
+    if (entry !== undefined) at = at?.items as StructuralSchema | undefined
+    if (at === undefined) break
+    meaning = (at.description as string | undefined) ?? meaning
+  }
+  return meaning
 }
 
 function subresources(kind: AnyKind): object {

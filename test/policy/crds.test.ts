@@ -173,7 +173,11 @@ describe('columns of kinds', () => {
   }
   const columns = KINDS.flatMap((kind) => {
     const { spec } = crdManifest(kind) as unknown as {
-      spec: { versions: { additionalPrinterColumns: { name: string; type: string; jsonPath: string }[] }[] }
+      spec: {
+        versions: {
+          additionalPrinterColumns: { name: string; type: string; description?: string; jsonPath: string }[]
+        }[]
+      }
     }
     const schema = { ...rootOf(kind), properties: { ...rootOf(kind).properties, metadata: METADATA } }
     return (spec.versions[0]?.additionalPrinterColumns ?? []).map((column) => {
@@ -192,6 +196,11 @@ describe('columns of kinds', () => {
       type === 'string' || field.type === (type === 'date' ? 'string' : type)
     const unlike = columns.filter(({ type, field = {} }) => !suits(type, field))
     expect(unlike.map(({ title, type, field }) => `${title}: ${type} of ${field?.type}`)).to.deep.equal([])
+  })
+
+  it('say what they show', () => {
+    const silent = columns.filter(({ description }) => description === undefined || description === '')
+    expect(silent.map(({ title }) => title)).to.deep.equal([])
   })
 
   it('show one value: of what a path with [*] leads to kubectl shows the first alone, as if there were no other', () => {
