@@ -25,13 +25,24 @@ export const METADATA_REFUSALS = {
   ownerReferences: 'owner references of objects of the platform are written by the platform only',
   labels: `an object has at most ${METADATA_ENTRIES_MAX} labels`,
   annotations: `an object has at most ${METADATA_ENTRIES_MAX} annotations`,
+  backups:
+    'labels and annotations of Velero (velero.io/) are written by administrators of the cluster only: the platform is backed up as they say',
   managers: `an object has at most ${FIELD_MANAGERS_MAX} field managers of server-side apply: apply as one of them, or drop them all with kubectl patch --type=merge -p '{"metadata":{"managedFields":[{}]}}'`,
   orphans: 'what belongs to an object of the platform is deleted with it: it cannot be orphaned',
   ownManagers: `the field managers ${OWN_MANAGERS.join(', ')} are the platform's own`,
 } as const
 
 const list = (object: string, field: string) => `${object}.metadata.?${field}.orValue([])`
-const map = (field: string) => `object.metadata.?${field}.orValue({})`
+const map = (field: string, object = 'object') => `${object}.metadata.?${field}.orValue({})`
+
+/** Keys that Velero obeys in the objects that it backs up. */
+const VELERO = '^([^/]*[.])?velero[.]io/'
+
+/** No entry whose key is like that comes or changes; what was restored has such, and may lose them. */
+function addsNone(field: 'labels' | 'annotations', pattern: string): string {
+  const [next, old] = [map(field), map(field, 'oldObject')]
+  return `${next}.all(k, !k.matches('${pattern}') || (request.operation == 'UPDATE' && k in ${old} && ${old}[k] == ${next}[k]))`
+}
 
 /**
  * Metadata is input as the spec is. An owner reference to something that is not there has the garbage collector delete
@@ -57,6 +68,7 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
     ['ownerReferences', `variables.isAdministrator ? ${addsNoOwner} : ${keepsOwners}`],
     ['labels', `variables.isAdministrator || size(${map('labels')}) <= ${METADATA_ENTRIES_MAX}`],
     ['annotations', `variables.isAdministrator || size(${map('annotations')}) <= ${METADATA_ENTRIES_MAX}`],
+    ['backups', `variables.isAdministrator || (${addsNone('labels', VELERO)} && ${addsNone('annotations', VELERO)})`],
     ['managers', `variables.isAdministrator || size(${appliers.next}) <= ${FIELD_MANAGERS_MAX} || (${addsNoApplier})`],
     [
       'ownManagers',

@@ -36,6 +36,9 @@ function sizeOf({ bytesMax = BYTES_MAX, writtenByPlatform }: AnyKind) {
   return isBound ? { most: bytesMax - 300, words: `bytes of at most ${bytesMax}` } : KUBERNETES
 }
 
+const OUT_OF_BACKUPS = { 'velero.io/exclude-from-backup': 'true' }
+const HOOK_OF_BACKUPS = { 'pre.hook.backup.velero.io/command': '["id"]' }
+
 type Try = readonly [
   name: string,
   metadata: (kind: AnyKind) => Partial<ObjectMeta>,
@@ -52,6 +55,8 @@ const TRIES: readonly Try[] = [
     (kind) => ({ annotations: entries(2, 'x'.repeat(sizeOf(kind).most / 2)) }),
     (kind) => sizeOf(kind).words,
   ],
+  ['a label that keeps it out of backups', () => ({ labels: OUT_OF_BACKUPS }), METADATA_REFUSALS.backups],
+  ['an annotation for backups', () => ({ annotations: HOOK_OF_BACKUPS }), METADATA_REFUSALS.backups],
   ['a label of the platform', () => ({ labels: { [OWNER_KIND_LABEL]: 'Boundary' } }), 'written by the platform only'],
   [
     'a field manager of the platform',
