@@ -215,7 +215,8 @@ export function iamWebhook(): KubeObject {
       {
         name: WEBHOOK_NAME,
         admissionReviewVersions: ['v1'],
-        sideEffects: 'None',
+        // A turn, which lasts until the write shows: none where none is to come.
+        sideEffects: 'NoneOnDryRun',
         // Closed while no facade answers, and until one has put its authority and path in here.
         failurePolicy: 'Fail',
         matchPolicy: 'Equivalent',

@@ -23,6 +23,9 @@ export type TurnTimings = {
   pause: { least: number; most: number }
 }
 
+/** `patience`: as of the timings, for this caller. */
+export type TurnOptions = { readonly patience?: number }
+
 export const TIMINGS: TurnTimings = { duration: 15_000, patience: 30_000, pause: { least: 10, most: 60 } }
 const SEEN_MAX = 1_000
 /** As a caller hears it that has waited in vain. */
@@ -47,8 +50,8 @@ export class LeaseTurns {
   }
 
   /** @throws PlatformError SERVICE_UNAVAILABLE if others keep the turn; what `work` throws */
-  take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
-    const giveUp = performance.now() + this.#timings.patience
+  take<Result>(key: string, work: () => Promise<Result>, options: TurnOptions = {}): Promise<Result> {
+    const giveUp = performance.now() + (options.patience ?? this.#timings.patience)
     return this.#here.take(key, () => {
       // Whoever asked may have gone by now.
       if (performance.now() > giveUp) throw busy()

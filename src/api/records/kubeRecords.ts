@@ -28,7 +28,7 @@ import { withDefaults } from '../../crds/sparse.ts'
 import type { WatchCache } from '../../kube/cache.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { absent, isKubeError } from '../../kube/errors.ts'
-import { LeaseTurns } from '../../kube/leaseTurns.ts'
+import { LeaseTurns, type TurnOptions } from '../../kube/leaseTurns.ts'
 import { isAmong, mayBeNewer, type SeenVersion, stale } from '../http/etag.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import { isEqual, mergePatchBetween } from './mergePatch.ts'
@@ -69,8 +69,8 @@ class KubeRecords implements Records {
     this.#turns = new LeaseTurns(client)
   }
 
-  exclusively<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
-    return this.#turns.take(key, work)
+  exclusively<Result>(key: string, work: () => Promise<Result>, options?: TurnOptions): Promise<Result> {
+    return this.#turns.take(key, work, options)
   }
 
   peek<K extends AnyKind>(kind: K, ref: ObjectRef): RecordOf<K> | undefined {

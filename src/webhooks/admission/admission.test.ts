@@ -31,7 +31,7 @@ function cachesOver(records: MemoryRecords) {
   } as never
 }
 
-function prepare(isReady = true) {
+function prepare(isReady = true, showsWithin = 0) {
   const clock = new ManualClock()
   const { records, services, boundary } = makeFacade({}, { clock })
   const world: GrantingWorld = {
@@ -59,7 +59,7 @@ function prepare(isReady = true) {
     const spec = { principalId, principalType: 'ServicePrincipal', roleDefinitionName, scope }
     records.put(RoleAssignment, { namespace, name: randomUUID() }, spec)
   }
-  const admit = createAdmission({ services, caches: cachesOver(records), isReady: () => isReady })
+  const admit = createAdmission({ services, caches: cachesOver(records), isReady: () => isReady, showsWithin })
   return { world, first, records, assign, admit, clock }
 }
 
@@ -241,6 +241,35 @@ describe('admission of writes of access control', () => {
     const { response } = (await second) ?? {}
     expect(response?.status).to.include({ code: 429, reason: 'TooManyRequests' })
     expect(response?.status?.details?.retryAfterSeconds).to.equal(1)
+  })
+
+  it('judges no other removal before the one that it admitted shows', async () => {
+    const prepared = prepare(true, 8_000)
+    const { world, records, assign, admit, clock } = prepared
+    const scope = `/boundaries/${world.boundaryId}`
+    for (const principalId of [world.other, world.me]) assign(principalId, 'Owner', scope)
+    const namespace = boundaryNamespace(world.boundaryId)
+    const [first, second] = records.peekAll(RoleAssignment, { namespace })
+    const removal = (stored: RoleAssignment | undefined, more: object = {}) => {
+      const write = {
+        kind: RoleAssignment,
+        namespace,
+        name: stored?.metadata.name ?? '',
+        spec: {},
+        operation: 'delete',
+      }
+      const review = reviewOf(prepared, { write: () => write } as unknown as GrantingCase)
+      return admit({ ...review, request: { ...review.request, ...more } }).then((answer) => answer?.response)
+    }
+    expect(await removal(first, { dryRun: true })).to.include({ allowed: true })
+    expect(await removal(first)).to.include({ allowed: true })
+    const [late, other] = [removal(second), removal(second)]
+    await clock.advance(3_001)
+    expect((await late)?.status).to.include({ code: 429 })
+    expect((await other)?.status).to.include({ code: 429 })
+    const again = removal(second)
+    await records.remove(RoleAssignment, first?.metadata ?? { name: '' }, {} as never)
+    expect((await again)?.status?.details?.causes[0]?.reason).to.equal('LAST_OWNER')
   })
 
   it('takes reviews only', async () => {

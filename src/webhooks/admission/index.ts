@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { boundaryScope } from '../../api/callers/visibility.ts'
 import type { Services } from '../../api/http/context.ts'
 import type { AnyObject } from '../../api/records/records.ts'
-import { oneAtATimeHere } from '../../api/rules/turns.ts'
 import { ERROR_STATUS, PlatformError } from '../../core/errors.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
 import type { AnyKind } from '../../crds/define.ts'
@@ -11,6 +10,7 @@ import { principalOfUser } from '../authorizer/index.ts'
 import type { Change } from './change.ts'
 import { judge } from './judge.ts'
 import { type Caches, servicesOfNow } from './now.ts'
+import { judgedInTurn, SHOWS_WITHIN } from './turns.ts'
 
 const API_VERSION = 'admission.k8s.io/v1'
 const IAM = 'iam.freehold.dev'
@@ -33,6 +33,7 @@ const Review = z.object({
     subResource: z.string().optional(),
     namespace: z.string().optional(),
     userInfo: z.object({ username: z.string().optional() }),
+    dryRun: z.boolean().nullish(),
     object: Stored.nullish(),
     oldObject: Stored.nullish(),
   }),
@@ -57,6 +58,8 @@ export type AdmissionOptions = {
   caches: Caches
   /** False until boundaries, people and the rest are known: before that everything is refused. */
   isReady: () => boolean
+  /** Milliseconds for which others wait for a write that was admitted. */
+  showsWithin?: number
 }
 
 /**
@@ -66,7 +69,7 @@ export type AdmissionOptions = {
  *
  * @throws KubeError if the API server could not be asked; the write is then refused, since the webhook fails closed
  */
-export function createAdmission({ services, caches, isReady }: AdmissionOptions) {
+export function createAdmission({ services, caches, isReady, showsWithin = SHOWS_WITHIN }: AdmissionOptions) {
   return async (body: unknown): Promise<AdmissionAnswer | undefined> => {
     const parsed = Review.safeParse(body)
     if (!parsed.success) return undefined
@@ -80,10 +83,10 @@ export function createAdmission({ services, caches, isReady }: AdmissionOptions)
       if (!isReady()) throw new PlatformError('SERVICE_UNAVAILABLE', 'The platform is starting: try again in a moment.')
       const change = changeOf(request)
       const boundaryId = boundaryOfNamespace(change.namespace ?? '')
-      const late = services.clock.monotonic() + PATIENCE
       // Where REST changes owners and denies one at a time, this waits for its turn.
-      await oneAtATimeHere(boundaryId === undefined ? '/' : boundaryScope(boundaryId), async () => {
-        if (services.clock.monotonic() > late) throw busy()
+      const key = boundaryId === undefined ? '/' : boundaryScope(boundaryId)
+      const review = { key, change, isDryRun: request.dryRun === true, patience: PATIENCE, showsWithin }
+      await judgedInTurn(services, review, async () => {
         await judge(await servicesOfNow(services, caches, boundaryId), change)
       })
       return answer()
@@ -99,11 +102,6 @@ export function createAdmission({ services, caches, isReady }: AdmissionOptions)
  * and whoever asked would still be judged: those behind would wait for nobody.
  */
 const PATIENCE = 3_000
-
-function busy(): PlatformError {
-  const message = 'Other changes of access control are being judged: try again in a moment.'
-  return new PlatformError('TOO_MANY_REQUESTS', message, { retryAfterSeconds: 1 })
-}
 
 /** @throws PlatformError FORBIDDEN if the caller is not a principal, or the kind is not one of access control */
 function changeOf({ operation, resource, subResource = '', namespace, userInfo, object, oldObject }: Request): Change {
