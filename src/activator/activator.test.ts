@@ -190,6 +190,30 @@ describe('the activator', () => {
     expect([new Set(answers.map(({ status }) => status)), most]).to.deep.equal([new Set([200]), 2])
   })
 
+  it('answers at once for a function that cannot start before somebody changes something, and says why', async () => {
+    const activator = await world(hello, { startMilliseconds: 60_000 })
+    const failed = (reason: string) => ({
+      image: 'registry.example.com/hello:1',
+      conditions: (['False', 'True'] as const).map((status) => ({
+        ...{ type: status === 'True' ? 'Stalled' : 'Ready', status, reason },
+        ...{ message: 'A name of the tenant.', lastTransitionTime: '2026-11-29T15:00:00Z' },
+      })),
+    })
+    const given = { spec: { triggers: open('/hello'), timeoutSeconds: 300 } }
+    activator.put('hello', given)
+    const waiting = activator.call('/hello')
+    await until('it waits', () => activator.asked.length > 0)
+    activator.put('hello', { ...given, status: failed('PlanNotFound') })
+    for (const answer of [await waiting, await activator.call('/hello')]) {
+      expect([answer.status, JSON.parse(answer.text).code]).to.deep.equal([503, 'FAILED'])
+      expect(answer.text).to.contain('PlanNotFound').and.not.contain('tenant')
+    }
+    activator.put('hello', { ...given, status: failed('ClusterUnreachable') })
+    const mayCome = activator.call('/hello')
+    activator.remove('hello')
+    expect((await mayCome).status).to.equal(404)
+  })
+
   it('answers those who wait for a function that is deleted', async () => {
     const activator = await world(hello, { startMilliseconds: 60_000 })
     activator.put('hello', { spec: { triggers: open('/hello') } })

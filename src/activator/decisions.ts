@@ -8,6 +8,8 @@ export type Limits = {
   /** Without a need for so long, copies stop. */
   idle: number
   enabled: boolean
+  /** Why no copy comes, where none does; calls that copies of before may serve still wait. */
+  failed?: string | undefined
 }
 
 export type Load = {

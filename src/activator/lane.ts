@@ -6,10 +6,13 @@ export type Place = { readonly address: string; readonly wasCold: boolean; relea
 
 /** Why a call has no place. */
 export class NoPlace extends Error {
-  readonly why: 'refused' | 'disabled' | 'late' | 'gone'
-  constructor(why: NoPlace['why']) {
-    super(why)
+  readonly why: 'refused' | 'disabled' | 'failed' | 'late' | 'gone'
+  /** Of `failed`: the reason of the function. */
+  readonly reason: string | undefined
+  constructor(why: NoPlace['why'], reason?: string) {
+    super(reason ?? why)
     this.why = why
+    this.reason = reason
   }
 }
 
@@ -74,6 +77,7 @@ export class Lane {
     const known = new Map(this.#copies.map((copy) => [copy.address, copy]))
     this.#copies = addresses.map((address) => known.get(address) ?? { address, inFlight: 0 })
     if (!limits.enabled) for (const one of this.#queue.splice(0)) one.reject(new NoPlace('disabled'))
+    if (this.#hasFailed) for (const one of this.#queue.splice(0)) one.reject(this.#failure)
     this.serve()
     this.#rescale()
   }
@@ -83,6 +87,7 @@ export class Lane {
     if (this.#isClosed) return Promise.reject(new NoPlace('gone'))
     if (signal.aborted) return Promise.reject(new NoPlace('late'))
     const verdict = admit({ waiting: this.#queue.length }, this.#limits)
+    if (verdict !== 'disabled' && this.#hasFailed) return Promise.reject(this.#failure)
     if (verdict !== 'wait') return Promise.reject(new NoPlace(verdict === 'refuse' ? 'refused' : 'disabled'))
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { resolve, reject, wasCold: this.#copies.length === 0 }
@@ -117,6 +122,14 @@ export class Lane {
     this.#timer?.cancel()
     this.#leave()
     for (const one of this.#queue.splice(0)) one.reject(new NoPlace('gone'))
+  }
+
+  get #hasFailed(): boolean {
+    return this.#limits.failed !== undefined && this.#copies.length === 0
+  }
+
+  get #failure(): NoPlace {
+    return new NoPlace('failed', this.#limits.failed)
   }
 
   #placeAt(copy: Copy, wasCold: boolean): Place {

@@ -35,6 +35,7 @@ const REFUSALS = {
   UNAUTHORIZED: [401, 'The call lacks the credentials that this function requires.'],
   TOO_MANY_REQUESTS: [429, 'Too many calls wait for this function.'],
   DISABLED: [503, 'The function is switched off.'],
+  FAILED: [503, 'The function cannot run'],
   TIMEOUT: [504, 'The function took longer than it may.'],
   SIMULATED: [503, 'Pods are simulated on this platform: a copy was started, but no code runs that could answer.'],
   UNREACHABLE: [502, 'The function broke the connection before it answered.'],
@@ -108,7 +109,8 @@ async function serve(
     if (isLeft()) return
     const refusal = refusalOf(error, deadline)
     log.debug({ function: key, error: messageOf(error) }, 'A call was not answered by its function.')
-    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? { 'retry-after': '1' } : {})
+    const why = error instanceof NoPlace ? error.reason : undefined
+    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? { 'retry-after': '1' } : {}, why)
   }
 }
 
@@ -117,6 +119,7 @@ export class Played extends Error {}
 function refusalOf(error: unknown, deadline: AbortSignal): Refusal {
   if (error instanceof NoPlace && error.why === 'refused') return 'TOO_MANY_REQUESTS'
   if (error instanceof NoPlace && error.why === 'disabled') return 'DISABLED'
+  if (error instanceof NoPlace && error.why === 'failed') return 'FAILED'
   if (error instanceof NoPlace && error.why === 'gone') return 'NOT_FOUND'
   if (error instanceof Played) return 'SIMULATED'
   return deadline.aborted ? 'TIMEOUT' : 'UNREACHABLE'
@@ -141,12 +144,14 @@ export async function sent<Result>(
   }
 }
 
-function refuse(response: ServerResponse, code: Refusal, headers: Record<string, string> = {}): void {
+/** @param why a constant that its status has too: strangers read it, so nothing that a tenant has named */
+function refuse(response: ServerResponse, code: Refusal, headers: Record<string, string> = {}, why?: string): void {
   if (response.headersSent) {
     response.destroy()
     return
   }
-  const [status, error] = REFUSALS[code]
+  const [status, sentence] = REFUSALS[code]
+  const error = why === undefined ? sentence : `${sentence}: ${why}.`
   const body = JSON.stringify({ error, code, module: 'functions', correlationId: randomUUID() })
   response.writeHead(status, {
     'content-type': 'application/json',

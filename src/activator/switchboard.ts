@@ -1,5 +1,5 @@
 import { farCopyPath, isFarCopy } from '../contracts/farCopies.ts'
-import { FUNCTION_PORT } from '../contracts/functions.ts'
+import { FUNCTION_PORT, whyNeverReady } from '../contracts/functions.ts'
 import type { Clock } from '../core/clock.ts'
 import { hostInUrl } from '../core/hostInUrl.ts'
 import { INCARNATION_ANNOTATION } from '../core/labels.ts'
@@ -178,8 +178,10 @@ function addressOf({ metadata: { namespace = '', name } }: CachedFunction, copy:
   return `${hostInUrl(copy)}:${FUNCTION_PORT}`
 }
 
-function limitsOf({ spec, metadata }: CachedFunction, around: CachedNamespace): Limits {
+function limitsOf(object: CachedFunction, around: CachedNamespace): Limits {
+  const { spec, metadata } = object
   const { concurrency, minReplicas, maxReplicas, idleSeconds, enabled } = spec
   const isOn = enabled && around.spec.running !== false && metadata.deletionTimestamp === undefined
-  return { concurrency, minReplicas, maxReplicas, idle: idleSeconds * 1000, enabled: isOn }
+  const failed = whyNeverReady(object)
+  return { concurrency, minReplicas, maxReplicas, idle: idleSeconds * 1000, enabled: isOn, failed }
 }

@@ -68,7 +68,7 @@ function unbounded({ switchboard, figures, reach, clock, log, isPlayed }: TestCa
   }
 }
 
-const WITHOUT_PLACE = { refused: 'Full', disabled: 'Disabled', gone: 'Gone', late: 'NoCopy' } as const
+const WITHOUT_PLACE = { refused: 'Full', disabled: 'Disabled', failed: 'NoCopy', gone: 'Gone', late: 'NoCopy' } as const
 
 function refusalOf(error: unknown, deadline: AbortSignal): NoAnswer {
   if (error instanceof NoPlace) return WITHOUT_PLACE[error.why]

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { type Summarized, summaryOf } from '../core/conditions.ts'
 import { childName, sha256 } from '../core/names.ts'
 
 /** What the facade, the controllers and the activator agree on of functions. */
@@ -59,6 +60,17 @@ export const pathClaim = (namespace: string, functionNamespace: string, path: st
 /** `/orders` serves itself and all below it, segment by segment. */
 export function servesPath(path: string, asked: string): boolean {
   return path === '/' || asked === path || asked.startsWith(`${path}/`)
+}
+
+/** What ends by itself: copies begin again, or a cluster answers again. */
+const MAY_END: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable', 'ClusterUnreachable']
+
+/** Why no copy of a function comes before somebody changes what its status names; undefined where waiting may help. */
+export function whyNeverReady(object: Summarized): string | undefined {
+  const { status, phase } = summaryOf(object)
+  if (status !== 'Failed' || MAY_END.includes(phase)) return undefined
+  // What is refused more keeps what it was granted, and wakes with that.
+  return phase === 'QuotaExceeded' && object.status?.firstReadyAt !== undefined ? undefined : (phase ?? undefined)
 }
 
 /** The Secret in the platform's own namespace that digests of keys are made with, and its entry. */

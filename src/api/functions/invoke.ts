@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { decodedPath, NOT_PLAIN, pathOf } from '../../contracts/functionPaths.ts'
-import { EVENT_HEADER } from '../../contracts/functions.ts'
+import { EVENT_HEADER, whyNeverReady } from '../../contracts/functions.ts'
 import { isOwnHeader, type NoAnswer, type TestCall } from '../../contracts/testCalls.ts'
 import { summaryOf } from '../../core/conditions.ts'
 import { counted } from '../../core/counted.ts'
@@ -136,15 +136,10 @@ function refuseUncallable({ object, owner, at }: FoundFunction): void {
   throw invalidState(object, `Function "${at.name}" ${why}.`)
 }
 
-/** Its copies begin again by themselves, and the next time may go well. */
-const BEGUN_AGAIN: readonly unknown[] = ['CrashLooping', 'PartiallyAvailable']
-
 /** @throws PlatformError INVALID_STATE where no copy serves, and none comes before somebody changes what its status names */
 function refuseUnstartable(object: FoundFunction['object'], name: string): void {
-  const { status, phase, statusMessage } = summaryOf(object)
-  if (object.status?.image === undefined || status !== 'Failed' || BEGUN_AGAIN.includes(phase)) return
-  // What is refused more keeps what it was granted, and wakes with that.
-  if (phase === 'QuotaExceeded' && object.status.firstReadyAt !== undefined) return
+  const { phase, statusMessage } = summaryOf(object)
+  if (object.status?.image === undefined || whyNeverReady(object) === undefined) return
   throw invalidState(object, `Function "${name}" has no copy, and cannot start one: ${statusMessage ?? phase}`)
 }
 
