@@ -17,7 +17,7 @@ type Parsed = keyof typeof BUILDS
 /** Statements that are never run, by their first words: the parsers do not read all of them. */
 const ADMINISTERS: Readonly<Record<Parsed, RegExp>> = {
   mariadb:
-    /^(shutdown|kill|flush|purge|reset|install|uninstall|backup|change master|(start|stop) (all )?(slave|replica)\w*|(create|alter|drop|rename) (or replace )?(user|role|server))\b/,
+    /^(shutdown|kill|flush|purge|reset|install|uninstall|backup|change master|(start|stop) (all )?(slave|replica)\w*|show (grants|create user)|(create|alter|drop|rename) (or replace )?(user|role|server))\b/,
   mssql:
     /^(backup|restore|shutdown|dbcc|kill|reconfigure|deny|bulk insert|checkpoint|(create|alter|drop) (login|credential|endpoint|server)|exec(ute)? (\w+ )*(xp_|sp_(configure|\w*(login|srvrole|server)))\w*)\b/,
 }

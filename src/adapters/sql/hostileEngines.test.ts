@@ -106,6 +106,44 @@ describe('an engine that never stops', () => {
     })
 })
 
+describe('a MariaDB that is told too late to end something', () => {
+  it('does no harm', async () => {
+    const [unhandled, killed] = [[] as unknown[], Promise.withResolvers<void>()]
+    const hear = (reason: unknown) => void unhandled.push(reason)
+    const earlier = process.listeners('unhandledRejection')
+    process.removeAllListeners('unhandledRejection').on('unhandledRejection', hear)
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      void playMariadb(socket, (sequence, text) => {
+        if (text.startsWith('KILL')) {
+          const unknown = Buffer.concat([Buffer.from([0xff, 0x46, 0x04]), Buffer.from('#HY000Unknown thread id: 7')])
+          socket.write(mariadbPacket(sequence, unknown))
+          socket.once('close', () => killed.resolve())
+          return true
+        }
+        return text.startsWith('SELECT SLEEP')
+      }).catch(() => undefined)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const session = await mariadbDriver.open(targetAt(port, mariadbDriver), {
+      isReadOnly: true,
+      timeoutMilliseconds: 60_000,
+    })
+    const asked = session.query('SELECT SLEEP(60)').catch(String)
+    session.cancel()
+    await killed.promise
+    await asked
+    session.close()
+    // Node tells of rejections that nobody handled once the work at hand is done.
+    await new Promise((done) => setImmediate(() => setImmediate(done)))
+    process.removeListener('unhandledRejection', hear)
+    for (const listener of earlier) process.on('unhandledRejection', listener)
+    server.close()
+    expect(unhandled).to.deep.equal([])
+  })
+})
+
 describe('an engine that talks nonsense', () => {
   // What a driver throws at it where nobody catches it fails the test.
   for (const [driver, transcript] of [

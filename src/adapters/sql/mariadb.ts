@@ -96,16 +96,25 @@ const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> 
   },
 }
 
+type Opened = {
+  connection: Mariadb.Connection
+  socket: Socket
+  /** With the same login. */
+  openAnother: () => Promise<Mariadb.Connection>
+}
+
 class MariadbSession implements SqlSession {
   readonly #connection: Mariadb.Connection
   readonly #socket: Socket
   readonly #isReadOnly: boolean
+  readonly #openAnother: () => Promise<Mariadb.Connection>
   isUsable = true
 
-  constructor(connection: Mariadb.Connection, socket: Socket, { isReadOnly }: SessionMode) {
+  constructor({ connection, socket, openAnother }: Opened, { isReadOnly }: SessionMode) {
     this.#isReadOnly = isReadOnly
+    this.#openAnother = openAnother
     this.#connection = connection
-    this.#socket = socket
+    this.#socket = socket.on('error', () => undefined)
     connection.on('error', () => {
       this.isUsable = false
     })
@@ -186,10 +195,24 @@ class MariadbSession implements SqlSession {
     await this.#connection.query('ROLLBACK')
   }
 
-  /** The driver ends what runs over a connection of its own. */
+  /** The driver would do the same, but hears of no refusal, as of a session that has ended meanwhile. */
   cancel(): void {
     this.isUsable = false
-    this.#connection.destroy()
+    void this.#kill()
+      .catch(() => undefined)
+      .finally(() => this.#break())
+  }
+
+  async #kill(): Promise<void> {
+    const { threadId } = this.#connection
+    if (threadId === null) return
+    const other = await this.#openAnother()
+    other.on('error', () => undefined)
+    try {
+      await other.query(`KILL ${threadId}`)
+    } finally {
+      other.end().catch(() => undefined)
+    }
   }
 
   destroy(): void {
@@ -201,8 +224,13 @@ class MariadbSession implements SqlSession {
     const wasUsable = this.isUsable
     this.isUsable = false
     if (wasUsable) this.#connection.end().catch(() => undefined)
-    // The driver takes in what is on its way until it has reached the engine once more, if ever.
-    else this.#socket.destroy()
+    // What is on its way would be taken in until the engine was reached once more, if ever.
+    else this.#break()
+  }
+
+  /** The driver tells whoever waits for an answer only if it hears of an error. */
+  #break(): void {
+    this.#socket.destroy(new Error('The session was ended.'))
   }
 }
 
@@ -253,28 +281,28 @@ export const mariadbDriver: SqlDriver = {
   async open(target, mode) {
     // Loaded when the first instance is reached: most platforms start without one.
     const { createConnection } = await import('mariadb')
-    // The first is the session's own; to end what runs the driver opens another one.
-    let own: Socket | undefined
     const leash = new Leash()
-    const stream = () => {
-      const socket = leash.hold(connect(target.port, target.host).setNoDelay(true))
-      own ??= socket
-      return socket
-    }
-    const connection = await createConnection({
+    const dial = (held: Leash) => held.hold(connect(target.port, target.host).setNoDelay(true))
+    let own: Socket | undefined
+    const signIn = {
       host: target.host,
       port: target.port,
-      stream,
-      database: target.database === '' ? undefined : target.database,
       user: target.user,
       password: target.password,
       ...(target.certificateAuthority === undefined ? {} : { ssl: { ca: target.certificateAuthority } }),
       connectTimeout: CONNECT_MILLISECONDS,
       connectAttributes: { program_name: 'freehold-editor' },
-      charset: 'utf8mb4',
-      multipleStatements: false,
       permitLocalInfile: false,
       permitRedirect: false,
+    }
+    const openAnother = () =>
+      createConnection({ ...signIn, stream: () => dial(new Leash()) } as unknown as Mariadb.ConnectionConfig)
+    const connection = await createConnection({
+      ...signIn,
+      stream: () => (own = dial(leash)),
+      database: target.database === '' ? undefined : target.database,
+      charset: 'utf8mb4',
+      multipleStatements: false,
       // Results with their columns; each statement is prepared and forgotten, so that none piles up at the engine.
       rowsAsArray: true,
       metaAsArray: true,
@@ -286,7 +314,7 @@ export const mariadbDriver: SqlDriver = {
       throw openingFault(error)
     })
     leash.loosen()
-    return new MariadbSession(connection, own as unknown as Socket, mode)
+    return new MariadbSession({ connection, socket: own as unknown as Socket, openAnother }, mode)
   },
 
   faultOf(error) {
