@@ -144,11 +144,19 @@ export async function makeServiceAccount(admin: KeycloakAdmin, protocolMappers: 
   return { clientId, secret, principalId: (user as { id: string }).id }
 }
 
+type Journey = {
+  /** Where another place sends the browser back to, if it does. */
+  comesBack?: (elsewhere: URL) => URL | undefined
+  /** Hears of each address that the browser is sent to. */
+  arrives?: (address: URL) => void
+}
+
 /** A browser that sends these forms, one on each page that it meets; answers where it then leaves for, or undefined. */
 export async function browse(
   keycloak: Pick<Keycloak, 'url'>,
   address: string,
   forms: Record<string, string>[],
+  { comesBack = () => undefined, arrives }: Journey = {},
 ): Promise<URL | undefined> {
   const cookies = new Map<string, string>()
   const open = async (url: string, form?: Record<string, string>) => {
@@ -163,8 +171,13 @@ export async function browse(
   }
   let answer = await open(address)
   for (let hops = 0; hops < 10; hops += 1) {
-    const location = answer.headers.get('location')
-    if (location !== null && !location.startsWith(keycloak.url)) return new URL(location)
+    let location = answer.headers.get('location')
+    if (location !== null && !location.startsWith(keycloak.url)) {
+      const back = comesBack(new URL(location))
+      if (back === undefined) return new URL(location)
+      location = back.href
+    }
+    if (location !== null) arrives?.(new URL(location))
     const action = /action="([^"]*login-actions\/authenticate[^"]*)"/.exec(await answer.text())?.[1] ?? ''
     const form = location === null ? forms.shift() : undefined
     if (location === null && form === undefined) return undefined

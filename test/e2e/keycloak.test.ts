@@ -21,6 +21,7 @@ import {
   startKeycloak,
 } from '../cluster/keycloak.ts'
 import { identityContract } from '../suites/identityContract.ts'
+import { tenantPeopleSuite } from '../suites/tenantPeopleSuite.ts'
 
 const REALM = 'freehold'
 const AUDIENCE = 'platform-kubernetes-client'
@@ -113,6 +114,8 @@ describe('Keycloak', () => {
     // It knows what it is told.
     record: async () => {},
   }))
+
+  tenantPeopleSuite(() => ({ keycloak, provider }))
 
   it('is administered with the roles that the configuration page names, and no others', async () => {
     const names = ['manage-users', 'manage-identity-providers', 'manage-realm', 'view-realm']

@@ -9,17 +9,18 @@ export class ExternalIssuer {
   readonly metadataUrl: string
   readonly clientId = 'freehold at acme'
   readonly clientSecret = 'the secret: of acme & co'
-  /** What the next ID tokens say instead of the truth. */
   /** Seconds since the epoch; now when absent. */
   issuedAt: number | undefined
+  /** What the next ID tokens say instead of the truth. */
   lies: JWTPayload = {}
   /** Another key than the published one. */
   signsFalsely = false
   readonly #codes = new Map<string, Code>()
   readonly #keys: Promise<{ right: GenerateKeyPairResult; wrong: GenerateKeyPairResult }>
 
-  constructor(host = 'login.acme.example') {
-    this.issuer = `https://${host}`
+  /** @param address with a scheme where it is not https */
+  constructor(address = 'login.acme.example') {
+    this.issuer = address.includes('://') ? address : `https://${address}`
     this.metadataUrl = `${this.issuer}/.well-known/openid-configuration`
     const pair = () => generateKeyPair('RS256', { extractable: true })
     this.#keys = Promise.all([pair(), pair()]).then(([right, wrong]) => ({ right, wrong }))
@@ -72,7 +73,7 @@ export class ExternalIssuer {
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
     const isGood = found?.challenge === challenge && found.redirectUri === form.get('redirect_uri')
-    if (!this.#knows(headers)) return Response.json({ error: 'invalid_client' }, { status: 401 })
+    if (!this.#knows(headers, form)) return Response.json({ error: 'invalid_client' }, { status: 401 })
     if (found === undefined || !isGood) return Response.json({ error: 'invalid_grant' }, { status: 400 })
     const { right, wrong } = await this.#keys
     const claims = { nonce: found.nonce, iss: this.issuer, aud: this.clientId, ...found.claims, ...this.lies }
@@ -84,8 +85,10 @@ export class ExternalIssuer {
     return Response.json({ access_token: 'opaque', token_type: 'Bearer', id_token: idToken, expires_in: 300 })
   }
 
-  /** RFC 6749 section 2.3.1: both parts are form-encoded. */
-  #knows(headers: Record<string, string>): boolean {
+  /** RFC 6749 section 2.3.1: both parts are form-encoded, whether they come in a header or in the form itself. */
+  #knows(headers: Record<string, string>, form: URLSearchParams): boolean {
+    if (headers.authorization === undefined)
+      return form.get('client_id') === this.clientId && form.get('client_secret') === this.clientSecret
     const text = Buffer.from((headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString()
     const plain = text.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')))
     return plain[0] === this.clientId && plain[1] === this.clientSecret

@@ -79,7 +79,7 @@ describe('the claim with the address of a person, in Keycloak', () => {
     name: 'freehold-email',
     identityProviderAlias: alias,
     identityProviderMapper: 'oidc-user-attribute-idp-mapper',
-    config: { claim: 'mail', 'user.attribute': 'email', syncMode: 'FORCE' },
+    config: { claim: 'mail', 'user.attribute': 'email', syncMode: 'IMPORT' },
   }
 
   /** What Keycloak is asked to write of mappers, where it has these. */

@@ -16,6 +16,11 @@ const ProviderRepresentation = z.looseObject({
 /** Our own alias in the configuration of a provider: Keycloak's is unique in the whole realm. */
 const ALIAS = 'freehold.alias'
 const EMAIL_MAPPER = 'freehold-email'
+/**
+ * Keycloak compares an address with the domains of the organization at the first sign-in alone. One that it took over
+ * later would be anybody's, and count as verified.
+ */
+const SYNC_MODE = 'IMPORT'
 
 const pathOf = (alias: string) => `/identity-provider/instances/${encodeURIComponent(alias)}`
 
@@ -157,7 +162,7 @@ async function mapEmail(
     config: {
       [isOidc ? 'claim' : 'attribute.name']: emailClaim,
       'user.attribute': 'email',
-      syncMode: 'FORCE',
+      syncMode: SYNC_MODE,
     },
   }
   if (before === undefined) await admin.call('POST', path, { body: mapper, signal })
@@ -189,7 +194,7 @@ function representationOf(
     hideOnLogin: true,
     config: {
       [ALIAS]: provider.alias,
-      syncMode: 'FORCE',
+      syncMode: SYNC_MODE,
       ...(domain === undefined
         ? {}
         : {
