@@ -146,8 +146,9 @@ async function rendering(
   const rendered = renderTemplate(template, read, { parameters, place, mark })
   const [first] = rendered.refusals
   if (first === undefined) return rendered
-  const errors = rendered.refusals.map(({ component, message }) => ({ field: `components.${component}`, message }))
-  throw badRequest(`Component "${first.component}" cannot be created: ${first.message}.`, errors)
+  const errors = rendered.refusals.map(({ of, name, message }) => ({ field: `${of}s.${name}`, message }))
+  const what = first.of === 'component' ? 'Component' : 'Output'
+  throw badRequest(`${what} "${first.name}" cannot be created: ${first.message}.`, errors)
 }
 
 /** @throws PlatformError BAD_REQUEST */

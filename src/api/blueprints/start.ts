@@ -1,5 +1,5 @@
 import { executionSecretName, isExecutionOver } from '../../contracts/blueprints/executions.ts'
-import { type RenderedOutput, withExpressions } from '../../contracts/blueprints/render.ts'
+import { RENDERED_MAX, type RenderedOutput, withExpressions } from '../../contracts/blueprints/render.ts'
 import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
@@ -17,9 +17,6 @@ declare module '../http/context.ts' {
     readonly blueprints: { readonly secrets: SecretReader & SecretWriter }
   }
 }
-
-/** All steps of an execution in characters: an object of etcd has room for little more. */
-const STEPS_MAX = 600_000
 
 export type ExecutionRecord = RecordOf<typeof BlueprintExecution>
 
@@ -56,9 +53,9 @@ export async function startExecution(
     steps: planned.map(stepOf),
     ...(wanted.outputs.length > 0 && { outputs: wanted.outputs.map(outputOf) }),
   }
-  if (JSON.stringify(spec).length > STEPS_MAX)
+  if (JSON.stringify(spec).length > RENDERED_MAX)
     throw badRequest('The components are too large together.', [
-      { field: '', message: `must have at most ${STEPS_MAX} characters together` },
+      { field: '', message: `must have at most ${RENDERED_MAX} characters together` },
     ])
   const { services, caller } = context
   const namespace = boundaryNamespace(boundaryId)

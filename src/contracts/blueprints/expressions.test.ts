@@ -26,7 +26,7 @@ describe('texts of a template', () => {
     ['a component is named by its name and a field', `\${components.db.host}:1`, '<db.host>:1'],
   ]
   for (const [sentence, text, value] of cases)
-    it(sentence, () => expect(render(readText(text), lookUp)).to.equal(value))
+    it(sentence, () => expect(render(readText(text), lookUp, 100)).to.equal(value))
 
   for (const text of [
     `\${`,

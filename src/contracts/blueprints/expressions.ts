@@ -23,6 +23,9 @@ export class ExpressionError extends Error {
   override readonly name = 'ExpressionError'
 }
 
+/** A text is longer with its values than it may be. */
+export class TextTooLong extends ExpressionError {}
+
 export type Scalar = string | number | boolean | null
 export type ValueOf = (reference: Reference) => Scalar
 
@@ -75,11 +78,22 @@ function readReference(path: string): Reference {
   )
 }
 
-/** The text with its values. A text that is one reference and nothing else keeps the type of the value. */
-export function render(parts: readonly (string | Reference)[], lookUp: ValueOf): Scalar {
+/**
+ * The text with its values. A text that is one reference and nothing else keeps the type of the value.
+ *
+ * @throws TextTooLong before it has more than `most` characters: a short text may name a long value thousands of times
+ */
+export function render(parts: readonly (string | Reference)[], lookUp: ValueOf, most: number): Scalar {
   const [only] = parts
-  if (parts.length === 1 && only !== undefined && typeof only !== 'string') return lookUp(only)
-  return parts.map((part) => (typeof part === 'string' ? part : String(lookUp(part) ?? ''))).join('')
+  const isOne = parts.length === 1 && only !== undefined && typeof only !== 'string'
+  let length = 0
+  const values = parts.map((part) => {
+    const value = typeof part === 'string' ? part : lookUp(part)
+    length += String(value ?? '').length
+    if (length > most) throw new TextTooLong('is too long with its values, or makes all texts too long together')
+    return value
+  })
+  return isOne ? (values[0] ?? null) : values.map((value) => String(value ?? '')).join('')
 }
 
 /** What `when` says: literals, references, `==`, `!=`, `&&`, `||`, `!` and parentheses. */

@@ -54,13 +54,30 @@ describe('a template with values', () => {
     expect(components[1]?.body).to.deep.equal({ a: 'shop-db', b: 'http://%{k3.components.db.host}/' })
   })
 
+  it('is refused before its texts are longer together than they may be', () => {
+    const large = { ...db, resourceName: 'x'.repeat(512) }
+    const of = (count: number) => ({ spec: { a: `\${components.db.name}`.repeat(count) } })
+    const web = (name: string, count: number) => ({ name, collection: 'apps', resourceName: name, ...of(count) })
+    // Of a hundred times as much, whoever made it first would have no memory left.
+    const { components, refusals } = rendered([large, web('one', 13_000), web('a', 600), web('b', 600), web('c', 3)])
+    expect(components.map(({ component }) => component.name)).to.deep.equal(['db', 'a', 'c'])
+    expect(refusals.map(({ of: what, name }) => `${what} ${name}`)).to.deep.equal(['component one', 'component b'])
+    expect(refusals[0]?.message).to.equal('is too long with its values, or makes all texts too long together')
+    const outputs = [{ name: 'long', value: `\${parameters.p}`.repeat(200) }]
+    expect(rendered([db], { p: 'x'.repeat(4_096) }, outputs).refusals).to.deep.include({
+      of: 'output',
+      name: 'long',
+      message: 'is too long with its values, or makes all texts too long together',
+    })
+  })
+
   it('skips what its condition leaves out, and refuses what needs it', () => {
     const skipped = { ...db, when: `\${parameters.size} == 'large'` }
     const web = { name: 'web', collection: 'apps', resourceName: 'web', spec: { a: `\${components.db.name}` } }
     const outputs = [{ name: 'host', component: 'db', output: 'host' }]
     const { components, refusals, outputs: told } = rendered([skipped, web], { size: 'small' }, outputs)
     expect(components.map(({ isSkipped }) => isSkipped)).to.deep.equal([true])
-    expect(refusals).to.deep.equal([{ component: 'web', message: 'refers to "db", which is not created' }])
+    expect(refusals).to.deep.equal([{ of: 'component', name: 'web', message: 'refers to "db", which is not created' }])
     expect(told).to.deep.equal([])
   })
 

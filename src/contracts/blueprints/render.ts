@@ -7,6 +7,7 @@ import {
   readText,
   render,
   type Scalar,
+  TextTooLong,
 } from './expressions.ts'
 import type { Template, TemplateComponent, TemplateOutput } from './template.ts'
 import type { ReadTemplate } from './validate.ts'
@@ -53,6 +54,9 @@ export function withExpressions(text: string, mark: string): string {
   )
 }
 
+/** All texts of a deployment in characters: an object of etcd, which holds them, has room for little more. */
+export const RENDERED_MAX = 600_000
+
 export type RenderedComponent = {
   readonly component: TemplateComponent
   readonly index: number
@@ -75,9 +79,10 @@ export type Surroundings = {
 export type Rendered = {
   readonly components: readonly RenderedComponent[]
   readonly outputs: readonly RenderedOutput[]
-  /** What the values of the parameters make impossible, by component. */
-  readonly refusals: readonly { readonly component: string; readonly message: string }[]
+  /** What the values of the parameters make impossible. */
+  readonly refusals: readonly RenderRefusal[]
 }
+export type RenderRefusal = { readonly of: 'component' | 'output'; readonly name: string; readonly message: string }
 
 type Sorted = Pick<ReadTemplate, 'order' | 'dependencies'>
 
@@ -91,7 +96,8 @@ class Renderer {
   readonly #dependencies: Sorted['dependencies']
   readonly #surroundings: Surroundings
   readonly #made = new Map<string, RenderedComponent>()
-  readonly #refusals: { component: string; message: string }[] = []
+  readonly #refusals: RenderRefusal[] = []
+  #left = RENDERED_MAX
 
   constructor(template: Template, dependencies: Sorted['dependencies'], surroundings: Surroundings) {
     this.#template = template
@@ -109,7 +115,7 @@ class Renderer {
         this.#made.set(name, this.#renderOne(component, index))
       } catch (error) {
         if (!(error instanceof ExpressionError)) throw error
-        this.#refusals.push({ component: name, message: error.message })
+        this.#refusals.push({ of: 'component', name, message: error.message })
       }
     }
     const isMade = (component: string | undefined) =>
@@ -138,14 +144,17 @@ class Renderer {
     try {
       return [{ name, secret, value: String(this.#text(value ?? '') ?? '') }]
     } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error
       // What was skipped has no outputs either.
-      if (error instanceof ExpressionError) return []
-      throw error
+      if (error instanceof TextTooLong) this.#refusals.push({ of: 'output', name, message: error.message })
+      return []
     }
   }
 
   #text(text: string): Scalar {
-    return render(readText(text), (reference) => this.#lookUp(reference))
+    const rendered = render(readText(text), (reference) => this.#lookUp(reference), this.#left)
+    this.#left -= String(rendered ?? '').length
+    return rendered
   }
 
   #madeOf(name: string): RenderedComponent {
