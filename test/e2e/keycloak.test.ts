@@ -225,7 +225,7 @@ describe('Keycloak', () => {
       expect((await configNow()).singleLogoutServiceUrl, 'what metadata says no more').to.equal(undefined)
       const mappers = (await admin.call('GET', `${path}/mappers`)).body as { config: object }[]
       expect(mappers.map((mapper) => mapper.config)).to.deep.equal([
-        { 'attribute.name': 'address', 'user.attribute': 'email', syncMode: 'FORCE' },
+        { 'attribute.name': 'address', 'user.attribute': 'email', syncMode: 'IMPORT' },
       ])
       expect((await provider.federation.find(tenant.tenantId))?.providers).to.have.length(1)
       const target = await leavesFor(`ada@${domain}`)
