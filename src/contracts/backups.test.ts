@@ -1,5 +1,7 @@
 import { expect } from 'chai'
+import { timestamp } from '../core/clock.ts'
 import {
+  BACKUPS_MAX,
   type Backup,
   type BackupLocation,
   expiryOf,
@@ -84,6 +86,16 @@ describe('backups that are kept', () => {
     ['are those under way too', [taken(1, 'Completed'), taken(2, 'InProgress')], 1, []],
     ['are not those that failed before a good one', [taken(1, 'Failed'), taken(2, 'Completed')], 1, ['b1']],
   ]
+  it('are at most five hundred, also of those that failed', () => {
+    const at = (index: number) => timestamp(Date.UTC(2026, 0, 1) + index * 60_000)
+    const many = Array.from({ length: BACKUPS_MAX + 2 }, (_, index) => ({
+      ...{ apiVersion: 'velero.io/v1', kind: 'Backup', metadata: { name: `b${index}` } },
+      status: { phase: index === 2 ? 'Completed' : 'Failed', startTimestamp: at(index) },
+    }))
+    for (const keepLast of [undefined, 1])
+      expect(surplusOf(many, keepLast).map(({ metadata }) => metadata.name)).to.deep.equal(['b1', 'b0'])
+  })
+
   for (const [sentence, backups, keepLast, surplus] of cases) {
     it(sentence, () => {
       expect(surplusOf(backups, keepLast).map(({ metadata }) => metadata.name)).to.deep.equal(surplus)

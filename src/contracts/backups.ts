@@ -121,11 +121,16 @@ export function lastOver(backups: readonly Backup[]): Backup | undefined {
   return newestFirst(backups).find(isOver)
 }
 
-/** Those that are older than as many good ones as are kept. One that failed never takes the place of a good one. */
+/** Of one resource, whatever its policy says: each is an object that Velero and the platform have in memory. */
+export const BACKUPS_MAX = 500
+
+/**
+ * Those that are older than as many good ones as are kept, and than as many of any kind as there may be. One that failed
+ * never takes the place of a good one, but goes in the end.
+ */
 export function surplusOf(backups: readonly Backup[], keepLast: number | undefined): Backup[] {
-  if (keepLast === undefined) return []
   const over = newestFirst(backups).filter(isOver)
   const good = over.flatMap(({ status }, at) => (status?.phase === 'Completed' ? [at] : []))
-  const last = good[keepLast - 1]
-  return last === undefined ? [] : over.slice(last + 1)
+  const last = keepLast === undefined ? undefined : good[keepLast - 1]
+  return over.filter((_, at) => (last !== undefined && at > last) || at >= BACKUPS_MAX)
 }
