@@ -43,6 +43,15 @@ describe('metadata of an identity provider', () => {
     ['is not where only a slash differs', discovery(ISSUER), { issuer: `${ISSUER}/` }, 'than "issuer" names'],
     ['is not without an issuer', '{}', {}, 'not a discovery document'],
     ['is not if it is no document at all', 'no', { issuer: ISSUER }, 'not a discovery document'],
+    [
+      'is not with more values than any has',
+      JSON.stringify({
+        ...JSON.parse(discovery(ISSUER)),
+        token_endpoint_auth_methods_supported: Array(30_000).fill('a'),
+      }),
+      {},
+      'not a discovery document',
+    ],
   ]
   for (const [sentence, text, asked, why] of oidc) {
     it(`${sentence} (Oidc)`, () => {

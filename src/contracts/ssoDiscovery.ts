@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { parsedJson } from '../core/parsedJson.ts'
+import { modestJson } from '../core/parsedJson.ts'
 import { isWellFormedXml } from '../core/wellFormedXml.ts'
 
 /** Where an OpenID provider does what (OpenID Connect Discovery 1.0 section 3). */
@@ -39,7 +39,7 @@ export function readMetadata(text: string, asked: Asked): Metadata {
 
 /** Its issuer must be the one of its address (section 4.3), and the one that is written beside that. */
 function readDiscovery(text: string, { metadataUrl, issuer: wanted }: Asked): Metadata {
-  const found = Discovery.safeParse(parsedJson(text))
+  const found = Discovery.safeParse(modestJson(text))
   if (!found.success) return { why: 'is not a discovery document of OpenID Connect' }
   const { issuer, authorization_endpoint: authorizationUrl, token_endpoint: tokenUrl, jwks_uri: jwksUrl } = found.data
   const named = metadataUrl.endsWith(WELL_KNOWN) ? metadataUrl.slice(0, -WELL_KNOWN.length) : undefined

@@ -13,6 +13,7 @@ import { gitFiles } from './client.ts'
 import { applyingDelta } from './delta.ts'
 import { FakeGitFiles } from './fake.ts'
 import { type GitObject, PackTooLarge, readPack } from './pack.ts'
+import { linesIn } from './pktLine.ts'
 import { type GitFiles, GitFilesError } from './port.ts'
 import { readingFiles } from './tree.ts'
 
@@ -259,6 +260,17 @@ function packOf(type: number, size: number, bytes: Buffer, count = 1): Buffer {
   const body = Buffer.concat([head, Buffer.from(header), deflateSync(bytes)])
   return Buffer.concat([body, createHash('sha1').update(body).digest()])
 }
+
+describe('an answer of a Git host', () => {
+  for (const [what, unit] of [
+    ['empty lines', '0004'],
+    ['marks', '0000'],
+  ] as const)
+    it(`of very many ${what} is not read to its end`, () => {
+      const lines = linesIn(Buffer.from(unit.repeat(2_000_000)))
+      expect(() => [...lines]).to.throw(RangeError, 'more than 50000 lines')
+    })
+})
 
 describe('a pack', () => {
   it('gives its objects by their ids', async () => {

@@ -11,9 +11,13 @@ export function line(text: string): string {
 /** What a flush, a delimiter and an end have for a length. They say nothing but that what was before is whole. */
 const MARKS = 2
 
+/** Of one answer. A host sends packs in lines of some 1,000 bytes at least; millions of empty ones are made to cost time. */
+const MOST = 50_000
+
 /** @throws RangeError if the bytes are no such lines */
 export function* linesIn(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0, count = 1; at < bytes.length; count += 1) {
+    if (count > MOST) throw new RangeError(`There are more than ${MOST} lines.`)
     const digits = bytes.toString('latin1', at, at + 4)
     if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw new RangeError('The length of a line is not four hexadecimal digits.')
     const length = Number.parseInt(digits, 16)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { TokenAnswer, tokenPlace, wantsToken } from '../../contracts/registry/tokens.ts'
 import { sha256 } from '../../core/names.ts'
+import { modestJson } from '../../core/parsedJson.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
 import { FeedError, type FeedRelease, type ReleaseFeed } from './port.ts'
 import { versionsAmong } from './versions.ts'
@@ -111,7 +112,7 @@ async function sendWithToken(place: Place, path: string, { headers }: Said, sign
 
 function read<Schema extends z.ZodType>(schema: Schema, text: string, { host, repository }: Place): z.output<Schema> {
   try {
-    return schema.parse(JSON.parse(text))
+    return schema.parse(modestJson(text))
   } catch (cause) {
     throw new FeedError('Unreadable', `The answer of ${host} about ${repository} cannot be read.`, cause)
   }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { parsedJson } from '../../core/parsedJson.ts'
+import { modestJson } from '../../core/parsedJson.ts'
 import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
 import { SourceError, type SourceReason } from './port.ts'
 
@@ -50,7 +50,7 @@ export async function ask<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   const answer = await send(fetch, url, call)
   refuse(answer, new URL(url).host, call.conflict)
-  const read = schema.safeParse(parsedJson(await answer.text()))
+  const read = schema.safeParse(modestJson(await answer.text()))
   if (read.success) return read.data
   throw new SourceError('Unreachable', `${new URL(url).host} does not answer in the form of this provider.`)
 }

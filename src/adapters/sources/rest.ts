@@ -56,7 +56,7 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShort
       item: Item,
       isMeant: (found: z.output<Item>) => boolean = () => true,
     ): Promise<z.output<Item>[]> {
-      const page = z.preprocess((answer) => (pageIn === undefined ? answer : Object(answer)[pageIn]), z.array(item))
+      const page = z.preprocess((answer) => (pageIn === undefined ? answer : Object(answer)[pageIn]), listOf(item))
       const items: z.output<Item>[] = []
       for (let number = 1; items.length < REPOSITORIES_MAX && number <= PAGES_MAX; number += 1) {
         const query = `${path.includes('?') ? '&' : '?'}page=${number}&${pageSize}=${PAGE_SIZE}`
@@ -91,6 +91,22 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShort
 
     return { call, all, check, ensureHook }
   }
+}
+
+/** No further than to the first that is none: a host may send a page of nothing else. */
+function listOf<Item extends z.ZodType>(item: Item) {
+  return z.array(z.unknown()).transform((found, context): z.output<Item>[] => {
+    const items: z.output<Item>[] = []
+    for (const one of found) {
+      const read = item.safeParse(one)
+      if (!read.success) {
+        context.addIssue('has an item of another form')
+        return z.NEVER
+      }
+      items.push(read.data)
+    }
+    return items
+  })
 }
 
 /** An account, or the organization that is meant of it. */
