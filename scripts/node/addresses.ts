@@ -6,9 +6,11 @@ export const NODE_NAME = 'freehold-node-0'
 /** Pods get their addresses from this range. */
 export const POD_RANGE = '10.244.0.0/22'
 export const DNS_DOMAIN = 'cluster.local'
-/** Serves images without TLS, to the node alone. */
+/** Serves images without TLS, to the node and to builds: to be read and nothing else. */
 export const REGISTRY_PORT = 5000
 export const REGISTRY = `${NODE_ADDRESS}:${REGISTRY_PORT}`
+/** Where the same registry is written to: the loopback of the node, which no pod reaches. */
+export const WRITABLE_REGISTRY = `127.0.0.1:${REGISTRY_PORT}`
 /** A mirror of the registry of npm that this machine uses, for builds alone. */
 export const PACKAGES = { port: 5001, url: `http://${NODE_ADDRESS}:5001/` }
 export const PAUSE_IMAGE = `${REGISTRY}/pause:1`

@@ -133,11 +133,20 @@ export function registryHosts(registry: string): string {
   return `server = "http://${registry}"\n[host."http://${registry}"]\n  capabilities = ["pull", "resolve"]\n`
 }
 
-export function registryConfiguration({ state }: NodeFolders, address: string): object {
+/** @param isReadOnly whoever could write there would choose what all pods of the node run */
+export function registryConfiguration(
+  { state }: Pick<NodeFolders, 'state'>,
+  address: string,
+  { isReadOnly }: { isReadOnly: boolean },
+): object {
   return {
     version: 0.1,
     log: { level: 'warn', accesslog: { disabled: true } },
-    storage: { filesystem: { rootdirectory: `${state}/registry` }, delete: { enabled: true } },
+    storage: {
+      filesystem: { rootdirectory: `${state}/registry` },
+      delete: { enabled: true },
+      maintenance: { readonly: { enabled: isReadOnly }, uploadpurging: { enabled: false } },
+    },
     http: { addr: address },
   }
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { basename, dirname, join } from 'node:path'
 import type { ToolSearch } from '../controlplane/tool.ts'
-import { REGISTRY } from './addresses.ts'
+import { WRITABLE_REGISTRY } from './addresses.ts'
 import { fileNameOf, type Image, type ImageConfig, type Layer, makeImage } from './image.ts'
 import type { Namespaces } from './namespaces.ts'
 import { unpackedPackages } from './packages.ts'
@@ -50,7 +50,7 @@ export async function pushInto({ inNetwork }: Pick<Namespaces, 'inNetwork'>, ima
   child.stderr.on('data', (chunk: Buffer) => {
     said = (said + chunk.toString()).slice(-2_000)
   })
-  child.stdin.end(JSON.stringify({ registry: `http://${REGISTRY}`, images }))
+  child.stdin.end(JSON.stringify({ registry: `http://${WRITABLE_REGISTRY}`, images }))
   const code = await new Promise<number | null>((done, failed) => child.once('error', failed).once('close', done))
   if (code !== 0) throw new Error(`Images could not be put into the registry of the node:\n${said.trim()}`)
 }

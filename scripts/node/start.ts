@@ -7,7 +7,15 @@ import { kubeconfigOf, writeKubeconfigFile } from '../controlplane/kubeconfig.ts
 import type { NodeProgramName } from '../controlplane/modules.ts'
 import type { Authority } from '../controlplane/pki.ts'
 import { onPath, type ProcessGroup } from '../controlplane/processes.ts'
-import { GATEWAY_ADDRESS, type GatewayPorts, NODE_ADDRESS, NODE_NAME, PACKAGES, REGISTRY } from './addresses.ts'
+import {
+  GATEWAY_ADDRESS,
+  type GatewayPorts,
+  NODE_ADDRESS,
+  NODE_NAME,
+  PACKAGES,
+  REGISTRY,
+  WRITABLE_REGISTRY,
+} from './addresses.ts'
 import {
   containerdConfiguration,
   dnsConfiguration,
@@ -70,9 +78,15 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const launch = launcherOf(group, parts.packages, path)
   const toGateway = [`${gateway.gatewayHttp}=${GATEWAY_ADDRESS}:80`, `${gateway.gatewayHttps}=${GATEWAY_ADDRESS}:443`]
   launch('forward', [parts.forward, String(namespaces.pid), ...ports.map(String), ...toGateway])
-  const registry = join(state, 'registry.yaml')
-  await writePrivate(registry, dump(registryConfiguration(folders, REGISTRY)))
-  launch('registry', namespaces.inNetwork([parts.registry, 'serve', registry]), { OTEL_TRACES_EXPORTER: 'none' })
+  for (const [name, address] of [
+    ['registry', REGISTRY],
+    ['registry-writable', WRITABLE_REGISTRY],
+  ] as const) {
+    const file = join(state, `${name}.yaml`)
+    const isReadOnly = address === REGISTRY
+    await writePrivate(file, dump(registryConfiguration(folders, address, { isReadOnly })))
+    launch(name, namespaces.inNetwork([parts.registry, 'serve', file]), { OTEL_TRACES_EXPORTER: 'none' })
+  }
   for (const name of [REGISTRY, '_default'])
     await writePrivate(join(state, 'registries', name, 'hosts.toml'), registryHosts(REGISTRY))
   const mirror = [

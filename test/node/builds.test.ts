@@ -24,7 +24,7 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { type HostileBuild, hostileBuilds } from '../cases/hostileSources/dockerfiles.ts'
 import { makeBoundary, makeGroup, uniqueName, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
-import { type Files, Ground, HOST, HOST_PORT } from './builds/ground.ts'
+import { type Files, Ground, HOST, HOST_PORT, PUSHED_PORT, PUSHED_TO } from './builds/ground.ts'
 import { podIn, testNode } from './shell.ts'
 
 const run = promisify(execFile)
@@ -33,7 +33,7 @@ const SETTINGS: BuildSettings = {
   image: BUILDER_IMAGE,
   isRegistryInsecure: true,
   imageMirror: REGISTRY,
-  networks: [{ cidr: `${NODE_ADDRESS}/32`, ports: [5000, HOST_PORT] }],
+  networks: [{ cidr: `${NODE_ADDRESS}/32`, ports: [5000, HOST_PORT, PUSHED_PORT] }],
   packageMirrors: { npm: `${HOST}/` },
   cpuLimit: '2',
   memoryLimit: '2Gi',
@@ -141,7 +141,7 @@ describe('builds on a node', () => {
       deploymentId,
       source,
       recipe: { ...RECIPE, ...recipe },
-      target: { registry: REGISTRY, repository, tag: `d-${deploymentId.slice(0, 8)}`, cache: 'main' },
+      target: { registry: PUSHED_TO, repository, tag: `d-${deploymentId.slice(0, 8)}`, cache: 'main' },
     }
     await startBuild(client, request, { ...SETTINGS, ...settings })
     const labelSelector = `${BUILD_LABEL}=${deploymentId}`

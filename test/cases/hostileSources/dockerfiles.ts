@@ -55,6 +55,14 @@ const network = ({ apiServer, node, registry }: Surroundings): readonly Row[] =>
   ['reaches a shell of the node', connects(node, 22), NOT_REACHED],
   ['reaches the metadata of a cloud', connects('169.254.169.254', 80), NOT_REACHED],
   ['reaches the metadata of a cloud by IPv6', connects('fd00:ec2::254', 80), NOT_REACHED],
+  [
+    'pushes into the registry that all images come from',
+    script(
+      `fetch("http://${registry}/v2/library/node/blobs/uploads/",{method:"POST"})` +
+        `.then(({status})=>process.exit(status<300?0:${CLOSED}))`,
+    ),
+    NOT_REACHED,
+  ],
   ['reaches the world outside', connects('1.1.1.1', 443), NOT_REACHED],
   [
     'adds what the kubelet says',

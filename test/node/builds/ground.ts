@@ -5,12 +5,21 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { NODE_ADDRESS, REGISTRY } from '../../../scripts/node/addresses.ts'
+import { dump } from 'js-yaml'
+import { silentProgress } from '../../../scripts/controlplane/index.ts'
+import { NODE_ADDRESS, WRITABLE_REGISTRY } from '../../../scripts/node/addresses.ts'
+import { registryConfiguration } from '../../../scripts/node/configuration.ts'
+import { stateOf } from '../../../scripts/node/namespaces.ts'
+import { findRegistry } from '../../../scripts/registry/find.ts'
+import { testPlatform } from '../../worlds/tenant.ts'
 import { testNode } from '../shell.ts'
 
 const run = promisify(execFile)
 export const HOST_PORT = 8990
 export const HOST = `http://${NODE_ADDRESS}:${HOST_PORT}`
+/** Where these builds push to: a platform has a registry with accounts there, and images of the node come from the same folder. */
+export const PUSHED_PORT = 8991
+export const PUSHED_TO = `${NODE_ADDRESS}:${PUSHED_PORT}`
 
 /** Before the target of what is to be a symbolic link. */
 const LINK = 'link to '
@@ -19,11 +28,11 @@ export type Files = Readonly<Record<string, string>>
 /** Repositories and packages that builds on the node fetch. */
 export class Ground {
   readonly #folder: string
-  readonly #host: ChildProcess
+  readonly #programs: readonly ChildProcess[]
 
-  private constructor(folder: string, host: ChildProcess) {
+  private constructor(folder: string, programs: readonly ChildProcess[]) {
     this.#folder = folder
-    this.#host = host
+    this.#programs = programs
   }
 
   static async start(): Promise<Ground> {
@@ -34,11 +43,11 @@ export class Ground {
     const [program = '', ...words] = inNetwork([process.execPath, script, folder, NODE_ADDRESS, String(HOST_PORT)])
     const host = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(host.stdout, 'data')
-    return new Ground(folder, host)
+    return new Ground(folder, [host, await startRegistry(folder)])
   }
 
   async stop(): Promise<void> {
-    this.#host.kill()
+    for (const program of this.#programs) program.kill()
     await rm(this.#folder, { recursive: true, force: true })
   }
 
@@ -82,7 +91,13 @@ export class Ground {
     await run('tar', ['-czf', file, '-C', folder, '.'])
     const { inNetwork } = await testNode()
     const script = join(import.meta.dirname, 'keep.ts')
-    const [program = '', ...words] = inNetwork([process.execPath, script, `http://${REGISTRY}`, repository, file])
+    const [program = '', ...words] = inNetwork([
+      process.execPath,
+      script,
+      `http://${WRITABLE_REGISTRY}`,
+      repository,
+      file,
+    ])
     return (await run(program, words)).stdout
   }
 
@@ -102,4 +117,16 @@ export class Ground {
       .digest('base64')}`
     return { version, resolved: `https://registry.npmjs.org${path}`, integrity }
   }
+}
+
+/** What it is given, pods of the node can be started from. */
+async function startRegistry(folder: string): Promise<ChildProcess> {
+  const registry = await findRegistry(silentProgress, new AbortController().signal)
+  if (registry === undefined) throw new Error('The registry of the node cannot be built: there is no Go.')
+  const file = join(folder, 'registry.yaml')
+  const state = stateOf(testPlatform().folder)
+  await writeFile(file, dump(registryConfiguration({ state }, PUSHED_TO, { isReadOnly: false })))
+  const { inNetwork } = await testNode()
+  const [program = '', ...words] = inNetwork([registry, 'serve', file])
+  return spawn(program, words, { stdio: 'ignore', env: { ...process.env, OTEL_TRACES_EXPORTER: 'none' } })
 }
