@@ -3,7 +3,7 @@ import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
 import { Arguments, MOST_OF_A_VALUE, ProcessText } from './environment.ts'
 import { Bytes, listBy, MountPath, PlainText, RelativePath, ResourceName, setOf } from './fields.ts'
-import { BackupSchedule } from './schedule.ts'
+import { CronSchedule } from './schedule.ts'
 import { sparse, standsFor } from './sparse.ts'
 import { planOverrides, StorageClassName } from './workloadFields.ts'
 
@@ -170,7 +170,7 @@ export const BackupHookField = z.strictObject({
 
 export const BackupPolicyField = z.strictObject({
   enabled: z.boolean().default(true).describe('False pauses the schedule and keeps what was taken'),
-  schedule: BackupSchedule.describe('When a backup begins: cron in five fields, UTC'),
+  schedule: CronSchedule.describe('When a backup begins: cron in five fields, UTC'),
   retentionDays: z.int().min(1).max(365).describe('Days after which a backup expires'),
   keepLast: z
     .int()

@@ -12,7 +12,7 @@ import {
 import { Bytes, DateTime, mapOf, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
-import { BackupSchedule } from './schedule.ts'
+import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
   AcceptedPlan,
@@ -147,7 +147,7 @@ const spec = z.strictObject({
     .boolean()
     .optional()
     .describe('Whether backups and the log are written to the backup target; when absent, where the platform has one'),
-  backupSchedule: BackupSchedule.default('0 2 * * *').describe(
+  backupSchedule: CronSchedule.default('0 2 * * *').describe(
     'When base backups are taken, as cron in five fields, UTC',
   ),
   backupRetentionDays: BackupRetentionDays,

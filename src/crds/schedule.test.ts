@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { BackupSchedule, CronSchedule, everRuns, lastRun, nextRun, plainSchedule } from './schedule.ts'
+import { CronSchedule, everRuns, lastRun, nextRun, plainSchedule } from './schedule.ts'
 
 const NOON = Date.parse('2026-01-07T12:00:00Z')
 
@@ -61,30 +61,6 @@ describe('a schedule', () => {
   for (const schedule of ['', 'daily', '30-10 * * * *', '* * * * 5-1', '0 0 31 2 *', '0 2 * JAN *', '*/0 * * * *'])
     it(`that a former release stored is told to come never: "${schedule}"`, () => {
       expect([nextRun(schedule, NOON), lastRun(schedule, NOON)]).to.deep.equal([null, null])
-    })
-})
-
-describe('a schedule of backups', () => {
-  const cases: [schedule: string, isTaken: boolean][] = [
-    ...['0 2 * * *', '*/15 * * * *', '0,15,30,45 * * * *', '7/20 * * * *', '0-59/30 * * * *', '05 * * * 0'].map(
-      (schedule): [string, boolean] => [schedule, true],
-    ),
-    ...[
-      '* * * * *',
-      '*/5 * * * *',
-      '*/14 2 * * *',
-      '0-4 2 * * *',
-      '0,1,2,3,4 * * * *',
-      '0,*/30 * * * *',
-      '1/9 * * * *',
-    ].map((schedule): [string, boolean] => [schedule, false]),
-  ]
-  for (const [schedule, isTaken] of cases)
-    it(`${isTaken ? 'may' : 'must not'} be "${schedule}"`, () => {
-      expect(CronSchedule.safeParse(schedule).success).to.equal(true)
-      const { error } = BackupSchedule.safeParse(schedule)
-      const why = 'must have at most four minutes of an hour, such as 0 or */15'
-      expect(error?.issues.map(({ message }) => message)).to.deep.equal(isTaken ? undefined : [why])
     })
 })
 

@@ -24,42 +24,27 @@ const hasMonth = (months: string) =>
 const OPEN_WEEKDAY = ' ([^ ]*,)?[*](/1)?(,[^ ]*)?$'
 const isWellFormed = `self.matches('${PATTERN.replaceAll('\\', '\\\\')}')`
 
-const Cron = z.string().max(100).regex(new RegExp(PATTERN), MESSAGE)
-const RULES = [
+/** When something is done, in UTC. */
+export const CronSchedule = ruled(
+  z.string().max(100).regex(new RegExp(PATTERN), MESSAGE),
   {
     cel: `!${isWellFormed} || self.replace(' ', ',').split(',').all(p, !p.contains('-') || int(p.split('/')[0].split('-')[0]) <= int(p.split('/')[0].split('-')[1]))`,
     message: 'must be cron whose ranges go upwards',
-    test: (text: string) =>
+    test: (text) =>
       !isCron(text) || text.split(' ').every((field, at) => field.split(',').every((part) => isPart(part, at))),
   },
   {
     cel: `!${isWellFormed} || !self.matches('${OPEN_WEEKDAY}') || ${hasDay('<= 29')} || (${hasDay('== 30')} && ${hasMonth('1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12')}) || ${hasMonth('1, 3, 5, 7, 8, 10, 12')}`,
     message: 'must be cron with a day that its months have',
-    test: (text: string) => !isCron(text) || fires(text),
+    test: (text) => !isCron(text) || fires(text),
   },
-]
-
-/** When something is done, in UTC. */
-export const CronSchedule = ruled(Cron, ...RULES)
-
-/** A field that has at most four minutes, whichever. */
-const FEW_MINUTES = '^(([*]|[0-5]?[0-9](-[0-5]?[0-9])?)/(1[5-9]|[2-9][0-9])|[0-5]?[0-9](,[0-5]?[0-9]){0,3}) '
-
-/**
- * When something is backed up. What backs up does so for everybody, one after the other, and remembers each backup for
- * up to a year: one a minute would fill the store of the platform.
- */
-export const BackupSchedule = ruled(Cron, ...RULES, {
-  cel: `!${isWellFormed} || self.matches('${FEW_MINUTES}')`,
-  message: 'must have at most four minutes of an hour, such as 0 or */15',
-  test: (text) => !isCron(text) || new RegExp(FEW_MINUTES).test(text),
-})
+)
 
 /**
  * The same in an item of a list, where the API server's budget has no room for the rules: it checks the form, and whoever
  * uses the schedule asks `everRuns`.
  */
-export const ListedCronSchedule = Cron
+export const ListedCronSchedule = z.string().max(100).regex(new RegExp(PATTERN), MESSAGE)
 
 /** Whether a schedule in the right form has a time at all: its ranges go upwards, and its months have its days. */
 export const everRuns = (text: string) => isCron(text) && parses(text) && fires(text)

@@ -3,7 +3,7 @@ import { MSSQL_MEMORY, SQL_ENGINES, type SqlEngineName } from '../contracts/sql.
 import { compareQuantities } from '../core/quantity.ts'
 import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
-import { BackupSchedule } from './schedule.ts'
+import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
   AcceptedPlan,
@@ -93,7 +93,7 @@ const spec = z.strictObject({
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs,
   backupEnabled: z.boolean().default(false).describe('True is refused: SQL instances cannot be backed up yet'),
-  backupSchedule: BackupSchedule.default('0 2 * * *').describe(
+  backupSchedule: CronSchedule.default('0 2 * * *').describe(
     'When to back up, as cron in five fields, UTC; without effect yet',
   ),
   backupRetentionDays: BackupRetentionDays.describe('Days that backups are to be kept; without effect yet'),
