@@ -5,8 +5,6 @@ import type { SecureContextOptions } from 'node:tls'
 import { WorkRefused } from '../adapters/workers/port.ts'
 import type { Standing } from '../api/callers/standing.ts'
 import type { Services } from '../api/http/context.ts'
-import { requestRate } from '../api/http/limits.ts'
-import { Pace } from '../api/http/pace.ts'
 import type { Staleness } from '../api/http/staleness.ts'
 import type { ActivityRecorder } from '../api/records/activity/recorder.ts'
 import { isThere } from '../api/records/activity/subjects.ts'
@@ -29,11 +27,10 @@ import {
   createReviewer,
   followPlaces,
   givenToPods,
+  paced,
   partOwners,
   podOwners,
-  tenantOf,
 } from '../webhooks/authorizer/index.ts'
-import type { PlaceOfNamespace } from '../webhooks/authorizer/question.ts'
 import { daily } from './daily.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
@@ -97,15 +94,6 @@ function auditOf(answer: Review['answer'], { workers }: Services): Review {
 }
 
 /**
- * Of a tenant's questions, to the requests that REST takes: each costs the API server more than the facade. With the limit as it
- * comes, these are 50 a second and 300 at once, which is what kubectl limits itself to.
- */
-const PART_OF_REQUESTS = 0.5
-const SECONDS_AT_ONCE = 6
-/** Milliseconds. The API server gives up after 3 s, and its caller would see a 500. */
-const LONGEST_WAIT = 1_500
-
-/**
  * Where the API server asks the facade, over https on a port of its own: who may do what, and whether a write of access
  * control is in order. With a certificate that is configured, for callers with the API server's certificate only. With
  * an authority of its own the API server shows none; then only admission is answered, at a path that nobody else knows.
@@ -118,7 +106,7 @@ export async function runWebhooks(
   options: WebhookOptions,
 ): Promise<Webhooks | undefined> {
   const { services, caches, client, isReady, staleness, standing, recorder, log } = options
-  const { webhookCertificate, webhookOwnAuthority } = configuration
+  const { webhookCertificate, webhookOwnAuthority, requestsPerMinute } = configuration
   if (webhookCertificate === undefined && !webhookOwnAuthority) return undefined
   const admit = createAdmission({ services, caches, isReady })
   if (webhookCertificate === undefined) {
@@ -146,9 +134,6 @@ export async function runWebhooks(
     staleness,
     standing,
   })
-  const { clock } = services
-  const perSecond = PART_OF_REQUESTS * requestRate(configuration.requestsPerMinute).perSecond
-  const pace = new Pace({ perSecond, burst: SECONDS_AT_ONCE * perSecond, longest: LONGEST_WAIT }, clock)
   const isKnown = (resource: Parameters<typeof isThere>[1]) => isThere(services.records, resource)
   const audit = createAuditor({
     placeOf: places.placeOf,
@@ -159,7 +144,7 @@ export async function runWebhooks(
     isReady,
   })
   const reviews: Reviews = new Map([
-    [AUTHORIZE, reviewOf(pacedReview(review, pace, places.placeOf))],
+    [AUTHORIZE, reviewOf(paced(review, { requestsPerMinute, clock: services.clock, placeOf: places.placeOf }))],
     [ADMIT, reviewOf(admit)],
     [AUDIT, auditOf(audit, services)],
   ])
@@ -178,18 +163,6 @@ export async function runWebhooks(
     renewal.stop()
     places.stop()
   })
-}
-
-/**
- * Asks half as fast as REST may be asked: the API server has no such limit of its own, and each of its requests is a
- * question. Tenants only; a controller of the cluster may well ask for much.
- */
-function pacedReview(review: (body: unknown) => Promise<unknown>, pace: Pace, placeOf: PlaceOfNamespace) {
-  return async (body: unknown) => {
-    const tenant = tenantOf(askedFor(body), placeOf)
-    if (tenant !== undefined) await pace.take(tenant)
-    return review(body)
-  }
 }
 
 const LIMITS = { requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE, minVersion: 'TLSv1.2' } as const

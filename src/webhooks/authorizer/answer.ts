@@ -7,6 +7,16 @@ import type { Question } from './question.ts'
  */
 export type Verdict = { readonly allowed: boolean; readonly denied?: true; readonly reason: string }
 
+export const API_VERSION = 'authorization.k8s.io/v1'
+
+export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; status: Verdict }
+
+export const reviewAnswer = (status: Verdict): ReviewAnswer => ({
+  apiVersion: API_VERSION,
+  kind: 'SubjectAccessReview',
+  status,
+})
+
 /** Why a principal may not give a role at a scope, in the words of REST; undefined if they may. */
 export type WhyNotGiven = (principalId: string, roleName: string, scope: string) => string | undefined
 

@@ -6,7 +6,7 @@ import type { Staleness } from '../../api/http/staleness.ts'
 import type { ReferencedRight } from '../../contracts/references.ts'
 import { boundaryOfNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import { formatScope } from '../../core/scope.ts'
-import { answerTo, type Verdict, type WhyNotGiven } from './answer.ts'
+import { API_VERSION, answerTo, type ReviewAnswer, reviewAnswer, type Verdict, type WhyNotGiven } from './answer.ts'
 import { entersPod, type GivenToPod, type OwnerOfPod } from './podAccess.ts'
 import {
   type OwnerOfPart,
@@ -17,13 +17,12 @@ import {
   type ReviewedRequest,
 } from './question.ts'
 
+export { paced } from './pace.ts'
 export { followPlaces, givenToPods, partOwners, podOwners } from './places.ts'
-export { principalOfUser, tenantOf } from './question.ts'
+export { principalOfUser } from './question.ts'
 
 /** Which object the token was issued for, as the API server's authentication maps it from the claim. */
 const PRINCIPAL_UID_EXTRA = 'freehold.dev/principal-uid'
-
-const API_VERSION = 'authorization.k8s.io/v1'
 
 /** Of a SubjectAccessReview what decides; the rest (selectors) may come and is not read. */
 const Review = z.object({
@@ -44,8 +43,6 @@ const Review = z.object({
       .optional(),
   }),
 })
-
-export type ReviewAnswer = { apiVersion: string; kind: 'SubjectAccessReview'; status: Verdict }
 
 export type ReviewerOptions = {
   access: Pick<Access, 'explain' | 'scopesWith' | 'catchUp' | 'boundariesOf' | 'permissionsAt'>
@@ -142,6 +139,6 @@ export function createReviewer({
   return async (body: unknown): Promise<ReviewAnswer | undefined> => {
     const parsed = Review.safeParse(body)
     if (!parsed.success) return undefined
-    return { apiVersion: API_VERSION, kind: 'SubjectAccessReview', status: await verdictOn(parsed.data.spec) }
+    return reviewAnswer(await verdictOn(parsed.data.spec))
   }
 }
