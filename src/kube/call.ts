@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { checkFence } from '../core/fencedWork.ts'
 import { KeyedSemaphore, NeverBegun } from '../core/keyedSemaphore.ts'
 import type { Log } from '../core/log.ts'
+import { currentOrigin } from '../core/origin.ts'
 import { readWithin } from '../core/readWithin.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { isDense } from './dense.ts'
@@ -55,6 +56,8 @@ const RIGHTS_AFTER = 30_000
 const MAX_ATTEMPTS = 5
 /** Ordinary requests in flight at once. More only queue inside the API server, behind everybody else's. */
 const MAX_CONCURRENT = 50
+/** Of these, for one caller: to the API server all are calls of one account, between which it sees no difference. */
+const OF_CALLER = 5
 /** Bytes of a refusal that are read. */
 const REFUSAL_MAX = 1024 * 1024
 
@@ -63,6 +66,7 @@ export class Caller {
   readonly #transport: Transport
   readonly #options: CallerOptions
   readonly #places = new KeyedSemaphore(MAX_CONCURRENT)
+  readonly #placesOf = new KeyedSemaphore(OF_CALLER)
   readonly #budget = new RetryBudget()
   readonly #random: () => number
   #awayAt = Number.NEGATIVE_INFINITY
@@ -83,7 +87,7 @@ export class Caller {
     const { signal } = options
     return this.#attempts(attempt, request, options, async (most) => {
       const end = performance.now() + most
-      const release = await this.#places.take('', signal, most)
+      const release = await this.#place(end, signal)
       const left = Math.max(1, end - performance.now())
       const { status, headers, text } = await this.#observed(attempt, async () => {
         const answer = await this.#transport.exchange({ ...request, signal }, left, this.#before(request, options))
@@ -94,6 +98,22 @@ export class Caller {
       if (status >= 300) throw this.#refused(attempt, status, headers, text)
       return parse<T>(attempt, status, text)
     })
+  }
+
+  /** @returns gives the place back */
+  async #place(end: number, signal: AbortSignal | undefined): Promise<() => void> {
+    const caller = currentOrigin()?.caller
+    const leave = caller === undefined ? undefined : await this.#placesOf.take(caller, signal, end - performance.now())
+    try {
+      const release = await this.#places.take('', signal, Math.max(1, end - performance.now()))
+      return () => {
+        release()
+        leave?.()
+      }
+    } catch (error) {
+      leave?.()
+      throw error
+    }
   }
 
   /** Any answer, unread. The deadline covers the time to its headers, and again that of `text`; the caller's signal also the body. */

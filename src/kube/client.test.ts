@@ -10,6 +10,7 @@ import { type PlayedRequest, refuse, WatchServer } from '../../test/worlds/watch
 import { createAuthority } from '../composition/certificates.ts'
 import { fencedBy } from '../core/fencedWork.ts'
 import type { KubeObject } from '../core/object.ts'
+import { onBehalfOf } from '../core/origin.ts'
 import { configMap } from './builtin.ts'
 import { createKubeClient, type KubeClient, type KubeClientOptions } from './client.ts'
 
@@ -173,6 +174,22 @@ describe('client of the API server', () => {
       controller.abort(reason)
       expect(await call.catch((error: unknown) => error)).to.equal(reason)
     })
+  })
+
+  it('lets no caller take the places of others, however much it asks for', async () => {
+    const isGreedy = ({ query }: PlayedRequest) => query.has('labelSelector')
+    await play([(request) => (isGreedy(request) ? undefined : ok(request))])
+    const greedy = Array.from({ length: 60 }, () =>
+      onBehalfOf({ caller: 'greedy' }, () => client.list(configMap, { labelSelector: 'of=greedy' })).catch(
+        () => undefined,
+      ),
+    )
+    await onBehalfOf({ caller: 'modest' }, () => client.get(configMap, ref))
+    await client.get(configMap, ref)
+    const { length: sent } = server.requests.filter(isGreedy)
+    expect(sent).to.be.at.least(1).and.at.most(5)
+    await client.close()
+    await Promise.all(greedy)
   })
 
   it('does not wait for the rest of a text beyond its deadline', async () => {

@@ -220,11 +220,10 @@ export class Pipeline {
     const parts = { query, list, body, rawBody, scope, fresh: !isFollowed && isReadThrough(request) }
     if (isFollowed) return this.#follow(passage, passage.match, parts)
     const context = this.#context(passage, passage.match, parts)
-    const { attendance } = passage
-    const handle = async () => route.handler(context)
-    const handled = attendance === undefined ? handle() : onBehalfOf(attendance, handle)
+    const { attendance, caller } = passage
+    const origin = attendance ?? (caller === undefined ? undefined : { caller: caller.principalId })
     // Whoever was passing the body on has a failure of their own to tell of.
-    const answer = await handled.catch((error: unknown) => {
+    const answer = await onBehalfOf(origin, async () => route.handler(context)).catch((error: unknown) => {
       if (this.#options.checkReplies === true) checkFurther(route, error)
       throw passage.ended ?? error
     })

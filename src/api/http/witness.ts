@@ -29,11 +29,13 @@ export type Witness = (request: FinishedRequest) => void
 /** One request in progress, for the witness. */
 export class Attendance implements Origin {
   readonly id = randomUUID()
+  readonly caller: string
   readonly auditId: string
   readonly writes: { resource: Resource; object: KubeObject }[] = []
   #hasAskedForNothing = false
 
   constructor(principalId: string) {
+    this.caller = principalId
     this.auditId = auditIdOf(this.id, principalId)
   }
 

@@ -260,7 +260,7 @@ class KubeRecords implements Records {
     const spec = checkSpec(kind, await change(current), current.spec as object)
     const patch = mergePatchBetween(current.spec, spec)
     if (patch === undefined) {
-      currentOrigin()?.unchanged()
+      currentOrigin()?.unchanged?.()
       return { object: current, isChanged: false }
     }
     const { generation = 1, resourceVersion, uid } = current.metadata
@@ -334,7 +334,7 @@ function typed<K extends AnyKind>(object: KubeObject | undefined): RecordOf<K> |
 }
 
 function tellOrigin(kind: AnyKind, object: { metadata: ObjectMeta }): void {
-  currentOrigin()?.written(kind.resource, object as KubeObject)
+  currentOrigin()?.written?.(kind.resource, object as KubeObject)
 }
 
 function isNameOf(kind: AnyKind, name: string): boolean {
@@ -363,7 +363,7 @@ async function sameOrTaken<K extends AnyKind>(
   const isEqualSpec =
     typeof spec === 'object' && isEqual(withDefaults(kind.spec, stored.spec), readSpec(kind, spec, stored.spec))
   if (isSame === undefined ? isEqualSpec : await isSame(stored)) {
-    currentOrigin()?.unchanged()
+    currentOrigin()?.unchanged?.()
     return stored
   }
   const how = isEqualSpec ? '' : ' with different content'
