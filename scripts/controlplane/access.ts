@@ -18,6 +18,9 @@ const CONFIGURATION = 'apiserver.config.k8s.io/v1'
 /** Namespaces of boundaries, of resource groups, and of the platform itself. */
 const OUR_NAMESPACES = '^(freehold-system|boundary-[0-9a-f-]{36}|.+-[0-9a-f]{10})$'
 const MAX_TOKEN_LIFETIME_SECONDS = 86_400
+const PRINCIPALS = 'freehold:principals-'
+/** Each principal is in one of them, by the first digit of its id: the API server serves them apart (deploy/manifests/flowcontrol.yaml). */
+export const PRINCIPAL_GROUPS: readonly string[] = [...'0123456789abcdef'].map((digit) => PRINCIPALS + digit)
 
 /** AuthenticationConfiguration: anonymous callers reach the health paths only. */
 export function authenticationConfiguration(oidc: Required<OidcIssuer> | undefined): object {
@@ -32,9 +35,10 @@ export function authenticationConfiguration(oidc: Required<OidcIssuer> | undefin
 function jwtAuthenticator({ issuerUrl, caPem, audience }: Required<OidcIssuer>): object {
   return {
     issuer: { url: issuerUrl, audiences: [audience], certificateAuthority: caPem },
-    // Groups stay empty: membership lives in our own kinds, where it can be withdrawn before a token expires.
+    // No group comes from a token: membership lives in our own kinds, where it can be withdrawn before a token expires.
     claimMappings: {
       username: { claim: 'sub', prefix: 'p:' },
+      groups: { expression: `['${PRINCIPALS}' + claims.sub.substring(0, 1)]` },
       uid: { claim: 'sub' },
       // A token outlives its principal: the authorizer refuses it to whoever has the id afterwards.
       extra: [

@@ -64,9 +64,13 @@ describe('access to the API server', () => {
       .that.deep.equals([{ path: '/livez' }, { path: '/readyz' }, { path: '/healthz' }])
   })
 
-  it('takes no groups from tokens', () => {
+  it('takes no group from a token, and puts whoever shows one into one of ours', () => {
     const configuration = authenticationConfiguration({ issuerUrl: 'https://i', caPem: 'ca', audience: 'a' })
-    expect(configuration).to.have.nested.property('jwt[0].claimMappings').that.has.keys('username', 'uid', 'extra')
+    expect(configuration)
+      .to.have.nested.property('jwt[0].claimMappings')
+      .that.deep.includes({
+        groups: { expression: "['freehold:principals-' + claims.sub.substring(0, 1)]" },
+      })
   })
 
   it('asks the webhook before RBAC, and caches none of its answers', () => {

@@ -8,6 +8,7 @@ import { KINDS } from '../../src/crds/index.ts'
 import { crdManifest } from '../../src/crds/manifest.ts'
 import { bodiesModule } from './bodies.ts'
 import { clientModule } from './client.ts'
+import { flowControl } from './flowControl.ts'
 import { iamWebhook } from './iamPolicies.ts'
 import { chartFiles, installFile, monitoringObjects, readInstallation } from './installation.ts'
 import { metricsPage } from './metrics.ts'
@@ -39,6 +40,7 @@ export function generatedFiles(): Map<string, string> {
   files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operator, facadeReads())))
   files.set('deploy/agent/rbac.yaml', yaml(agentAccessObjects(agentRights())))
   files.set('deploy/manifests/policies.yaml', yaml(admissionPolicies(KINDS, reservedNames())))
+  files.set('deploy/manifests/flowcontrol.yaml', yaml(flowControl()))
   files.set('deploy/manifests/webhooks.yaml', yaml([iamWebhook()]))
   const installation = readInstallation(files)
   files.set('deploy/install.yaml', NOTE + installFile(installation))

@@ -12,7 +12,7 @@ const deploy = join(import.meta.dirname, '../../deploy')
 /** Milliseconds until definitions are served: this machine may be busy with its own start. */
 export const SERVED_WITHIN = 180_000
 /** Of the manifests, what the embedded platform needs: its processes run beside the cluster, not in it. */
-const MANIFESTS = ['namespace.yaml', 'builds.yaml', 'rbac.yaml', 'policies.yaml']
+const MANIFESTS = ['namespace.yaml', 'builds.yaml', 'rbac.yaml', 'policies.yaml', 'flowcontrol.yaml']
 /** What every object of the manifests carries. */
 const OURS = 'app.kubernetes.io/part-of=freehold'
 

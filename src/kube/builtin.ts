@@ -66,6 +66,14 @@ export const validatingAdmissionPolicyBinding = builtin(
   'ValidatingAdmissionPolicyBinding',
   ON_CLUSTER,
 )
+/** @internal Found by the words of a manifest; only tests name it. */
+export const flowSchema = builtin('flowcontrol.apiserver.k8s.io', 'FlowSchema', ON_CLUSTER)
+/** @internal Found by the words of a manifest; only tests name it. */
+export const priorityLevelConfiguration = builtin(
+  'flowcontrol.apiserver.k8s.io',
+  'PriorityLevelConfiguration',
+  ON_CLUSTER,
+)
 export const validatingWebhookConfiguration = builtin(
   'admissionregistration.k8s.io',
   'ValidatingWebhookConfiguration',

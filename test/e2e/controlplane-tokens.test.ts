@@ -70,9 +70,13 @@ describe('access tokens at the API server', () => {
     return { status: answer.statusCode, user: review.status.userInfo }
   }
 
-  it('name the principal by the subject, and bring no group, not even one that they claim', async () => {
+  it('name the principal by the subject, and bring no group of their own, not even one that they claim', async () => {
     const { user } = await whoIs(await tokenOf({ groups: ['system:masters'] }))
-    expect(user).to.deep.include({ username: `p:${SUBJECT}`, uid: SUBJECT, groups: ['system:authenticated'] })
+    expect(user).to.deep.include({
+      username: `p:${SUBJECT}`,
+      uid: SUBJECT,
+      groups: ['freehold:principals-3', 'system:authenticated'],
+    })
   })
 
   const now = () => Math.floor(Date.now() / 1000)
