@@ -15,6 +15,7 @@ trap '(cd "$root" && npm run --silent down -- --data "$data") || true; rm -rf "$
 # What no namespace holds, and the namespaces.
 everything() {
   kinds=customresourcedefinitions,clusterroles,clusterrolebindings,validatingadmissionpolicies,validatingadmissionpolicybindings
+  kinds=$kinds,flowschemas,prioritylevelconfigurations
   kubectl get "$kinds,validatingwebhookconfigurations,mutatingwebhookconfigurations,namespaces" --output=name | sort
 }
 # An overlay on the manifests of a version, as step 2 of docs/install.md has it.

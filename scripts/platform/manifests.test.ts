@@ -1,8 +1,13 @@
 import { expect } from 'chai'
 import type { Resource } from '../../src/core/object.ts'
-import { validatingAdmissionPolicy, validatingAdmissionPolicyBinding } from '../../src/kube/builtin.ts'
+import {
+  flowSchema,
+  priorityLevelConfiguration,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+} from '../../src/kube/builtin.ts'
 import { FakeKubeClient } from '../../src/kube/fake.ts'
-import { removeOtherPolicies } from './manifests.ts'
+import { removeOthers } from './manifests.ts'
 
 const ours = { 'app.kubernetes.io/part-of': 'freehold' }
 const policy = ({ group, version, kind }: Resource, name: string, labels: Record<string, string> = ours) => ({
@@ -11,18 +16,18 @@ const policy = ({ group, version, kind }: Resource, name: string, labels: Record
   metadata: { name, labels },
 })
 
-describe('the policies of a data folder', () => {
-  it('are those of the version that was started last: what another one had refuses nothing', async () => {
+const RESOURCES = [validatingAdmissionPolicy, validatingAdmissionPolicyBinding, flowSchema, priorityLevelConfiguration]
+
+describe('the policies and levels of a data folder', () => {
+  it('are those of the version that was started last: what another one had refuses and reserves nothing', async () => {
     const client = new FakeKubeClient()
-    for (const resource of [validatingAdmissionPolicy, validatingAdmissionPolicyBinding]) {
+    for (const resource of RESOURCES) {
       for (const name of ['freehold-kept', 'freehold-of-before']) client.seed(resource, policy(resource, name))
       client.seed(resource, policy(resource, 'freehold-of-somebody', {}))
     }
-    const manifests = [validatingAdmissionPolicy, validatingAdmissionPolicyBinding].map((resource) =>
-      policy(resource, 'freehold-kept'),
-    )
-    await removeOtherPolicies(client, manifests)
-    for (const resource of [validatingAdmissionPolicy, validatingAdmissionPolicyBinding]) {
+    const manifests = RESOURCES.map((resource) => policy(resource, 'freehold-kept'))
+    await removeOthers(client, manifests)
+    for (const resource of RESOURCES) {
       const { items } = await client.list(resource)
       expect(items.map(({ metadata }) => metadata.name)).to.have.members(['freehold-kept', 'freehold-of-somebody'])
     }

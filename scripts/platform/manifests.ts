@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import { loadAll } from 'js-yaml'
 import type { KubeObject, Resource } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
-import { validatingAdmissionPolicy, validatingAdmissionPolicyBinding } from '../../src/kube/builtin.ts'
+import {
+  flowSchema,
+  priorityLevelConfiguration,
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+} from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 
@@ -41,13 +46,21 @@ export async function applyManifests(client: KubeClient, webhook?: WebhookAddres
     ...readManifests(join(deploy, 'manifests', 'webhooks.yaml')).map((manifest) => reachedAt(manifest, webhook)),
   ]
   await installManifests(client, manifests, { timeout: SERVED_WITHIN })
-  await removeOtherPolicies(client, manifests)
+  await removeOthers(client, manifests)
 }
 
-/** Deletes policies of a version that ran on the data before, newer or older: they would go on refusing what this one allows. */
-export async function removeOtherPolicies(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
-  // Bindings first: a binding without its policy is a configuration error.
-  for (const resource of [validatingAdmissionPolicyBinding, validatingAdmissionPolicy]) {
+/**
+ * Deletes policies of a version that ran on the data before, newer or older: they would go on refusing what this one allows.
+ * And its levels, which keep their part of the API server.
+ */
+export async function removeOthers(client: KubeClient, manifests: readonly KubeObject[]): Promise<void> {
+  // What names another goes first: without that it would be an error.
+  for (const resource of [
+    validatingAdmissionPolicyBinding,
+    validatingAdmissionPolicy,
+    flowSchema,
+    priorityLevelConfiguration,
+  ]) {
     const wanted = new Set(manifests.filter(({ kind }) => kind === resource.kind).map(({ metadata }) => metadata.name))
     const { items } = await client.list(resource, { labelSelector: OURS })
     for (const { metadata } of items)

@@ -33,6 +33,8 @@ const EVERYTHING = [
   'clusterrolebindings',
   'validatingadmissionpolicies',
   'validatingadmissionpolicybindings',
+  'flowschemas',
+  'prioritylevelconfigurations',
   'validatingwebhookconfigurations',
   'mutatingwebhookconfigurations',
   'apiservices',
