@@ -9,6 +9,7 @@ import { request } from '../../../test/make/request.ts'
 import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY as B, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import { currentOrigin } from '../../core/origin.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { VectorCluster } from '../../crds/vector.ts'
 
@@ -33,6 +34,21 @@ describe('the facade as a server', () => {
     expect(answer.headers.traceparent).to.match(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
     expect(answer.headers).to.include({ 'x-content-type-options': 'nosniff' })
     expect(answer.headers).to.not.have.property('x-powered-by')
+  })
+
+  it('calls the API server in the name of who asked, to read as to write: callers take turns there', async () => {
+    const { client } = server
+    const get = client.get.bind(client)
+    const callers: (string | undefined)[] = []
+    client.get = (...given) => {
+      callers.push(currentOrigin()?.caller)
+      return get(...given)
+    }
+    const fresh = (call: Test) => as(call).set('cache-control', 'no-cache')
+    expect((await fresh(request(server.app).get(ITEM))).status).to.equal(404)
+    expect((await fresh(request(server.app).delete(ITEM))).status).to.equal(404)
+    expect(callers).to.have.length.at.least(2)
+    expect(new Set(callers)).to.deep.equal(new Set([OWNER]))
   })
 
   it('keeps the ids of the caller where they are well-formed', async () => {
