@@ -79,6 +79,8 @@ export function relationalUsers(owner: string): RelationalUsers {
 
 /** Labels by which CloudNativePG marks the pods of a Cluster and says which is what (its labels and annotations page). */
 export const ENGINE_CLUSTER_LABEL = 'cnpg.io/cluster'
+/** `instance`, or what else a pod of a cluster is for. */
+export const ENGINE_POD_LABEL = 'cnpg.io/podRole'
 export const ENGINE_ROLE_LABEL = 'cnpg.io/instanceRole'
 export const ENGINE_SCHEDULE_LABEL = 'cnpg.io/scheduled-backup'
 

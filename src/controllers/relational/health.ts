@@ -1,4 +1,4 @@
-import { ENGINE_CLUSTER_LABEL, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
+import { ENGINE_CLUSTER_LABEL, ENGINE_POD_LABEL, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
 import { counted, readyOf } from '../../core/counted.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -6,6 +6,7 @@ import {
   archivingGaps,
   type EngineView,
   HIBERNATION_ANNOTATION,
+  RESTARTED_AT_ANNOTATION,
   recoveryOf,
   relationalImage,
 } from '../../desired/relational/index.ts'
@@ -148,15 +149,25 @@ export function isHealthy(engine: EngineCluster | undefined): boolean {
   return engine?.status?.phase === HEALTHY && readyInstances(engine) > 0
 }
 
+/** Whether every instance is of after the restart that is asked for: until the engine begins with it, it says that it is healthy. */
+function isRestarted(pass: RelationalPass): boolean {
+  const { spec, status } = pass.object
+  if (spec.restartedAt === undefined || spec.restartedAt === status?.restartedAt) return true
+  const instances = podsOfEngine(pass).filter(({ metadata }) => metadata.labels?.[ENGINE_POD_LABEL] === 'instance')
+  return instances.every(({ metadata }) => metadata.annotations?.[RESTARTED_AT_ANNOTATION] === spec.restartedAt)
+}
+
 /** Every instance that is asked for is there and ready, with the image that is asked for. */
-function isComplete({ object, state }: RelationalPass): boolean {
+function isComplete(pass: RelationalPass): boolean {
+  const { object, state } = pass
   const { status = {} } = state.engine ?? {}
   return (
     object.spec.running &&
     status.phase === HEALTHY &&
     status.readyInstances === state.replicas &&
     status.instances === state.replicas &&
-    status.image === relationalImage(object.spec)
+    status.image === relationalImage(object.spec) &&
+    isRestarted(pass)
   )
 }
 

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot } from '../../crds/relationalSnapshots.ts'
-import { secret, service } from '../../kube/builtin.ts'
+import { pod, secret, service } from '../../kube/builtin.ts'
 import { barmanObjectStore, postgresqlBackup, postgresqlCluster } from '../../kube/postgresql.ts'
 
 describe('the controller of relational databases', () => {
@@ -186,6 +186,38 @@ describe('the controller of relational databases', () => {
       expect(await world.bench.find(postgresqlCluster, 'relc-orders', world.home)).to.equal(undefined)
     })
   }
+
+  it('is restarted when the engine has restarted each instance, and not while it has not begun', async () => {
+    await begin()
+    world.database('orders')
+    await world.bench.rest()
+    const instance = (restartedAt?: string) =>
+      world.bench.client.seed(pod, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: {
+          name: 'relc-orders-1',
+          namespace: world.home,
+          labels: { 'cnpg.io/cluster': 'relc-orders', 'cnpg.io/podRole': 'instance' },
+          annotations: restartedAt === undefined ? {} : { 'kubectl.kubernetes.io/restartedAt': restartedAt },
+        },
+      })
+    instance()
+    await world.play('orders')
+    const seen = async () => {
+      await world.bench.rest()
+      const { status, phase, restartedAt } = await world.status('orders')
+      return [status, phase, restartedAt]
+    }
+    expect(await seen()).to.deep.equal(['Running', 'Available', undefined])
+    const restartedAt = '2026-11-02T08:00:00Z'
+    await world.change('orders', { restartedAt })
+    expect(await seen()).to.deep.equal(['Updating', 'Restarting', undefined])
+    await world.play('orders', { phase: 'Primary instance is being restarted without a switchover' })
+    instance(restartedAt)
+    await world.play('orders')
+    expect(await seen()).to.deep.equal(['Running', 'Available', restartedAt])
+  })
 
   it('stops at a plan that is no longer offered, and leaves it to whoever has it', async () => {
     await begin()

@@ -9,7 +9,8 @@ import { ENGINE_API, type RelationalInput } from './types.ts'
 /** Annotations of CloudNativePG (its labels and annotations page). */
 export const HIBERNATION_ANNOTATION = 'cnpg.io/hibernation'
 const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
-const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
+/** The engine gives it to each instance that it has restarted for it, too. */
+export const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
 
 /** The name of the external cluster that a restored one is read from. */
 const ORIGIN = 'origin'

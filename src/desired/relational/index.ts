@@ -11,7 +11,7 @@ export {
   TARGET_KEYS,
   targetSecret,
 } from './backup.ts'
-export { HIBERNATION_ANNOTATION, relationalImage } from './cluster.ts'
+export { HIBERNATION_ANNOTATION, RESTARTED_AT_ANNOTATION, relationalImage } from './cluster.ts'
 export { LOGINS, type Login, loginSecret } from './logins.ts'
 export { archivingGaps, type EngineView, recoveryOf } from './recovery.ts'
 export { type BackupPlace, type BackupTarget, type Origin, type RelationalInput, relationalInput } from './types.ts'
