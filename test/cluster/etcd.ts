@@ -10,7 +10,7 @@ type Range = { kvs?: { key: string; value: string }[]; more?: boolean }
  * `/v3/kv/range`).
  */
 export async function* etcdContent(folder: string): AsyncGenerator<{ key: string; value: Buffer }> {
-  const { etcd } = JSON.parse(await readFile(join(folder, 'ports.json'), 'utf8')) as { etcd: number }
+  const { etcdHttp } = JSON.parse(await readFile(join(folder, 'ports.json'), 'utf8')) as { etcdHttp: number }
   const paths = layout(folder)
   const [ca, cert, key] = await Promise.all(
     [paths.certificate('etcd-ca'), paths.certificate('etcd-client'), paths.key('etcd-client')].map((path) =>
@@ -22,7 +22,7 @@ export async function* etcdContent(folder: string): AsyncGenerator<{ key: string
     let from = Buffer.from([0])
     for (;;) {
       const body = { key: from.toString('base64'), range_end: 'AA==', limit: 500 }
-      const answer = await request(`https://127.0.0.1:${etcd}/v3/kv/range`, {
+      const answer = await request(`https://127.0.0.1:${etcdHttp}/v3/kv/range`, {
         method: 'POST',
         body: JSON.stringify(body),
         dispatcher,

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { expect } from 'chai'
 import { identityOf } from '../../scripts/controlplane/identity.ts'
 import { type ControlPlane, startControlPlane } from '../../scripts/controlplane/index.ts'
@@ -122,14 +124,14 @@ describe('the control plane', () => {
       metadata: { name: 'quiet' },
       stringData: { word: 'pa55phrase' },
     })
-    const { etcd } = JSON.parse(await readFile(join(folder, 'ports.json'), 'utf8'))
+    const { etcd, etcdHttp } = JSON.parse(await readFile(join(folder, 'ports.json'), 'utf8'))
     const read = (name: string) => readFile(join(folder, 'pki', name), 'utf8')
     const [caPem, certPem, keyPem] = await Promise.all([
       read('etcd-ca.crt'),
       read('etcd-client.crt'),
       read('etcd-client.key'),
     ])
-    const server = `https://127.0.0.1:${etcd}`
+    const server = `https://127.0.0.1:${etcdHttp}`
     const body = { key: Buffer.from('/registry/secrets/default/quiet').toString('base64') }
 
     const inside = adminClient(server, { caPem, certPem, keyPem })
@@ -139,13 +141,12 @@ describe('the control plane', () => {
     expect(value).to.match(/^k8s:enc:secretbox:v1:key1:/)
     expect(value).to.not.include('pa55phrase').and.not.include('quiet')
 
-    const outside = adminClient(server, {
-      caPem,
-      ...(await controlPlane.issueClientCertificate('somebody', ['system:masters'])),
-    })
-    const refusal = await outside.send('POST', '/v3/kv/range', body).catch((error: Error) => error)
-    await outside.close()
-    expect(refusal).to.be.an('error')
+    const { certPem: cert, keyPem: key } = await controlPlane.issueClientCertificate('somebody', ['system:masters'])
+    for (const port of [etcd, etcdHttp]) {
+      const socket = connect({ host: '127.0.0.1', port, ca: caPem, cert, key })
+      const [refusal] = await once(socket.resume(), 'close').catch((error: Error) => [error])
+      expect(refusal, `port ${port}`).to.be.an('error').with.property('code').that.matches(/ALERT/)
+    }
   })
 
   it('gives a client certificate the rights of its groups and no more', async () => {
