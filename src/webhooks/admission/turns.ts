@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Services } from '../../api/http/context.ts'
+import { isEqual } from '../../api/records/mergePatch.ts'
 import { oneAtATimeHere } from '../../api/rules/turns.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
@@ -12,8 +13,13 @@ import type { Change } from './change.ts'
 export const SHOWS_WITHIN = 8_000
 const LOOK = { first: 5, most: 250 }
 
-/** Whether it may leave nobody who governs, which is judged by what others leave. */
-function takesAway({ kind, operation }: Change): boolean {
+/**
+ * Whether it may leave nobody who governs, which is judged by what others leave. What says the same again does not, and is never
+ * seen: the API server stores no write that changes nothing, such as an apply of GitOps or a second deletion.
+ */
+function takesAway({ kind, operation, next, previous }: Change): boolean {
+  if (previous?.metadata.deletionTimestamp !== undefined) return false
+  if (operation === 'UPDATE' && isEqual(next?.spec, previous?.spec)) return false
   if (kind === DenyAssignment) return operation !== 'DELETE'
   return (kind === RoleAssignment || kind === PrincipalGroup) && operation !== 'CREATE'
 }
