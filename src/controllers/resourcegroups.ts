@@ -56,16 +56,12 @@ export type TrafficOptions = {
   closedNetworks?: readonly string[]
 }
 
-export type LimitOptions = {
+export type GroupOptions = TrafficOptions & {
+  /** The registry whose images nodes pull; none. */
+  registry?: Pick<RegistryPort, 'host' | 'keys'> | undefined
   /** What a container may write to its node; `DISK_SHARE`. */
   disk?: DiskShare | undefined
 }
-
-export type GroupOptions = TrafficOptions &
-  LimitOptions & {
-    /** The registry whose images nodes pull; none. */
-    registry?: Pick<RegistryPort, 'host' | 'keys'> | undefined
-  }
 
 /**
  * Keeps the namespace of each group with what has to be in it before any resource: rights to its Secrets, closed
