@@ -9,9 +9,14 @@ const servers = new WeakMap<RequestListener, Server>()
  */
 export function request(app: RequestListener | string): ReturnType<typeof supertest> {
   if (typeof app === 'string') return supertest(app)
-  const server = servers.get(app) ?? createServer(app).listen(0).unref()
-  // A connection that is kept may be closed while the next request is on its way.
-  server.maxRequestsPerSocket = 1
+  const server = servers.get(app) ?? serverOf(app)
   servers.set(app, server)
   return supertest(server)
+}
+
+function serverOf(app: RequestListener): Server {
+  const server = createServer(app)
+  // A connection that is kept may be closed while the next request is on its way.
+  server.maxRequestsPerSocket = 1
+  return server.listen(0).unref()
 }
