@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { cachedAt } from '../../scripts/controlplane/cache.ts'
+import { seedStore } from '../../scripts/test/seed.ts'
 import type { Block } from '../pages/blocks.ts'
 import { unseenLine } from '../pages/blocks.ts'
 import { pagesWithCommands, ROOT } from '../pages/pages.ts'
@@ -41,6 +42,8 @@ describe('commands on pages, pasted', () => {
     await Promise.all(names.map((name) => symlink(join(ROOT, name), join(folder, name))))
     expect(up?.commands).to.match(/^npm run up/)
     expect(down?.commands).to.equal('npm run down')
+    // up.test.ts begins with an empty store; here most of the start would be the definitions.
+    await seedStore(join(folder, '.freehold'))
     await paste(open('bash'), 'README.md', [up as Block])
   })
   after(async () => {
