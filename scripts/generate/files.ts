@@ -10,7 +10,7 @@ import { bodiesModule } from './bodies.ts'
 import { clientModule } from './client.ts'
 import { flowControl } from './flowControl.ts'
 import { iamWebhook } from './iamPolicies.ts'
-import { chartFiles, installFile, monitoringObjects, readInstallation } from './installation.ts'
+import { chartFiles, installFile, monitoringObjects, RELEASE_COMPONENT, readInstallation } from './installation.ts'
 import { metricsPage } from './metrics.ts'
 import { admissionPolicies } from './policies.ts'
 import { configurationPage, kindPage, refusalsPage, rolesPage } from './reference.ts'
@@ -42,6 +42,7 @@ export function generatedFiles(): Map<string, string> {
   files.set('deploy/manifests/policies.yaml', yaml(admissionPolicies(KINDS, reservedNames())))
   files.set('deploy/manifests/flowcontrol.yaml', yaml(flowControl()))
   files.set('deploy/manifests/webhooks.yaml', yaml([iamWebhook()]))
+  files.set('deploy/release/kustomization.yaml', NOTE + dump(RELEASE_COMPONENT))
   const installation = readInstallation(files)
   files.set('deploy/install.yaml', NOTE + installFile(installation))
   for (const [path, text] of chartFiles(installation, monitoringObjects())) files.set(path, text)

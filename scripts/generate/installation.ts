@@ -21,10 +21,21 @@ const read = (path: string) => readFileSync(join(deploy, path), 'utf8')
 const CONFIGURATION = 'configuration.yaml'
 const CHART = 'deploy/helm/freehold'
 
+/** In manifests, the image of this release. */
+const IMAGE = { name: 'freehold', newName: 'ghcr.io/freehold-dev/freehold', newTag: VERSION }
+/** Of a release, and so never in selectors, which cannot change. */
+const RELEASE_LABELS = { 'app.kubernetes.io/version': VERSION, 'app.kubernetes.io/instance': 'freehold' }
+
+/** What a release changes, for the kustomizations of the platform and of agents. */
+export const RELEASE_COMPONENT = {
+  apiVersion: 'kustomize.config.k8s.io/v1alpha1',
+  kind: 'Component',
+  labels: [{ pairs: RELEASE_LABELS, includeTemplates: true }],
+  images: [IMAGE],
+}
+
 type Kustomization = {
   resources: string[]
-  images: { name: string; newName: string; newTag: string }[]
-  labels: { pairs: Record<string, string> }[]
   configMapGenerator: { name: string; namespace: string; options: { labels: Record<string, string> } }[]
 }
 type Workload = KubeObject & {
@@ -42,16 +53,13 @@ export type Installation = { definitions: readonly KubeObject[]; manifests: read
 
 /** @param generated the files of deploy that are being generated, by path: on the disk they may be old */
 export function readInstallation(generated: ReadonlyMap<string, string>): Installation {
-  const {
-    resources,
-    images,
-    labels: common,
-    configMapGenerator,
-  } = load(read('manifests/kustomization.yaml')) as Kustomization
+  const { resources, configMapGenerator } = load(read('manifests/kustomization.yaml')) as Kustomization
   const textOf = (path: string) => generated.get(`deploy/${path}`) ?? read(path)
   const files = resources.map((name) => textOf(`manifests/${name}`))
   const settings = read(`manifests/${CONFIGURATION}`)
-  const [{ name, namespace, options } = required('configMapGenerator')] = configMapGenerator
+  const [generator] = configMapGenerator
+  if (generator === undefined) throw new Error('deploy/manifests/kustomization.yaml has no configMapGenerator.')
+  const { name, namespace, options } = generator
   const { labels } = options
   const configuration = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels } }
   const manifests = files.flatMap((text) => loadAll(text) as KubeObject[])
@@ -62,32 +70,28 @@ export function readInstallation(generated: ReadonlyMap<string, string>): Instal
         : [],
     ),
     manifests: [
-      ...manifests.map((object) => withImage(object, images[0] ?? required('images'))),
+      ...manifests.map(withImage),
       { ...configuration, data: { [CONFIGURATION]: settings } } as KubeObject,
-    ].map((object) => withLabels(object, (common[0] ?? required('labels')).pairs)),
+    ].map((object) => withLabels(object, RELEASE_LABELS)),
     settings,
   }
 }
 
 const skipNote = (text: string) => text.slice(text.indexOf('\n') + 1)
 
-function required(what: string): never {
-  throw new Error(`deploy/manifests/kustomization.yaml has no ${what}.`)
-}
-
 const isWorkload = (object: KubeObject): object is Workload => object.kind === 'Deployment'
 
-function withImage(object: KubeObject, { name, newName, newTag }: Kustomization['images'][number]): KubeObject {
+function withImage(object: KubeObject): KubeObject {
   if (!isWorkload(object)) return object
   const changed = structuredClone(object)
   for (const container of changed.spec.template.spec.containers) {
-    if (container.image === name) container.image = `${newName}:${newTag}`
+    if (container.image === IMAGE.name) container.image = `${IMAGE.newName}:${IMAGE.newTag}`
   }
   return changed
 }
 
 /** As `labels` of kustomize with `includeTemplates`, which leaves selectors as they are. */
-function withLabels(object: KubeObject, pairs: Record<string, string>): KubeObject {
+function withLabels(object: KubeObject, pairs: Readonly<Record<string, string>>): KubeObject {
   const changed = structuredClone(object)
   changed.metadata.labels = { ...changed.metadata.labels, ...pairs }
   if (isWorkload(changed)) {
@@ -229,7 +233,7 @@ function values(settings: string, parts: readonly Workload[]): string {
   const indented = settings.replace(/^(?=.)/gm, '  ')
   return `# Values of the chart. docs/install.md says how to install it.
 image:
-  repository: ghcr.io/freehold-dev/freehold
+  repository: ${IMAGE.newName}
   # The version of the chart if empty.
   tag: ""
 # Of the pods of all parts. A part may have each under its own name (facade.tolerations), which counts instead of this one;

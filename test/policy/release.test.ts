@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { load } from 'js-yaml'
 import { VERSION } from '../../src/core/release.ts'
 
 /** Bytes that the API server takes in the data of a Secret. */
@@ -12,23 +11,6 @@ describe('a release', () => {
     const text = readFileSync(new URL('../../packages/client/package.json', import.meta.url), 'utf8')
     expect((JSON.parse(text) as { version: string }).version).to.equal(VERSION)
   })
-
-  for (const place of ['manifests', 'agent']) {
-    const text = readFileSync(new URL(`../../deploy/${place}/kustomization.yaml`, import.meta.url), 'utf8')
-    const { images, labels } = load(text) as {
-      images: { newTag: string }[]
-      labels: { pairs: Record<string, string>; includeSelectors?: boolean }[]
-    }
-
-    it(`is installed from the image of its own version: deploy/${place}`, () => {
-      expect(images.map(({ newTag }) => newTag)).to.deep.equal([VERSION])
-    })
-
-    it(`marks what it installs with its version, and selects nothing by it: deploy/${place}`, () => {
-      expect(labels.map(({ pairs }) => pairs['app.kubernetes.io/version'])).to.deep.equal([VERSION])
-      expect(labels.map(({ includeSelectors }) => includeSelectors)).to.deep.equal([undefined])
-    })
-  }
 
   it('fits into the Secret in which Helm keeps it, chart and manifests compressed and in base64, with room to grow', () => {
     const chart = new URL('../../deploy/helm/freehold/', import.meta.url)
