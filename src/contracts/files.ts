@@ -41,6 +41,8 @@ export const FILE_REFUSALS = [
   'Denied',
   /** From one volume into another. */
   'OtherVolume',
+  /** Folders lie in each other so deep that no archive can be made. */
+  'TooDeep',
   /** No byte of the range exists. */
   'NotSatisfiable',
   /** The bytes of an upload ended early. */

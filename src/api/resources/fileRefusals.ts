@@ -26,6 +26,11 @@ const REFUSALS: Readonly<Record<FileRefusal, Refusal>> = {
     feature: 'moveBetweenVolumes',
     says: (path) => `${path} cannot be moved into another volume: download and upload it.`,
   },
+  TooDeep: {
+    code: 'PATH_NOT_ALLOWED',
+    says: (path) =>
+      `Folders in ${path} lie too deep in each other for an archive: download those within, or move them up.`,
+  },
   NotSatisfiable: { code: 'BAD_REQUEST', says: (path) => `${path} has no bytes in this range.`, status: 416 },
   Incomplete: { code: 'BAD_REQUEST', says: () => 'The body ended too early; nothing was written.' },
 }

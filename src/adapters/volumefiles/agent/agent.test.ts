@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -260,6 +261,30 @@ describe('files of volumes', () => {
     expect(found.out).to.equal(`symlink ${join(root, 'secret/key')}`)
     expect(await archive('/data/a')).to.deep.equal({ a: 'one' })
   })
+
+  it('are archived and removed however deep folders lie in each other', async () => {
+    nest('folder', 700)
+    await upload('/data/folder/file', 'x')
+    expect(Object.keys(await archive('/data/folder'))).to.have.length(700)
+    nest('deeper', 1_100)
+    expect((await run({ op: 'archive', path: '/data/deeper' })).answer.refused).to.equal('TooDeep')
+    for (const path of ['/data/folder', '/data/deeper'])
+      expect((await run({ op: 'remove', path, recursive: true })).answer).to.deep.equal({ removed: true })
+    expect(readdirSync(inData(''))).to.deep.equal([])
+  })
+
+  /** So many folders in each other; a path alone could not lead that deep. */
+  function nest(name: string, count: number): void {
+    const path = '/d'.repeat(500)
+    const below = Math.ceil(count / 500) - 1
+    mkdirSync(inData(`${name}${'/d'.repeat(count - 1 - 500 * below)}`), { recursive: true })
+    for (let round = 0; round < below; round += 1) {
+      mkdirSync(join(root, `nested${path}`), { recursive: true })
+      renameSync(inData(name), join(root, `nested${path}/d`))
+      renameSync(join(root, 'nested/d'), inData(name))
+      rmSync(join(root, 'nested'), { recursive: true })
+    }
+  }
 
   it('are reached through links that stay in the volumes', async () => {
     await upload('/data/a', 'one')

@@ -3,11 +3,18 @@ import { accessSync, closeSync, constants, createReadStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import { pack as newPack, type Pack } from 'tar-stream'
 import type { Held, Name } from './held.ts'
-import { bytesIn, unlessGone } from './operations.ts'
+import { bytesIn, foldersIn, unlessGone, within } from './operations.ts'
 import { Refused } from './refused.ts'
 
-/** Folders in each other that are held open at once. */
-const DEEPEST = 500
+/** Folders in each other that are held open at once, and so many calls in each other. */
+const DEEPEST = 1_000
+
+/** What begins to be sent cannot be refused any more. @throws Refused TooDeep */
+export function refuseTooDeep(folder: Held, depth = 0): void {
+  if (depth > DEEPEST) throw new Refused('TooDeep')
+  if (mayRead(folder))
+    for (const name of foldersIn(folder)) within(folder, name, (one) => refuseTooDeep(one, depth + 1))
+}
 
 /**
  * A tar of what is in a folder, or of one file. FIFOs, devices and sockets are left out, and what may not be read, such as
@@ -25,7 +32,7 @@ export function tarOf(held: Held, name: string): Pack {
 }
 
 async function addFolder(pack: Pack, folder: Held, prefix: string, depth: number): Promise<void> {
-  if (depth === DEEPEST) throw new Refused('NotAllowed')
+  if (depth > DEEPEST) throw new Refused('TooDeep')
   for (const name of bytesIn(folder).sort(Buffer.compare)) await add(pack, folder, name, prefix, depth)
 }
 

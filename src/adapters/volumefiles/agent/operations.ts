@@ -1,4 +1,5 @@
-import { linkSync, mkdirSync, opendirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { type Dirent, linkSync, mkdirSync, opendirSync, renameSync, rmdirSync, unlinkSync } from 'node:fs'
 import {
   type ByteRange,
   type FileAnswer,
@@ -69,11 +70,16 @@ function namesIn(folder: Held) {
 }
 
 /** Every name in a folder, as bytes: it need not be Unicode. */
-export function bytesIn(folder: Held): Buffer[] {
+export const bytesIn = (folder: Held) => bytesOfNames(folder, () => true)
+/** Those of folders. */
+export const foldersIn = (folder: Held) => bytesOfNames(folder, (one) => one.isDirectory())
+
+function bytesOfNames(folder: Held, isMeant: (one: Dirent) => boolean): Buffer[] {
   const names: Buffer[] = []
   const reader = opendirSync(folder.self, { encoding: 'buffer' as BufferEncoding })
   try {
-    for (let one = reader.readSync(); one !== null; one = reader.readSync()) names.push(one.name as unknown as Buffer)
+    for (let one = reader.readSync(); one !== null; one = reader.readSync())
+      if (isMeant(one)) names.push(one.name as unknown as Buffer)
   } finally {
     reader.closeSync()
   }
@@ -154,21 +160,38 @@ export function replace(source: Slot, target: Slot): void {
 
 export function remove(tree: Tree, { path, recursive }: Of<'remove'>): FileAnswer {
   const { folder, name } = tree.slot(path)
-  if (folder.statsOf(name).isDirectory() && recursive) empty(folder, name, 0)
+  if (folder.statsOf(name).isDirectory() && recursive) within(folder, name, emptyAll)
   discard(folder, name)
   return { removed: true }
 }
 
-/** Removes what is in a folder. A link is removed as a link. */
-function empty(above: Held, name: Name, depth: number): void {
-  if (depth === DEEPEST) throw new Refused('NotAllowed')
+/** Folders may lie deeper in each other than can be held open: those are moved to the top, and then removed from there. */
+function emptyAll(top: Held): void {
+  while (empty(top, top, 0)) {}
+}
+
+/** Removes what is in a folder, a link as a link. True if something was moved to the top. */
+function empty(folder: Held, top: Held, depth: number): boolean {
+  let isMoved = false
+  for (const each of bytesIn(folder)) {
+    const isFolder = unlessGone(() => folder.statsOf(each))?.isDirectory() === true
+    if (isFolder && depth === DEEPEST) {
+      isMoved = true
+      unlessGone(() => renameSync(folder.at(each), top.at(randomUUID())))
+      continue
+    }
+    if (isFolder) within(folder, each, (child) => (isMoved = empty(child, top, depth + 1) || isMoved))
+    unlessGone(() => discard(folder, each))
+  }
+  return isMoved
+}
+
+/** Holds a folder open meanwhile, if it is there and still one. */
+export function within(above: Held, name: Name, work: (folder: Held) => void): void {
   const folder = unlessGone(() => above.child(name, true))
   if (folder === undefined) return
   try {
-    for (const each of bytesIn(folder)) {
-      if (unlessGone(() => folder.statsOf(each))?.isDirectory() === true) empty(folder, each, depth + 1)
-      unlessGone(() => discard(folder, each))
-    }
+    work(folder)
   } finally {
     folder.close()
   }

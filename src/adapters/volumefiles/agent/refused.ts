@@ -22,6 +22,8 @@ const REASONS = inverted<FileRefusal>({
   ReadOnly: 'EROFS',
   Denied: 'EACCES EPERM',
   OtherVolume: 'EXDEV',
+  // As many as are open lie in each other.
+  TooDeep: 'EMFILE',
   NotAllowed: 'ELOOP EINVAL ENAMETOOLONG ENXIO EBUSY',
 })
 

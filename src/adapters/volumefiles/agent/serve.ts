@@ -10,7 +10,7 @@ import {
   type VolumeFolder,
 } from '../../../contracts/files.ts'
 import { END, Frames, frame } from '../frames.ts'
-import { bytesFrom, tarOf } from './archive.ts'
+import { bytesFrom, refuseTooDeep, tarOf } from './archive.ts'
 import { entryOf, type Held } from './held.ts'
 import { bytesOf, list, makeDirectory, move, remove } from './operations.ts'
 import { Refused, refusalOf } from './refused.ts'
@@ -92,6 +92,7 @@ function download(tree: Tree, { path, range }: Extract<FileRequest, { op: 'downl
 function archive(tree: Tree, { path }: Extract<FileRequest, { op: 'archive' }>): Answered {
   const held = heldAt(tree, path)
   if (!held.stats.isDirectory() && !held.stats.isFile()) throw new Refused('NotAllowed')
+  if (held.stats.isDirectory()) refuseTooDeep(held)
   const name = normal(path).split('/').at(-1) ?? ''
   const tar = tarOf(held, name)
   const zip = createGzip({ level: 1 })
