@@ -1,5 +1,7 @@
+import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { podLogsContract } from '../../../test/suites/podLogsContract.ts'
+import { kubePodLogs } from './client.ts'
 import { FakePodLogs } from './fake.ts'
 import { lastBytes } from './port.ts'
 
@@ -28,6 +30,30 @@ describe('the end of a log', () => {
     const kept = await lastBytes(long(), 10_000)
     expect(kept.length).to.be.within(8_000, 10_000)
     expect(Buffer.from(kept).toString()).to.match(/^\d+ x/)
+  })
+})
+
+describe('pod logs of a container that writes faster than it is read', () => {
+  const source = { namespace: 'a', pod: 'fast', container: 'c' }
+  const lines = (count: number) => Array.from({ length: count }, (_, at) => `${at}\n`)
+
+  const read = async (tailLines: number, texts: readonly string[]) => {
+    // The node goes on with what comes meanwhile.
+    const body = Readable.from(texts.map((text) => Buffer.from(text)))
+    const logs = kubePodLogs({ request: async () => ({ status: 200, body }) as never }, { isPlayed: false })
+    const parts: Uint8Array[] = []
+    for await (const chunk of (await logs.open(source, { tailLines })) ?? []) parts.push(chunk)
+    return { text: Buffer.concat(parts).toString(), isClosed: body.destroyed }
+  }
+
+  it('end with the last line that there was', async () => {
+    expect(await read(3, lines(1_000))).to.deep.equal({ text: '0\n1\n2\n', isClosed: true })
+    expect(await read(3, [lines(1_000).join('')])).to.deep.equal({ text: '0\n1\n2\n', isClosed: true })
+    expect(await read(0, lines(1_000))).to.deep.equal({ text: '', isClosed: true })
+  })
+
+  it('are whole if there are fewer', async () => {
+    expect(await read(10, ['0\n1', '\n2'])).to.deep.equal({ text: '0\n1\n2', isClosed: true })
   })
 })
 
