@@ -82,12 +82,19 @@ describe('turns over processes', () => {
 
   it('refuses after a while, and takes over what a process that ended left behind', async () => {
     const server = new FakeKubeClient()
-    void new LeaseTurns(server, QUICK).take('a', () => new Promise(() => {}))
+    void new LeaseTurns(server, { ...QUICK, duration: 0 }).take('a', () => new Promise(() => {}))
     const impatient = new LeaseTurns(server, { ...QUICK, patience: 0 })
     const refused = await impatient.take('a', async () => 'never').catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(PlatformError).with.property('code', 'SERVICE_UNAVAILABLE')
     expect((refused as PlatformError).extras).to.deep.equal({ retryAfterSeconds: 5 })
-    const later = new LeaseTurns(server, { ...QUICK, duration: 0 })
-    expect(await later.take('a', async () => 'taken over')).to.equal('taken over')
+    expect(await new LeaseTurns(server, QUICK).take('a', async () => 'taken over')).to.equal('taken over')
+  })
+
+  it('leaves a turn to whoever said that it takes longer, whatever is usual', async () => {
+    const server = new FakeKubeClient()
+    void new LeaseTurns(server, QUICK).take('a', () => new Promise(() => {}), { duration: 3_600_000 })
+    const other = new LeaseTurns(server, { ...QUICK, duration: 0, patience: 100 })
+    const refused = await other.take('a', async () => 'never').catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(PlatformError).with.property('code', 'SERVICE_UNAVAILABLE')
   })
 })

@@ -13,8 +13,8 @@ import type { LeaseObject } from './lease.ts'
 /** Milliseconds. */
 export type TurnTimings = {
   /**
-   * After this long a turn counts as left behind by a process that ended. One that goes on writes nothing more after two thirds
-   * of it: the rest is for a write that is slow.
+   * After this long a turn counts as left behind by a process that ended; its Lease says it. One that goes on writes nothing more
+   * after two thirds of it: the rest is for a write that is slow.
    */
   duration: number
   /** How long a caller waits for its turn: longer than it takes until what was left behind is taken over. */
@@ -23,8 +23,12 @@ export type TurnTimings = {
   pause: { least: number; most: number }
 }
 
-/** `patience`: as of the timings, for this caller. */
-export type TurnOptions = { readonly patience?: number }
+/** As of the timings, for this caller. */
+export type TurnOptions = Partial<Pick<TurnTimings, 'patience' | 'duration'>>
+
+type Ref = { readonly namespace: string; readonly name: string }
+/** `giveUp`: of the clock of this process, when whoever asks waits no longer. */
+type Asked = { readonly giveUp: number; readonly duration: number }
 
 export const TIMINGS: TurnTimings = { duration: 15_000, patience: 30_000, pause: { least: 10, most: 60 } }
 const SEEN_MAX = 1_000
@@ -51,19 +55,20 @@ export class LeaseTurns {
 
   /** @throws PlatformError SERVICE_UNAVAILABLE if others keep the turn; what `work` throws */
   take<Result>(key: string, work: () => Promise<Result>, options: TurnOptions = {}): Promise<Result> {
-    const giveUp = performance.now() + (options.patience ?? this.#timings.patience)
+    const { patience, duration } = { ...this.#timings, ...options }
+    const giveUp = performance.now() + patience
     return this.#here.take(key, () => {
       // Whoever asked may have gone by now.
       if (performance.now() > giveUp) throw busy()
-      return this.#takeLease(key, giveUp, work)
+      return this.#takeLease(key, { giveUp, duration }, work)
     })
   }
 
-  async #takeLease<Result>(key: string, giveUp: number, work: () => Promise<Result>): Promise<Result> {
+  async #takeLease<Result>(key: string, asked: Asked, work: () => Promise<Result>): Promise<Result> {
     const ref = { namespace: SYSTEM_NAMESPACE, name: `turn-${sha256(key).slice(0, 40)}` }
-    const { uid, since } = await this.#acquire(ref, giveUp)
+    const { uid, since } = await this.#acquire(ref, asked)
     let isOver = false
-    const end = since + (this.#timings.duration * 2) / 3
+    const end = since + (asked.duration * 2) / 3
     const fence = () => {
       // What it has left running writes for itself.
       if (!isOver && performance.now() > end) throw busy()
@@ -78,25 +83,21 @@ export class LeaseTurns {
   }
 
   /** @returns the uid of the Lease, and a moment before anybody else can have seen it */
-  async #acquire(ref: { namespace: string; name: string }, giveUp: number): Promise<{ uid: string; since: number }> {
+  async #acquire(ref: Ref, { giveUp, duration }: Asked): Promise<{ uid: string; since: number }> {
     const holder = randomUUID()
-    const { duration, pause } = this.#timings
+    const { pause } = this.#timings
     for (;;) {
       const since = performance.now()
       const held = (await this.#create(ref, holder, duration)) ?? (await this.#read(ref))
       if (held?.spec?.holderIdentity === holder) return { uid: held.metadata.uid ?? '', since }
-      if (held !== undefined) await this.#endIfLeft(ref, held.metadata.uid ?? '')
+      if (held !== undefined) await this.#endIfLeft(ref, held)
       if (performance.now() > giveUp) throw busy()
       await sleep(pause.least + (pause.most - pause.least) * Math.random())
     }
   }
 
   /** Undefined if there is one. */
-  async #create(
-    ref: { namespace: string; name: string },
-    holderIdentity: string,
-    duration: number,
-  ): Promise<LeaseObject | undefined> {
+  async #create(ref: Ref, holderIdentity: string, duration: number): Promise<LeaseObject | undefined> {
     const spec = { holderIdentity, leaseDurationSeconds: Math.ceil(duration / 1000) }
     const object = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: ref, spec }
     try {
@@ -107,7 +108,7 @@ export class LeaseTurns {
     }
   }
 
-  async #read(ref: { namespace: string; name: string }): Promise<LeaseObject | undefined> {
+  async #read(ref: Ref): Promise<LeaseObject | undefined> {
     try {
       return await this.#client.get<LeaseObject>(lease, ref)
     } catch (error) {
@@ -116,11 +117,12 @@ export class LeaseTurns {
     }
   }
 
-  async #endIfLeft(ref: { namespace: string; name: string }, uid: string): Promise<void> {
+  async #endIfLeft(ref: Ref, { metadata: { uid = '' }, spec }: LeaseObject): Promise<void> {
     const now = performance.now()
     const seen = this.#seen.get(ref.name)
+    const seconds = spec?.leaseDurationSeconds ?? this.#timings.duration / 1000
     if (seen?.uid !== uid) this.#seen.set(ref.name, { uid, since: now })
-    else if (now - seen.since > this.#timings.duration)
+    else if (now - seen.since > seconds * 1000)
       await this.#client.remove(lease, ref, { uid }).catch((error: unknown) => {
         if (!isKubeError(error, 'Conflict', 'NotFound')) throw error
       })

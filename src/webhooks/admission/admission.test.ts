@@ -13,6 +13,7 @@ import { MemberInvitation } from '../../crds/invitations.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { BUILT_IN_ROLES } from '../../iam/roles.ts'
 import { createAdmission } from './index.ts'
+import { SHOWS_WITHIN } from './turns.ts'
 
 /** Caches over records in memory. */
 function cachesOver(records: MemoryRecords) {
@@ -270,6 +271,26 @@ describe('admission of writes of access control', () => {
     const again = removal(second)
     await records.remove(RoleAssignment, first?.metadata ?? { name: '' }, {} as never)
     expect((await again)?.status?.details?.causes[0]?.reason).to.equal('LAST_OWNER')
+  })
+
+  it('keeps the turn of a removal for longer than the API server lets another webhook take, 30 seconds', async () => {
+    const prepared = prepare()
+    const { world, records, assign, admit } = prepared
+    for (const principalId of [world.other, world.me]) assign(principalId, 'Owner', `/boundaries/${world.boundaryId}`)
+    const namespace = boundaryNamespace(world.boundaryId)
+    const [stored] = records.peekAll(RoleAssignment, { namespace })
+    const { name = '' } = stored?.metadata ?? {}
+    const durations: (number | undefined)[] = []
+    Object.assign(records, {
+      exclusively: (_key: string, work: () => Promise<void>, options?: { duration?: number }) => {
+        durations.push(options?.duration)
+        return work()
+      },
+    })
+    const write = { kind: RoleAssignment, namespace, name, spec: {}, operation: 'delete' }
+    await admit(reviewOf(prepared, { write: () => write } as unknown as GrantingCase))
+    expect(SHOWS_WITHIN).to.be.greaterThan(30_000)
+    expect(durations).to.deep.equal([10_000])
   })
 
   it('lets nobody wait for what changes nothing, which never shows', async () => {

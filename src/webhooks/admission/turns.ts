@@ -7,10 +7,13 @@ import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.
 import type { Change } from './change.ts'
 
 /**
- * Milliseconds for which others wait for a write that was admitted, where it does not show: some other webhook refused it, or
- * takes that long. Shorter than a turn may last, which ends by itself where this process does.
+ * Milliseconds for which others wait for a write that was admitted, where it does not show: another webhook takes that long, or
+ * refused it, which nothing tells. The API server asks all of them at once and gives none more than 30 seconds; the rest is for
+ * storing it.
  */
-export const SHOWS_WITHIN = 8_000
+export const SHOWS_WITHIN = 35_000
+/** Of a turn, beyond that: for judging. */
+const JUDGED_WITHIN = 10_000
 const LOOK = { first: 5, most: 250 }
 
 /**
@@ -58,7 +61,9 @@ export function judgedInTurn(services: Services, review: Review, judge: () => Pr
     if (keepsTurn) await untilShown(services, change, showsWithin)
   }
   const keepsTurn = !isDryRun && takesAway(change)
-  const inTurn = keepsTurn ? () => services.records.exclusively(key, judged, { patience }) : judged
+  const inTurn = keepsTurn
+    ? () => services.records.exclusively(key, judged, { patience, duration: JUDGED_WITHIN + showsWithin })
+    : judged
   oneAtATimeHere(key, inTurn)
     .catch(reject)
     .finally(() => late.cancel())
