@@ -8,6 +8,7 @@ import type { Template } from '../../contracts/blueprints/template.ts'
 import { badRequest, type FieldError, firstReason, PlatformError, refusedFields } from '../../core/errors.ts'
 import { suggestion } from '../../core/suggestion.ts'
 import { PlatformApp } from '../../crds/apps.ts'
+import { BlueprintExecution } from '../../crds/blueprints.ts'
 import { listBy, ResourceName, Uuid } from '../../crds/fields.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { accepted, ok } from '../http/answer.ts'
@@ -35,7 +36,7 @@ export const DeployBlueprintRequest = strictRecord('DeployBlueprintRequest', {
   blueprintId: Uuid,
   clusterId: Uuid,
   name: ResourceName.describe('Name of the deployment: what it makes is its own'),
-  parameters: z.record(z.string(), z.string().max(4096)).default({}),
+  parameters: BlueprintExecution.spec.shape.parameters.default({}),
   componentOverrides: listBy('name', Override, 30).nullish(),
 })
 type Request = z.output<typeof DeployBlueprintRequest>

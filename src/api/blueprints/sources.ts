@@ -49,24 +49,24 @@ export const CatalogSourceDto = namedRecord('CatalogSourceDto', {
   createdAt: DateTime,
 })
 
+const fields = BlueprintSource.spec.shape
+const [ref, path] = [fields.ref.unwrap(), fields.path.unwrap()]
 const CreateCatalogSourceRequest = strictRecord('CreateCatalogSourceRequest', {
   provider: z.enum(CATALOGUE_PROVIDERS).nullish().describe('Derived from the address or the installation if null'),
   repositoryUrl: z.string().max(2048).nullish().describe('A repository that everybody may read'),
-  installationId: z
-    .string()
-    .max(64)
+  installationId: fields.installationId
     .nullish()
     .describe('Deployment source of the boundary, by its id or its installation'),
-  repositoryId: z.string().max(128).nullish().describe('Repository of that source'),
-  ref: z.string().max(244).nullish().describe('Branch or tag; main when absent'),
-  path: z.string().max(512).nullish().describe('Folder of the templates, those below it too; the root when absent'),
+  repositoryId: fields.repositoryId.nullish().describe('Repository of that source'),
+  ref: ref.nullish().describe('Branch or tag; main when absent'),
+  path: path.nullish().describe('Folder of the templates, those below it too; the root when absent'),
   enabled: z.boolean().nullish(),
 })
 type Creation = z.output<typeof CreateCatalogSourceRequest>
 
 const UpdateCatalogSourceRequest = strictRecord('UpdateCatalogSourceRequest', {
-  ref: z.string().max(244).nullish().describe('Null leaves it as it is'),
-  path: z.string().max(512).nullish().describe('Null leaves it as it is'),
+  ref: ref.nullish().describe('Null leaves it as it is'),
+  path: path.nullish().describe('Null leaves it as it is'),
   enabled: z.boolean().nullish().describe('Null leaves it as it is'),
 })
 type Change = z.output<typeof UpdateCatalogSourceRequest>

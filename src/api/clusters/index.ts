@@ -6,7 +6,7 @@ import { uuidV5 } from '../../core/ids.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
-import { DisplayName, PlainText, ResourceName } from '../../crds/fields.ts'
+import { DisplayName, ResourceName } from '../../crds/fields.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
@@ -40,7 +40,7 @@ const Domain = PlatformCluster.spec.shape.domain
 const writable = {
   displayName: DisplayName.nullish(),
   region: PlatformCluster.spec.shape.region.unwrap().nullish(),
-  labels: z.record(PlainText.max(128), PlainText.max(256)).nullish(),
+  labels: PlatformCluster.spec.shape.labels.unwrap().nullish(),
   ingressDomain: Domain.nullish(),
   defaultStorageClass: PlatformCluster.spec.shape.defaultStorageClass.nullish(),
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { isShown, SHOWN_NAME } from '../../core/shownText.ts'
-import { PersonName } from '../../crds/fields.ts'
+import { Explanation, PersonName } from '../../crds/fields.ts'
 import { INVITATION_STATES, type MemberInvitation } from '../../crds/invitations.ts'
 import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitations.ts'
 import type { Services } from '../http/context.ts'
@@ -38,7 +38,7 @@ export const CreateInvitationRequest = strictRecord('CreateInvitationRequest', {
   roleDefinitionName: RoleName,
   scope: z.string().max(400).nullish().describe('The boundary when absent'),
   expiresInDays: z.int().min(1).max(30).nullish().describe('7 when absent'),
-  message: z.string().max(1000).nullish().describe('A message that the mail contains'),
+  message: Explanation.max(1000).nullish().describe('A message that the mail contains'),
   firstName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
   lastName: PersonName.nullish().describe('Suggested for the account that accepting creates'),
 })

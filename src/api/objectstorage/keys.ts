@@ -26,11 +26,11 @@ import { AccessKeyDto, type AccountObject, COLLECTION, IssuedAccessKeyDto, type 
 import { storeOf } from './store.ts'
 
 const IssueAccessKeyRequest = strictRecord('IssueAccessKeyRequest', {
-  description: z.string().max(128).nullish(),
+  description: ObjectAccessKey.spec.shape.description.nullish(),
   permission: z.enum(KEY_PERMISSIONS).default('ReadWrite'),
   buckets: z.array(BucketName).min(1).max(100).nullish().describe('Null: every bucket of the account, later ones too'),
   expiresAt: DateTime.nullish(),
-  accountName: z.string().max(52).nullish().describe('Where the path names no account'),
+  accountName: ObjectAccessKey.spec.shape.accountName.nullish().describe('Where the path names no account'),
 })
 type IssueAccessKeyRequest = z.output<typeof IssueAccessKeyRequest>
 

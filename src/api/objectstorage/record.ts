@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accountLacks, keyState, storeNameOf } from '../../contracts/objectstorage.ts'
 import { RESOURCE_STATES, summaryOf } from '../../core/conditions.ts'
+import { Tags } from '../../crds/fields.ts'
 import {
   AccountBucket,
   BucketName,
@@ -17,7 +18,7 @@ import {
 import type { Services } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, headFields, Tags, Uuid } from '../resources/dto.ts'
+import { DateTime, headFields, Uuid } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
 import type { ResourceView } from '../resources/types.ts'
 import { refuseLacking } from './store.ts'

@@ -24,7 +24,7 @@ const IssueStsRequest = strictRecord('IssueStsRequest', {
   durationSeconds: z.int().min(900).max(43_200).default(3600),
   permission: z.enum(KEY_PERMISSIONS).default('Read'),
   bucket: BucketName.nullish(),
-  prefix: z.string().min(1).max(512).nullish().describe('Needs bucket'),
+  prefix: ObjectAccessKey.spec.shape.prefix.nullish().describe('Needs bucket'),
   sessionName: z
     .string()
     .regex(/^[\w+=,.@-]{2,64}$/, 'must be 2 to 64 letters, digits or _+=,.@-')

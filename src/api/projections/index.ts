@@ -40,7 +40,7 @@ const BoundaryProjectionDto = namedRecord('BoundaryProjectionDto', {
   createdAt: DateTime,
 })
 
-const Namespaces = z.array(z.string().max(63)).max(200).nullish()
+const Namespaces = BoundaryProjection.spec.shape.namespaces.nullish()
 const CreateBoundaryProjectionRequest = strictRecord('CreateBoundaryProjectionRequest', {
   clusterId: Uuid,
   namespaces: Namespaces,

@@ -3,6 +3,7 @@ import { findAction, isKnownAction, isOpenAction, OPEN_ACTION_PREFIXES } from '.
 import { timestamp } from '../../core/clock.ts'
 import { PlatformError, refusedFields } from '../../core/errors.ts'
 import { parseScope, scopeContains } from '../../core/scope.ts'
+import { Scope } from '../../crds/fields.ts'
 import type { Decision } from '../../iam/records.ts'
 import { boundaryScope, findVisibleBoundary, isAllowedNow } from '../callers/visibility.ts'
 import { findNameable } from '../callers/visiblePeople.ts'
@@ -28,7 +29,7 @@ const REASONS = [
 const AccessCheck = strictRecord('AccessCheck', {
   action: z.string().min(1).max(128),
   isDataAction: z.boolean().nullish().describe('Looked up; refused where it says otherwise'),
-  scope: z.string().max(300).nullish().describe('The boundary when absent'),
+  scope: Scope.nullish().describe('The boundary when absent'),
 })
 
 const CheckAccessRequestDto = strictRecord('CheckAccessRequestDto', {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Description, Uuid } from '../../crds/fields.ts'
+import { Description, Scope, Uuid } from '../../crds/fields.ts'
 import { DenyAssignment } from '../../crds/rbac.ts'
 import { groupsAround } from '../../iam/groups.ts'
 import { boundaryScope } from '../callers/visibility.ts'
@@ -15,16 +15,16 @@ import { groupsIn, incarnationAt } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
 import { boundaryTurn } from '../rules/turns.ts'
 
-const Patterns = z.array(z.string().min(1).max(128)).max(200)
+const { actions, dataActions } = DenyAssignment.spec.shape
 
 const CreateDenyAssignmentRequest = strictRecord('CreateDenyAssignmentRequest', {
   principalId: Uuid.nullish(),
   isEveryone: z.boolean().nullish().describe('Exactly one of principalId and isEveryone'),
   principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
   excludedPrincipalIds: z.array(Uuid).max(200).default([]),
-  actions: Patterns.default([]),
-  dataActions: Patterns.default([]),
-  scope: z.string().max(300).nullish().describe('The boundary when absent'),
+  actions,
+  dataActions,
+  scope: Scope.nullish().describe('The boundary when absent'),
   reason: Description.nullish(),
   expiresAt: DateTime.nullish(),
 })

@@ -4,7 +4,7 @@ import { alreadyGone, PlatformError, permissionMissing } from '../../core/errors
 import { FINALIZER } from '../../core/labels.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { parseScope } from '../../core/scope.ts'
-import { Description, Prose } from '../../crds/fields.ts'
+import { Description, Prose, Scope } from '../../crds/fields.ts'
 import { meansPresent } from '../../crds/principals.ts'
 import { JitRequest, RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
@@ -39,7 +39,7 @@ type JitRecord = RecordOf<typeof JitRequest>
 
 const CreateJitRequest = strictRecord('CreateJitRequest', {
   roleDefinitionName: RoleName,
-  scope: z.string().max(300).describe('The boundary, or something in it'),
+  scope: Scope.describe('The boundary, or something in it'),
   justification: Prose.trim().min(1).max(512),
   durationMinutes: z.int().min(15).max(480).default(60),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PlatformError } from '../../core/errors.ts'
-import { Description, Uuid } from '../../crds/fields.ts'
+import { Description, Scope, Uuid } from '../../crds/fields.ts'
 import { RoleAssignment, RoleDefinition } from '../../crds/rbac.ts'
 import { meansPresentRole } from '../../crds/roleLife.ts'
 import { isRootOnly } from '../../iam/roles.ts'
@@ -39,7 +39,7 @@ const CreateRoleAssignmentRequest = strictRecord('CreateRoleAssignmentRequest', 
   principalId: Uuid,
   principalType: z.enum(PRINCIPAL_TYPES).nullish().describe('Looked up when absent'),
   roleDefinitionName: RoleName,
-  scope: z.string().max(300).nullish().describe('The boundary when absent'),
+  scope: Scope.nullish().describe('The boundary when absent'),
   expiresAt: DateTime.nullish(),
   reason: Description.nullish(),
 })

@@ -17,7 +17,7 @@ import { checkTrust, isTrusted, trustedAlready } from '../rules/trusts.ts'
 const CreateTrustRequest = strictRecord('CreateTrustRequest', {
   boundaryId: Uuid.describe('The boundary that grants'),
   trustedBoundaryId: Uuid.describe('The boundary whose people may'),
-  actions: z.array(z.string().min(1).max(128)).min(1).max(100),
+  actions: BoundaryTrust.spec.shape.actions,
   bidirectional: z.boolean().default(false),
   expiresAt: DateTime.nullish(),
 })

@@ -7,6 +7,7 @@ import { uuidV5 } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
 import { parseQuantity } from '../../core/quantity.ts'
+import { Description } from '../../crds/fields.ts'
 import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
 import { RelationalSnapshot, SNAPSHOT_KINDS, SNAPSHOT_METHODS } from '../../crds/relationalSnapshots.ts'
 import { type Answer, ok } from '../http/answer.ts'
@@ -51,7 +52,7 @@ const SnapshotDto = namedRecord('SnapshotDto', {
 
 const CreateSnapshotRequest = strictRecord('CreateSnapshotRequest', {
   name: z.string().max(52).regex(new RegExp(RESOURCE_NAME_PATTERN), 'must be a resource name').nullish(),
-  description: z.string().max(512).nullish(),
+  description: Description.nullish(),
   method: z.enum(SNAPSHOT_METHODS).nullish(),
   retentionDays: z.int().min(1).max(3650).nullish().describe('Until it is deleted, when absent'),
 })

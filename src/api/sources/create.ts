@@ -31,7 +31,7 @@ export const CreateDeploymentSourceRequest = strictRecord('CreateDeploymentSourc
   baseUrl: Address.nullish().describe('Default: the public host of the provider. For git, the repository'),
   organization: AccountName.nullish().describe('Organization, group or workspace'),
   accessToken: SecretText.nullish().describe('For gitlab, gitea, bitbucket and git; never returned'),
-  username: z.string().min(1).max(256).nullish(),
+  username: DeploymentSource.spec.shape.username.nullish(),
   privateKey: z.string().min(1).max(16_384).nullish().describe('For git over ssh, as PEM; never returned'),
   registryUrl: Address.nullish().describe('registry'),
   password: SecretText.nullish().describe('For registry; never returned'),

@@ -30,7 +30,7 @@ type BindingRecord = RecordOf<typeof IdpBinding>
 const CreateBindingRequest = strictRecord('CreateBindingRequest', {
   issuer: HttpsUrl.describe('Exactly the iss claim of the external issuer'),
   claim: ClaimName.default('groups'),
-  claimValue: z.string().min(1).max(256),
+  claimValue: IdpBinding.spec.shape.claimValue,
   groupId: Uuid.nullish(),
   roleDefinitionName: RoleName.nullish(),
   scope: ScopeText.nullish(),

@@ -16,16 +16,14 @@ const optional = <Schema extends z.ZodType>(schema: Schema) =>
 /** Interface section 2; bounds of the records of secret vaults. */
 const Request = strictRecord('SetSecretRequest', {
   value: z.string().max(65_536).describe('At most 65536 bytes of UTF-8'),
-  contentType: optional(z.string().max(255)),
+  contentType: optional(VaultEntry.spec.shape.contentType.unwrap()),
   enabled: z
     .boolean()
     .nullish()
     .transform((enabled) => enabled ?? true),
   notBefore: optional(Time),
   expiresOn: optional(Time),
-  tags: optional(
-    z.record(z.string(), z.string().max(256)).refine((tags) => Object.keys(tags).length <= 15, 'has more than 15 tags'),
-  ),
+  tags: optional(VaultEntry.spec.shape.tags.unwrap()),
 })
 export const SetSecretRequest = withMeanings(Request, VaultEntry)
 export type SetSecretRequest = z.output<typeof SetSecretRequest>

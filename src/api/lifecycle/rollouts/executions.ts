@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { planNow } from '../../../contracts/rollouts/gather.ts'
 import { kindOfPlan } from '../../../contracts/rollouts/plan.ts'
 import { blockingChecks, CHECK_IDS, type Checked } from '../../../contracts/rollouts/preflight.ts'
@@ -23,7 +23,7 @@ import { checksNow, type ExecutionRecord, findPlan, type PlanRecord, takenBackBy
 
 const CreateExecutionRequest = strictRecord('CreateExecutionRequest', {
   planId: Uuid.describe('Id of the plan that is carried out'),
-  acknowledgedFailures: z.array(z.string().max(64)).max(50).default([]).describe('Ids of failed checks to override'),
+  acknowledgedFailures: RolloutExecution.spec.shape.acknowledgedFailures.describe('Ids of failed checks to override'),
 })
 
 /** The checks, in the order of the interface: what has a code of its own says so. @throws PlatformError */
