@@ -5,8 +5,8 @@ import { type Outcome, waiting } from '../core/outcome.ts'
 import { secretData } from '../core/secretData.ts'
 import type { EffectivePlan } from '../core/sizing/plans.ts'
 import type { PlatformJob } from '../crds/jobs.ts'
+import { causesOfEnd, reasonWords } from './workload/causesOfEnd.ts'
 import { type Child, child, secret, workloadInput } from './workload/child.ts'
-import { evictionWords, isEvicted } from './workload/evicted.ts'
 import { restrictedContainer, restrictedPod, secretVariable } from './workload/pod.ts'
 import { type LivePod, placementWords, troubleOf } from './workload/trouble.ts'
 
@@ -120,19 +120,11 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
   const hasStarted = pods.some(({ status }) => ['Running', 'Succeeded', 'Failed'].includes(status?.phase ?? ''))
   const state = ended?.state ?? (hasStarted ? 'Running' : 'Pending')
   const why = ended === undefined ? container?.waiting?.reason : (container?.terminated?.reason ?? ended.reason)
-  const isPlain = why === undefined || ['Completed', 'Error', 'ContainerCreating', 'DeadlineExceeded'].includes(why)
   const exitCode = container?.terminated?.exitCode
-  const wordsOfEnd = () => {
-    // Its exit code is that of the signal, and says nothing.
-    if (state === 'Failed' && last !== undefined && isEvicted(last)) return [evictionWords('Its container', last)]
-    return [
-      ...(state === 'Failed' && exitCode !== undefined ? [`Its last exit code is ${exitCode}.`] : []),
-      ...(isPlain ? [] : [`The reason is ${why}.`]),
-    ]
-  }
+  const causes = state === 'Failed' ? causesOfEnd(last, why) : reasonWords(why)
   return {
     state,
-    message: [SENTENCES[state], ...wordsOfEnd()].join(' '),
+    message: [SENTENCES[state], ...causes].join(' '),
     startedAt: hasStarted ? (job?.status?.startTime ?? last?.status?.startTime) : undefined,
     completedAt: isFinished(state) ? ended?.at : undefined,
     exitCode,

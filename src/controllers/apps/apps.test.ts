@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { HOME, OUTER, seedGroup } from '../../../test/crashes/seeds.ts'
 import { World } from '../../../test/crashes/world.ts'
 import { giveUpDeployment } from '../../../test/worlds/deploymentsPlay.ts'
-import { COMPONENT_LABEL, namesOf, REVISION_LABEL } from '../../contracts/containerinstances.ts'
+import { COMPONENT_LABEL, namesOf, RELEASE_COMPONENT, REVISION_LABEL } from '../../contracts/containerinstances.ts'
 import { type KubeObject, refOf } from '../../core/object.ts'
 import { APP_COMPONENT, PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
@@ -198,6 +198,32 @@ describe('the controller of apps', () => {
     expect(before).to.have.length(1)
     await change({ restartedAt: '2026-01-01T00:01:00Z' })
     expect(await uids()).to.deep.equal(before)
+  })
+
+  it('tells why the release command failed: of an eviction, and of an exit', async () => {
+    await make()
+    await change({ image: 'site:missing', releaseCommand: 'migrate' })
+    const endAs = async (status: object) => {
+      const [release] = (await world.server.list(job)).items
+      const pods = (await world.server.list(pod)).items
+      const own = pods.find(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === RELEASE_COMPONENT)
+      if (release === undefined || own === undefined) throw new Error('No release command runs.')
+      world.server.edit(pod, refOf(own), (object) => {
+        object.status = status
+      })
+      world.server.edit(job, refOf(release), (object) => {
+        object.status = { conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }] }
+      })
+      await world.rest()
+    }
+    const message = 'Pod ephemeral local storage usage exceeds the total limit of containers 4Gi.'
+    await endAs({ phase: 'Failed', reason: 'Evicted', message, startTime: '2026-11-02T08:00:00Z' })
+    expect(await says()).to.include(
+      'Its container was evicted at 2026-11-02T08:00:00Z: it wrote more to the disk than its limit of 4Gi.',
+    )
+    const terminated = { exitCode: 137, reason: 'OOMKilled' }
+    await endAs({ phase: 'Failed', containerStatuses: [{ name: 'app', state: { terminated } }] })
+    expect(await says()).to.include('Its last exit code is 137. The reason is OOMKilled.')
   })
 
   describe('whose release command failed', () => {

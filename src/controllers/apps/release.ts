@@ -97,12 +97,13 @@ export function runReleaseCommand(options: ContainerOptions): AppStep {
     await children.prune(job, [wanted.metadata.name])
     // What runs once is not changed: another revision has a Job of its own.
     const made = (await heldRelease(pass, wanted)) ?? (await children.create(wanted, { resource: job }))
-    const outcome = releaseOutcome(made)
+    const pods = releasePods(pass, revision)
+    const outcome = releaseOutcome(made, pods[0])
     if (outcome?.ok !== true) await keepCopies(pass)
     if (outcome === undefined) {
       reportRelease(pass, 'RollingOut')
       const running = waiting('RollingOut', `The release command of revision ${state.revision} is running.`)
-      return troubleBefore(pass, revision) ?? running
+      return troubleBefore(pass, pods) ?? running
     }
     if (outcome.ok) {
       pass.report({ releasedRevision: revision })
@@ -132,19 +133,26 @@ async function keepCopies(pass: AppPass): Promise<void> {
   await keepAutoscaler(pass)
 }
 
-/** Why the command does not begin: no node has room, or its image cannot be pulled. */
-function troubleBefore({ object, state, workloads }: AppPass, revision: number): Outcome | undefined {
+/** The newest first: of one that was run again the earlier ones may be on their way out. */
+function releasePods({ object, workloads }: AppPass, revision: number): LivePod[] {
   const { namespace, name } = object.metadata
   const ofRelease = ({ labels }: LivePod['metadata']) =>
     labels?.[COMPONENT_LABEL] === RELEASE_COMPONENT && labels[REVISION_LABEL] === String(revision)
-  const pods = workloads
+  return workloads
     .cache<LivePod>(pod)
     .list({ namespace })
-    .filter(({ metadata, status }) => status?.phase === 'Pending' && ofRelease(metadata))
-    .filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
+    .filter(({ metadata }) => ofRelease(metadata) && isOwnedBy(metadata, object.kind, name))
+    .sort((one, other) => bornAt(other).localeCompare(bornAt(one)))
+}
+
+const bornAt = ({ metadata }: LivePod) => metadata.creationTimestamp ?? ''
+
+/** Why the command does not begin: no node has room, or its image cannot be pulled. */
+function troubleBefore({ state }: AppPass, pods: readonly LivePod[]): Outcome | undefined {
+  const pending = pods.filter(({ status }) => status?.phase === 'Pending')
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(APP_COMPONENT) ?? {}
   const image = state.deployed?.image ?? ''
-  return troubleOf({ what: 'the release command', image, cpuRequest, memoryRequest, memoryLimit }, pods, undefined)
+  return troubleOf({ what: 'the release command', image, cpuRequest, memoryRequest, memoryLimit }, pending, undefined)
 }
 
 export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | 'Failed', message?: string): void {

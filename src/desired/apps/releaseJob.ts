@@ -6,7 +6,9 @@ import {
 } from '../../contracts/containerinstances.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { type InstanceInput, podOf } from '../containers/index.ts'
+import { causesOfEnd } from '../workload/causesOfEnd.ts'
 import { type Child, child } from '../workload/child.ts'
+import type { LivePod } from '../workload/trouble.ts'
 import { shell } from './instance.ts'
 
 /** Seconds that a release command may take. */
@@ -51,15 +53,24 @@ export function releaseJob(
   )
 }
 
+/** It never runs twice by itself: nobody but its author knows whether it may. */
+const AGAIN = 'It runs again once the app is restarted or deployed anew.'
+
 type ReleaseJob = KubeObject & { status?: { conditions?: { type: string; status: string; reason?: string }[] } }
 
-/** What became of it: undefined while it runs. */
-export function releaseOutcome(job: ReleaseJob | undefined): { ok: true } | { ok: false; message: string } | undefined {
+/** What became of it: undefined while it runs. @param pod that it ran in, if that is still there */
+export function releaseOutcome(
+  job: ReleaseJob | undefined,
+  pod?: LivePod,
+): { ok: true } | { ok: false; message: string } | undefined {
   const ended = job?.status?.conditions?.find(
     ({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'),
   )
   if (ended === undefined) return undefined
   if (ended.type === 'Complete') return { ok: true }
-  const why = ended.reason === 'DeadlineExceeded' ? `took more than ${RELEASE_SECONDS} seconds` : 'failed'
-  return { ok: false, message: `The release command ${why}; the previous version keeps serving. See its log.` }
+  const isLate = ended.reason === 'DeadlineExceeded'
+  const why = isLate ? `took more than ${RELEASE_SECONDS} seconds` : 'failed'
+  const causes = isLate ? [] : causesOfEnd(pod)
+  const told = [`The release command ${why}; the previous version keeps serving.`, ...causes, 'See its log.', AGAIN]
+  return { ok: false, message: told.join(' ') }
 }
