@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createAccess } from '../api/callers/access.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
+import { directoryStanding } from '../api/callers/directoryStanding.ts'
 import { createLateGrants } from '../api/callers/lateGrants.ts'
 import { recordedPrincipals } from '../api/callers/principals.ts'
 import { createStanding } from '../api/callers/standing.ts'
@@ -18,6 +19,7 @@ import { invitationPages, signedInPages } from '../api/invitations/pages.ts'
 import { endSessionsOfEnded } from '../api/objectstorage/endedCallers.ts'
 import { onAccountPage } from '../api/passwords/index.ts'
 import { resetPages } from '../api/passwords/pages.ts'
+import type { AccountServices } from '../api/people/accounts.ts'
 import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
 import { platformPages } from '../api/platform/pages.ts'
@@ -86,7 +88,6 @@ export async function runFacade(
   const staleness = { age: () => caches.age, bound: configuration.staleReadSeconds * 1000 }
   const checks = checksOf(isReady, staleness, () => !isStopping)
   const access = accessOver(client, caches, log)
-  const standing = standingOf(configuration, { client, caches })
   await untilServed(client, log)
   caches.start()
   const tokens = await openedTokens(configuration, surroundings, closing)
@@ -94,6 +95,7 @@ export async function runFacade(
   const doors = doorsOfSecrets(client, caches, log)
   const beside: Beside = { surroundings, log, closing, tokens, ...doors, whole: () => served }
   const people = await openPeople(configuration, { client, caches, exec }, beside)
+  const standing = standingOf(configuration, { client, caches, users: people.accounts.users })
   const { linkBase } = people.accounts
   const setup = { configuration, client, agents, caches, exec, log, onStop: closing.onStop, linkBase, activatorHere }
   const gate = await openedGate(configuration, agents, { client, caches, records: people.records, log })
@@ -161,9 +163,12 @@ function doorsOfSecrets(client: KubeClient, caches: Connection['caches'], log: L
   return { secretGuesses: limitSecrets(), lastSeen }
 }
 
-/** Whom Keycloak knows is not ours to tell. */
-function standingOf({ identityProvider }: Configuration, { client, caches }: Pick<Connection, 'client' | 'caches'>) {
-  return identityProvider === 'local' ? createStanding({ client, caches }) : undefined
+function standingOf(
+  { identityProvider }: Configuration,
+  { client, caches, users }: Pick<Connection, 'client' | 'caches'> & Pick<AccountServices, 'users'>,
+) {
+  if (identityProvider === 'local') return createStanding({ client, caches })
+  return directoryStanding({ users, clock: systemClock })
 }
 
 function checksOf(

@@ -1,0 +1,67 @@
+import type { UserDirectory, UserRecord } from '../../adapters/identity/port.ts'
+import type { Clock } from '../../core/clock.ts'
+import { KeyedSemaphore } from '../../core/keyedSemaphore.ts'
+import { isUuid } from '../../core/names.ts'
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
+import type { Ended, Standing } from './standing.ts'
+
+/** Milliseconds for which an answer of the identity provider counts. */
+const KEPT = 60_000
+/** The same where it did not answer. */
+const ASKED_AGAIN = 10_000
+/** Milliseconds that a caller waits for it: an API server that asks for kubectl gives up after a second. */
+const PATIENCE = 300
+const MOST = 10_000
+/** Calls at once. */
+const AT_ONCE = 10
+
+type Known = { readonly ended: Ended | undefined; readonly isFound: boolean; readonly until: number }
+
+/**
+ * Standing with an identity provider that keeps people itself. It is asked about whoever calls, once a minute; where it does not
+ * answer, what it said last counts, and of whom it has said nothing the token.
+ */
+export function directoryStanding({ users, clock }: { users: Pick<UserDirectory, 'find'>; clock: Clock }): Standing {
+  const known = recentlyUsed<string, Known>(MOST)
+  const asking = new Map<string, Promise<void>>()
+  const places = new KeyedSemaphore(AT_ONCE)
+
+  async function ask(id: string, isPerson: boolean): Promise<void> {
+    const release = await places.take('users')
+    const before = known.get(id)
+    const until = (kept: number) => clock.monotonic() + kept
+    try {
+      const user = await users.find(id)
+      // A service account that it never told of may be one that has no user there.
+      const isMissing = user === undefined && (isPerson || before?.isFound === true)
+      const ended = isMissing ? 'deleted' : endOfUser(user)
+      known.set(id, { ended, isFound: user !== undefined || before?.isFound === true, until: until(KEPT) })
+    } catch {
+      known.set(id, { ended: undefined, isFound: false, ...before, until: until(ASKED_AGAIN) })
+    } finally {
+      release()
+      asking.delete(id)
+    }
+  }
+  return {
+    async endOf(principalId, type) {
+      // Only a uuid may become part of a path.
+      if (!isUuid(principalId)) return undefined
+      const before = known.get(principalId)
+      if (before !== undefined && before.until > clock.monotonic()) return before.ended
+      const asked = asking.get(principalId) ?? ask(principalId, type === 'User')
+      asking.set(principalId, asked)
+      await within(PATIENCE, asked, clock)
+      return known.get(principalId)?.ended
+    },
+  }
+}
+
+const endOfUser = (user: UserRecord | undefined) => (user?.isEnabled === false ? 'disabled' : undefined)
+
+function within(patience: number, work: Promise<void>, clock: Clock): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const late = clock.setTimeout(resolve, patience)
+  void work.then(resolve)
+  return promise.finally(() => late.cancel())
+}
