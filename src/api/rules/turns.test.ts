@@ -3,9 +3,10 @@ import { PlatformTenant } from '../../crds/rbac.ts'
 import { CacheSet } from '../../kube/caches.ts'
 import type { WatchEvent } from '../../kube/client.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
+import { TIMINGS } from '../../kube/leaseTurns.ts'
 import { createRecords } from '../records/kubeRecords.ts'
 import type { Records } from '../records/records.ts'
-import { oneAtATime } from './turns.ts'
+import { oneAtATime, oneAtATimeHere } from './turns.ts'
 
 const caller = { principalId: '22222222-2222-4222-8222-222222222222', principalType: 'User', expiresAt: 0 } as const
 const TENANTS = { key: 'tenants', sees: [{ kind: PlatformTenant }] }
@@ -54,5 +55,21 @@ describe('changes that must not cross', () => {
     await Promise.all(replicas.map(({ caches }) => caches.stopAll()))
     expect(made.filter(Boolean)).to.have.length(1)
     expect((await server.list(PlatformTenant.resource)).items).to.have.length(1)
+  })
+
+  it('wait no longer in all where they were behind others of their process', async () => {
+    const first = Promise.withResolvers<void>()
+    const ahead = oneAtATimeHere(TENANTS.key, () => first.promise)
+    const patiences: (number | undefined)[] = []
+    const records = {
+      exclusively: async (_key: string, _work: unknown, options?: { patience?: number }) => {
+        patiences.push(options?.patience)
+      },
+    } as unknown as Records
+    const behind = oneAtATime({ records }, TENANTS, async () => {})
+    await new Promise((resolve) => setImmediate(resolve))
+    first.resolve()
+    await Promise.all([ahead, behind])
+    expect(patiences[0]).to.be.lessThan(TIMINGS.patience)
   })
 })

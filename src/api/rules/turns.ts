@@ -5,6 +5,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { Turns } from '../../core/turns.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { DenyAssignment, PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
+import { TIMINGS } from '../../kube/leaseTurns.ts'
 import { compareVersions } from '../../kube/version.ts'
 import { boundaryScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
@@ -46,12 +47,13 @@ export function oneAtATime<Result>(
   { key, sees }: Turn,
   change: () => Promise<Result>,
 ): Promise<Result> {
-  return oneAtATimeHere(key, () =>
-    records.exclusively(key, async () => {
-      await untilCaughtUp(records, sees)
-      return change()
-    }),
-  )
+  const giveUp = performance.now() + TIMINGS.patience
+  const inTurn = async () => {
+    await untilCaughtUp(records, sees)
+    return change()
+  }
+  // What was waited here counts too: the review of a removal by kubectl may keep the turn for as long as that.
+  return oneAtATimeHere(key, () => records.exclusively(key, inTurn, { patience: giveUp - performance.now() }))
 }
 
 /** Within this process only. */
