@@ -158,6 +158,27 @@ describe('quotas of resources that come by kubectl', () => {
       await says('zz', 'Available', ContainerInstance)
     })
 
+  const component = { name: 'web', image: 'docker.io/library/nginx:1.29', cpuRequest: '1500m', cpuLimit: '2' }
+  for (const [kind, made, more] of [
+    [VectorCluster, spec, { replicas: 5 }],
+    [SqlInstance, { engine: 'MariaDb', cpuRequest: '1500m', cpuLimit: '2' }, { cpuRequest: '6', cpuLimit: '6' }],
+    [ContainerInstance, { components: [component] }, { components: [{ ...component, replicas: 5 }] }],
+  ] as const)
+    it(`leave a ${kind.kind} what it ran with where it was changed at the moment when one came, and count that`, async () => {
+      await begin(() => {})
+      await world.make(kind, 'aa', made)
+      await says('aa', 'Available', kind)
+      limitGroup({ cpu: '2' })
+      await world.change(kind, 'aa', more)
+      await says('aa', 'QuotaExceeded', kind)
+      await world.make(VectorCluster, 'fits', { ...spec, cpuRequest: '500m' })
+      await says('fits', 'Available')
+      await world.make(VectorCluster, 'more', { ...spec, cpuRequest: '100m' })
+      await says('more', 'QuotaExceeded')
+      await world.change(kind, 'aa', { running: false })
+      await says('more', 'Available')
+    })
+
   const small = { ...spec, cpuRequest: '100m' }
   for (const [what, change] of [
     ['volumes that cannot shrink', { cpuRequest: '100m', storageSize: '1Gi' }],

@@ -1,7 +1,14 @@
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentRecord } from '../../crds/deployments.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
-import { horizontalPodAutoscaler, job, namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
+import {
+  deployment,
+  horizontalPodAutoscaler,
+  job,
+  namespace,
+  persistentVolumeClaim,
+  secret,
+} from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
@@ -15,13 +22,14 @@ import { applyWorkload } from '../containers/workload.ts'
 import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
+import { giveBackQuota, releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { childRights, volumeObserver } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
+import { checkWorkloadQuota } from '../workload/running.ts'
 import { buildApp, chooseDeployment, keepDeployments } from './deployments.ts'
 import {
   keepAutoscaler,
@@ -70,7 +78,7 @@ export const appController = controllerWith<typeof PlatformApp, ContainerOptions
       overApp(findCluster),
       overApp(resolvePlan({ hasVolumes: false })),
       overApp(resolveComponents),
-      overApp(checkQuota),
+      overApp(checkWorkloadQuota(deployment, horizontalPodAutoscaler, persistentVolumeClaim)),
       overApp(claimHosts),
       chooseDeployment,
       overApp(keepVolumes),

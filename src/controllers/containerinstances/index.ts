@@ -1,5 +1,5 @@
 import { ContainerInstance, completeInstance } from '../../crds/containerinstances.ts'
-import { namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
+import { deployment, namespace, persistentVolumeClaim, secret } from '../../kube/builtin.ts'
 import { keepAccessKeys, withdrawAccessKeys } from '../containers/accessKeys.ts'
 import { backupObservers, keepBackups, removeBackups } from '../containers/backup.ts'
 import { haltInstance, judgeHealth, observeInstance, reportStatus } from '../containers/health.ts'
@@ -18,13 +18,14 @@ import { keepValues, withdrawPullSecret } from '../containers/values.ts'
 import { keepVolumes, removeVolumes } from '../containers/volumes.ts'
 import { applyWorkload, keepRevisions } from '../containers/workload.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
+import { giveBackQuota, releaseQuota } from '../quota.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { keepIdentity, withdrawIdentity } from '../workload/identity.ts'
 import { volumeObserver } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
+import { checkWorkloadQuota } from '../workload/running.ts'
 
 /** Keeps container instances as their specs say: docs/areas/containerinstances.md. */
 export const containerController = controllerWith<typeof ContainerInstance, ContainerOptions, InstanceState>(
@@ -55,7 +56,7 @@ export const containerController = controllerWith<typeof ContainerInstance, Cont
         resolvePlan({ hasVolumes: false }),
         resolveComponents,
         resolveParameters,
-        checkQuota,
+        checkWorkloadQuota(deployment, persistentVolumeClaim),
         claimHosts,
         keepVolumes,
         keepIdentity,

@@ -13,12 +13,13 @@ import {
   postgresqlScheduledBackup,
 } from '../../kube/postgresql.ts'
 import { controllerWith, type Observed, type Rights, steps, type Workspace } from '../engine/controller.ts'
-import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
+import { giveBackQuota, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { cannotStart } from '../stateful/health.ts'
 import { findCluster } from '../workload/home.ts'
 import { childRights, volumeObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, fillReplicas, resolvePlan } from '../workload/resolve.ts'
+import { checkWorkloadQuota } from '../workload/running.ts'
 import { BACKUP_SECRET, ensureSecrets, followLogins, followTarget, resolveBackup } from './backup.ts'
 import { admitEditor } from './editor.ts'
 import { haltEngine } from './halt.ts'
@@ -138,7 +139,7 @@ const relationalController = controllerWith<
       checkImage(given),
       resolvePlan({ fewest: 1 }),
       limitConnections,
-      checkQuota,
+      checkWorkloadQuota(postgresqlCluster),
       checkReferences,
       resolveOrigin(given),
       checkStorage,

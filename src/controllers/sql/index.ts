@@ -2,7 +2,7 @@ import { sqlNames } from '../../contracts/sql.ts'
 import { newestVersion, SqlInstance } from '../../crds/sql.ts'
 import { configMap, networkPolicy, service, statefulSet } from '../../kube/builtin.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
-import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
+import { giveBackQuota, releaseQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
 import type { Engine } from '../stateful/keptEngine.ts'
 import { observeWorkload } from '../stateful/pass.ts'
@@ -12,6 +12,7 @@ import { adoptVolumes, checkStorage, growVolumes, keepStorageClass } from '../st
 import { findCluster } from '../workload/home.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
+import { checkWorkloadQuota } from '../workload/running.ts'
 import { checkBackup, checkMemory, checkTimeZone, chooseLicense, ensureLogins, randomPassword } from './resolve.ts'
 import { newSqlState, type SqlOptions, type SqlPass, type SqlState } from './types.ts'
 import { applyWorkload, judgeHealth, judgeStopped, prepareEngine, removeHistory, reportStatus } from './workload.ts'
@@ -42,7 +43,7 @@ export const sqlController = controllerWith<
       checkTimeZone,
       resolvePlan(),
       checkMemory,
-      checkQuota,
+      checkWorkloadQuota(statefulSet),
       adoptVolumes(engineOf),
       keepStorageClass,
       checkStorage,

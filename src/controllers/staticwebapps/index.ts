@@ -4,7 +4,7 @@ import { DeploymentRecord } from '../../crds/deployments.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { StaticWebApp } from '../../crds/staticwebapps.ts'
 import { siteApp } from '../../desired/staticwebapps.ts'
-import { namespace } from '../../kube/builtin.ts'
+import { deployment, namespace } from '../../kube/builtin.ts'
 import { chooseDeployment, keepDeployments } from '../apps/deployments.ts'
 import { numberRevision, reportServing, trafficOf } from '../apps/release.ts'
 import { type AppState, instancePass, newAppState, overApp, viewOfApp } from '../apps/types.ts'
@@ -18,13 +18,14 @@ import { endBuilds } from '../deployments/builds.ts'
 import { deploymentObserver } from '../deployments/owners.ts'
 import { controllerWith, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
+import { giveBackQuota, releaseQuota } from '../quota.ts'
 import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { findCluster } from '../workload/home.ts'
 import { claimHosts, releaseHosts, releaseUnserved } from '../workload/hosts.ts'
 import { childRights } from '../workload/observers.ts'
 import { resolvePlan } from '../workload/resolve.ts'
 import { REVISION_RIGHTS, removeRevisions } from '../workload/revisions.ts'
+import { checkWorkloadQuota } from '../workload/running.ts'
 import { buildSite } from './deployments.ts'
 import { overComponents, overSite, type SitePass, type SiteStep, sitePass } from './types.ts'
 
@@ -59,7 +60,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
       overComponents(findCluster),
       overComponents(resolvePlan({ hasVolumes: false })),
       overComponents(resolveComponents),
-      overComponents(checkQuota),
+      overComponents(checkWorkloadQuota(deployment)),
       overComponents(claimHosts),
       overSite(chooseDeployment),
       overSite(numberRevision),

@@ -4,7 +4,7 @@ import { configMap, ingress, networkPolicy, podDisruptionBudget, service, statef
 import { httpRoute } from '../../kube/gateway.ts'
 import { controllerWith, type Observed, steps } from '../engine/controller.ts'
 import { CLAIM_RIGHTS } from '../nameClaims.ts'
-import { checkQuota, giveBackQuota, releaseQuota } from '../quota.ts'
+import { giveBackQuota, releaseQuota } from '../quota.ts'
 import { haltStateful } from '../stateful/halt.ts'
 import { observeWorkload } from '../stateful/pass.ts'
 import { statefulRights } from '../stateful/rights.ts'
@@ -14,6 +14,7 @@ import { findCluster } from '../workload/home.ts'
 import { hostObserver, releaseHosts } from '../workload/hosts.ts'
 import { podObserver, workloadObservers } from '../workload/observers.ts'
 import { checkImage, fillReplicas, resolvePlan } from '../workload/resolve.ts'
+import { checkWorkloadQuota } from '../workload/running.ts'
 import { drainBeforeShrinking } from './drain.ts'
 import { judgeHealth, judgeStopped, reportStatus } from './health.ts'
 import { claimHost, releaseUnservedHost, wantedHost } from './hosts.ts'
@@ -62,7 +63,7 @@ export const vectorController = controllerWith<
         findCluster,
         checkImage(given),
         resolvePlan({ fewest: 0 }),
-        checkQuota,
+        checkWorkloadQuota(statefulSet),
         claimHost,
         adoptVolumes(wantedEngine),
         keepStorageClass,
