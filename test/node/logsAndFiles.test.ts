@@ -264,15 +264,15 @@ describe('logs and files on a node', () => {
 
     it('end with the last line that there was, and are followed, where megabytes are written each second', async () => {
       const line = 'x'.repeat(200)
-      const fast = await start(`while :; do yes ${line} | head -n 20000; sleep 0.5; done`)
+      const fast = await start(`yes ${line} | head -n 1500000; yes ${line}`)
       await runs(fast)
       const source = { namespace, pod: fast.name, container: 'shell' }
       const stop = new AbortController()
       const window = { tailLines: 500, timestamps: true, signal: stop.signal }
-      await until(
-        'it has written',
-        async () => (await text((await logs.open(source, window)) ?? Readable.from([]))) !== '',
-      )
+      // Its file is rotated every ten seconds at most, and grows meanwhile.
+      const written = async () => (await text((await logs.open(source, window)) ?? Readable.from([]))).length
+      await until('it has written', async () => (await written()) > 0)
+      for (let count = 0; count < 300; count += 1) await written()
       const began = performance.now()
       const seconds = () => ((performance.now() - began) / 1000).toFixed(1)
       const end = await text((await logs.open(source, window)) ?? Readable.from([]))
@@ -283,7 +283,8 @@ describe('logs and files on a node', () => {
       for await (const lines of followed.follow(source, { tailLines: 500, signal: stop.signal })) {
         batches += 1
         characters += lines.reduce((sum, { text: written }) => sum + written.length, 0)
-        if (batches === 1) console.log(`      followed: the first lines after ${seconds()} s`)
+        if (batches <= 2)
+          console.log(`      followed: ${batches === 1 ? 'its end' : 'what came then'} after ${seconds()} s`)
         if (characters < 20_000_000) continue
         const late = Date.now() - Date.parse(lines.at(-1)?.timestamp ?? '')
         console.log(`      20 MB of it after ${seconds()} s, which was written ${(late / 1000).toFixed(1)} s before`)

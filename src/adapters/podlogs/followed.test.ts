@@ -87,6 +87,28 @@ describe('followers of a container', () => {
     expect(logs.following).to.equal(1)
   })
 
+  it('have the node look no further back than it must, and miss nothing where more was written meanwhile', async () => {
+    logs.write(SOURCE, line('one'))
+    const asked: (number | undefined)[] = []
+    // What is written between the end of the log and the stream, and what of that is near the end.
+    const between: string[] = []
+    const open: PodLogs['open'] = async (source, window = {}) => {
+      if (window.follow !== true) return logs.open(source, window)
+      asked.push(window.tailLines)
+      for (const text of between.splice(0)) logs.write(SOURCE, line(text))
+      return logs.open(source, { ...window, ...(window.tailLines !== undefined && { tailLines: 2 }) })
+    }
+    const from = () => followedPodLogs({ open }, { clock: systemClock, isAlive: () => isAlive })
+    const { texts } = follow(from())
+    logs.write(SOURCE, line('two'))
+    await shows(texts, ['one', 'two'])
+    expect(asked).to.deep.equal([2_000])
+    between.push('three', 'four', 'five')
+    const late = follow(from())
+    await shows(late.texts, ['one', 'two', 'three', 'four', 'five'])
+    expect(asked).to.deep.equal([2_000, 2_000, 20_000, 200_000, undefined])
+  })
+
   it('may ask for new lines only', async () => {
     logs.write(SOURCE, line('old'))
     const { texts } = follow(followed(), 0)

@@ -4,7 +4,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { pauseFor } from '../../core/pause.ts'
 import { unlessAborted } from '../../core/unlessAborted.ts'
 import { LineQueue } from './lineQueue.ts'
-import type { FollowedPodLogs, FollowOptions, LogSource, PodLogs } from './port.ts'
+import type { FollowedPodLogs, FollowOptions, LogSource, LogWindow, PodLogs } from './port.ts'
 import { RecentLines } from './recentLines.ts'
 
 export type FollowedOptions = {
@@ -41,6 +41,12 @@ export function followedPodLogs(logs: PodLogs, options: FollowedOptions): Follow
 }
 
 const NOTHING: readonly Uint8Array[] = []
+const NO_LINE: LogLine = { timestamp: null, text: '' }
+/**
+ * Lines from the end in which the newest that is known is looked for. By a time alone the node repeats all of its second, which
+ * takes many seconds where megabytes are written in each.
+ */
+const NEAR = [2_000, 20_000, 200_000]
 
 /** One container that somebody follows. */
 class SharedStream {
@@ -138,7 +144,6 @@ class SharedStream {
 
   /** One stream of the node, of what is later than `last`, and the time of its newest line. */
   async #follow(last: string | undefined): Promise<{ newest: string | undefined; failure?: unknown }> {
-    const reader = new LogLineReader()
     let [newest, isRepeated] = [last, last !== undefined]
     const take = async (read: readonly LogLine[]) => {
       const lines = isRepeated ? read.filter((line) => isAfter(line, last)) : read
@@ -147,13 +152,37 @@ class SharedStream {
       if (lines.length > 0) await this.#publish(lines)
     }
     try {
-      const window = { follow: true, timestamps: true, sinceTime: last, signal: this.#stop.signal }
-      for await (const chunk of (await this.#logs.open(this.#source, window)) ?? NOTHING) await take(reader.push(chunk))
-      await take(reader.end())
+      for await (const lines of this.#newLines(last)) await take(lines)
       return { newest }
     } catch (failure) {
       return { newest, failure }
     }
+  }
+
+  /** From the line of that time on, and what the node repeats before it. */
+  async *#newLines(last: string | undefined): AsyncGenerator<readonly LogLine[]> {
+    const window = { follow: true, timestamps: true, sinceTime: last, signal: this.#stop.signal }
+    for (const tailLines of last === undefined ? [] : NEAR) {
+      let reaches: boolean | undefined
+      for await (const lines of this.#linesOf({ ...window, tailLines })) {
+        // Without a line of before, some may be missing: more than that was written meanwhile, or this is another run.
+        reaches ??= !isAfter(lines[0] ?? NO_LINE, last)
+        if (!reaches) break
+        yield lines
+      }
+      if (reaches !== false) return
+    }
+    yield* this.#linesOf(window)
+  }
+
+  async *#linesOf(window: LogWindow): AsyncGenerator<readonly LogLine[]> {
+    const reader = new LogLineReader()
+    for await (const chunk of (await this.#logs.open(this.#source, window)) ?? NOTHING) {
+      const lines = reader.push(chunk)
+      if (lines.length > 0) yield lines
+    }
+    const rest = reader.end()
+    if (rest.length > 0) yield rest
   }
 
   /** Waits while every reader has enough to read; whoever is far behind the fastest is cut off. */
