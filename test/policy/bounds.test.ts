@@ -44,6 +44,7 @@ const MEANT: Readonly<Record<string, string>> = {
   'BlueprintSource.repositoryUrl': 'an address that is not allowed is refused with a code of its own',
   'DeploymentSource.baseUrl': 'the same',
   'PlatformCluster.name': 'a record that was read can be sent back; another name is refused',
+  'ObjectAccessKey.permission': 'a session reads unless it asks for more',
   'SqlInstance.edition': 'a product key is of a paid edition',
   'RolloutPlan.targetVersions':
     'components with null are kept in a field of their own; the CRD has a rule that one is named',
@@ -67,7 +68,7 @@ function plain({ $ref, nullable: _, ...said }: StructuralSchema, schemas: Schema
 
 /** Bounds in one spelling. A uuid is taken in capitals by REST, which writes it in small letters: `Uuid` of `src/crds/fields.ts`. */
 function boundsOf(schema: StructuralSchema): Record<string, unknown> {
-  const bounds = Object.fromEntries(BOUNDS.map((name) => [name, schema[name]]))
+  const bounds = Object.fromEntries([...BOUNDS, 'default'].map((name) => [name, schema[name]]))
   const { format, pattern, minimum, maximum } = bounds
   if (format === 'uuid' || pattern === UUID_PATTERN) Object.assign(bounds, { format: 'uuid', pattern: undefined })
   if (format === 'date-time') bounds.pattern = undefined
@@ -83,7 +84,9 @@ function differences(body: StructuralSchema, kind: StructuralSchema, place: stri
   // What answers compute may be sent back; it is ignored.
   if (value.readOnly === true) return []
   const [sent, stored] = [boundsOf(value), boundsOf(kind)]
-  const own = BOUNDS.filter((name) => !isDeepStrictEqual(sent[name], stored[name]))
+  // What one of them leaves open the route or the kind fills.
+  const said = value.default === undefined || kind.default === undefined ? BOUNDS : [...BOUNDS, 'default']
+  const own = said.filter((name) => !isDeepStrictEqual(sent[name], stored[name]))
   const told = own.map(
     (name) => `${place} ${name}: REST ${JSON.stringify(sent[name])}, CRD ${JSON.stringify(stored[name])}`,
   )
