@@ -44,6 +44,7 @@ const MEANT: Readonly<Record<string, string>> = {
   'BlueprintSource.repositoryUrl': 'an address that is not allowed is refused with a code of its own',
   'DeploymentSource.baseUrl': 'the same',
   'PlatformCluster.name': 'a record that was read can be sent back; another name is refused',
+  'ObjectAccessKey.accountName': 'what is no account of the group is refused with a code of its own',
   'ObjectAccessKey.permission': 'a session reads unless it asks for more',
   'SqlInstance.edition': 'a product key is of a paid edition',
   'RolloutPlan.targetVersions':

@@ -30,7 +30,7 @@ const IssueAccessKeyRequest = strictRecord('IssueAccessKeyRequest', {
   permission: z.enum(KEY_PERMISSIONS).default('ReadWrite'),
   buckets: z.array(BucketName).min(1).max(100).nullish().describe('Null: every bucket of the account, later ones too'),
   expiresAt: DateTime.nullish(),
-  accountName: ObjectAccessKey.spec.shape.accountName.nullish().describe('Where the path names no account'),
+  accountName: z.string().max(52).nullish().describe('Where the path names no account'),
 })
 type IssueAccessKeyRequest = z.output<typeof IssueAccessKeyRequest>
 
