@@ -6,7 +6,7 @@ import type { ReadTemplate } from '../../contracts/blueprints/validate.ts'
 import type { RecordedHead } from '../../contracts/sources/journal.ts'
 import { isDisabled, secretNameOf } from '../../contracts/sources/providers.ts'
 import { isOfRepository, repositoryNameOf } from '../../contracts/sources/repositories.ts'
-import { ageOf, type KubeObject, keyOf, refOf } from '../../core/object.ts'
+import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { secretTexts } from '../../core/secretData.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
@@ -24,7 +24,6 @@ import {
   templatesOf,
 } from '../../desired/blueprintSources.ts'
 import { secretMetadata } from '../../kube/builtin.ts'
-import { alreadyThere } from '../../kube/errors.ts'
 import { controllerWith, type Pass, steps, type Workspace } from '../engine/controller.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
 
@@ -50,7 +49,7 @@ export const catalogueController = controllerWith(
   BlueprintSource,
   {
     observes: [
-      { resource: BlueprintTemplate.resource, keysOf: sourceOfTemplate },
+      BlueprintTemplate.resource,
       {
         resource: DeploymentSource.resource,
         keysOf: sourcesBehind,
@@ -65,18 +64,12 @@ export const catalogueController = controllerWith(
     writes: [{ resource: BlueprintTemplate.resource, verbs: ['create', 'patch', 'delete'] }],
   },
   (options: CatalogueOptions) => ({
+    childrenIn: 'records',
     reconcile: steps(function sync(pass: SourcePass): Outcome | Promise<Outcome> {
       return withSecretRights(() => syncSource(pass, options))
     }),
   }),
 )
-
-function sourceOfTemplate({ spec, metadata }: KubeObject, records: Workspace): string[] {
-  const { sourceId } = spec as BlueprintTemplate['spec']
-  if (sourceId === undefined) return []
-  const source = records.cache<SourceObject>(BlueprintSource.resource).get(metadata.namespace, sourceId)
-  return source === undefined ? [] : [keyOf(source)]
-}
 
 /** The sources that are read with the credentials of a deployment source, or of whose address it may be told a push. */
 function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
@@ -281,45 +274,24 @@ function disable(pass: SourcePass): Outcome {
   return done({ reason: 'Stopped' })
 }
 
-function templatesHere({ object: { metadata }, records }: SourcePass): readonly TemplateObject[] {
-  const { namespace, name } = metadata
-  return records
-    .cache<TemplateObject>(BlueprintTemplate.resource)
-    .list({ namespace })
-    .filter(({ spec, metadata: { deletionTimestamp } }) => spec.sourceId === name && deletionTimestamp === undefined)
+function templatesHere({ children }: SourcePass): readonly TemplateObject[] {
+  return children
+    .owned<TemplateObject>(BlueprintTemplate.resource)
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
 const storedOf = ({ spec: { slug, content, sourcePath } }: TemplateObject) => ({ slug, content, path: sourcePath })
 
 /** Makes these templates and no others; those of people are left alone. */
-async function keep(pass: SourcePass, wanted: readonly KeptTemplate[]): Promise<void> {
-  const { client } = pass.records
-  const { resource } = BlueprintTemplate
-  const stored = new Map(templatesHere(pass).map((template) => [template.metadata.name, template]))
+async function keep({ children, object: { metadata } }: SourcePass, wanted: readonly KeptTemplate[]): Promise<void> {
+  const { apiVersion, kind, resource } = BlueprintTemplate
+  const { namespace = '', name: sourceId } = metadata
   for (const { name, slug, content, path: sourcePath } of wanted) {
-    const before = stored.get(name)
-    stored.delete(name)
-    if (before === undefined)
-      await client.create(resource, templateObject(pass, { name, slug, content, sourcePath })).catch(alreadyThere)
-    else if (before.spec.content !== content || before.spec.sourcePath !== sourcePath) {
-      const { uid, resourceVersion } = before.metadata
-      await client.mergePatch(resource, refOf(before), { spec: { content, sourcePath } }, { uid, resourceVersion })
-    }
+    const spec = { slug, content, sourcePath, sourceId }
+    await children.ensure({ apiVersion, kind, metadata: { namespace, name }, spec } as KubeObject, { resource })
   }
-  for (const gone of stored.values()) await client.remove(resource, refOf(gone), { uid: gone.metadata.uid })
-}
-
-/** Kubernetes removes it with its source. */
-function templateObject(
-  { object: { metadata } }: SourcePass,
-  { name, ...content }: { name: string; slug: string; content: string; sourcePath: string },
-): KubeObject {
-  const { apiVersion, kind } = BlueprintSource
-  const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }
-  return {
-    apiVersion: BlueprintTemplate.apiVersion,
-    kind: BlueprintTemplate.kind,
-    metadata: { namespace: metadata.namespace ?? '', name, ownerReferences: [owner] },
-    spec: { ...content, sourceId: metadata.name },
-  } as KubeObject
+  await children.prune(
+    resource,
+    wanted.map(({ name }) => name),
+  )
 }
