@@ -3,7 +3,8 @@ import { timestamp } from '../../core/clock.ts'
 import { readyOf } from '../../core/counted.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
-import { type HealthCheckDto, healthReportFields } from '../resources/dto.ts'
+import { healthReportFields } from '../resources/dto.ts'
+import { type Check, check, healthReport } from '../resources/healthReport.ts'
 import { editorDatabase } from './editor.ts'
 import type { RelationalObject } from './record.ts'
 
@@ -13,9 +14,6 @@ export const RelationalHealthDto = namedRecord('RelationalHealthReport', {
   databaseSizeBytes: z.int().nullable(),
 })
 
-type State = HealthCheckDto['status']
-type Said = { name: string; status: State; message: string | null }
-
 /**
  * What the engine last said of itself; it is told over a watch, so only the size is asked for. How far replicas are
  * behind is told to monitors only, and the editor's login must not be one: it would see the statements of others.
@@ -24,17 +22,9 @@ export async function relationalHealth(
   object: RelationalObject,
   context: Context,
 ): Promise<z.output<typeof RelationalHealthDto>> {
-  const checkedAt = timestamp(context.services.clock.now())
   const checks = object.spec.running ? runningChecks(object) : stoppedChecks()
-  const known = checks.filter(({ status }) => status !== 'Unknown')
-  const worst = (['Unhealthy', 'Degraded'] as const).find((state) => known.some(({ status }) => status === state))
-  const status: State = worst ?? (known.length === 0 ? 'Unknown' : 'Healthy')
-  const speaker = checks.find((check) => check.status === status && check.message !== null)
   return {
-    status,
-    checkedAt,
-    message: status === 'Healthy' ? null : (speaker?.message ?? null),
-    checks: checks.map((check) => ({ ...check, durationMs: null, observedAt: checkedAt })),
+    ...healthReport(timestamp(context.services.clock.now()), checks),
     replicationLagBytes: null,
     databaseSizeBytes: await databaseSize(object, context),
   }
@@ -68,49 +58,40 @@ async function databaseSize(object: RelationalObject, context: Context): Promise
 
 const CHECKS = ['Primary', 'Replicas', 'Archiving', 'Backup', 'Disk'] as const
 
-function stoppedChecks(): Said[] {
-  const message = 'It is stopped, so its health is unknown.'
-  return CHECKS.map((name) => ({ name, status: 'Unknown', message }))
-}
+const stoppedChecks = () => CHECKS.map((name) => check(name, 'Unknown', 'It is stopped, so its health is unknown.'))
 
-function runningChecks({ spec, status }: RelationalObject): Said[] {
+function runningChecks({ spec, status }: RelationalObject): Check[] {
   const ready = status?.readyReplicas ?? 0
   const wanted = spec.replicas ?? 1
-  const primary: Said =
-    ready > 0 && status?.currentPrimary !== undefined
-      ? { name: 'Primary', status: 'Healthy', message: null }
-      : { name: 'Primary', status: 'Unhealthy', message: 'No primary is ready.' }
-  const replicas: Said = {
-    name: 'Replicas',
-    status: ready >= wanted ? 'Healthy' : 'Degraded',
-    message: ready >= wanted ? null : `${readyOf(ready, wanted, 'instance')}.`,
-  }
+  const hasPrimary = ready > 0 && status?.currentPrimary !== undefined
   return [
-    primary,
-    replicas,
+    hasPrimary ? check('Primary', 'Healthy') : check('Primary', 'Unhealthy', 'No primary is ready.'),
+    ready >= wanted
+      ? check('Replicas', 'Healthy')
+      : check('Replicas', 'Degraded', `${readyOf(ready, wanted, 'instance')}.`),
     archivingCheck(status),
     backupCheck(status),
-    { name: 'Disk', status: 'Unknown', message: 'The engine does not report how full its volumes are.' },
+    check('Disk', 'Unknown', 'The engine does not report how full its volumes are.'),
   ]
 }
 
-function archivingCheck(status: RelationalObject['status']): Said {
+function archivingCheck(status: RelationalObject['status']): Check {
   const name = 'Archiving'
   switch (status?.archiving) {
     case 'Healthy':
-      return { name, status: 'Healthy', message: null }
+      return check(name, 'Healthy')
     case 'Failing':
-      return { name, status: 'Degraded', message: status.archivingMessage ?? 'The log cannot be archived.' }
+      return check(name, 'Degraded', status.archivingMessage ?? 'The log cannot be archived.')
     case 'Suspended':
-      return { name, status: 'Degraded', message: 'The archive of the log is suspended.' }
+      return check(name, 'Degraded', 'The archive of the log is suspended.')
     default:
-      return { name, status: 'Unknown', message: 'Nothing is backed up.' }
+      return check(name, 'Unknown', 'Nothing is backed up.')
   }
 }
 
-function backupCheck(status: RelationalObject['status']): Said {
+function backupCheck(status: RelationalObject['status']): Check {
   const name = 'Backup'
-  if (status?.backupMessage !== undefined) return { name, status: 'Degraded', message: status.backupMessage }
-  if (status?.lastBackupAt !== undefined) return { name, status: 'Healthy', message: null }
-  return { name, status: 'Unknown', message: 'There is no backup yet.' }
+  if (status?.backupMessage !== undefined) return check(name, 'Degraded', status.backupMessage)
+  if (status?.lastBackupAt !== undefined) return check(name, 'Healthy')
+  return check(name, 'Unknown', 'There is no backup yet.')
 }

@@ -8,7 +8,8 @@ import { createdAtOf } from '../../core/object.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
-import { DateTime, type HealthCheckDto, Uuid, wholeRecord } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
+import { type Check, check, healthReport } from '../resources/healthReport.ts'
 import { asked, connectionOf, webhookSecretOf, webhookUrlOf } from './connection.ts'
 import {
   findInstallation,
@@ -109,15 +110,6 @@ export async function issueToken(context: OfRepository) {
   return ok(token, { headers: { 'cache-control': 'no-store' } })
 }
 
-type Check = Omit<HealthCheckDto, 'observedAt'>
-
-const check = (
-  name: string,
-  status: Check['status'],
-  message: string | null = null,
-  durationMs: number | null = null,
-) => ({ name, status, message, durationMs }) satisfies Check
-
 /** GET {B}/sources/{sourceName}/{deploymentSourceId}/health: asks the provider now. */
 export async function sourceHealth(context: OfSource) {
   const { services } = context
@@ -127,15 +119,12 @@ export async function sourceHealth(context: OfSource) {
     if (error instanceof PlatformError && error.status < 500) return undefined
     throw error
   })
-  const checks = [
-    ...(connection === undefined ? unasked(UNCALLED) : await askedChecks(context as Context, connection)),
-    webhookCheck(source.spec.provider, webhookSecretOf(connection?.credentials ?? {})),
-  ]
-  const isAny = (state: Check['status']) => checks.some(({ status }) => status === state)
-  const status = (['Unhealthy', 'Degraded', 'Healthy'] as const).find(isAny) ?? ('Unknown' as const)
-  const message = status === 'Unknown' ? null : (checks.find((one) => one.status === status)?.message ?? null)
-  const dated = checks.map((one) => ({ ...one, observedAt }))
-  return ok({ status, checkedAt: observedAt, message, checks: dated })
+  return ok(
+    healthReport(observedAt, [
+      ...(connection === undefined ? unasked(UNCALLED) : await askedChecks(context as Context, connection)),
+      webhookCheck(source.spec.provider, webhookSecretOf(connection?.credentials ?? {})),
+    ]),
+  )
 }
 
 const UNCALLED = check('Reachable', 'Unhealthy', 'The platform is not allowed to call its address.')

@@ -23,7 +23,8 @@ import {
 import { type EditorDatabase, type EditorPlace, historyAt } from '../databases/editor/place.ts'
 import { type Answer, ok } from '../http/answer.ts'
 import type { Context, Services } from '../http/context.ts'
-import type { ExternalAddressDto, HealthCheckDto, HealthReportDto } from '../resources/dto.ts'
+import type { ExternalAddressDto, HealthReportDto } from '../resources/dto.ts'
+import { type Check, check, healthReport } from '../resources/healthReport.ts'
 import { findResource, otherClusterOf } from '../resources/places.ts'
 import type { SqlObject } from './record.ts'
 
@@ -71,44 +72,28 @@ export function externalAddress(object: SqlObject): ExternalAddressDto {
 }
 
 const HEALTH_MILLISECONDS = 4_000
-type State = HealthCheckDto['status']
 
 /** What the pod and the engine say. Always an answer, also of an engine that is ill. */
 export async function sqlHealth(object: SqlObject, context: Context): Promise<z.output<typeof HealthReportDto>> {
   const { clock, sql } = context.services
   const checkedAt = timestamp(clock.now())
-  const check = (name: string, status: State, message: string | null, durationMs: number | null = null) => ({
-    name,
-    status,
-    message,
-    durationMs,
-    observedAt: checkedAt,
-  })
-  const report = (status: State, message: string | null, checks: HealthCheckDto[]) => ({
-    status,
-    checkedAt,
-    message,
-    checks,
-  })
-  if (!object.spec.running) {
-    const message = 'It is stopped, so its health is unknown.'
-    return report('Unknown', message, [check('Engine', 'Unknown', message)])
-  }
+  if (!object.spec.running)
+    return healthReport(checkedAt, [check('Engine', 'Unknown', 'It is stopped, so its health is unknown.')])
   const isReady = (object.status?.readyReplicas ?? 0) > 0
-  const pod = check('Pod', isReady ? 'Healthy' : 'Unhealthy', isReady ? null : 'The pod is not ready.')
-  if (!isReady) return report('Unhealthy', pod.message, [pod])
+  if (!isReady) return healthReport(checkedAt, [check('Pod', 'Unhealthy', 'The pod is not ready.')])
   const began = clock.monotonic()
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(HEALTH_MILLISECONDS)])
+  const engine = (...said: [Check['status'], string?]) =>
+    healthReport(checkedAt, [
+      check('Pod', 'Healthy'),
+      check('Engine', said[0], said[1], Math.round(clock.monotonic() - began)),
+    ])
   try {
     const place = await editorDatabase(object, context).open()
     await sql.engines[object.spec.engine].describe(place.target('reader'), { signal })
-    return report('Healthy', null, [pod, check('Engine', 'Healthy', null, Math.round(clock.monotonic() - began))])
+    return engine('Healthy')
   } catch {
-    const message = 'The engine did not answer.'
-    return report('Degraded', message, [
-      pod,
-      check('Engine', 'Degraded', message, Math.round(clock.monotonic() - began)),
-    ])
+    return engine('Degraded', 'The engine did not answer.')
   }
 }
 
