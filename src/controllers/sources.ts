@@ -9,9 +9,8 @@ import {
   secretNameOf,
   sourceSecretName,
 } from '../contracts/sources/providers.ts'
-import { BOUNDARY_LABEL, GROUP_LABEL } from '../core/labels.ts'
-import { boundaryNamespace, sha256 } from '../core/names.ts'
-import { type KubeObject, keyOf } from '../core/object.ts'
+import { sha256 } from '../core/names.ts'
+import { type KubeObject, keyOf, type Resource } from '../core/object.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../core/outcome.ts'
 import { secretData, secretTexts } from '../core/secretData.ts'
 import { BlueprintSource } from '../crds/blueprintSources.ts'
@@ -22,7 +21,7 @@ import { sourceOf, WITH_SOURCES } from '../desired/sources.ts'
 import { namespace, secretMetadata } from '../kube/builtin.ts'
 import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { endPreviews, keepPreviews, PREVIEW_RIGHTS, previewSources } from './deployments/previews.ts'
-import { deployPushed } from './deployments/pushes.ts'
+import { deployPushed, groupHere } from './deployments/pushes.ts'
 import { controllerWith, type Pass, steps, type Workspace } from './engine/controller.ts'
 import { shownOf } from './leaving.ts'
 import { readSecret, withSecretRights } from './workload/secrets.ts'
@@ -117,35 +116,29 @@ export const sourceController = controllerWith(
 
 type Catalogue = BlueprintSource & KubeObject
 
-/** Of these, the resources whose code comes from here. One of another boundary that names it holds nothing. */
-function namesOf(pass: SourcePass, segment: string, objects: readonly KubeObject[]): string[] {
-  const { name, namespace: home } = pass.object.metadata
-  return objects
-    .filter((object) => sourceOf(object) === name)
-    .flatMap(({ metadata }) => {
-      const labels = pass.records.cache(namespace).get(undefined, metadata.namespace ?? '')?.metadata.labels
-      const isHere = boundaryNamespace(labels?.[BOUNDARY_LABEL] ?? '') === home
-      return isHere ? [`${labels?.[GROUP_LABEL]}/${segment}/${metadata.name}`] : []
-    })
-}
+type List = <T extends KubeObject>(resource: Resource, where?: { namespace: string }) => Promise<readonly T[]>
 
-function cataloguesOf(pass: SourcePass, sources: readonly Catalogue[]): string[] {
-  return sources
-    .filter(({ spec }) => isBehind(pass.object, spec))
+/** What uses the source. A resource of another boundary that names it holds nothing. */
+async function holdersOf(pass: SourcePass, list: List): Promise<string[]> {
+  const { object, records } = pass
+  const { name, namespace = '' } = object.metadata
+  const catalogues = (await list<Catalogue>(BlueprintSource.resource, { namespace }))
+    .filter(({ spec }) => isBehind(object, spec))
     .map(({ metadata }) => `blueprintsources/${metadata.name}`)
-}
-
-function knownHolders(pass: SourcePass): string[] {
-  const home = { namespace: pass.object.metadata.namespace }
-  const resources = WITH_SOURCES.flatMap(({ resource, segment }) =>
-    namesOf(pass, segment, pass.records.cache(resource).list()),
+  const named = WITH_SOURCES.map(async ({ resource, segment }) =>
+    (await list(resource)).flatMap((one) => {
+      const group = sourceOf(one) === name ? groupHere(one, object, records) : undefined
+      return group === undefined ? [] : [`${group}/${segment}/${one.metadata.name}`]
+    }),
   )
-  const catalogues = cataloguesOf(pass, pass.records.cache<Catalogue>(BlueprintSource.resource).list(home))
-  return [...resources, ...catalogues].sort()
+  return [...(await Promise.all(named)).flat(), ...catalogues].sort()
 }
 
-function tellWhatHolds(pass: SourcePass): Outcome {
-  reportHolders(pass, knownHolders(pass))
+const knownHolders = (pass: SourcePass) =>
+  holdersOf(pass, async (resource, where) => pass.records.cache<never>(resource).list(where))
+
+async function tellWhatHolds(pass: SourcePass): Promise<Outcome> {
+  reportHolders(pass, await knownHolders(pass))
   return done()
 }
 
@@ -155,15 +148,13 @@ function reportHolders(pass: SourcePass, names: readonly string[]): void {
 
 /** What named the source while its deletion was judged would be left without its code. */
 async function stopWhileNamed(pass: SourcePass): Promise<Outcome> {
-  const names = knownHolders(pass)
+  const { client } = pass.records
+  const known = await knownHolders(pass)
   // The caches may lack the newest ones.
-  if (names.length === 0) {
-    const { client } = pass.records
-    for (const { resource, segment } of WITH_SOURCES)
-      names.push(...namesOf(pass, segment, (await client.list(resource)).items))
-    const home = { namespace: pass.object.metadata.namespace }
-    names.push(...cataloguesOf(pass, (await client.list<Catalogue>(BlueprintSource.resource, home)).items))
-  }
+  const names =
+    known.length > 0
+      ? known
+      : await holdersOf(pass, async (resource, where) => (await client.list<never>(resource, where)).items)
   reportHolders(pass, names)
   if (names.length === 0) return done()
   return waiting(

@@ -2,7 +2,7 @@ import { DEPLOYMENTS_KEPT, type DeployedCollection, deploymentIdFor } from '../.
 import { isDisabled } from '../../contracts/sources/providers.ts'
 import { isOfRepository, originOf } from '../../contracts/sources/repositories.ts'
 import { messageOf } from '../../core/errors.ts'
-import { BOUNDARY_LABEL, PREVIEW_LABEL } from '../../core/labels.ts'
+import { BOUNDARY_LABEL, GROUP_LABEL, PREVIEW_LABEL } from '../../core/labels.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import type { KubeObject, Resource } from '../../core/object.ts'
 import { done, earliest, type Outcome } from '../../core/outcome.ts'
@@ -72,13 +72,13 @@ export function followersOf<Follower extends KubeObject>(
     .cache<Follower>(resource)
     .list()
     .filter((one) => sourceOf(one) === source.metadata.name && one.metadata.deletionTimestamp === undefined)
-    .filter((one) => isHere(one, source, records))
+    .filter((one) => groupHere(one, source, records) !== undefined)
 }
 
-/** One of another boundary that names this source gets nothing of it. */
-function isHere(owner: KubeObject, { metadata }: DeploymentSource, records: Workspace): boolean {
+/** The group of a resource; undefined in another boundary, where naming this source gives nothing of it. */
+export function groupHere(owner: KubeObject, { metadata }: DeploymentSource, records: Workspace): string | undefined {
   const labels = records.cache(namespace).get(undefined, owner.metadata.namespace ?? '')?.metadata.labels
-  return boundaryNamespace(labels?.[BOUNDARY_LABEL] ?? '') === metadata.namespace
+  return boundaryNamespace(labels?.[BOUNDARY_LABEL] ?? '') === metadata.namespace ? labels?.[GROUP_LABEL] : undefined
 }
 
 async function deploy(
