@@ -90,18 +90,11 @@ function invalidDto({ path, errors, keeps }: Invalid) {
 export function catalogueSourceDto({ metadata, spec, status = {} }: CatalogueSource) {
   const { invalidTemplates = [] } = status
   return {
-    provider: spec.provider,
-    repositoryUrl: spec.repositoryUrl ?? null,
     repositoryFullName: (status.repositoryFullName ?? repositoryNameOf(spec.repositoryUrl ?? '')) || null,
-    repositoryId: spec.repositoryId ?? null,
-    installationId: spec.installationId ?? null,
-    ...{ ref: spec.ref, path: spec.path, enabled: spec.enabled },
     status: stateOf({ metadata, spec, status } as CatalogueSource),
     message: messageOf(status),
-    revision: status.revision ?? null,
     templateCount: status.templateCount ?? 0,
     invalidTemplates: invalidTemplates.map(invalidDto),
-    lastSyncAt: status.lastSyncAt ?? null,
   }
 }
 

@@ -12,7 +12,7 @@ import { etagOf } from '../http/etag.ts'
 import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, wholeRecord } from '../resources/dto.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
 import {
   CatalogSourceDto,
@@ -47,11 +47,11 @@ function builtIn({ services }: Context, { owner }: BoundaryHome): z.output<typeo
   }
 }
 
-const shown = (source: CatalogueSource): z.output<typeof CatalogSourceDto> => ({
-  id: source.metadata.name,
-  createdAt: createdAtOf(source.metadata),
-  ...catalogueSourceDto(source),
-})
+const shown = (source: CatalogueSource): z.output<typeof CatalogSourceDto> =>
+  wholeRecord(CatalogSourceDto, {
+    ...{ ...source.status, ...source.spec, id: source.metadata.name, createdAt: createdAtOf(source.metadata) },
+    ...catalogueSourceDto(source),
+  })
 
 const sourcesOf = ({ services }: Context, { namespace }: BoundaryHome) =>
   services.records

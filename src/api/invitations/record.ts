@@ -8,7 +8,7 @@ import { isOpen, nextResendAt, refuseResend, stateAt } from '../../iam/invitatio
 import type { Services } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { RoleName } from '../rules/memberRecord.ts'
 
 export type InvitationRecord = RecordOf<typeof MemberInvitation>
@@ -88,22 +88,14 @@ export function invitationDto(
   link?: string,
 ): InvitationDto {
   const now = clock.now()
-  return {
+  return wholeRecord(InvitationDto, {
+    ...spec,
     id: metadata.name,
     boundaryId: (metadata.namespace ?? '').slice('boundary-'.length),
-    email: spec.email,
-    roleDefinitionName: spec.roleDefinitionName,
-    scope: spec.scope,
     status: stateAt(spec, now),
-    hasAccount: spec.hasAccount,
-    invitedBy: spec.invitedBy,
     createdAt: createdAtOf(metadata),
-    expiresAt: spec.expiresAt,
-    acceptedAt: spec.acceptedAt ?? null,
-    resendCount: spec.resendCount,
-    lastSentAt: spec.lastSentAt ?? null,
     canResend: refuseResend(spec, now, accounts.resendLimits) === undefined,
     nextResendAt: isOpen(stateAt(spec, now)) ? iso(nextResendAt(spec, now, accounts.resendLimits)) : null,
-    link: link ?? null,
-  }
+    link,
+  })
 }

@@ -113,31 +113,27 @@ export function summaryOf(component: ComponentRecord, stock: Stock): z.output<ty
   const newest = newestOf(stock.releases, name)
   const installed = status.installedVersion
   const reason = unselectableReason(component, newest)
-  return {
+  return wholeRecord(ComponentSummaryDto, {
+    ...status,
+    ...spec,
     name,
-    title: spec.title,
-    kind: spec.kind,
-    chartName: spec.chart?.name ?? null,
-    installedVersion: installed ?? null,
-    latestVersion: newest?.spec.version ?? null,
+    chartName: spec.chart?.name,
+    latestVersion: newest?.spec.version,
     isInstalled: installed !== undefined,
     isOutdated: installed !== undefined && newest !== undefined && isNewer(newest.spec.version, installed),
     isSelectable: reason === null,
     unselectableReason: reason,
     isManualUpgrade: isUpgradedByPeople(component),
-    migratesDatabase: spec.migratesDatabase,
     dependsOn: spec.dependsOn.map((one) => one.name),
     pinnedBy: stock.components
       .filter((other) => Object.hasOwn(currentRelease(other, stock)?.spec.pins ?? {}, name))
       .map((other) => other.metadata.name)
       .sort(),
-    namespace: spec.namespace,
     status: status.state ?? 'NotInstalled',
     health: healthOf(component),
     hasDrift: status.hasDrift ?? false,
-    lastChangedAt: status.lastChangedAt ?? null,
-    feedReadAt: status.feed?.readAt ?? null,
-  }
+    feedReadAt: status.feed?.readAt,
+  })
 }
 
 function unselectableReason({ spec, status }: ComponentRecord, newest: ReleaseRecord | undefined) {

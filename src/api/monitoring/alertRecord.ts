@@ -7,7 +7,7 @@ import { PlatformAlert } from '../../crds/monitoring.ts'
 import type { Services } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 
 export type AlertRecord = RecordOf<typeof PlatformAlert>
 
@@ -50,25 +50,13 @@ function webAddress(text: string | undefined): string | null {
 export function alertDto({ clock }: Pick<Services, 'clock'>, alert: AlertRecord): AlertDto {
   const { metadata, spec } = alert
   const { namespace = '', name } = metadata
-  const seen = seenOf(alert, timestamp(clock.now()))
-  return {
+  return wholeRecord(AlertDto, {
+    ...spec,
+    ...seenOf(alert, timestamp(clock.now())),
     id: alertIdOf({ namespace, name }),
-    alertId: spec.alertId,
-    title: spec.title,
-    subject: spec.subject,
-    detail: spec.detail,
-    level: spec.level,
     levelName: ALERT_LEVELS[spec.level] ?? 'Information',
-    status: spec.status,
-    boundaryId: boundaryOfNamespace(namespace) ?? null,
-    resourceGroup: groupOfAlert(alert) ?? null,
-    resourceType: spec.resourceType,
-    resourceName: spec.resourceName,
-    metadata: spec.metadata,
-    firstSeenAt: seen.firstSeenAt,
-    lastSeenAt: seen.lastSeenAt,
-    resolvedAt: seen.resolvedAt ?? null,
-    occurrences: seen.occurrences,
+    boundaryId: boundaryOfNamespace(namespace),
+    resourceGroup: groupOfAlert(alert),
     runbookUrl: webAddress(spec.metadata[RUNBOOK_KEY]),
-  }
+  })
 }

@@ -168,7 +168,6 @@ export function bucketDto(object: BucketObject, account: AccountObject) {
     corsRules: spec.corsRules.map(completeCorsRule),
     objectCount: status?.objectCount ?? 0,
     usedBytes: status?.usedBytes ?? 0,
-    usageAt: status?.usageAt ?? null,
   }
 }
 
@@ -206,6 +205,5 @@ export function keyDto(object: KeyObject, now: number) {
     accessKeyId: status?.accessKeyId ?? '',
     ownerType: spec.managedIdentityId === undefined ? ('Account' as const) : ('ManagedIdentity' as const),
     status: keyState(object, now),
-    lastUsedAt: status?.lastUsedAt ?? null,
   }
 }

@@ -12,7 +12,7 @@ import { BackupTarget } from '../../crds/platformBackups.ts'
 import type { Context } from '../http/context.ts'
 import { readModel } from '../http/model.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
-import { DateTime, ignoredFields } from '../resources/dto.ts'
+import { DateTime, ignoredFields, wholeRecord } from '../resources/dto.ts'
 import type { Location } from './cluster.ts'
 import type { Settings } from './settings.ts'
 
@@ -126,22 +126,16 @@ export async function targetDto(
   const { caCertificate: pem } = target
   const isApplied = location !== undefined && isSame(target, location)
   const { statusMessage: waits } = summaryOf(settings)
-  return {
+  return wholeRecord(BackupTargetDto, {
+    ...target,
     isConfigured: true,
-    provider: target.provider,
-    bucket: target.bucket,
-    prefix: target.prefix ?? null,
-    region: target.region,
-    endpoint: target.endpoint,
     accessKeyId: secretText(data, TARGET_SECRET_KEYS.id) ?? '',
     hasSecretAccessKey: data?.[TARGET_SECRET_KEYS.secret] !== undefined,
     hasCaCertificate: pem !== undefined,
     caExpiresAt: pem === undefined ? null : endOf(pem),
-    forcePathStyle: target.forcePathStyle,
     ...(isApplied ? statusOf(location) : { status: 'Unknown', message: waits, lastValidatedAt: null }),
     source: 'Configured',
-    rolloutId: null,
-  }
+  })
 }
 
 /** What kubectl stored may look like certificates and be none. */

@@ -130,11 +130,9 @@ const runs = collection(RetentionRun, {
   toDto: ({ metadata, spec, status }) => ({
     status: status?.state ?? 'Queued',
     startedAt: status?.startedAt ?? spec.notBefore ?? createdAtOf(metadata),
-    finishedAt: status?.finishedAt ?? null,
     removedManifests: status?.removedManifests ?? 0,
     failedManifests: status?.failedManifests ?? 0,
     freedBytes: status?.freedBytes ?? 0,
-    error: status?.error ?? null,
   }),
   columns: {
     startedAt: dateTime('Started'),

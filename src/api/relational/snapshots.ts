@@ -267,9 +267,6 @@ export const snapshots = collection(RelationalSnapshot, {
       // The engine does not tell how much a backup takes in the store.
       sizeBytes: null,
       engineVersion: status?.engineVersion ?? owner?.status?.engineVersion ?? owner?.spec.engineVersion ?? '',
-      startedAt: status?.startedAt ?? null,
-      completedAt: status?.completedAt ?? null,
-      expiresAt: status?.expiresAt ?? null,
     }
   },
   columns: {

@@ -5,7 +5,7 @@ import { createdAtOf } from '../../core/object.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { type AssignmentRecord, assignmentIdOf, isInForce } from './grants.ts'
 
 /** As it is asked for: what matches no role exactly is an unknown role, with spaces around it too. */
@@ -41,21 +41,15 @@ export function memberDto(
   const { metadata, spec } = assignment
   const isInherited = spec.scope === '/'
   const origin = spec.jitRequestId !== undefined ? 'JustInTime' : isInherited ? 'Inherited' : 'Direct'
-  return {
+  return wholeRecord(BoundaryMemberDto, {
+    ...spec,
+    displayName: principal?.displayName,
+    email: principal?.email,
     assignmentId: assignmentIdOf(assignment),
-    boundaryId,
-    principalId: spec.principalId,
-    principalType: spec.principalType,
-    displayName: principal?.displayName ?? null,
-    email: principal?.email ?? null,
-    roleDefinitionName: spec.roleDefinitionName,
-    scope: spec.scope,
-    origin,
-    isInherited,
-    expiresAt: spec.expiresAt ?? null,
+    ...{ boundaryId, origin, isInherited },
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
-  }
+  })
 }
 
 /** Every assignment in force that reaches into the boundary: at the root, at the boundary, and below it. */

@@ -149,9 +149,9 @@ class Parts {
     const { around, toDto, dto } = this.declaration
     const view = { services: context.services, context, home, around: await around?.(objects, context, home) }
     return objects.map((object) => {
-      const { metadata, spec } = object
+      const { metadata, spec, status } = object as Entry & { status?: object }
       const given = { id: this.idOf(object), createdAt: createdAtOf(metadata), createdBy: createdByOf(metadata) }
-      return wholeRecord(dto, { ...(spec as object), ...given, ...toDto(object, view) })
+      return wholeRecord(dto, { ...status, ...(spec as object), ...given, ...toDto(object, view) })
     })
   }
 

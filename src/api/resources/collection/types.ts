@@ -19,11 +19,16 @@ export type View<H extends Home, Around> = {
 }
 
 type SpecOf<K extends AnyKind> = RecordOf<K> extends { spec: infer Spec } ? Spec : never
+type StatusOf<K extends AnyKind> = RecordOf<K> extends { status?: infer Status } ? NonNullable<Status> : never
 type Given = 'id' | 'createdAt' | 'createdBy'
+/** Those of a status may not be there yet. */
+type Nullable<Fields> = { [Name in keyof Fields]: null extends Fields[Name] ? Name : never }[keyof Fields]
+type Held<K extends AnyKind, Fields> = keyof SpecOf<K> | (keyof StatusOf<K> & Nullable<Fields>) | Given
 
 /** The fields of a record that its object does not have under the same name; others may be shown differently. */
-export type Shown<K extends AnyKind, Dto extends z.ZodObject> = Partial<z.input<Dto>> &
-  Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, keyof SpecOf<K> | Given>>
+export type Shown<K extends AnyKind, Dto extends z.ZodObject> = {
+  [Name in keyof z.input<Dto>]?: z.input<Dto>[Name] | undefined
+} & Pick<z.input<Dto>, Exclude<keyof z.input<Dto>, Held<K, z.input<Dto>>>>
 
 /** Changes that take turns with others under the same key, over all replicas. */
 type InTurn<H extends Home> = { turn?: (home: H, context: Context) => Turn }
@@ -117,7 +122,7 @@ export type CollectionDeclaration<
   /** How a missing one is answered; NOT_FOUND if absent. */
   missing?: (key: string, home: H) => PlatformError
   may: { read: Authorization; write?: Authorization; delete?: Authorization }
-  /** Fields are filled from the spec's of the same name, with null if the spec has none. */
+  /** Fields are filled from those of the same name in the spec, else in the status, with null if neither has one. */
   dto: Dto
   around?: (objects: readonly RecordOf<K>[], context: Context, home: H) => Around | Promise<Around>
   toDto: (object: RecordOf<K>, view: View<H, Around>) => Shown<K, Dto>

@@ -10,7 +10,7 @@ import { DeploymentRecord, stageOf } from '../../../crds/deployments.ts'
 import type { Context } from '../../http/context.ts'
 import { namedRecord, strictRecord } from '../../http/named.ts'
 import type { RecordOf } from '../../records/records.ts'
-import { DateTime, ignoredFields, Uuid } from '../dto.ts'
+import { DateTime, ignoredFields, Uuid, wholeRecord } from '../dto.ts'
 import type { Place } from '../places.ts'
 import { withMeanings } from '../writtenBody.ts'
 
@@ -96,28 +96,24 @@ export type DeploymentBody = z.output<typeof DeploymentBody>
 
 export function entryOf(record: StoredDeployment, owner: DeployedObject, place: Place): DeploymentLogEntry {
   const { spec, status, metadata } = record
-  const containerImage = status?.image ?? spec.image ?? null
   const phase = stageOf(record)
   // Of what was told a moment ago, the status knows nothing yet.
   const isTold = spec.strategy === 'Reported' && phase === spec.phase && phase !== 'Deploying'
   const told: Partial<typeof spec> = isTold ? spec : {}
-  return {
+  return wholeRecord(DeploymentLogEntryDto, {
+    ...spec,
     ...{ id: metadata.name, deploymentId: metadata.name },
     ...{ boundaryId: place.boundaryId, resourceGroupName: place.resourceGroup, siteName: place.name },
-    branch: spec.branch ?? null,
-    commitSha: told.commitSha ?? status?.commitSha ?? spec.commitSha ?? null,
-    containerImage,
+    commitSha: told.commitSha ?? status?.commitSha ?? spec.commitSha,
+    containerImage: status?.image ?? spec.image,
     phase,
     lastMessage: told.message ?? (phase === status?.stage ? status.lastMessage : undefined) ?? spec.message ?? '',
-    provider: spec.provider ?? null,
-    repositoryName: spec.repositoryName ?? null,
-    source: spec.source ?? null,
     timestamp: createdAtOf(metadata),
     canServe: status?.image !== undefined,
     isServing:
       owner.status?.servingDeployment === metadata.name ||
       owner.status?.servingDeployments?.includes(metadata.name) === true,
-  }
+  })
 }
 
 type Deployable = { namespace: string; collection: DeployedCollection; name: string }
