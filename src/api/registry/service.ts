@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { RegistryPort } from '../../adapters/registry/port.ts'
-import type { RegistryAuditEntry } from '../../contracts/registry/audit.ts'
+import { auditEntry, type RegistryAuditEntry } from '../../contracts/registry/audit.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { boundaryScope, isAllowedNow } from '../callers/visibility.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
@@ -54,19 +53,11 @@ export async function record(
   ...all: readonly Told[]
 ): Promise<void> {
   const { services, address: remoteAddress, correlationId } = context
-  const isRefusal = action === 'Refused'
-  const entries = all.map((told) => ({
-    id: randomUUID(),
-    timestamp: new Date(services.clock.now()).toISOString(),
-    action,
-    outcome: isRefusal ? ('Refused' as const) : ('Succeeded' as const),
-    actor: told.actor ?? context.caller.principalId,
-    boundary: told.repository?.split('/')[0],
-    ...{ remoteAddress, correlationId },
-    ...told,
-  }))
+  const entries = all.map(({ actor = context.caller.principalId, ...told }) =>
+    auditEntry(services.clock.now(), { action, actor, remoteAddress, correlationId, ...told }),
+  )
   try {
-    await registryOf(services).audit.append(entries, { isMinor: isRefusal })
+    await registryOf(services).audit.append(entries, { isMinor: action === 'Refused' })
   } catch (cause) {
     throw new PlatformError('SERVICE_UNAVAILABLE', 'The audit of the registry cannot be written.', {}, { cause })
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { fileAudit } from '../../adapters/audit/file.ts'
 import { memoryAudit } from '../../adapters/audit/memory.ts'
@@ -14,6 +13,7 @@ import type { RegistryCaller, RegistryService } from '../../api/registry/service
 import { type Configuration, ConfigurationError } from '../../config.ts'
 import { isConnected } from '../../contracts/clusters.ts'
 import { isEnd } from '../../contracts/deployments.ts'
+import { auditEntry } from '../../contracts/registry/audit.ts'
 import { usesIn } from '../../contracts/registry/images.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { systemClock } from '../../core/clock.ts'
@@ -51,14 +51,8 @@ export const uploadTokens =
   ({ keys, audit }: Pick<RegistryPort, 'keys' | 'audit'>): TokenFor =>
   async (type, name, actions) => {
     const now = systemClock.now()
-    const told = {
-      id: randomUUID(),
-      timestamp: new Date(now).toISOString(),
-      action: 'Token',
-      outcome: 'Succeeded',
-    } as const
-    const what = { boundary: name.split('/')[0], repository: name, granted: actions, detail: actions.join(',') }
-    await audit.append([{ ...told, actor: PLATFORM_ACTOR, ...what }]).catch((error: unknown) => {
+    const what = { actor: PLATFORM_ACTOR, repository: name, granted: actions, detail: actions.join(',') }
+    await audit.append([auditEntry(now, { action: 'Token', ...what })]).catch((error: unknown) => {
       throw new RegistryError('Unreachable', 'The audit of the registry cannot be written.', error)
     })
     return keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now, seconds: AN_UPLOAD })

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 export const AUDIT_ACTIONS = [
   'MintBoundary',
   'MintBuild',
@@ -29,6 +31,15 @@ export type RegistryAuditEntry = {
   readonly correlationId?: string | undefined
   /** Of a token: what it opens. */
   readonly granted?: readonly string[] | undefined
+}
+
+type Told = Partial<RegistryAuditEntry> & Pick<RegistryAuditEntry, 'action' | 'actor'>
+
+/** An entry of what is done now, as it was meant to be and in the boundary of its repository, unless it says otherwise. */
+export function auditEntry(now: number, told: Told): RegistryAuditEntry {
+  const outcome = told.action === 'Refused' ? 'Refused' : 'Succeeded'
+  const boundary = told.repository?.split('/')[0]
+  return { id: randomUUID(), timestamp: new Date(now).toISOString(), outcome, boundary, ...told }
 }
 
 /** For how long a token is good at the registry, which allows clocks a minute beyond. */

@@ -1,4 +1,6 @@
 import { isRegistryError, type RegistryPort } from '../../adapters/registry/port.ts'
+import { auditEntry } from '../../contracts/registry/audit.ts'
+import { PLATFORM_ACTOR } from '../../contracts/registry/names.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { ageOf, type KubeObject, keyOf } from '../../core/object.ts'
@@ -123,18 +125,13 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
 }
 
 /** @returns false if the registry will not */
-async function remove({ object, now }: RunPass, { audit, registry }: RegistryPort, one: Removal): Promise<boolean> {
+async function remove({ object, clock }: RunPass, { audit, registry }: RegistryPort, one: Removal): Promise<boolean> {
   const { repository, digest } = one
-  const entry = {
-    id: uuidV5(`retention/${object.metadata.uid}/${repository}@${digest}`),
-    timestamp: now,
-    action: 'Retain' as const,
-    actor: object.spec.startedBy ?? 'freehold',
-    boundary: repository.split('/')[0],
-    ...{ repository, digest, detail: `run ${object.metadata.name}` },
-  }
+  const id = uuidV5(`retention/${object.metadata.uid}/${repository}@${digest}`)
+  const actor = object.spec.startedBy ?? PLATFORM_ACTOR
+  const told = { id, action: 'Retain', actor, repository, digest, detail: `run ${object.metadata.name}` } as const
   try {
-    await audit.append([{ ...entry, outcome: 'Succeeded' }])
+    await audit.append([auditEntry(clock.now(), told)])
     await registry.remove(repository, digest)
     return true
   } catch (error) {
