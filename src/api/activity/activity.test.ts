@@ -229,6 +229,14 @@ describe('reports of activity', () => {
     expect(entry).to.deep.include({ id, channel: 'Reported', message: 'token=***', metadata: { commit: 'f00' } })
   })
 
+  it('may have 2,048 characters of metadata as JSON, and no more', async () => {
+    const pairs = Object.fromEntries(Array.from({ length: 48 }, (_, index) => [`k${index}`, 'v']))
+    const filled = (length: number) => ({ ...pairs, first: 'x'.repeat(900), last: 'x'.repeat(length) })
+    const left = 2_048 - JSON.stringify(filled(0)).length
+    expect((await post({ metadata: filled(left) })).status).to.equal(200)
+    expect((await post({ metadata: filled(left + 1) })).status).to.equal(400)
+  })
+
   const refusals: [string, object, number, string][] = [
     ['an action that is no word', { action: 'Deploy!' }, 400, 'bad-request'],
     ['a time that is not kept', { occurredAt: '2020-01-01T00:00:00Z' }, 400, 'invalid-activity'],

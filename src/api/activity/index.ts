@@ -162,9 +162,10 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
   if (occurredAt > now + AHEAD_MAX) throw refused('occurredAt is more than five minutes in the future.')
   if (occurredAt < now - RETENTION_DAYS * DAY)
     throw refused(`occurredAt is more than ${RETENTION_DAYS} days ago: it would not be kept.`)
-  const metadata = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), hidden(name, value)])
+  const pairs = Object.entries(body.metadata ?? {}).map(([name, value]) => [redacted(name), hidden(name, value)])
+  const metadata = Object.fromEntries(pairs)
   if (JSON.stringify(metadata).length > METADATA_BYTES_MAX)
-    throw refused(`metadata has more than ${METADATA_BYTES_MAX} characters in all.`)
+    throw refused(`metadata has more than ${METADATA_BYTES_MAX} characters as JSON.`)
   const id = randomUUID()
   await services.activity.append(resource, [
     {
@@ -176,7 +177,7 @@ async function report(context: Context<'boundaryId', unknown, z.output<typeof Ac
       channel: 'Reported',
       outcome: body.outcome,
       message: body.message ? redacted(body.message) : undefined,
-      metadata: Object.fromEntries(metadata),
+      metadata,
       correlationId: body.correlationId ?? correlationId,
       remoteAddress: address,
     },

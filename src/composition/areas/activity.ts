@@ -6,21 +6,31 @@ import type { Services } from '../../api/http/context.ts'
 import type { Witness } from '../../api/http/witness.ts'
 import { ActivityRecorder } from '../../api/records/activity/recorder.ts'
 import { isThere } from '../../api/records/activity/subjects.ts'
-import { systemClock } from '../../core/clock.ts'
+import { type Clock, systemClock, type Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { FacadeSetup } from './setup.ts'
 
-/** Milliseconds between two looks for records whose time is over. */
-const SWEEP = 24 * 3_600_000
+/** Milliseconds until the first look for records whose time is over, as a process may live for hours only, and between two. */
+const [FIRST, SWEEP] = [3_600_000, 24 * 3_600_000]
 
-export function activityServices({ client, onStop, log }: FacadeSetup): Pick<Services, 'activity' | 'bugReports'> {
+export function activityServices(
+  { client, onStop, log }: FacadeSetup,
+  clock: Clock = systemClock,
+): Pick<Services, 'activity' | 'bugReports'> {
   const activity = new SecretActivity(client)
   const sweep = () =>
     activity.sweep().catch((error) => log.warn({ error: messageOf(error) }, 'Old activity could not be removed.'))
   // Replicas that start together do not sweep together.
-  const timer = setInterval(sweep, SWEEP * (0.9 + 0.2 * Math.random()))
-  timer.unref()
-  onStop(() => clearInterval(timer))
+  const sweepIn = (milliseconds: number) =>
+    clock.setTimeout(
+      () => {
+        timer = sweepIn(SWEEP)
+        void sweep()
+      },
+      milliseconds * (0.5 + Math.random()),
+    )
+  let timer: Timer = sweepIn(FIRST)
+  onStop(() => timer.cancel())
   return { activity, bugReports: { blobs: secretBlobs(client) } }
 }
 
