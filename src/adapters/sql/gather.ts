@@ -1,17 +1,19 @@
 import type { Catalogue, Column, ForeignKey, Table } from '../../editor/catalogue.ts'
+import type { SqlSession } from './driver.ts'
 
-export type GatheredTable = { schema: string; name: string; isView: boolean; rowEstimate: number | null }
-
-/** What a driver asked of its engine's catalogue. Each row names schema and table in its first two places. */
-export type GatheredRows<Row extends readonly unknown[]> = {
-  schemas: readonly string[]
-  tables: readonly GatheredTable[]
-  columns: readonly Row[]
-  columnOf: (row: Row) => Omit<Column, 'isPrimaryKey'>
+/** What a driver asks of its engine's catalogue. Each row names schema and table in its first two places. */
+export type CatalogueQueries = {
+  /** Those without tables too. */
+  readonly schemas: string | ((database: string, tables: readonly unknown[][]) => readonly unknown[])
+  /** Schema, table, what it is, and how many rows: none or fewer than none where that is not known. */
+  readonly tables: string
+  readonly isView: (what: unknown) => boolean
+  readonly columns: string
+  readonly columnOf: (row: unknown[]) => Omit<Column, 'isPrimaryKey'>
   /** Schema, table, column: one row for each column of a key, in the order of the key. */
-  keys: readonly Row[]
+  readonly keys: string
   /** Schema, table, constraint, column, and the schema, table and column that it points to. */
-  references: readonly Row[]
+  readonly references: string
 }
 type Reference = {
   name: string
@@ -35,44 +37,51 @@ function grouped<Item>(items: readonly Item[], key: (item: Item) => string): Map
   return Map.groupBy(items, key) as Map<string, Item[]>
 }
 
-/** Puts what an engine said about its tables together. */
-export function gatherCatalogue<Row extends readonly unknown[]>(
-  database: string,
-  { schemas, tables, columns, columnOf, keys, references }: GatheredRows<Row>,
-): Catalogue {
-  const columnsOf = grouped(columns, tableOf)
-  const keysOf = grouped(keys, tableOf)
-  const referencesOf = grouped(references, tableOf)
-  const made = tables.map(({ schema, name, isView, rowEstimate }): Table => {
-    const key = keyOf(schema, name)
-    const primaryKey = (keysOf.get(key) ?? []).map(([, , column]) => word(column))
-    return {
-      schema,
-      name,
-      type: isView ? 'View' : 'Table',
-      rowEstimate,
-      columns: (columnsOf.get(key) ?? []).map((row) => {
-        const column = columnOf(row)
-        return { ...column, isPrimaryKey: primaryKey.includes(column.name) }
-      }),
-      primaryKey,
-      foreignKeys: foreignKeys((referencesOf.get(key) ?? []).map(referenceOf)),
-      isEditable: !isView && primaryKey.length > 0,
-    }
-  })
-  const inSchema = grouped(made, ({ schema }) => schema)
-  return {
-    database,
-    schemas: schemas.map((name) => {
-      const all = inSchema.get(name) ?? []
+/** Asks one question after the other, and puts together what the engine says about its tables. */
+export const catalogueBy =
+  ({ isView, columnOf, ...queries }: CatalogueQueries) =>
+  async (session: SqlSession, database: string): Promise<Catalogue> => {
+    const ask = async (text: string): Promise<unknown[][]> => (await session.query(text)).rows
+    const tables = await ask(queries.tables)
+    const schemas =
+      typeof queries.schemas === 'string'
+        ? (await ask(queries.schemas)).map(([name]) => name)
+        : queries.schemas(database, tables)
+    const columnsOf = grouped(await ask(queries.columns), tableOf)
+    const keysOf = grouped(await ask(queries.keys), tableOf)
+    const referencesOf = grouped(await ask(queries.references), tableOf)
+    const made = tables.map((row): Table => {
+      const [, , what, rows] = row
+      const [schema, name] = [word(row[0]), word(row[1])]
+      const key = keyOf(schema, name)
+      const primaryKey = (keysOf.get(key) ?? []).map(([, , column]) => word(column))
       return {
+        schema,
         name,
-        tables: all.filter(({ type }) => type === 'Table'),
-        views: all.filter(({ type }) => type === 'View'),
+        type: isView(what) ? 'View' : 'Table',
+        rowEstimate: rows === null || Number(rows) < 0 ? null : Number(rows),
+        columns: (columnsOf.get(key) ?? []).map((row) => {
+          const column = columnOf(row)
+          return { ...column, isPrimaryKey: primaryKey.includes(column.name) }
+        }),
+        primaryKey,
+        foreignKeys: foreignKeys((referencesOf.get(key) ?? []).map(referenceOf)),
+        isEditable: !isView(what) && primaryKey.length > 0,
       }
-    }),
+    })
+    const inSchema = grouped(made, ({ schema }) => schema)
+    return {
+      database,
+      schemas: schemas.map(word).map((name) => {
+        const all = inSchema.get(name) ?? []
+        return {
+          name,
+          tables: all.filter(({ type }) => type === 'Table'),
+          views: all.filter(({ type }) => type === 'View'),
+        }
+      }),
+    }
   }
-}
 
 function foreignKeys(rows: readonly Reference[]): ForeignKey[] {
   return [...grouped(rows, ({ name }) => name)].map(([name, parts]) => ({

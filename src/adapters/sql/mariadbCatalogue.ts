@@ -1,8 +1,6 @@
 import { inverted } from '../../core/inverted.ts'
-import type { Catalogue } from '../../editor/catalogue.ts'
 import type { Encoding } from '../../editor/values.ts'
-import type { SqlSession } from './driver.ts'
-import { gatherCatalogue } from './gather.ts'
+import { catalogueBy } from './gather.ts'
 
 const TABLES = `SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE, TABLE_ROWS FROM information_schema.TABLES
   WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME`
@@ -35,29 +33,16 @@ const ENCODINGS = inverted<Encoding>({
 const BYTES = /^(tiny|medium|long)?blob$|binary$/
 const SHAPES = /^(geometry|point|linestring|polygon|multipoint|multilinestring|multipolygon|geometrycollection)$/
 
-export async function mariadbCatalogue(session: SqlSession, database: string): Promise<Catalogue> {
-  const ask = async (text: string) =>
-    (await session.query(text)).rows.map((row) => row.map((value) => (value === null ? null : String(value))))
-  const tables = await ask(TABLES)
-  const columns = await ask(COLUMNS)
-  const keys = await ask(KEYS)
-  const references = await ask(REFERENCES)
-  const word = (value: string | null | undefined) => value ?? ''
-  return gatherCatalogue(database, {
-    // A schema is a database here, and a session sees the one that it was opened for.
-    schemas: [database],
-    tables: tables.map(([schema, name, type, rows]) => ({
-      schema: word(schema),
-      name: word(name),
-      isView: type?.includes('VIEW') === true,
-      rowEstimate: rows === null || rows === undefined ? null : Number(rows),
-    })),
-    columns,
-    columnOf,
-    keys,
-    references,
-  })
-}
+export const mariadbCatalogue = catalogueBy({
+  // A schema is a database here, and a session sees the one that it was opened for.
+  schemas: (database) => [database],
+  tables: TABLES,
+  isView: (type) => String(type).includes('VIEW'),
+  columns: COLUMNS,
+  columnOf: (row) => columnOf(row.map((value) => (value === null ? null : String(value)))),
+  keys: KEYS,
+  references: REFERENCES,
+})
 
 function columnOf(row: (string | null)[]) {
   const [

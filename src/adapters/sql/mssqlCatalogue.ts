@@ -1,8 +1,6 @@
 import { inverted } from '../../core/inverted.ts'
-import type { Catalogue } from '../../editor/catalogue.ts'
 import type { Encoding } from '../../editor/values.ts'
-import type { SqlSession } from './driver.ts'
-import { gatherCatalogue } from './gather.ts'
+import { catalogueBy } from './gather.ts'
 
 const TABLES = `SELECT s.name, o.name, o.type, CONVERT(varchar(20), (SELECT SUM(p.rows) FROM sys.partitions p WHERE p.object_id = o.object_id AND p.index_id < 2))
   FROM sys.objects o JOIN sys.schemas s ON s.schema_id = o.schema_id WHERE o.type IN ('U', 'V') AND o.is_ms_shipped = 0 ORDER BY 1, 2`
@@ -43,27 +41,15 @@ const ENCODINGS = inverted<Encoding>({
   wkt: 'geometry geography',
 })
 
-export async function mssqlCatalogue(session: SqlSession, database: string): Promise<Catalogue> {
-  const ask = async (text: string) => (await session.query(text)).rows
-  const tables = await ask(TABLES)
-  const columns = await ask(COLUMNS)
-  const keys = await ask(KEYS)
-  const references = await ask(REFERENCES)
-  const word = (value: unknown) => String(value)
-  return gatherCatalogue(database, {
-    schemas: [...new Set(tables.map(([schema]) => word(schema)))].sort(),
-    tables: tables.map(([schema, name, type, rows]) => ({
-      schema: word(schema),
-      name: word(name),
-      isView: word(type).trim() === 'V',
-      rowEstimate: rows === null ? null : Number(rows),
-    })),
-    columns,
-    columnOf,
-    keys,
-    references,
-  })
-}
+export const mssqlCatalogue = catalogueBy({
+  schemas: (_, tables) => [...new Set(tables.map(([schema]) => schema))].sort(),
+  tables: TABLES,
+  isView: (type) => String(type).trim() === 'V',
+  columns: COLUMNS,
+  columnOf,
+  keys: KEYS,
+  references: REFERENCES,
+})
 
 function columnOf(row: unknown[]) {
   const [, , name, ordinal, dataType, isNullable, isIdentity, isComputed, length, precision, scale, standard] = row

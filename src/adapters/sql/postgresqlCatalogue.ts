@@ -1,7 +1,5 @@
-import type { Catalogue } from '../../editor/catalogue.ts'
 import type { Encoding } from '../../editor/values.ts'
-import type { SqlSession } from './driver.ts'
-import { gatherCatalogue } from './gather.ts'
+import { catalogueBy } from './gather.ts'
 import { TYPES } from './postgresqlTypes.ts'
 
 const VISIBLE = `n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%' AND n.nspname NOT LIKE 'pg\\_temp%'`
@@ -43,31 +41,15 @@ const ENCODINGS: Readonly<Record<string, Encoding>> = {
   geography: 'wkt',
 }
 
-export async function postgresqlCatalogue(session: SqlSession, database: string): Promise<Catalogue> {
-  const ask = async (text: string) => (await session.query(text)).rows
-  const [schemas, tables, columns, keys, references] = [
-    await ask(SCHEMAS),
-    await ask(TABLES),
-    await ask(COLUMNS),
-    await ask(KEYS),
-    await ask(REFERENCES),
-  ]
-  const word = (value: unknown) => String(value)
-  return gatherCatalogue(database, {
-    schemas: schemas.map(([name]) => word(name)),
-    tables: tables.map(([schema, name, isView, rows]) => ({
-      schema: word(schema),
-      name: word(name),
-      isView: isView === true,
-      // Minus one where it was never counted.
-      rowEstimate: Number(rows) < 0 ? null : Number(rows),
-    })),
-    columns,
-    columnOf,
-    keys,
-    references,
-  })
-}
+export const postgresqlCatalogue = catalogueBy({
+  schemas: SCHEMAS,
+  tables: TABLES,
+  isView: (what) => what === true,
+  columns: COLUMNS,
+  columnOf,
+  keys: KEYS,
+  references: REFERENCES,
+})
 
 function columnOf(row: unknown[]) {
   const [, , name, ordinal, dataType, fullType, isNullable, isIdentity, isComputed, modifier, defaultExpression] = row
