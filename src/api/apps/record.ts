@@ -10,7 +10,7 @@ import { namedRecord } from '../http/named.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
 import { runtimeStatusOf } from '../resources/deployments/runtimes.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { hostFields, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { refuseForeignReferences, refuseForeignVaults, refuseMissingReferences } from '../resources/references.ts'
@@ -36,17 +36,13 @@ export const AppRevisionDto = namedRecord('AppRevisionDto', {
 
 type AppRevision = NonNullable<NonNullable<AppView['object']['status']>['revisions']>[number]
 
-export function shownRevision(
-  { number, createdAt, createdBy, image, commit, deploymentId, reason }: AppRevision,
-  serving: number | undefined,
-): z.output<typeof AppRevisionDto> {
-  return {
-    ...{ number, createdAt, createdBy: createdBy ?? null, reason },
-    ...{ image: image ?? null, commit: commit ?? null, deploymentId: deploymentId || null },
-    isServing: number === serving,
-    canServe: image !== undefined,
-  }
-}
+export const shownRevision = (revision: AppRevision, serving: number | undefined) =>
+  wholeRecord(AppRevisionDto, {
+    ...revision,
+    deploymentId: revision.deploymentId || null,
+    isServing: revision.number === serving,
+    canServe: revision.image !== undefined,
+  })
 
 /** How many copies run is then not asked for, but seen: what a body says of it is ignored. */
 const isScaledByLoad = ({ minReplicas, maxReplicas }: Partial<Spec>) =>

@@ -10,7 +10,7 @@ import type { Context } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, wholeRecord } from '../resources/dto.ts'
 import { SeriesDto } from '../resources/metrics.ts'
 import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
@@ -94,16 +94,7 @@ function principalsByKey({ services }: Context, { metadata }: AccountObject): Re
 }
 
 function entryOf(record: AuditRecord, bucket: string, principals: ReadonlyMap<string, string>): ObjectAuditEntry {
-  const { user: _user, accessKeyId, ...rest } = record
-  return {
-    ...rest,
-    bucket,
-    key: record.key ?? null,
-    errorCode: record.errorCode ?? null,
-    accessKeyId: accessKeyId ?? null,
-    principalId: principals.get(accessKeyId ?? '') ?? null,
-    bytes: record.bytes ?? null,
-  }
+  return wholeRecord(ObjectAuditEntry, { ...record, bucket, principalId: principals.get(record.accessKeyId ?? '') })
 }
 
 const ObjectUsageDto = namedRecord('ObjectUsageDto', {

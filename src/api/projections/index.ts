@@ -98,9 +98,7 @@ const projections = collection(BoundaryProjection, {
   dto: BoundaryProjectionDto,
   toDto: (projection, { services, home: { boundaryId } }) => ({
     boundaryId,
-    clusterId: projection.spec.clusterId,
     clusterName: clusterWords(services, boundaryId, projection.spec.clusterId).name,
-    namespaces: projection.spec.namespaces ?? null,
     resolvedNamespaces: (projection.status?.resolvedNamespaces ?? []).map(
       ({ namespace, state, message, appliedAt }) => ({
         namespace,
@@ -110,7 +108,6 @@ const projections = collection(BoundaryProjection, {
       }),
     ),
     ...summaryOf(projection),
-    observedAt: projection.status?.observedAt ?? null,
   }),
   columns: {
     clusterId: text('Cluster id', { isSorted: false }),

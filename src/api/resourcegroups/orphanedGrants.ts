@@ -16,7 +16,7 @@ import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
-import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
+import { DateTime, Uuid as UuidDto, wholeRecord } from '../resources/dto.ts'
 import { dateTime, enumeration, text } from '../resources/paging.ts'
 import { type AssignmentRecord, knownRole, objectAt } from '../rules/grants.ts'
 import { PRINCIPAL_TYPES } from '../rules/memberRecord.ts'
@@ -123,19 +123,14 @@ function lifeOf(services: Services, grant: RecordOf<AnyKind> & { spec: Grant['sp
 
 function orphanDto(services: Services, { kind, object, spec }: Grant, reason: OrphanReason): OrphanedGrantDto {
   const { namespace, creationTimestamp } = object.metadata
-  return {
+  return wholeRecord(OrphanedGrantDto, {
+    ...spec,
     id: objectId(kind.resource, object.metadata),
     kind: kind.kind as OrphanedGrantDto['kind'],
-    principalId: spec.principalId ?? null,
-    principalType: spec.principalType ?? null,
-    roleDefinitionName: spec.roleDefinitionName ?? null,
-    scope: spec.scope,
-    reason,
-    namespace: namespace ?? null,
-    clusterId: null,
+    ...{ reason, namespace },
     createdAt: creationTimestamp ?? '1970-01-01T00:00:00Z',
     detectedAt: timestamp(services.clock.now()),
-  }
+  })
 }
 
 type Purge = Context<string, unknown, z.output<typeof OrphanedGrantPurgeRequest> | undefined>

@@ -8,7 +8,7 @@ import type { RecordOf } from '../records/records.ts'
 import { withoutAbsent } from '../records/specs.ts'
 import { refuseSource } from '../resources/deployments/owner.ts'
 import { deploymentsOf, type StoredDeployment } from '../resources/deployments/record.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, wholeRecord } from '../resources/dto.ts'
 import { chooseHost, hostFields, ownHost, refuseTakenHosts } from '../resources/hosts.ts'
 import { recordOf } from '../resources/record.ts'
 import { PlanId } from '../resources/sizing.ts'
@@ -39,16 +39,14 @@ export function numberedOf({ services, object: { metadata } }: Pick<SiteView, 's
 
 function shownDeployment({ number, record: { status } }: { number: number; record: StoredDeployment }) {
   const { stage } = status ?? {}
-  return {
+  return wholeRecord(StaticWebAppDeploymentDto, {
+    ...status,
     number,
-    image: status?.image ?? null,
-    revision: status?.commitSha ?? null,
-    message: status?.lastMessage ?? null,
+    revision: status?.commitSha,
+    message: status?.lastMessage,
     // What a newer one took the place of came to nothing, as one that was cancelled.
-    result: stage === 'Superseded' ? 'Cancelled' : (RESULTS.find((result) => result === stage) ?? null),
-    startedAt: status?.startedAt ?? null,
-    finishedAt: status?.finishedAt ?? null,
-  }
+    result: stage === 'Superseded' ? 'Cancelled' : RESULTS.find((result) => result === stage),
+  })
 }
 
 const record = recordOf(StaticWebApp, {

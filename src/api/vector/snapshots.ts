@@ -11,7 +11,7 @@ import { namedRecord, strictRecord } from '../http/named.ts'
 import { action, type RouteDraft, route } from '../http/route.ts'
 import { changeResource } from '../resources/change.ts'
 import { listRoute } from '../resources/collection/columns.ts'
-import { DateTime } from '../resources/dto.ts'
+import { DateTime, wholeRecord } from '../resources/dto.ts'
 import { invalidState } from '../resources/invalidState.ts'
 import { dateTime, enumeration, number, text } from '../resources/paging.ts'
 import { findResource, locate } from '../resources/places.ts'
@@ -51,17 +51,8 @@ export function snapshotsOf({ spec, status }: VectorObject): VectorSnapshotDto[]
 }
 
 function shown(found: TakenSnapshot, status: VectorSnapshotDto['status'], description?: string): VectorSnapshotDto {
-  const { name, files, failure, startedAt, completedAt } = found
-  return {
-    name,
-    description: description ?? null,
-    status,
-    statusMessage: failure ?? null,
-    sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-    startedAt: startedAt ?? null,
-    completedAt: completedAt ?? null,
-    files,
-  }
+  const sizeBytes = found.files.reduce((sum, file) => sum + file.sizeBytes, 0)
+  return wholeRecord(VectorSnapshotDto, { ...found, description, status, statusMessage: found.failure, sizeBytes })
 }
 
 function stateOf({ isLeaving, startedAt, completedAt, failure }: TakenSnapshot): VectorSnapshotDto['status'] {
