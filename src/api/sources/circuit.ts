@@ -9,7 +9,7 @@ import { namedRecord, strictRecord } from '../http/named.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
 import { Uuid } from '../resources/dto.ts'
 import { asked, connectionOf } from './connection.ts'
-import { findSource, type OfSource, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
+import { findSource, type OfSource, refuseLeaving, SOURCE_STATES, type SourceRecord, stateOf } from './record.ts'
 
 export const CircuitSourceSettingsRequest = CircuitSettings.extend({ enabled: z.boolean() }).meta({
   id: 'CircuitSourceSettingsRequest',
@@ -41,10 +41,13 @@ export const CircuitRepositoryRequest = strictRecord('CircuitRepositoryRequest',
   templateSlug: z.string().min(1).max(64).nullish(),
 })
 
-/** @throws PlatformError source-unknown, not-a-circuit */
+/** @throws PlatformError source-unknown, not-a-circuit, INVALID_STATE for what is being deleted */
 async function findCircuit(context: OfSource): Promise<SourceRecord> {
   const source = await findSource(context)
-  if (source.spec.provider === 'Circuit') return source
+  if (source.spec.provider === 'Circuit') {
+    await refuseLeaving(context, source)
+    return source
+  }
   const message = `"${source.spec.displayName}" is of type ${source.spec.provider}, not a Git host of the platform.`
   throw new PlatformError('not-a-circuit', message)
 }
