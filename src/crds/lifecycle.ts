@@ -13,6 +13,7 @@ import { STALLED_REASONS } from '../core/reasons.ts'
 import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
 import { DateTime, DisplayName, Line, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 import { HttpsUrl } from './sso.ts'
+import { StartedBy, startedByOneself } from './startedBy.ts'
 
 /** As tags of charts have it: OCI has no `+` in them. */
 export const Version = z.string().max(64).regex(new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
@@ -287,7 +288,7 @@ export const ComponentInstall = defineKind({
     version: Version.optional().describe(
       'Version that is installed; the newest, or of a Repair the same, when absent; immutable',
     ),
-    startedBy: PlainText.max(128).optional().describe('Id of the principal who requested it; immutable'),
+    startedBy: StartedBy,
     requests: z
       .strictObject({
         resumeAt: DateTime.optional().describe(
@@ -328,6 +329,7 @@ export const ComponentInstall = defineKind({
       .describe('Its steps, in their order'),
   }),
   immutable: ['component', 'kind', 'version', 'startedBy'],
+  admission: [startedByOneself],
   columns: [
     { name: 'Component', path: '.spec.component' },
     { name: 'Kind', path: '.spec.kind' },

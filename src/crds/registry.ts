@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { DIGEST_PATTERN, REPOSITORY_PATTERN } from '../contracts/registry/names.ts'
 import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
-import { DateTime, mapOf, PlainText, setOf } from './fields.ts'
+import { DateTime, mapOf, setOf } from './fields.ts'
+import { StartedBy, startedByOneself } from './startedBy.ts'
 
 /** More manifests than a repository keeps of them are not told of, and never removed. */
 export const DIGESTS_MAX = 1000
@@ -153,7 +154,7 @@ export const RetentionRun = defineKind({
       .default('Manual')
       .describe('Scheduled ones are made by the platform, one for each day; immutable'),
     notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
-    startedBy: PlainText.max(128).optional().describe('Id of the principal who requested it; immutable'),
+    startedBy: StartedBy,
   }),
   status: resourceStatus.extend({
     state: z.enum(RUN_STATES).optional().describe('Queued, Running, CollectingGarbage, then how it ended'),
@@ -177,6 +178,7 @@ export const RetentionRun = defineKind({
     stuck: z.array(z.string().max(71)).max(500).optional().describe('Manifests that the registry did not remove'),
   }),
   immutable: ['dryRun', 'trigger', 'notBefore', 'startedBy'],
+  admission: [startedByOneself],
   columns: [
     { name: 'State', path: '.status.state' },
     { name: 'Trigger', path: '.spec.trigger' },

@@ -23,6 +23,7 @@ import {
 import { type AdmissionRule, defineKind, type ObjectOf, READ, resourceStatus } from './define.ts'
 import { DateTime, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 import { Version } from './lifecycle.ts'
+import { StartedBy, startedByOneself } from './startedBy.ts'
 
 const list = <Item extends z.ZodType>(item: Item, most = ITEMS_MAX) => z.array(item).max(most)
 
@@ -174,7 +175,7 @@ export const RolloutExecution = defineKind({
       .default([])
       .describe('Checks that may fail although that usually keeps a rollout back; immutable'),
     rollbackOf: ResourceName.optional().describe('RolloutExecution that it takes back; immutable'),
-    startedBy: PlainText.max(128).optional().describe('Id of the principal who requested it; immutable'),
+    startedBy: StartedBy,
     requests: Requests,
   }),
   status: resourceStatus.extend({
@@ -240,6 +241,12 @@ export const RolloutExecution = defineKind({
   }),
   immutable: ['plan', 'acknowledgedFailures', 'rollbackOf', 'startedBy'],
   admission: [
+    startedByOneself,
+    {
+      on: 'WRITE',
+      cel: `variables.isExempt || ${requested('object', 'by')} == '' || ${requested('object', 'by')} == ${before(requested('oldObject', 'by'))} || request.userInfo.username == 'p:' + ${requested('object', 'by')}`,
+      message: 'requests.by must be your own id, or absent',
+    },
     {
       on: 'WRITE',
       cel: `variables.isExempt || ${requested('object', 'rollbackAt')} == ${before(requested('oldObject', 'rollbackAt'))} || authorizer.group('lifecycle.freehold.dev').resource('rolloutexecutions').namespace(request.namespace).name(request.name).check('rollback').allowed()`,

@@ -6,7 +6,10 @@ import { findRegistry } from '../../scripts/registry/find.ts'
 import { repositoryObjectName } from '../../src/contracts/registry/names.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import type { AnyKind } from '../../src/crds/define.ts'
+import { ComponentInstall } from '../../src/crds/lifecycle.ts'
 import { RegistryPin, RegistryRepository, RetentionRun } from '../../src/crds/registry.ts'
+import { RolloutExecution } from '../../src/crds/rollouts.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import type { KubeError } from '../../src/kube/errors.ts'
 import type { PagedListResponse } from '../make/page.ts'
@@ -244,6 +247,31 @@ describe('retention', () => {
       expect(made).to.be.instanceOf(Error)
     } finally {
       await tenant.close()
+    }
+  })
+
+  it('is started by kubectl in the name of nobody else: the audit names who removed what', async () => {
+    const keeper = await makeCaller({ 'Platform Contributor': '/' })
+    const theirs = await clientWithToken(keeper.token)
+    const made = ({ apiVersion, kind, resource }: AnyKind, spec: object) => {
+      const metadata = { name: uniqueName('run'), namespace: SYSTEM_NAMESPACE }
+      return theirs.create(resource, { apiVersion, kind, metadata, spec } as KubeObject).then(
+        () => 'made',
+        (error: KubeError) => `${error.reason}: ${error.denial?.message ?? error.message}`,
+      )
+    }
+    const [own, startedBy] = [keeper.principalId, world.owner.principalId]
+    try {
+      const isMade = async () => (await made(RetentionRun, { dryRun: true, startedBy: own })) === 'made'
+      await until('runs can be made', isMade)
+      expect(await made(RetentionRun, { dryRun: true, startedBy })).to.match(/startedBy must be your own id/)
+      const install = { component: 'none', kind: 'Install', startedBy }
+      expect(await made(ComponentInstall, install)).to.match(/startedBy must be your own id/)
+      expect(await made(RolloutExecution, { plan: 'none', startedBy })).to.match(/startedBy must be your own id/)
+      const requests = { cancelAt: '2026-01-01T00:00:00Z', by: startedBy }
+      expect(await made(RolloutExecution, { plan: 'none', requests })).to.match(/by must be your own id/)
+    } finally {
+      await theirs.close()
     }
   })
 
