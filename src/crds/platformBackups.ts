@@ -126,6 +126,11 @@ export const PlatformBackupSettings = defineKind({
       cel: `object.metadata.?name.orValue('') == '${SETTINGS_NAME}'`,
       message: `there is one PlatformBackupSettings, named ${SETTINGS_NAME}`,
     },
+    {
+      on: 'WRITE',
+      cel: "variables.isExempt || object.spec.?suspendedArchives.orValue([]).all(one, !has(one.suspendedBy) || request.userInfo.username == 'p:' + one.suspendedBy || (request.operation == 'UPDATE' && one in oldObject.spec.?suspendedArchives.orValue([])))",
+      message: 'suspendedBy must be your own id, or absent',
+    },
     // REST asks for the key each time.
     secretAdmission('target'),
   ],

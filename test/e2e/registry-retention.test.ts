@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { findRegistry } from '../../scripts/registry/find.ts'
+import { SETTINGS_NAME } from '../../src/contracts/platformbackups/names.ts'
 import { repositoryObjectName } from '../../src/contracts/registry/names.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { ComponentInstall } from '../../src/crds/lifecycle.ts'
+import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
 import { RegistryPin, RegistryRepository, RetentionRun } from '../../src/crds/registry.ts'
 import { RolloutExecution } from '../../src/crds/rollouts.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -253,8 +255,8 @@ describe('retention', () => {
   it('is started by kubectl in the name of nobody else: the audit names who removed what', async () => {
     const keeper = await makeCaller({ 'Platform Contributor': '/' })
     const theirs = await clientWithToken(keeper.token)
-    const made = ({ apiVersion, kind, resource }: AnyKind, spec: object) => {
-      const metadata = { name: uniqueName('run'), namespace: SYSTEM_NAMESPACE }
+    const made = ({ apiVersion, kind, resource }: AnyKind, spec: object, name = uniqueName('run')) => {
+      const metadata = { name, namespace: SYSTEM_NAMESPACE }
       return theirs.create(resource, { apiVersion, kind, metadata, spec } as KubeObject).then(
         () => 'made',
         (error: KubeError) => `${error.reason}: ${error.denial?.message ?? error.message}`,
@@ -270,6 +272,8 @@ describe('retention', () => {
       expect(await made(RolloutExecution, { plan: 'none', startedBy })).to.match(/startedBy must be your own id/)
       const requests = { cancelAt: '2026-01-01T00:00:00Z', by: startedBy }
       expect(await made(RolloutExecution, { plan: 'none', requests })).to.match(/by must be your own id/)
+      const suspendedArchives = [{ namespace: 'identity', name: 'users', suspendedBy: startedBy }]
+      expect(await made(PlatformBackupSettings, { suspendedArchives }, SETTINGS_NAME)).to.match(/must be your own id/)
     } finally {
       await theirs.close()
     }
