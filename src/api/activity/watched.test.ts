@@ -163,4 +163,22 @@ describe('what is watched where no audit log comes', () => {
     await told(2)
     await stop()
   })
+
+  it('is told by REST alone of a deletion that takes long', async () => {
+    const { client, store, told, clock, stop } = await world()
+    const byRest = { [ACTOR_ANNOTATION]: `1 ${PERSON}` }
+    await client.create(VectorCluster.resource, object({ replicas: 1 }, byRest))
+    const at = new Date(clock.now()).toISOString()
+    const facts = { action: 'vectorcluster/delete', actor: { principalId: PERSON }, metadata: {} }
+    await store.append(path, [{ id: PERSON, occurredAt: at, channel: 'Rest', outcome: 'Succeeded', ...facts }])
+    client.edit(VectorCluster.resource, ref, ({ metadata }) => {
+      Object.assign(metadata, { deletionTimestamp: at, finalizers: ['held/test'] })
+    })
+    await clock.advance(1_800_000)
+    await client.mergePatch(VectorCluster.resource, ref, { metadata: { finalizers: null } })
+    await client.create(VectorCluster.resource, object({ replicas: 1 }))
+    const [deleted, made] = await told(2)
+    expect([deleted?.channel, made?.operation]).to.deep.equal(['Rest', 'create'])
+    await stop()
+  })
 })

@@ -14,7 +14,7 @@ import { ownerOfNamespace } from '../resources/namespaceOwner.ts'
 
 /** Milliseconds until a request of REST that did the same has been written. */
 const PATIENCE = 3_000
-/** Within it, a deletion by REST and one that is seen are the same. */
+/** Within it, a deletion by REST and one that is seen are the same, however long the object then stayed. */
 const SAME_DELETION = 600_000
 
 /** A change is seen that much later at most. */
@@ -68,7 +68,8 @@ async function tell(options: FollowOptions, kind: AnyKind, object: KubeObject, v
   if (resource === undefined) return
   try {
     const now = clock.now()
-    if (verb === 'delete' && isToldByRest((await store.read(resource)) ?? [], now)) return
+    const askedAt = Date.parse(object.metadata.deletionTimestamp ?? '') || now
+    if (verb === 'delete' && isToldByRest((await store.read(resource)) ?? [], askedAt)) return
     const manager = verb === 'delete' ? undefined : await managerOf(options, kind, object, now)
     await recorder.write([{ resource, sighting: sightingOf(kind, object, { verb, manager, now }) }])
   } catch (error) {
@@ -106,13 +107,13 @@ function placeOf({ records }: FollowOptions, { segment }: AnyKind, { metadata }:
   return recordOf(segment, ownerOfNamespace({ records }, metadata.namespace ?? ''), metadata.name)
 }
 
-function isToldByRest(entries: readonly Entry[], now: number): boolean {
+function isToldByRest(entries: readonly Entry[], askedAt: number): boolean {
   return entries.some(
     ({ channel, action, outcome, occurredAt }) =>
       channel === 'Rest' &&
       outcome === 'Succeeded' &&
       action.endsWith('/delete') &&
-      Date.parse(occurredAt) > now - SAME_DELETION,
+      Date.parse(occurredAt) > askedAt - SAME_DELETION,
   )
 }
 
