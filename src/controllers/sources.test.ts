@@ -82,6 +82,18 @@ describe('the controller of deployment sources', () => {
     })
   })
 
+  it('counts the repositories whenever it asks, as more are made at the provider', async () => {
+    source(gitea)
+    keep({ token: 'good-token' })
+    await bench.start()
+    expect((await status()).repositoryCount).to.equal(1)
+    const connection = { ...gitea, provider: 'Gitea', credentials: { token: 'good-token' } } as const
+    await port.createRepository(connection, { name: 'another' })
+    await bench.clock.advance(HOUR + MINUTE)
+    await bench.rest()
+    expect((await status()).repositoryCount).to.equal(2)
+  })
+
   const stalls: [string, object, Record<string, string>, string][] = [
     ['without the Secret', gitea, {}, 'ReferenceMissing'],
     ['with credentials that are refused', gitea, { token: 'bad' }, 'ConfigurationInvalid'],

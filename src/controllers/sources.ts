@@ -78,7 +78,7 @@ export const sourceController = controllerWith(
     }
 
     async function signIn(pass: SourcePass): Promise<Outcome> {
-      const { spec, status, metadata } = pass.object
+      const { spec, metadata } = pass.object
       const { provider } = spec
       pass.records.watchSecretMetadata(metadata.namespace ?? '')
       const credentials = await credentialsOf(pass)
@@ -94,9 +94,8 @@ export const sourceController = controllerWith(
         pass.report({ ...checked, lastCheckedAt: pass.now })
         return stalled('ConfigurationInvalid', SUSPENDED, LOOK_AGAIN)
       }
-      const isNew = status?.observedGeneration !== metadata.generation || status?.repositoryCount === undefined
-      const counted = isNew ? (await port.repositories(connection)).length : status?.repositoryCount
-      pass.report({ ...checked, repositoryCount: counted, lastCheckedAt: pass.now })
+      const repositoryCount = (await port.repositories(connection)).length
+      pass.report({ ...checked, repositoryCount, lastCheckedAt: pass.now })
       return done({ after: LOOK_AGAIN })
     }
 
