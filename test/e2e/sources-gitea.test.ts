@@ -122,6 +122,14 @@ describe('a real Gitea as the Git host of the platform', () => {
     await until('the tag is recorded', async () => (await heads()).some(({ ref }) => ref === 'refs/tags/v1'))
   })
 
+  it('tells of a branch that is deleted, whose head is forgotten', async () => {
+    const isThere = async () => (await heads()).some(({ ref }) => ref === 'refs/heads/passing')
+    await git('-C', 'work', 'push', 'origin', 'HEAD:passing')
+    await until('the branch is recorded', isThere)
+    await git('-C', 'work', 'push', 'origin', ':passing')
+    await until('the branch is forgotten', async () => !(await isThere()))
+  })
+
   it('shows nothing of one source to another', async () => {
     const begun = await rest<{ deploymentSourceId: string }>('POST', `${sources()}/circuit/create`, {
       displayName: 'Two',

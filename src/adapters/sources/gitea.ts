@@ -16,7 +16,7 @@ const HOOKS: HookForm = {
   schema: readAt({ id: 'id', url: 'config.url', isActive: 'active', events: 'events' }, ToldHook),
   body: ({ url, secret }) => ({
     active: true,
-    events: ['push', 'pull_request', 'pull_request_sync'],
+    events: ['push', 'delete', 'pull_request', 'pull_request_sync'],
     config: { url, content_type: 'json', secret },
   }),
   born: { type: 'gitea' },

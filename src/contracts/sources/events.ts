@@ -110,7 +110,7 @@ const gitLabMergeRequest: Reader = readAt(
   }),
 )
 
-const BitbucketRef = z
+const TypedRef = z
   .object({ type: z.string().max(64), name: Branch })
   .transform(({ type, name }) =>
     type === 'tag' || type === 'annotated_tag'
@@ -118,8 +118,8 @@ const BitbucketRef = z
       : { kind: 'Push' as const, ref: `refs/heads/${name}` },
   )
 const Change = z.object({
-  new: BitbucketRef.and(z.object({ target: z.object({ hash: Commit }) })).nullish(),
-  old: BitbucketRef.and(z.object({ target: z.object({ hash: Before }).nullish() })).nullish(),
+  new: TypedRef.and(z.object({ target: z.object({ hash: Commit }) })).nullish(),
+  old: TypedRef.and(z.object({ target: z.object({ hash: Before }).nullish() })).nullish(),
 })
 const bitbucketPush: Reader = readAt(
   { ...BITBUCKET, changes: 'push.changes' },
@@ -150,7 +150,18 @@ const bitbucketPullRequest: Reader = readAt(
   ),
 )
 
-const GITEA = { push: gitHubPush, pull_request: gitHubPullRequest, pull_request_sync: gitHubPullRequest }
+/** Of a branch that is deleted it sends no push, as GitHub does. */
+const giteaDeletion: Reader = readAt(
+  { ...GITHUB, type: 'ref_type', name: 'ref' },
+  OfRepository.and(TypedRef).transform(({ repositoryId, kind, ref }) => heads([], [{ kind, repositoryId, ref }])),
+)
+
+const GITEA = {
+  push: gitHubPush,
+  delete: giteaDeletion,
+  pull_request: gitHubPullRequest,
+  pull_request_sync: gitHubPullRequest,
+}
 
 /** The event kinds of each provider that can be read; all others are refused. */
 const READERS: Readonly<Record<Provider, Readonly<Record<string, Reader>>>> = {

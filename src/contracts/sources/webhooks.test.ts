@@ -112,6 +112,21 @@ describe('events of deliveries', () => {
       { ...gitHubPush, after: '0'.repeat(40) },
       { kind: 'Heads', heads: [], gone: [{ kind: 'Push', repositoryId: '7', ref: 'refs/heads/main' }] },
     ],
+    ...(['branch', 'tag'] as const).map((type): (typeof cases)[number] => [
+      `a ${type} that went`,
+      'Gitea',
+      'delete',
+      { ref: 'v1', ref_type: type, repository: gitHubPush.repository },
+      {
+        kind: 'Heads',
+        heads: [],
+        gone: [
+          type === 'tag'
+            ? { kind: 'Tag', repositoryId: '7', ref: 'refs/tags/v1' }
+            : { kind: 'Push', repositoryId: '7', ref: 'refs/heads/v1' },
+        ],
+      },
+    ]),
     [
       'a branch that went, and one that came',
       'Bitbucket',
