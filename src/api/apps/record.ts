@@ -58,23 +58,17 @@ const record = recordOf(PlatformApp, {
   hidden: ['running', 'restartedAt', 'onDelete', 'deploy', 'rollback', 'cancelledDeployment'],
   computed: {
     ...hostFields,
-    commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
-    servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
-    revision: [
-      z.int().describe('The newest; 0 until the first is recorded'),
-      ({ object }) => object.status?.revision ?? 0,
-    ],
-    servingRevision: [
-      z.int().nullable().describe('Other than revision while a release is on its way'),
-      ({ object }) => object.status?.servingRevision,
-    ],
+    commit: z.string().nullable().describe('Commit that is served'),
+    servingImage: z.string().nullable().describe('Image that is served'),
+    revision: z.int().describe('The newest; 0 until the first is recorded'),
+    servingRevision: z.int().nullable().describe('Other than revision while a release is on its way'),
     revisions: [
       z.array(AppRevisionDto).describe('The 20 newest'),
       ({ object: { status } }) =>
         (status?.revisions ?? []).map((revision) => shownRevision(revision, status?.servingRevision)),
     ],
-    readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
-    restartCount: [z.int(), ({ object }) => object.status?.restartCount ?? 0],
+    readyReplicas: z.int(),
+    restartCount: z.int(),
   },
   items: {
     env: {},

@@ -53,9 +53,9 @@ export const instanceRecord = recordOf(ContainerInstance, {
       ({ object }) => shownValue(BackupPolicyField, completeInstance(object).spec.backupPolicy),
     ],
     ...hostFields,
-    revision: [z.int().describe('0 until the first is recorded'), ({ object }) => object.status?.revision ?? 0],
-    readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
-    restartCount: [z.int(), ({ object }) => object.status?.restartCount ?? 0],
+    revision: z.int().describe('0 until the first is recorded'),
+    readyReplicas: z.int(),
+    restartCount: z.int(),
   },
   items: {
     components: {

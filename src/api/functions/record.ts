@@ -48,7 +48,7 @@ const record = recordOf(ServerlessFunction, {
       ({ object }) => object.spec.source?.deploymentId ?? object.status?.lastDeploymentId,
     ],
     invokeUrl: [z.string().nullable().describe('Where its first path answers from outside'), invokeUrl],
-    readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
+    readyReplicas: z.int(),
   },
   items: {
     env: {},

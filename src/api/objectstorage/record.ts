@@ -43,7 +43,7 @@ export const accountRecord = recordOf(ObjectStorageAccount, {
       ({ object }) => object.status?.endpoint ?? '',
     ],
     regionName: [z.string(), ({ object }) => object.status?.regionName ?? ''],
-    publicEndpoint: [z.string().nullable(), ({ object }) => object.status?.publicEndpoint],
+    publicEndpoint: z.string().nullable(),
     forcePathStyle: [z.boolean(), ({ object }) => object.status?.forcePathStyle ?? true],
     bucketCount: [z.int(), use('bucketCount')],
     objectCount: [z.int(), use('objectCount')],

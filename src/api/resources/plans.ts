@@ -11,7 +11,7 @@ import type { Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
 import { type Authorization, type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
-import { pagedListOf } from './dto.ts'
+import { pagedListOf, wholeRecord } from './dto.ts'
 import { pagedParts } from './pages.ts'
 import { enumeration, flag, type ListShape, quantity, text } from './paging.ts'
 import { defaultCluster, defaultClusterOf } from './places.ts'
@@ -52,7 +52,8 @@ export const planFields = {
   verdict: z.enum(VERDICTS).describe("Whether a new resource of this plan would find room on the boundary's cluster"),
   verdictReason: z.string().nullable().describe('Null only if it fits'),
 }
-export type PlanDto = z.output<z.ZodObject<typeof planFields>>
+const PlanDto = z.object(planFields)
+export type PlanDto = z.output<typeof PlanDto>
 
 /** 20 % headroom: as much again as a quarter of what is asked for. */
 const TIGHT_NUMERATOR = 5n
@@ -115,21 +116,15 @@ function planClusterOf(services: Services, boundaryId: string): PlanCluster {
 }
 
 function planDto(plan: Plan, { rooms, survivesNode }: PlanCluster, productionReplicas: number): PlanDto {
-  const { spec } = plan
-  return {
-    cpuLimit: spec.cpuLimit,
-    cpuRequest: spec.cpuRequest,
-    description: spec.description,
-    id: plan.metadata.name,
-    isProductionReady: spec.replicas >= productionReplicas && survivesNode(plan),
-    memoryLimit: spec.memoryLimit,
-    memoryRequest: spec.memoryRequest,
+  const { spec, metadata } = plan
+  return wholeRecord(PlanDto, {
+    ...spec,
+    id: metadata.name,
     name: spec.displayName,
-    replicas: spec.replicas,
-    storageClass: spec.storageClass,
+    isProductionReady: spec.replicas >= productionReplicas && survivesNode(plan),
     storageSize: spec.storageSize ?? '',
     ...verdictOf(spec, rooms),
-  }
+  })
 }
 
 const planShape: ListShape<PlanDto> = {

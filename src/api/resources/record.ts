@@ -38,8 +38,11 @@ export type RecordDifferences<K extends AnyKind> = {
   headless?: readonly (keyof typeof headFields)[]
   /** Fields of the spec that no body shows. */
   hidden?: readonly (keyof SpecOf<K> & string)[]
-  /** Fields that answers compute and that bodies may repeat without effect. */
-  computed?: Readonly<Record<string, readonly [schema: z.ZodType, of: (view: ResourceView<K>) => unknown]>>
+  /**
+   * Fields that answers compute and that bodies may repeat without effect. A schema alone shows the field of the status, or
+   * while that has none, null, and of numbers that are never null, 0.
+   */
+  computed?: Readonly<Record<string, z.ZodType | readonly [schema: z.ZodType, of: (view: ResourceView<K>) => unknown]>>
   /** Fields whose value in answers is not simply the stored one. */
   shownAs?: Values<K>
   /** The same for optional fields that answers never leave null. */
@@ -84,7 +87,7 @@ export function recordOf<const K extends AnyKind>(kind: K, differences: RecordDi
       isFilled: Object.hasOwn(filled, name) || name === 'clusterId',
     }))
   const head = Object.entries(headFields).filter(([name]) => !(headless as readonly string[]).includes(name))
-  const shown = [...head, ...Object.entries(computed).map(([name, [schema]]) => [name, schema] as const)]
+  const shown = [...head, ...Object.entries(computed).map(([name, each]) => [name, schemaOf(each)] as const)]
   const planId = !hasSizes(kind)
     ? []
     : [['resourcePlanId', PlanId.nullable().describe('The same as computePlan')] as const]
@@ -218,12 +221,12 @@ function dtoMaker<K extends AnyKind>(
   const items = itemsOf(kind, differences)
   const nested = fields.filter(({ name }) => items[name] !== undefined)
   const others = Object.entries<((view: ResourceView<K>) => unknown) | undefined>({ ...shownAs, ...filled })
-  const computedFields = Object.entries(computed)
+  const computedFields = Object.entries(computed).map(([name, each]) => [name, shownBy(name, each)] as const)
   return (view) => {
     const spec = view.object.spec as SizedSpec & Record<string, unknown>
     const dto: Record<string, unknown> = headOf(view as unknown as ResourceView, kind.segment)
     for (const name of headless) delete dto[name]
-    for (const [name, [, of]] of computedFields) dto[name] = of(view) ?? null
+    for (const [name, of] of computedFields) dto[name] = of(view) ?? null
     for (const { name } of fields) if (name !== 'clusterId') dto[name] = spec[name] ?? null
     if (hasSizes(kind)) {
       const plan = planOfView(kind, view)
@@ -268,4 +271,14 @@ function specMaker<K extends AnyKind>(kind: K, differences: RecordDifferences<K>
     }
     return { ...draft, ...refine?.(draft as Partial<SpecOf<K>>, view, plan?.effective) }
   }
+}
+
+type Computed<K extends AnyKind> = NonNullable<RecordDifferences<K>['computed']>[string]
+
+const schemaOf = <K extends AnyKind>(each: Computed<K>): z.ZodType => (each instanceof z.ZodType ? each : each[0])
+
+function shownBy<K extends AnyKind>(name: string, each: Computed<K>): (view: ResourceView<K>) => unknown {
+  if (!(each instanceof z.ZodType)) return each[1]
+  const otherwise = each instanceof z.ZodNumber ? 0 : null
+  return ({ object }) => (object as { status?: Record<string, unknown> }).status?.[name] ?? otherwise
 }

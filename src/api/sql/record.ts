@@ -26,9 +26,9 @@ export const sqlRecord = recordOf(SqlInstance, {
   computed: {
     adminUser: [z.string().describe('Never handed out'), ({ object }) => ADMIN_USERS[object.spec.engine]],
     licenseStatus: [z.enum(LICENSE_STATES), licenseOf],
-    licenseEdition: [reported, ({ object }) => object.status?.licenseEdition],
-    productVersion: [reported, ({ object }) => object.status?.productVersion],
-    publicEndpoint: [z.string().nullable(), ({ object }) => object.status?.publicEndpoint],
+    licenseEdition: reported,
+    productVersion: reported,
+    publicEndpoint: z.string().nullable(),
   },
   shownAs: {
     acceptEula: ({ object: { spec } }) => spec.acceptEula || spec.engine === 'MariaDb',

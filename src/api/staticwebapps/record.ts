@@ -54,17 +54,14 @@ const record = recordOf(StaticWebApp, {
   hidden: ['computePlan', 'running', 'restartedAt', 'deploy', 'rollback', 'cancelledDeployment'],
   computed: {
     ...hostFields,
-    commit: [z.string().nullable().describe('Commit that is served'), ({ object }) => object.status?.commit],
+    commit: z.string().nullable().describe('Commit that is served'),
     deployments: [
       z.array(StaticWebAppDeploymentDto).describe('The 10 newest'),
       (view) => numberedOf(view).slice(0, SHOWN_DEPLOYMENTS).map(shownDeployment),
     ],
-    servingImage: [z.string().nullable().describe('Image that is served'), ({ object }) => object.status?.servingImage],
-    readyReplicas: [z.int(), ({ object }) => object.status?.readyReplicas ?? 0],
-    revision: [
-      z.int().describe('The newest; 0 until the first is recorded'),
-      ({ object }) => object.status?.revision ?? 0,
-    ],
+    servingImage: z.string().nullable().describe('Image that is served'),
+    readyReplicas: z.int(),
+    revision: z.int().describe('The newest; 0 until the first is recorded'),
   },
   shownAs: {
     ingressHost: (view) => {

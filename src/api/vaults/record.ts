@@ -1,11 +1,18 @@
 import { z } from 'zod'
-import { currentVersion, isLive, purgeTime, type VersionRecord, versionsOf } from '../../contracts/vaults/history.ts'
+import {
+  attributesOf,
+  currentVersion,
+  isLive,
+  purgeTime,
+  type VersionRecord,
+  versionsOf,
+} from '../../contracts/vaults/history.ts'
 import { secretUri, vaultUri } from '../../contracts/vaults/names.ts'
 import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
-import { DateTime, Uuid } from '../resources/dto.ts'
+import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
 import type { ResourceView } from '../resources/types.ts'
 import { secretsOf } from '../rules/protection.ts'
@@ -83,37 +90,27 @@ export type SecretView = { entry: EntryRecord; vault: VaultRecord; services: Ser
 
 const UNKNOWN_TIME = '1970-01-01T00:00:00Z'
 
-function shownAttributes({ contentType, enabled, notBefore, expiresOn }: Omit<VersionRecord, 'version' | 'createdAt'>) {
-  return {
-    contentType: contentType ?? null,
-    enabled,
-    notBefore: notBefore ?? null,
-    expiresOn: expiresOn ?? null,
-  }
-}
-
 /** @param version the one that is shown, where it is not the newest */
 export function secretDto({ entry, vault, services }: SecretView, value: string | null, version?: number): SecretDto {
   const { spec, metadata } = entry
   const { history } = spec
   const shown = versionsOf(spec).find((record) => record.version === version) ?? spec
   const createdAt = history?.createdAt ?? metadata.creationTimestamp ?? UNKNOWN_TIME
-  return {
+  return wholeRecord(SecretDto, {
+    ...attributesOf(shown),
+    ...history,
     name: spec.secretName,
     value,
     version: version ?? currentVersion(spec),
-    ...shownAttributes(shown),
     tags: spec.tags,
     createdAt,
     updatedAt: history?.updatedAt ?? createdAt,
-    updatedBy: history?.updatedBy ?? null,
     isDeleted: spec.state === 'Deleted',
-    deletedAt: history?.deletedAt ?? null,
-    purgeAt: purgeTime(spec, vault.spec) ?? null,
+    purgeAt: purgeTime(spec, vault.spec),
     isManaged: history?.isManaged ?? false,
     vaultName: spec.vaultName,
     uri: secretUri(services.vaults.baseUrl, spec.vaultName, spec.secretName),
-  }
+  })
 }
 
 export type VersionView = { entry: EntryRecord; record: VersionRecord }
@@ -122,13 +119,6 @@ export function versionDto(
   { entry, record }: VersionView,
   value: string | null = null,
 ): z.input<typeof SecretVersionDto> {
-  return {
-    name: entry.spec.secretName,
-    version: record.version,
-    value,
-    ...shownAttributes(record),
-    createdAt: record.createdAt,
-    createdBy: record.createdBy ?? null,
-    isCurrent: record.version === currentVersion(entry.spec),
-  }
+  const isCurrent = record.version === currentVersion(entry.spec)
+  return wholeRecord(SecretVersionDto, { ...record, name: entry.spec.secretName, value, isCurrent })
 }

@@ -22,11 +22,8 @@ export const vectorRecord = recordOf(VectorCluster, {
   id: 'VectorClusterDto',
   hidden: ['running', 'restartedAt', 'onDelete', 'apiKeyVersion', 'snapshots'],
   computed: {
-    publicEndpoint: [
-      z.string().nullable().describe('Where it is reached from outside, once it is'),
-      ({ object }) => object.status?.publicEndpoint,
-    ],
-    readyReplicas: [z.int().nullable(), ({ object }) => object.status?.readyReplicas],
+    publicEndpoint: z.string().nullable().describe('Where it is reached from outside, once it is'),
+    readyReplicas: z.int().nullable(),
   },
   shownAs: { ingressHost: hostOf },
   kept: ['vectorVersion'],
