@@ -66,6 +66,8 @@ export type VolumeFolder = { path: string; folder: string }
 
 /** More entries of a folder are not listed. */
 export const MOST_ENTRIES = 5_000
+/** Bytes of an answer, without the content of files. Of a folder whose entries take more, not all are listed. */
+export const MOST_OF_AN_ANSWER = 8 * 1024 * 1024
 
 const LONGEST_PATH = 4_096
 const LONGEST_NAME = 255

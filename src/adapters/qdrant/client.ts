@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { VECTOR_KEY_HEADER, VECTOR_PORTS } from '../../contracts/vector.ts'
-import { parsedJson } from '../../core/parsedJson.ts'
+import { modestJson } from '../../core/parsedJson.ts'
 import {
   type ClusterView,
   type CollectionShards,
@@ -182,7 +182,7 @@ function resultOf<T>(peer: PeerAddress, ask: Ask, { status, text }: EngineAnswer
     throw new EngineError('Refused', `The engine refused ${what} (HTTP ${status}).`, status)
   // 500 is what the engine answers where it cannot do a thing now, such as an order without a majority.
   if (status >= 500) throw new EngineError('Refused', `The engine failed at ${what} (HTTP ${status}).`, status)
-  const parsed = z.object({ result: schema }).safeParse(parsedJson(text))
+  const parsed = z.object({ result: schema }).safeParse(modestJson(text))
   if (!parsed.success)
     throw new EngineError('Unexpected', `The answer of the engine to ${what} has an unexpected form.`, status)
   return parsed.data.result

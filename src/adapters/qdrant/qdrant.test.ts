@@ -174,6 +174,12 @@ describe('the client of the vector engine', () => {
     })
   }
 
+  it('reads no answer with more values than any has: a schema would name each that is wrong', async () => {
+    const result = Array.from({ length: 30_000 }, (_, at) => ({ name: `s${at}`, size: 1 }))
+    const port = createQdrantClient(answering({ status: 200, text: JSON.stringify({ result }) }))
+    expect((await failure(port.snapshots(at(0), 'c'))).reason).to.equal('Unexpected')
+  })
+
   it('gives an order once, even where a second key could be tried', async () => {
     const sent: string[] = []
     const reach: EngineReach = {

@@ -1,6 +1,7 @@
 import { request } from 'undici'
 import { z } from 'zod'
 import { MANIFEST_TYPES } from '../../contracts/registry/names.ts'
+import { modestJson, parsedJson } from '../../core/parsedJson.ts'
 import { readWithin } from '../../core/readWithin.ts'
 import { type ImageRegistry, type RegistryCall, RegistryError, type RegistryManifest } from './port.ts'
 
@@ -87,7 +88,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
         const after = last === '' ? '' : `&last=${encodeURIComponent(last)}`
         const said = await ask(`_catalog?n=${PAGE}${after}`, token)
         if (said.status !== 200) throw refused('_catalog', said.status)
-        const repositories = read(Catalogue, said.text, '_catalog').repositories ?? []
+        const repositories = readOwn(Catalogue, said.text, '_catalog').repositories ?? []
         found.push(...repositories)
         if (repositories.length < PAGE) break
         last = repositories.at(-1) ?? ''
@@ -96,7 +97,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
     },
     async tags(repository) {
       const { text = '{}' } = (await about(repository, 'tags/list')) ?? {}
-      return (read(Tags, text, repository).tags ?? []).sort()
+      return (readOwn(Tags, text, repository).tags ?? []).sort()
     },
     async manifest(repository, reference, call = {}) {
       const said = await about(repository, `manifests/${encodeURIComponent(reference)}`, { ...call, ...manifestAsk })
@@ -108,7 +109,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
     },
     async details(repository, configuration, call = {}) {
       const { text = '{}' } = (await about(repository, `blobs/${configuration}`, call)) ?? {}
-      const { created, os, architecture, config } = read(ImageConfiguration, text, repository)
+      const { created, os, architecture, config } = readPushed(ImageConfiguration, text, repository)
       const platform = os ? `${os}/${architecture ?? ''}` : undefined
       return { createdAt: created?.startsWith(NEVER) ? undefined : created, labels: config?.Labels ?? {}, platform }
     },
@@ -121,7 +122,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
 }
 
 function manifestOf({ headers, text }: Said, repository: string): RegistryManifest {
-  const { mediaType, config, layers = [], manifests = [], subject } = read(ManifestDocument, text, repository)
+  const { mediaType, config, layers = [], manifests = [], subject } = readPushed(ManifestDocument, text, repository)
   const parts = [...(config === undefined ? [] : [config]), ...layers, ...manifests]
   const platforms = manifests.flatMap(({ platform }) =>
     platform === undefined || platform.os === 'unknown' ? [] : [`${platform.os}/${platform.architecture}`],
@@ -137,12 +138,17 @@ function manifestOf({ headers, text }: Said, repository: string): RegistryManife
   }
 }
 
-function read<Schema extends z.ZodType>(schema: Schema, text: string, what: string): z.output<Schema> {
-  try {
-    return schema.parse(JSON.parse(text))
-  } catch (cause) {
-    throw new RegistryError('Unreadable', `The answer of the registry about ${what} cannot be read.`, cause)
-  }
+/** What the registry itself says: a list of names, however long. */
+const readOwn = <Schema extends z.ZodType>(schema: Schema, text: string, what: string) =>
+  read(schema, parsedJson(text), what)
+/** What whoever pushes has written. */
+const readPushed = <Schema extends z.ZodType>(schema: Schema, text: string, what: string) =>
+  read(schema, modestJson(text), what)
+
+function read<Schema extends z.ZodType>(schema: Schema, said: unknown, what: string): z.output<Schema> {
+  const parsed = schema.safeParse(said)
+  if (parsed.success) return parsed.data
+  throw new RegistryError('Unreadable', `The answer of the registry about ${what} cannot be read.`, parsed.error)
 }
 
 const tooLong = () => new RegistryError('Unreadable', 'The registry answered with too many bytes.')

@@ -67,6 +67,13 @@ describe('what somebody pushed', () => {
     })
   }
 
+  it('as a configuration with more values than any has is not read: a schema would name each that is wrong', async () => {
+    const Labels = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`l${at}`, 'x']))
+    text = JSON.stringify({ config: { Labels } })
+    const error = await registry.details('a/b', 'sha256:1').catch((caught: unknown) => caught)
+    expect((error as RegistryError).code).to.equal('Unreadable')
+  })
+
   it('as a configuration that a program of Go left empty says nothing', async () => {
     text = JSON.stringify({ architecture: '', created: '0001-01-01T00:00:00Z', os: '', config: {} })
     const { createdAt, platform } = await registry.details('a/b', 'sha256:1')

@@ -10,7 +10,7 @@ export function frame(bytes: Uint8Array): Buffer[] {
 
 export const END = Buffer.alloc(4)
 
-/** Longer pieces are nobody's: 5000 entries with long paths. */
+/** Longer pieces are nobody's. */
 const LONGEST = 64 * 1024 * 1024
 
 /** Reads pieces again from chunks that end anywhere. Large pieces are handed on in parts. */
@@ -22,9 +22,9 @@ export class Frames {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
 
-  /** One whole piece; undefined at the end. @throws Error if the chunks end first */
-  async whole(): Promise<Buffer | undefined> {
-    const length = await this.#length()
+  /** One whole piece; undefined at the end. @throws Error if the chunks end first, or if it has more bytes */
+  async whole(most = LONGEST): Promise<Buffer | undefined> {
+    const length = await this.#length(most)
     if (length === 0) return undefined
     return Buffer.concat(await Array.fromAsync(this.#parts(length)), length)
   }
@@ -44,10 +44,10 @@ export class Frames {
     }
   }
 
-  async #length(): Promise<number> {
+  async #length(most = LONGEST): Promise<number> {
     while (this.#rest.length < 4) this.#rest = Buffer.concat([this.#rest, await this.#more()])
     const length = this.#take(4).readUInt32BE()
-    if (length > LONGEST) throw new Error('A piece is too long.')
+    if (length > most) throw new Error('A piece is too long.')
     return length
   }
 

@@ -11,7 +11,7 @@ import type { KubeObject } from '../../core/object.ts'
 import type { Exec } from '../../kube/exec.ts'
 import { FakeKubeClient } from '../../kube/fake.ts'
 import { serve } from './agent/serve.ts'
-import { frame } from './frames.ts'
+import { END, frame } from './frames.ts'
 import { foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS } from './podBeside.ts'
 import { type FilesCluster, podVolumeFiles } from './pods.ts'
 import type { FilePlace } from './port.ts'
@@ -281,6 +281,43 @@ describe('what is sent and received', () => {
     const error = await buffer(bytes).catch((caught: Error) => caught)
     expect((error as Error).message).to.equal('The bytes ended early.')
   })
+
+  const PART = { name: 'a', path: '/a', type: 'File', sizeBytes: 9, modifiedAt: '2026-01-01T00:00:00.000Z' }
+  const FILE = { ...PART, mode: '0644', linkTarget: null }
+  const answering = async function* (answer: unknown, ...pieces: string[]): AsyncGenerator<Uint8Array> {
+    yield* frame(Buffer.from(JSON.stringify(answer)))
+    for (const piece of pieces) yield* frame(Buffer.from(piece))
+    yield END
+  }
+  for (const [what, pieces] of [
+    ['more', ['some', 'thing']],
+    ['fewer', ['so']],
+  ] as const)
+    it(`ends with an error where ${what} bytes come than were announced: the rest would be another answer`, async () => {
+      const { bytes } = await received(answering({ file: FILE, first: 0, last: 4 }, ...pieces))
+      const error = await buffer(bytes).catch((caught: Error) => caught)
+      expect((error as Error).message).to.contain('another number of bytes')
+    })
+
+  const ODD: [what: string, answer: unknown][] = [
+    ['nothing', null],
+    ['a refusal in words of its own', { refused: 'toString' }],
+    ['a file that begins where none does', { file: FILE, first: -1, last: 4 }],
+    ['a file that ends behind its end', { file: FILE, first: 0, last: 9 }],
+    ['a file of a number of bytes that is none', { file: FILE, first: 'a', last: null }],
+    ['a file of no time', { file: { ...FILE, modifiedAt: 'then' }, first: 0, last: 4 }],
+    ['a name that is no Unicode', { entries: [{ ...FILE, name: '\ud800' }], truncated: false }],
+    ['an archive without a name', { archive: { toString: 1 } }],
+    ['entries that are none', { entries: { length: 1 }, truncated: false }],
+    ['more entries than are listed', { entries: Array(5_001).fill(FILE), truncated: false }],
+    ['more values than a list has', { removed: true, more: Array(50_000).fill(0) }],
+    ['more than an answer has', { removed: true, more: 'x'.repeat(8 * 1024 * 1024) }],
+  ]
+  for (const [what, answer] of ODD)
+    it(`takes ${what} for no answer: the cluster may be in the hands of somebody else`, async () => {
+      const error = await received(answering(answer)).catch((caught: unknown) => caught)
+      expect(error).to.be.instanceOf(Error)
+    })
 
   it('tells the end of an upload from a lost connection', async () => {
     const chunks: Buffer[] = []

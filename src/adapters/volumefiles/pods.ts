@@ -3,6 +3,7 @@ import type { FileRequest } from '../../contracts/files.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { KeyedSemaphore } from '../../core/keyedSemaphore.ts'
 import type { KubeObject } from '../../core/object.ts'
+import { plainLine } from '../../core/plainLine.ts'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Exec, ExecSession } from '../../kube/exec.ts'
@@ -172,13 +173,15 @@ function hasEnded({ metadata, status }: Job): boolean {
   return isOver && metadata.deletionTimestamp === undefined
 }
 
+const WORD_MAX = 63
+
 /** A word of Kubernetes why a pod does not start, never its text. */
 function reasonOf(pod: Pod | undefined): string {
   if (pod === undefined) return ': the quota of the group may be used up'
   const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting?.reason
   const unmet = pod.status?.conditions?.find(({ status, reason }) => status === 'False' && reason !== undefined)?.reason
   const reason = waiting ?? unmet
-  return reason === undefined ? '' : ` (${reason})`
+  return typeof reason === 'string' ? ` (${plainLine(reason, WORD_MAX)})` : ''
 }
 
 const reason = (error: unknown) => (error as { reason?: string }).reason

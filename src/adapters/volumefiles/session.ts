@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
-import type { FileAnswer, FileRequest, VolumeFolder } from '../../contracts/files.ts'
+import { type FileAnswer, type FileRequest, MOST_OF_AN_ANSWER, type VolumeFolder } from '../../contracts/files.ts'
+import { readAnswer } from './answer.ts'
 import { END, Frames, frame } from './frames.ts'
 
 /** What is sent to the side of the volumes: the request, then what is to be written, and the end. */
@@ -17,16 +18,28 @@ export async function* sent(
 export async function received(chunks: AsyncIterable<Uint8Array>): Promise<{ answer: FileAnswer; bytes: Readable }> {
   const reader = chunks[Symbol.asyncIterator]()
   const frames = new Frames({ [Symbol.asyncIterator]: () => reader })
-  const head = await frames.whole()
+  const head = await frames.whole(MOST_OF_AN_ANSWER)
   if (head === undefined) throw new Error('The pod beside the volume gave no answer.')
-  const answer = JSON.parse(head.toString()) as FileAnswer
+  const answer = readAnswer(head.toString())
   if (!('file' in answer || 'archive' in answer)) {
-    await frames.whole()
+    await frames.whole(0)
     void reader.return?.()
     return { answer, bytes: Readable.from([]) }
   }
-  const bytes = Readable.from(frames.bytes(), { objectMode: false })
+  const content = 'file' in answer ? exactly(answer.last - answer.first + 1, frames.bytes()) : frames.bytes()
+  const bytes = Readable.from(content, { objectMode: false })
   // Also if nobody reads them.
   bytes.once('close', () => void reader.return?.())
   return { answer, bytes }
+}
+
+/** As many bytes as were announced: others would be taken for a part of the next answer. @throws Error for more or fewer */
+async function* exactly(count: number, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = count
+  for await (const part of bytes) {
+    left -= part.length
+    if (left < 0) break
+    yield part
+  }
+  if (left !== 0) throw new Error('The file has another number of bytes than announced.')
 }

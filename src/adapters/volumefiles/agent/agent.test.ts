@@ -142,6 +142,13 @@ describe('files of volumes', () => {
     expect([entries?.length, truncated]).to.deep.equal([5_000, true])
   })
 
+  it('with names that take more than an answer may are listed in part, and that is said', async () => {
+    for (let at = 0; at < 4_000; at += 1) writeFileSync(inData(`${at}${'\u0001'.repeat(240)}`), '')
+    const { entries = [], truncated } = await list('/data')
+    expect(truncated).to.equal(true)
+    expect(entries.length).to.be.within(1_000, 3_999)
+  })
+
   it('are read whole and in part', async () => {
     writeFileSync(inData('a'), '0123456789')
     const part = async (range: { first: number; last?: number } | { suffix: number }) => {

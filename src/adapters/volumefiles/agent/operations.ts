@@ -7,6 +7,7 @@ import {
   type FileRequest,
   joinPath,
   MOST_ENTRIES,
+  MOST_OF_AN_ANSWER,
   pathSegments,
 } from '../../../contracts/files.ts'
 import { entryOf, type Held, type Name } from './held.ts'
@@ -17,6 +18,8 @@ import type { Slot, Tree } from './tree.ts'
 const MOST_NAMES = 100_000
 /** Folders in each other that are held open at once. */
 const DEEPEST = 500
+/** Bytes of an answer that lists nothing. */
+const BESIDE_ENTRIES = 100
 
 type Of<Op extends FileRequest['op']> = Omit<Extract<FileRequest, { op: Op }>, 'op'>
 
@@ -38,12 +41,15 @@ export function list(tree: Tree, { path }: Of<'list'>): FileAnswer {
     return folders !== 0 ? folders : Buffer.compare(Buffer.from(a), Buffer.from(b))
   })
   const entries: FileEntry[] = []
+  let left = MOST_OF_AN_ANSWER - BESIDE_ENTRIES
   for (const name of order) {
-    if (entries.length === MOST_ENTRIES) break
     const entry = unlessGone(() => found.held.entry(name, below(name)))
-    if (entry !== undefined) entries.push(entry)
+    if (entry === undefined) continue
+    left -= Buffer.byteLength(JSON.stringify(entry)) + 1
+    if (entries.length === MOST_ENTRIES || left < 0) return { entries, truncated: true }
+    entries.push(entry)
   }
-  return { entries, truncated: !isWhole || order.length > MOST_ENTRIES }
+  return { entries, truncated: !isWhole }
 }
 
 /** A mount, or a folder that holds nothing but mounts. */

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { FILE_REFUSALS, type FileAnswer, MOST_ENTRIES } from '../../contracts/files.ts'
+import { hasMoreValues } from '../../core/jsonValues.ts'
+import { parsedJson } from '../../core/parsedJson.ts'
+
+/**
+ * What the side of the volumes answers, before anything relies on it: the cluster that they are in may be in the hands of
+ * somebody else.
+ */
+
+/** Of an entry, as commas and lists count. */
+const VALUES_OF_AN_ENTRY = 8
+/** Of an answer that lists nothing. */
+const VALUES_BESIDE = 100
+
+const Text = z.string().refine((text) => text.isWellFormed())
+const Count = z.int().nonnegative()
+const Entry = z.object({
+  name: Text,
+  path: Text,
+  type: z.enum(['File', 'Directory', 'Link']),
+  sizeBytes: Count,
+  modifiedAt: z.iso.datetime(),
+  mode: z.string().regex(/^[0-7]{1,6}$/),
+  linkTarget: Text.nullable(),
+})
+const Answer: z.ZodType<FileAnswer> = z.union([
+  z.object({ refused: z.enum(FILE_REFUSALS), sizeBytes: Count.exactOptional() }),
+  z.object({ entries: z.array(Entry).max(MOST_ENTRIES), truncated: z.boolean() }),
+  z
+    .object({ file: Entry, first: Count, last: z.int().min(-1) })
+    .refine(({ file, first, last }) => last >= first - 1 && last < file.sizeBytes),
+  z.object({ archive: Text }),
+  z.object({ entry: Entry, isNew: z.boolean() }),
+  z.object({ removed: z.literal(true) }),
+])
+
+/** @throws Error for a text that is no answer */
+export function readAnswer(text: string): FileAnswer {
+  const isDense = hasMoreValues(text, MOST_ENTRIES * VALUES_OF_AN_ENTRY + VALUES_BESIDE)
+  const read = Answer.safeParse(isDense ? undefined : parsedJson(text))
+  if (!read.success) throw new Error('The pod beside the volume said what is no answer.')
+  return read.data
+}
