@@ -21,7 +21,7 @@ import { RelationalSnapshot } from '../crds/relationalSnapshots.ts'
 import { SqlInstance } from '../crds/sql.ts'
 import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
-import { namespace, persistentVolumeClaim, secret } from '../kube/builtin.ts'
+import { namespace, persistentVolumeClaim, secret, service } from '../kube/builtin.ts'
 import { postgresqlBackup } from '../kube/postgresql.ts'
 
 const NAME = 'books'
@@ -218,6 +218,25 @@ describe('what a resource on another cluster needs of both clusters', () => {
     await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
     const target = await farSecret(relationalNames(NAME).target)
     expect(Object.values(target ?? {}).map(decoded), 'credentials come from here').to.include('key')
+  })
+
+  it('what its cluster says of it is stored here in a bounded size: that may be in the hands of somebody else', async () => {
+    await enter('relationalcluster')
+    seedDatabaseEngine(world.far)
+    await world.make(RelationalCluster, NAME, { clusterId: FAR, enableLoadBalancer: true })
+    await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
+    const services = (await world.far.list<KubeObject & { spec: { type?: string } }>(service)).items
+    const [balancer] = services.filter(({ spec }) => spec.type === 'LoadBalancer')
+    const ref = { namespace: HOME, name: balancer?.metadata.name ?? '' }
+    const ingress = Array.from({ length: 1_000 }, () => ({ hostname: `\u001b[2J${'x'.repeat(1_000)}` }))
+    world.far.edit(service, ref, (object) => {
+      object.status = { loadBalancer: { ingress } }
+    })
+    world.touch()
+    await world.until('it is told here', async () => {
+      const { status } = (await world.find(RelationalCluster.resource, NAME)) as unknown as RelationalCluster
+      return status?.externalAddresses?.[0]?.startsWith(' [2Jx') === true && JSON.stringify(status).length < 100_000
+    })
   })
 
   it('the Backup of a snapshot is where its database is, and goes there too when that is gone', async () => {

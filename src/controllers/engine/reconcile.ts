@@ -7,6 +7,7 @@ import { brokenRules, type ObjectOf } from '../../crds/define.ts'
 import { namespace } from '../../kube/builtin.ts'
 import type { PatchOptions } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
+import { boundedReport } from './boundedReport.ts'
 import { PassChildren } from './children.ts'
 import type { Controller, Pass, Place, Workspace } from './controller.ts'
 import { withDeadline } from './deletion.ts'
@@ -257,7 +258,7 @@ export class Reconciler {
       now: timestamp(clock.now()),
       // The controller's own types tie state and steps together; the engine passes it through unread.
       state: this.#controller.state() as undefined,
-      report: (fields) => void Object.assign(draft.reported, fields),
+      report: (fields) => void Object.assign(draft.reported, where.kind === 'there' ? boundedReport(fields) : fields),
       serving: (value) => {
         draft.serving = value
       },
