@@ -17,6 +17,7 @@ import {
   transportCode,
 } from './errors.ts'
 import { resourceId } from './object.ts'
+import { isReadable } from './readable.ts'
 import type { Liveness, StreamAnswer } from './sessions.ts'
 import { type Allowance, AnswerTooLong, Transport, timeoutError, type WireRequest } from './transport.ts'
 
@@ -83,8 +84,9 @@ export class Caller {
   }
 
   /** The parsed body of a 2xx answer. */
-  json<T>(attempt: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
+  json<T>(asked: Attempt, request: CallRequest, options: CallOptions): Promise<T> {
     const { signal } = options
+    const attempt = { ...asked, cluster: this.#options.cluster }
     return this.#attempts(attempt, request, options, async (most) => {
       const end = performance.now() + most
       const release = await this.#place(end, signal)
@@ -96,7 +98,9 @@ export class Caller {
       // Refusals are parsed as well.
       if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
       if (status >= 300) throw this.#refused(attempt, status, headers, text)
-      return parse<T>(attempt, status, text)
+      const answer = parse<T>(attempt, status, text)
+      if (attempt.cluster !== undefined && !isReadable(answer)) throw unreadable(attempt, status)
+      return answer
     })
   }
 
@@ -165,11 +169,12 @@ export class Caller {
   }
 
   async #textOf(
-    attempt: Attempt,
+    asked: Attempt,
     body: Dispatcher.ResponseData['body'],
     { signal, timeout = this.#options.timeout ?? DEFAULT_TIMEOUT }: CallOptions,
   ): Promise<string> {
     const { left } = this.allowance()
+    const attempt = { ...asked, cluster: this.#options.cluster }
     const timer =
       timeout === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => body.destroy(timeoutError()), timeout)
     try {
@@ -293,7 +298,8 @@ export class Caller {
 /** Asked again, it would send as much again. */
 function tooLong(attempt: Attempt): KubeError {
   const message = `Cannot ${describeAttempt(attempt)}: the answer is larger than any expected from this cluster.`
-  const detail = { status: 200, resource: attempt.resource, ...attempt.ref, maybeApplied: attempt.verb !== 'get' }
+  const { cluster, resource, ref, verb } = attempt
+  const detail = { status: 200, cluster, resource, ...ref, maybeApplied: verb !== 'get' }
   return new KubeError('Unexpected', message, detail)
 }
 
@@ -355,10 +361,11 @@ function parse<T>(attempt: Attempt, status: number, text: string): T {
   try {
     return JSON.parse(text) as T
   } catch (cause) {
-    throw new KubeError('Unexpected', `Cannot read the answer of the API server to ${attempt.verb}: not JSON.`, {
-      status,
-      resource: attempt.resource,
-      cause,
-    })
+    throw unreadable(attempt, status, cause)
   }
+}
+
+function unreadable({ verb, cluster, resource }: Attempt, status: number, cause?: unknown): KubeError {
+  const message = `Cannot read the answer of the API server to ${verb}: ${cause === undefined ? 'not an object' : 'not JSON'}.`
+  return new KubeError('Unexpected', message, { status, cluster, resource, cause })
 }

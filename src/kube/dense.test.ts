@@ -11,6 +11,7 @@ describe('a text of JSON', () => {
     ['is dense if it is empty objects', filled('{},'), true],
     ['is dense if it is numbers', filled('1,'), true],
     ['is dense if it is lists in lists', '['.repeat(2 * MIB), true],
+    ['is dense if it is objects in objects', '{"a":'.repeat(2 * MIB), true],
     ['is not if it is field managers alone', filled(`${JSON.stringify(managed)},`), false],
     ['is not if it is one long text, whatever that holds', JSON.stringify({ text: '1,["\\'.repeat(400_000) }), false],
     ['is dense behind such a text', `{"a":${JSON.stringify('"\\,')},"b":${filled('{},')}}`, true],

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { staticAccess } from '../../test/make/access.ts'
 import { until } from '../../test/make/until.ts'
 import { type PlayedRequest, sent, WatchServer } from '../../test/worlds/watchServer.ts'
+import { isRecord } from '../core/isRecord.ts'
 import { configMap } from './builtin.ts'
 import { CacheSet } from './caches.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
@@ -111,6 +112,31 @@ describe('what a cluster in the hands of somebody else may send', () => {
       })
       if (status === 200) expect(await failure(watched)).to.contain('more values than any object')
       expect(await failure(() => client.get(configMap, ref))).to.contain('larger than any')
+    })
+
+  const metadata = { name: 'x', namespace: 'a', resourceVersion: '1' }
+  for (const odd of [
+    null,
+    7,
+    {},
+    { metadata: 'x' },
+    { metadata: { ...metadata, name: {} } },
+    { metadata: { ...metadata, labels: 7 } },
+    { metadata: { ...metadata, annotations: { a: {} } } },
+    { metadata: { ...metadata, ownerReferences: {} } },
+    { metadata: { ...metadata, finalizers: [null] } },
+    { metadata, items: 'none' },
+  ])
+    it(`is no object of Kubernetes, and is known as its own: ${JSON.stringify(odd).slice(0, 90)}`, async () => {
+      let text = JSON.stringify(odd)
+      await play(({ response }) => response.end(`${text}\n`))
+      const thrown: unknown[] = []
+      await client.get(configMap, ref).catch((error) => thrown.push(error))
+      text = JSON.stringify({ metadata: {}, items: [...(isRecord(odd) && 'items' in odd ? [null] : [odd])] })
+      await client.list(configMap).catch((error) => thrown.push(error))
+      expect(thrown.map((error) => isKubeError(error, 'Unexpected') && error.cluster)).to.deep.equal(['c-1', 'c-1'])
+      text = JSON.stringify({ type: 'ADDED', object: isRecord(odd) && 'items' in odd ? 7 : odd })
+      expect(await failure(watched)).to.contain('Unexpected')
     })
 
   it('is a streaming list of a bounded length', async () => {

@@ -4,6 +4,7 @@ import { isDense } from './dense.ts'
 import { type Attempt, errorFromAnswer, errorFromTransport, isKubeError, KubeError } from './errors.ts'
 import { apiVersionOf, type KubeObject, type Resource } from './object.ts'
 import { acceptOf, queryString, resourcePath } from './path.ts'
+import { isReadable } from './readable.ts'
 
 export type WatchStreamOptions = {
   namespace?: string | undefined
@@ -54,6 +55,8 @@ export async function* watchEvents<T extends KubeObject>(
       if (left < Number.POSITIVE_INFINITY && isDense(line))
         throw unreadable(attempt, 'a line has more values than any object')
       const event = readEvent<T>(line, attempt, resource)
+      if (left < Number.POSITIVE_INFINITY && !isReadable(event.object))
+        throw unreadable(attempt, 'a line has no object of Kubernetes')
       if (isListed(event)) listed = Number.NEGATIVE_INFINITY
       listed += line.length
       if (listed > left) throw unreadable(attempt, 'it lists more objects than any cluster is expected to have')

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { bytesOfMost, FULL_POLICY, heldOfMost, SIZE_POLICY } from '../../contracts/room.ts'
 import { type ErrorCode, PlatformError } from '../../core/errors.ts'
 import { VectorCluster } from '../../crds/vector.ts'
-import { errorFromAnswer, errorFromTransport } from '../../kube/errors.ts'
+import { errorFromAnswer, errorFromTransport, KubeError } from '../../kube/errors.ts'
 import { SERVED_ROUTES } from '../index.ts'
 import { errorAnswer, toPlatformError } from './problem.ts'
 
@@ -53,6 +53,12 @@ describe('what went wrong, in the words of the interface', () => {
       ),
       422,
       'QUOTA_EXCEEDED',
+    ],
+    [
+      'another cluster that answers nonsense',
+      new KubeError('Unexpected', 'words of the server', { status: 200, cluster: 'c-1' }),
+      502,
+      'UPSTREAM_FAILED',
     ],
     ['credentials that we lack', status(401, 'Unauthorized'), 500, 'INTERNAL_ERROR'],
     ['a mistake of ours', new TypeError('x is not a function'), 500, 'INTERNAL_ERROR'],

@@ -149,9 +149,13 @@ export function fromKubeError(error: KubeError): PlatformError {
     case 'Unavailable':
       return unavailable('The API server is not available at the moment; try again.', cause, error.retryAfterSeconds)
     default:
+      if (error.cluster !== undefined) return upstreamFailed(error, 'answered with what cannot be read')
       return new PlatformError('INTERNAL_ERROR', 'The request failed for a reason inside the platform.', {}, cause)
   }
 }
+
+const upstreamFailed = (error: KubeError, how: string) =>
+  new PlatformError('UPSTREAM_FAILED', `${whoRefuses(error)} ${how}.`, {}, { cause: error })
 
 /** Retry-After in seconds if the API server did not answer. */
 const RETRY_AFTER = 2
@@ -192,8 +196,7 @@ const BEFORE_RULE = /^Invalid value: "(object|array|string|integer|number|boolea
 function refused(error: KubeError): PlatformError {
   const { denial } = error
   // Neither our policies nor our kinds are there, so nothing of it is about what the caller sent.
-  if (error.cluster !== undefined)
-    return new PlatformError('UPSTREAM_FAILED', `${whoRefuses(error)} refuses this.`, {}, { cause: error })
+  if (error.cluster !== undefined) return upstreamFailed(error, 'refuses this')
   if (denial !== undefined) {
     const { policy, message } = denial
     const held = policy === FULL_POLICY ? readHeld(message) : undefined
