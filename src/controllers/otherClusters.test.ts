@@ -10,7 +10,9 @@ import { relationalNames, snapshotBackupName } from '../contracts/relational.ts'
 import { decodePasswords, SQL_USERS, sqlHost, sqlNames } from '../contracts/sql.ts'
 import { entryName } from '../contracts/vaults/names.ts'
 import { OWNER_NAME_LABEL } from '../core/labels.ts'
+import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
+import { secretData } from '../core/secretData.ts'
 import { PlatformCluster } from '../crds/clusters.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { FunctionNamespace } from '../crds/functions.ts'
@@ -23,6 +25,7 @@ import { SecretVault, VaultEntry } from '../crds/vaults.ts'
 import { VectorCluster } from '../crds/vector.ts'
 import { namespace, persistentVolumeClaim, secret, service } from '../kube/builtin.ts'
 import { postgresqlBackup } from '../kube/postgresql.ts'
+import { BACKUP_SECRET } from './relational/backup.ts'
 
 const NAME = 'books'
 const SNAPSHOT = 'f0854e45-9295-490e-92af-fd60a52b56f3'
@@ -218,6 +221,20 @@ describe('what a resource on another cluster needs of both clusters', () => {
     await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
     const target = await farSecret(relationalNames(NAME).target)
     expect(Object.values(target ?? {}).map(decoded), 'credentials come from here').to.include('key')
+  })
+
+  it('a relational database has the key to backups that is meant for its cluster, and no other', async () => {
+    await enter('relationalcluster')
+    seedDatabaseEngine(world.far)
+    const entries = { [`access-key-id.${FAR}`]: 'far-id', [`secret-access-key.${FAR}`]: 'far-key' }
+    world.server.edit(secret, { namespace: SYSTEM_NAMESPACE, name: BACKUP_SECRET }, (object) => {
+      object.data = { ...(object.data as object), ...secretData(entries) }
+    })
+    await world.make(RelationalCluster, NAME, { clusterId: FAR })
+    await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
+    const target = await farSecret(relationalNames(NAME).target)
+    expect(Object.values(target ?? {}).map(decoded)).to.include.members(['far-id', 'far-key'])
+    expect(Object.values(target ?? {}).map(decoded)).to.not.include('key')
   })
 
   it('what its cluster says of it is stored here in a bounded size: that may be in the hands of somebody else', async () => {

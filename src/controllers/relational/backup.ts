@@ -14,6 +14,7 @@ import {
 } from '../../desired/relational/index.ts'
 import { secret } from '../../kube/builtin.ts'
 import { barmanObjectStore } from '../../kube/postgresql.ts'
+import { otherClusterOf } from '../engine/whereabouts.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import {
   INSTALL_PLUGIN,
@@ -150,11 +151,20 @@ async function ensureTarget(pass: RelationalPass, { backupTarget: target }: Rela
   return done()
 }
 
-/** The administrator's Secret is on the platform's own cluster, wherever the database is. Read once a pass. */
-async function targetCredentials({ records, state }: RelationalPass): Promise<RelationalState['credentials']> {
+/**
+ * The administrator's Secret is on the platform's own cluster, wherever the database is. Read once a pass. A cluster of somebody
+ * else may have a key of its own there, which opens less: whoever runs that cluster can read what its databases are given.
+ */
+async function targetCredentials({ object, records, state }: RelationalPass): Promise<RelationalState['credentials']> {
   if (state.credentials !== undefined) return state.credentials
   const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, BACKUP_SECRET))?.data
-  const isWhole = data?.[TARGET_KEYS.id] !== undefined && data[TARGET_KEYS.secret] !== undefined
-  state.credentials = isWhole ? data : undefined
+  const clusterId = otherClusterOf(object, records)
+  const own = clusterId === undefined ? undefined : keyIn(data, `.${clusterId}`)
+  state.credentials = own ?? keyIn(data, '')
   return state.credentials
+}
+
+function keyIn(data: SecretObject['data'], suffix: string): RelationalState['credentials'] {
+  const [id, secret] = [data?.[TARGET_KEYS.id + suffix], data?.[TARGET_KEYS.secret + suffix]]
+  return id === undefined || secret === undefined ? undefined : { [TARGET_KEYS.id]: id, [TARGET_KEYS.secret]: secret }
 }
