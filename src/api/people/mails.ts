@@ -18,7 +18,7 @@ export function invitationMail({ spec }: Pick<MemberInvitation, 'spec'>, boundar
       `${inviter} invites you to "${line(boundary)}" as ${line(spec.roleDefinitionName)}.`,
       ...(spec.message === undefined
         ? []
-        : ['', 'They write:', ...spec.message.split('\n').map((text) => `> ${text}`)]),
+        : ['', 'They write:', ...spec.message.split(/\r\n?|\n/).map((text) => `> ${text}`)]),
       '',
       'To accept the invitation, open this link:',
       link,
