@@ -68,7 +68,8 @@ ${body}
 export function pageToward(url: string, title: string, body: string): Page {
   const address = escapeHtml(url)
   const { html, policy } = page(title, `${body}\n<p><a href="${address}" rel="noreferrer">Continue</a></p>`)
-  return { html: html.replace('</title>', `</title>\n<meta http-equiv="refresh" content="0;url=${address}">`), policy }
+  const refresh = `<meta http-equiv="refresh" content="0;url=${address}">`
+  return { html: html.replace('</title>', () => `</title>\n${refresh}`), policy }
 }
 
 /** What was wrong with a form, read out when the page is shown. */

@@ -94,7 +94,7 @@ async function submitted(services: Services, pages: LinkPages, request: Request,
 
 /** The page with the error above the form. */
 function withProblem({ html, policy }: Page, text: string): Page {
-  return { html: html.replace('</h1>', `</h1>\n${problem(text)}`), policy }
+  return { html: html.replace('</h1>', () => `</h1>\n${problem(text)}`), policy }
 }
 
 async function answer(
