@@ -3,7 +3,7 @@ import { escapeHtml, pageToward } from './page.ts'
 
 describe('a page that leads on', () => {
   it('leads to exactly that address, whatever it holds', () => {
-    const url = "https://login.example.com/?a=$&b=$`&c=$'&d=$$\"><script>"
+    const url = 'https://login.example.com/?a=$&b=$`&c=$\'&d=$$"><script>'
     const [, address] = /content="0;url=([^"]*)"/.exec(pageToward(url, 'Sign in', '').html) ?? []
     expect(address).to.equal(escapeHtml(url))
   })

@@ -109,6 +109,8 @@ export type KubeClientOptions = Omit<CallerOptions, 'log'> & {
 }
 
 const PAGE_SIZE = 500
+/** Milliseconds for all pages of a listing of another cluster, which may send one object a page for ever. */
+const LISTING_MAX = 60_000
 
 /** A client with one connection pool. Close it at the end. */
 export function createKubeClient(access: ClusterAccess, options: KubeClientOptions): KubeClient {
@@ -119,11 +121,13 @@ export function createKubeClient(access: ClusterAccess, options: KubeClientOptio
 class HttpKubeClient implements KubeClient {
   readonly #caller: Caller
   readonly #fieldManager: string
+  readonly #cluster: string | undefined
   readonly #observer: WriteObserver | undefined
 
   constructor(caller: Caller, options: KubeClientOptions) {
     this.#caller = caller
     this.#fieldManager = options.fieldManager
+    this.#cluster = options.cluster
     this.#observer = options.observer
   }
 
@@ -155,8 +159,10 @@ class HttpKubeClient implements KubeClient {
     const path = resourcePath(resource, { namespace: options.namespace })
     const items: T[] = []
     const allowance = this.#caller.allowance()
+    const end = performance.now() + (this.#cluster === undefined ? Number.POSITIVE_INFINITY : LISTING_MAX)
     let token: string | undefined
     for (;;) {
+      if (performance.now() > end) throw this.#endless(resource)
       const { labelSelector, fieldSelector } = options
       // A token carries its version; naming both is refused.
       const resourceVersion = token === undefined ? options.resourceVersion : undefined
@@ -179,6 +185,11 @@ class HttpKubeClient implements KubeClient {
         return { items, resourceVersion: page.metadata?.resourceVersion ?? '' }
       }
     }
+  }
+
+  #endless(resource: Resource): KubeError {
+    const detail = { status: 0, cluster: this.#cluster, resource }
+    return new KubeError('Unavailable', `Cannot list ${resource.plural}: the pages do not end.`, detail)
   }
 
   create<T extends KubeObject>(resource: Resource, object: T, options: WriteOptions = {}): Promise<T> {

@@ -74,6 +74,23 @@ describe('what a cluster in the hands of somebody else may send', () => {
     expect(server.requests.length).to.be.within(2, 5)
   })
 
+  it('is a listing that comes to its end, however short its pages are', async () => {
+    const { now } = performance
+    let passed = 0
+    await play(({ response }) => {
+      passed += 20_000
+      response.end(JSON.stringify({ metadata: { continue: 'more', resourceVersion: '1' }, items: [] }))
+    })
+    performance.now = () => now.call(performance) + passed
+    try {
+      expect(await failure(() => client.list(configMap))).to.equal(
+        'Unavailable: Cannot list configmaps: the pages do not end.',
+      )
+    } finally {
+      performance.now = now
+    }
+  })
+
   it('is so much in all answers together that have not come to their end', async () => {
     // Each has three quarters of what one answer may have, and goes on for ever.
     await play(({ response }) => void response.write('x'.repeat((MOST * 3) / 4)))

@@ -64,6 +64,17 @@ describe('images in use on another cluster', () => {
     expect(await tagsOf({ connection: 'first' }, far)).to.deep.equal(['built'])
   })
 
+  let nested: object = {}
+  for (let depth = 0; depth < 20_000; depth += 1) nested = { nested }
+  for (const [what, items] of [
+    ['more pods than fit on a stack', Array(300_000).fill({ metadata })],
+    ['pods that cannot be read', [nested]],
+  ] as const)
+    it(`keep nobody's images from being looked at where it says that it has ${what}`, async () => {
+      const list = async () => ({ items, resourceVersion: '1' }) as never
+      expect(await tagsOf({ connection: 'first' }, { list })).to.deep.equal([])
+    })
+
   it('keep no run from the others where it cannot be asked', async () => {
     const list = () => Promise.reject(new Error('No answer.'))
     expect(await tagsOf({ connection: 'first' }, { list })).to.deep.equal([])

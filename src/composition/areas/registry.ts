@@ -14,7 +14,7 @@ import { type Configuration, ConfigurationError } from '../../config.ts'
 import { isConnected } from '../../contracts/clusters.ts'
 import { isEnd } from '../../contracts/deployments.ts'
 import { auditEntry } from '../../contracts/registry/audit.ts'
-import { usesIn } from '../../contracts/registry/images.ts'
+import { namesIn, usesIn } from '../../contracts/registry/images.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
 import { systemClock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
@@ -76,32 +76,32 @@ async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey 
  * @internal Its test calls it.
  */
 export async function usesNow(client: Pick<KubeClient, 'list'>, others: Pick<AreaSetup['agents'], 'clientOf'>) {
-  const running: unknown[] = (await client.list(pod)).items
-  running.push(...(await podsElsewhere(client, others)))
-  for (const { resource } of COUNTED_KINDS) running.push(...(await client.list(resource)).items)
+  const running: unknown[][] = [(await client.list(pod)).items, await imagesElsewhere(client, others)]
+  for (const { resource } of COUNTED_KINDS) running.push((await client.list(resource)).items)
   const deployments = await client.list<KubeObject & Pick<DeploymentRecord, 'status'>>(DeploymentRecord.resource)
   // An uploaded source until it is built, and an image until its revision is kept.
-  running.push(...deployments.items.filter(({ status }) => !isEnd(status?.stage)))
-  return usesIn({ running, revisions: (await client.list(controllerRevision)).items })
+  running.push(deployments.items.filter(({ status }) => !isEnd(status?.stage)))
+  return usesIn({ running: running.flat(), revisions: (await client.list(controllerRevision)).items })
 }
+
+/** Milliseconds for the pods of another cluster: whoever may pull waits for them. */
+const ELSEWHERE_WITHIN = 15_000
 
 type OtherCluster = KubeObject & Pick<PlatformCluster, 'spec' | 'status'>
 
-/** Of clusters that can be asked. What runs on the others is named by its resource and its revisions alone. */
-async function podsElsewhere(
+/**
+ * What pods of clusters that can be asked name. What runs on the others is named by its resource and its revisions alone; so it
+ * is where a cluster answers nonsense, which must not keep the images of everybody from being looked at.
+ */
+async function imagesElsewhere(
   client: Pick<KubeClient, 'list'>,
   { clientOf }: Pick<AreaSetup['agents'], 'clientOf'>,
-): Promise<KubeObject[]> {
+): Promise<string[]> {
   const { items: clusters } = await client.list<OtherCluster>(PlatformCluster.resource)
   const asked = clusters.filter(({ spec, status }) => !spec.isPlatform && isConnected(status?.agent))
-  const podsOf = ({ metadata: { name } }: OtherCluster) =>
-    clientOf(name)
-      .list(pod)
-      .then(
-        ({ items }) => items,
-        () => [],
-      )
-  return (await Promise.all(asked.map(podsOf))).flat()
+  const namesOf = async ({ metadata: { name } }: OtherCluster) =>
+    namesIn((await clientOf(name).list(pod, { signal: AbortSignal.timeout(ELSEWHERE_WITHIN) })).items)
+  return (await Promise.all(asked.map((cluster) => namesOf(cluster).catch(() => [])))).flat()
 }
 
 type Ports = { registry: RegistryPort | undefined; archives: SourceArchives | undefined }

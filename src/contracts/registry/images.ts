@@ -21,6 +21,14 @@ export function imagesIn(objects: Iterable<unknown>): ReadonlyMap<string, Named>
   return found
 }
 
+/** The names of all images of ours that objects name, each once. */
+export function namesIn(objects: Iterable<unknown>): string[] {
+  return [...imagesIn(objects)].flatMap(([repository, { digests, tags }]) => [
+    ...[...digests].map((digest) => `${repository}@${digest}`),
+    ...[...tags].map((tag) => `${repository}:${tag}`),
+  ])
+}
+
 /** Of records that keep the tag beside the image, as jobs do. */
 function joined(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
