@@ -141,6 +141,7 @@ describe('what a cluster in the hands of somebody else may send', () => {
     { metadata: { ...metadata, labels: 7 } },
     { metadata: { ...metadata, annotations: { a: {} } } },
     { metadata: { ...metadata, ownerReferences: {} } },
+    { metadata: { ...metadata, ownerReferences: [{ controller: true }] } },
     { metadata: { ...metadata, finalizers: [null] } },
     { metadata, items: 'none' },
   ])

@@ -16,8 +16,10 @@ function hasMetadata({ metadata }: Record<string, unknown>): boolean {
   const { labels, annotations, ownerReferences, finalizers } = metadata
   const areTexts = TEXTS.every((field) => isText(metadata[field] ?? ''))
   const areMaps = [labels, annotations].every((map = {}) => isRecord(map) && Object.values(map).every(isText))
-  return areTexts && areMaps && isListOf(ownerReferences ?? [], isRecord) && isListOf(finalizers ?? [], isText)
+  return areTexts && areMaps && isListOf(ownerReferences ?? [], isReference) && isListOf(finalizers ?? [], isText)
 }
 
+const isReference = (value: unknown) =>
+  isRecord(value) && ['apiVersion', 'kind', 'name', 'uid'].every((field) => isText(value[field]))
 const isText = (value: unknown) => typeof value === 'string'
 const isListOf = (value: unknown, is: (item: unknown) => boolean) => Array.isArray(value) && value.every(is)
