@@ -39,6 +39,7 @@ import { relayToCopy } from './copies.ts'
 import { type JoinRequest, Refusal, readJoinRequest, sendJson } from './messages.ts'
 import { ACTIVATOR_NAME, PEER_NAME } from './peers.ts'
 import { AgentPresence, judged, patchAgent } from './presence.ts'
+import { Visitors } from './visitors.ts'
 
 /** In whose name the record of a cluster is changed when an agent joins. */
 const AGENTS: Caller = {
@@ -60,6 +61,8 @@ export type GateOptions = {
   endpoint: (port: number) => string
   clock: Clock
   log: Log
+  /** For tests. */
+  visitors?: Visitors
 }
 /** Of joins that were refused, from one address. */
 const WRONG_PER_MINUTE = 10
@@ -81,6 +84,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
   http.on('upgrade', (incoming, socket, head) => gate.upgrade({ request: incoming, socket, head }))
   http.requestTimeout = 0
   const connections = new OpenConnections()
+  const visitors = options.visitors ?? new Visitors()
   const server = createTlsServer(
     {
       ...(await ownTls(options.authority)),
@@ -92,6 +96,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
     (socket) => {
       socket.on('error', () => {})
       connections.add(socket)
+      if (mayStay(socket)) visitors.leave(socket)
       if (socket.alpnProtocol === TUNNEL_PROTOCOL) gate.admit(socket)
       else {
         endSoon(socket)
@@ -99,6 +104,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
       }
     },
   )
+  server.on('connection', (socket) => visitors.enter(socket))
   // Who does not shake hands in time, or not at all, is only told of.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   await new Promise<void>((resolve, reject) => {
@@ -320,10 +326,14 @@ function identityOf(socket: TLSSocket): AgentIdentity | undefined {
 
 /** Of all that call, only processes of the platform stay. */
 function endSoon(socket: TLSSocket): void {
-  if (isPeer(socket) || isActivator(socket)) return
+  if (mayStay(socket)) return
   const timer = setTimeout(() => socket.destroy(), VISIT)
   socket.once('close', () => clearTimeout(timer))
 }
+
+/** What it asks for is judged besides: an agent that was revoked is turned away at once. */
+const mayStay = (socket: TLSSocket) =>
+  isPeer(socket) || isActivator(socket) || (socket.alpnProtocol === TUNNEL_PROTOCOL && identityOf(socket) !== undefined)
 
 const isProcess = (name: string) => name === PEER_NAME || name === ACTIVATOR_NAME
 const isPeer = (socket: TLSSocket) => subjectOf(socket)?.CN === PEER_NAME
