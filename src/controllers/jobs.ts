@@ -199,6 +199,8 @@ function waitingReaders(records: Workspace, namespace: string | undefined): Read
 /** Milliseconds after the end until a log that no node gives is given up, and between two tries. */
 const LOG_PATIENCE = 60_000
 const LOG_RETRY = 5_000
+/** Milliseconds to read one: a cluster in the hands of somebody else may never come to its end. */
+const LOG_WITHIN = 30_000
 
 /** With its Job goes the pod: what that wrote is kept by then. */
 async function stopRun(pass: JobPass): Promise<Outcome> {
@@ -236,7 +238,7 @@ async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unav
     clusterId: otherClusterOf(pass.object, pass.records),
   }
   try {
-    const chunks = await logs.open(source, { timestamps: true })
+    const chunks = await logs.open(source, { timestamps: true, signal: AbortSignal.timeout(LOG_WITHIN) })
     return chunks === undefined ? new Uint8Array() : await lastBytes(chunks, KEPT_LOG_BYTES)
   } catch (error) {
     pass.log.debug({ error: messageOf(error) }, 'The log of a job could not be read.')

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
-import { type KubeObject, keyOf, type Resource, resourceId } from '../../core/object.ts'
+import { type KubeObject, keyOf, type Resource, refOfKey, resourceId } from '../../core/object.ts'
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheEvent } from '../../kube/cache.ts'
 import { KeyedQueue } from '../../kube/queue.ts'
@@ -12,6 +12,7 @@ import { ownerKeyOf } from './ownership.ts'
 import { dependsOnNamespace } from './place.ts'
 import { Reconciler, type Verdict } from './reconcile.ts'
 import { Strays } from './strays.ts'
+import { WorkElsewhere } from './workElsewhere.ts'
 import { resourceOf, sideOf } from './workspace.ts'
 
 /** Milliseconds until a key whose own writes are not in the cache yet is checked again if no event arrives. */
@@ -30,6 +31,7 @@ export class Runner {
   readonly #reconciler: Reconciler
   readonly #queue: KeyedQueue
   readonly #strays: Strays
+  readonly #elsewhere: WorkElsewhere
   readonly #subscriptions: (() => void)[] = []
 
   constructor(controller: Controller, environment: Environment) {
@@ -48,6 +50,7 @@ export class Runner {
       handle: (key) => this.#work(key),
       onPass: (pass) => metrics.queuePass(pass),
     })
+    this.#elsewhere = new WorkElsewhere(workers, (key) => this.#queue.add(key))
     metrics.watch(name, this.#queue, workers)
   }
 
@@ -183,6 +186,15 @@ export class Runner {
   }
 
   async #work(key: string): Promise<void> {
+    const { clusterOf, kind } = this.#controller
+    const { records } = this.#environment
+    const { namespace, name } = refOfKey(key)
+    const object = clusterOf === undefined ? undefined : records.cache(kind.resource).get(namespace, name)
+    const clusterId = object && clusterOf?.(object, records)
+    await this.#elsewhere.take(clusterId, key, () => this.#pass(key))
+  }
+
+  async #pass(key: string): Promise<void> {
     const { clock, metrics } = this.#environment
     const started = clock.monotonic()
     const verdict = await this.#reconciler.reconcile(key)
