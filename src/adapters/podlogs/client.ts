@@ -10,8 +10,12 @@ const LINE_FEED = 0x0a
  * Logs through the API server, which asks the kubelet of the pod's node.
  *
  * @param isPlayed whether pods only seem to run: they write nothing, and no kubelet could be asked
+ * @param most bytes of a log that is not followed, which comes to its end; any number from nodes of our own
  */
-export function kubePodLogs(client: Pick<KubeClient, 'request'>, { isPlayed }: { isPlayed: boolean }): PodLogs {
+export function kubePodLogs(
+  client: Pick<KubeClient, 'request'>,
+  { isPlayed, most = Number.POSITIVE_INFINITY }: { isPlayed: boolean; most?: number },
+): PodLogs {
   return {
     async open({ namespace, pod, container }, { signal, ...window } = {}) {
       if (isPlayed) return undefined
@@ -24,9 +28,12 @@ export function kubePodLogs(client: Pick<KubeClient, 'request'>, { isPlayed }: {
       })
       if (answer.status === 200) {
         const { tailLines, follow } = window
-        return tailLines === undefined || follow === true ? answer.body : firstLines(answer.body, tailLines)
+        if (follow === true) return answer.body
+        const bytes = within(most, answer.body, pod)
+        return tailLines === undefined ? bytes : firstLines(bytes, tailLines)
       }
-      answer.body.resume()
+      // Read to its end within bounds, so that the connection is used again.
+      answer.text().catch(() => {})
       if (NO_LOG.has(answer.status)) return undefined
       const message = `The node of pod "${pod}" does not return its log (HTTP ${answer.status}).`
       throw new PlatformError('UPSTREAM_FAILED', message)
@@ -47,5 +54,15 @@ async function* firstLines(chunks: AsyncIterable<Uint8Array>, most: number): Asy
     }
     yield left === 0 ? chunk.subarray(0, end) : chunk
     if (left === 0) return
+  }
+}
+
+/** @throws PlatformError UPSTREAM_FAILED for more */
+async function* within(most: number, bytes: AsyncIterable<Uint8Array>, pod: string): AsyncGenerator<Uint8Array> {
+  let left = most
+  for await (const chunk of bytes) {
+    left -= chunk.length
+    if (left < 0) throw new PlatformError('UPSTREAM_FAILED', `The log of pod "${pod}" is longer than nodes keep.`)
+    yield chunk
   }
 }

@@ -9,13 +9,16 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
+/** Nodes keep 10 MiB of a container unless they are told otherwise, and a cluster in other hands may send for ever. */
+const ELSEWHERE = { isPlayed: false, most: 256 * 1024 * 1024 }
+
 /** Logs of pods of every cluster; none where pods are played, which only the platform's own may do. */
 export function podLogs({ configuration, client, agents }: AreaSetup): PodLogs {
   const own = kubePodLogs(client, { isPlayed: configuration.simulated.includes('pods') })
   return {
     open(source, window) {
       if (source.clusterId === undefined) return own.open(source, window)
-      return kubePodLogs(agents.clientOf(source.clusterId), { isPlayed: false }).open(source, window)
+      return kubePodLogs(agents.clientOf(source.clusterId), ELSEWHERE).open(source, window)
     },
   }
 }
