@@ -223,18 +223,28 @@ describe('what a resource on another cluster needs of both clusters', () => {
     expect(Object.values(target ?? {}).map(decoded), 'credentials come from here').to.include('key')
   })
 
-  it('a relational database has the key to backups that is meant for its cluster, and no other', async () => {
+  /** Makes the database, of whose cluster the administrator's Secret has these besides the key to everything. */
+  async function seedWithKeyOfCluster(entries: Record<string, string>) {
     await enter('relationalcluster')
     seedDatabaseEngine(world.far)
-    const entries = { [`access-key-id.${FAR}`]: 'far-id', [`secret-access-key.${FAR}`]: 'far-key' }
     world.server.edit(secret, { namespace: SYSTEM_NAMESPACE, name: BACKUP_SECRET }, (object) => {
       object.data = { ...(object.data as object), ...secretData(entries) }
     })
     await world.make(RelationalCluster, NAME, { clusterId: FAR })
+  }
+
+  it('a relational database has the key to backups that is meant for its cluster, and no other', async () => {
+    await seedWithKeyOfCluster({ [`access-key-id.${FAR}`]: 'far-id', [`secret-access-key.${FAR}`]: 'far-key' })
     await world.until('it is ready', () => world.isReady(RelationalCluster, NAME))
     const target = await farSecret(relationalNames(NAME).target)
     expect(Object.values(target ?? {}).map(decoded)).to.include.members(['far-id', 'far-key'])
     expect(Object.values(target ?? {}).map(decoded)).to.not.include('key')
+  })
+
+  it('a relational database whose cluster has half a key to backups waits, and is not given the key to all of them', async () => {
+    await seedWithKeyOfCluster({ [`access-key-id.${FAR}`]: 'far-id' })
+    await world.pass(1_000)
+    expect(await farSecret(relationalNames(NAME).target)).to.equal(undefined)
   })
 
   it('what its cluster says of it is stored here in a bounded size: that may be in the hands of somebody else', async () => {

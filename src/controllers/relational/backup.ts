@@ -158,9 +158,10 @@ async function ensureTarget(pass: RelationalPass, { backupTarget: target }: Rela
 async function targetCredentials({ object, records, state }: RelationalPass): Promise<RelationalState['credentials']> {
   if (state.credentials !== undefined) return state.credentials
   const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, BACKUP_SECRET))?.data
-  const clusterId = otherClusterOf(object, records)
-  const own = clusterId === undefined ? undefined : keyIn(data, `.${clusterId}`)
-  state.credentials = own ?? keyIn(data, '')
+  const suffix = `.${otherClusterOf(object, records)}`
+  // Half a key means this cluster too: it must not be given the one that opens everything.
+  const hasOwn = Object.keys(data ?? {}).some((name) => name.endsWith(suffix))
+  state.credentials = keyIn(data, hasOwn ? suffix : '')
   return state.credentials
 }
 
