@@ -212,7 +212,7 @@ export type ControllersOptions = {
   platform: { domain: string; region: string; hosts: readonly string[] }
   clock?: Clock
   random?: () => number
-  /** Keys of each controller that are worked on at once; 4. */
+  /** Keys of each controller that are worked on at once; 8. */
   workers?: number
 }
 
@@ -249,7 +249,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
     metrics: new EngineMetrics(registry),
     newId: randomUUID,
     random: options.random ?? Math.random,
-    workers: options.workers ?? 4,
+    workers: options.workers ?? 8,
   }
   countDataKeys(registry, records)
   countClusters(registry, records, clock)

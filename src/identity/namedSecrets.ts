@@ -51,7 +51,7 @@ export type NamedSecretsOptions = {
 export function noteMissingSecrets(options: NamedSecretsOptions): { stop(): Promise<void> } {
   const { objects, secrets, log } = options
   const handle = (key: string) => note(options, key)
-  const queue = new KeyedQueue({ name: 'named secrets', handle, workers: 1, log, groupOf: () => '' })
+  const queue = new KeyedQueue({ name: 'named secrets', handle, workers: 1, log, partyOf: () => '' })
   const look = (kind: Kind, { metadata }: KubeObject) => queue.add(`${kind.resource.plural}/${metadata.name}`)
   /** What was whole before a restart and has its Secrets still needs no further look. */
   const needsLook = (kind: Kind, object: Named) =>

@@ -1,43 +1,66 @@
-/** Waiting keys by group. Groups take turns, so that a busy tenant delays only itself; a group's oldest key goes first. */
-export class KeyLines {
-  readonly #groupOf: (key: string) => string
-  /** Groups in order of their next turn; the value is when the key was added. */
-  readonly #groups = new Map<string, Map<string, number>>()
-  #depth = 0
+/** Whose a key is, and the line of theirs that it waits in. */
+export type PlaceInLine = { readonly party: string; readonly line: string }
 
-  constructor(groupOf: (key: string) => string) {
-    this.#groupOf = groupOf
+type Waiting = PlaceInLine & { readonly since: number }
+type Line = Set<string>
+
+/**
+ * Waiting keys. Parties take turns, so that a busy one delays only itself, and so do the lines of one party; of a line the
+ * oldest key goes first.
+ */
+export class KeyLines {
+  readonly #placeOf: (key: string) => PlaceInLine
+  /** As it was when the key was added: of what is gone by now nobody may know whose it was. */
+  readonly #waiting = new Map<string, Waiting>()
+  /** In order of their next turn, and so are the lines of each. */
+  readonly #parties = new Map<string, Map<string, Line>>()
+
+  constructor(placeOf: (key: string) => PlaceInLine) {
+    this.#placeOf = placeOf
   }
 
   get depth(): number {
-    return this.#depth
+    return this.#waiting.size
   }
 
   /** When the key that waits longest was added; infinite if none waits. */
   get oldest(): number {
     let oldest = Number.POSITIVE_INFINITY
-    for (const group of this.#groups.values()) for (const since of group.values()) oldest = Math.min(oldest, since)
+    for (const { since } of this.#waiting.values()) oldest = Math.min(oldest, since)
     return oldest
+  }
+
+  /** How many keys of each party wait. */
+  get depths(): ReadonlyMap<string, number> {
+    const sum = (lines: Map<string, Line>) => [...lines.values()].reduce((count, { size }) => count + size, 0)
+    return new Map([...this.#parties].map(([party, lines]) => [party, sum(lines)]))
   }
 
   /** Does nothing if the key waits already. */
   add(key: string, since: number): void {
-    const name = this.#groupOf(key)
-    const group = this.#groups.get(name) ?? new Map<string, number>()
-    if (group.has(key)) return
-    this.#groups.set(name, group.set(key, since))
-    this.#depth += 1
+    if (this.#waiting.has(key)) return
+    const { party, line } = this.#placeOf(key)
+    const lines = this.#parties.get(party) ?? new Map<string, Line>()
+    const keys = lines.get(line) ?? new Set<string>()
+    this.#parties.set(party, lines.set(line, keys.add(key)))
+    this.#waiting.set(key, { party, line, since })
   }
 
-  /** Takes the oldest key of the group whose turn it is; the group goes to the end of the round. */
-  next(): { key: string; since: number } | undefined {
-    for (const [name, group] of this.#groups) {
-      this.#groups.delete(name)
-      for (const [key, since] of group) {
-        group.delete(key)
-        if (group.size > 0) this.#groups.set(name, group)
-        this.#depth -= 1
-        return { key, since }
+  /**
+   * Takes the oldest key of the line whose turn it is; the line and its party go to the end of their rounds.
+   *
+   * @param mayTake whether a party may have one now; one that may not keeps its turn
+   */
+  next(mayTake: (party: string) => boolean = () => true): { key: string; party: string; since: number } | undefined {
+    for (const [party, lines] of this.#parties) {
+      if (!mayTake(party)) continue
+      for (const [line, keys] of lines) {
+        for (const key of keys) {
+          const since = this.remove(key) ?? 0
+          toEnd(lines, line)
+          toEnd(this.#parties, party)
+          return { key, party, since }
+        }
       }
     }
     return undefined
@@ -45,22 +68,30 @@ export class KeyLines {
 
   /** @returns when the key was added; undefined if it does not wait */
   remove(key: string): number | undefined {
-    const name = this.#groupOf(key)
-    const group = this.#groups.get(name)
-    const since = group?.get(key)
-    if (group === undefined || since === undefined) return undefined
-    group.delete(key)
-    if (group.size === 0) this.#groups.delete(name)
-    this.#depth -= 1
+    const waiting = this.#waiting.get(key)
+    if (waiting === undefined) return undefined
+    const { party, line, since } = waiting
+    const lines = this.#parties.get(party)
+    const keys = lines?.get(line)
+    keys?.delete(key)
+    if (keys?.size === 0) lines?.delete(line)
+    if (lines?.size === 0) this.#parties.delete(party)
+    this.#waiting.delete(key)
     return since
   }
 
   has(key: string): boolean {
-    return this.#groups.get(this.#groupOf(key))?.has(key) === true
+    return this.#waiting.has(key)
   }
 
   clear(): void {
-    this.#groups.clear()
-    this.#depth = 0
+    this.#waiting.clear()
+    this.#parties.clear()
   }
+}
+
+/** Nothing if it left the round. */
+function toEnd<Value>(round: Map<string, Value>, name: string): void {
+  const value = round.get(name)
+  if (value !== undefined && round.delete(name)) round.set(name, value)
 }

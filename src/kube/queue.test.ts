@@ -109,13 +109,13 @@ describe('keyed queue', () => {
 
   it('works on as many keys at once as it has workers', async () => {
     const { queue, begun, finish } = controlled({ workers: 2 })
-    for (const key of ['a/1', 'a/2', 'a/3']) queue.add(key)
+    for (const key of ['a/1', 'b/2', 'c/3']) queue.add(key)
     await settle()
-    expect(begun).to.deep.equal(['a/1', 'a/2'])
-    expect(queue.metrics()).to.include({ depth: 1, working: 2 })
+    expect(begun).to.deep.equal(['a/1', 'b/2'])
+    expect(queue.metrics()).to.include({ depth: 1, working: 2, parties: 1, deepest: 1 })
     finish[1]?.resolve()
     await settle()
-    expect(begun).to.deep.equal(['a/1', 'a/2', 'a/3'])
+    expect(begun).to.deep.equal(['a/1', 'b/2', 'c/3'])
   })
 
   it('gives every namespace its turn, so that a busy one delays only itself', async () => {
@@ -128,6 +128,65 @@ describe('keyed queue', () => {
     }
     await settle()
     expect(begun.indexOf('calm/x')).to.be.within(1, 2)
+  })
+
+  it('gives a party no more turns for its many namespaces', async () => {
+    const { queue, begun, finish } = controlled({ workers: 1, partyOf: (key) => (key.startsWith('busy') ? 'a' : 'b') })
+    for (let index = 0; index < 100; index += 1) queue.add(`busy-${index}/x`, true)
+    queue.add('calm/x', true)
+    for (let turn = 0; turn < 3; turn += 1) {
+      await settle()
+      finish[turn]?.resolve()
+    }
+    await settle()
+    expect(begun.indexOf('calm/x')).to.be.within(1, 2)
+  })
+
+  const shares: { title: string; workers: number; keys: readonly string[]; begun: readonly string[] }[] = [
+    {
+      title: 'leaves half of the workers to others, however much of one party waits',
+      workers: 8,
+      keys: ['a/1', 'a/2', 'a/3', 'a/4', 'a/5', 'a/6', 'b/1'],
+      begun: ['a/1', 'a/2', 'a/3', 'a/4', 'b/1'],
+    },
+    {
+      title: 'leaves a worker to the next party where several have taken what they may',
+      workers: 8,
+      keys: ['a', 'b', 'c', 'd'].flatMap((party) => [1, 2, 3, 4].map((name) => `${party}/${name}`)),
+      begun: ['a/1', 'a/2', 'a/3', 'a/4', 'b/1', 'b/2', 'c/1', 'd/1'],
+    },
+    {
+      title: 'lets a party that holds none take the only worker',
+      workers: 1,
+      keys: ['a/1', 'a/2'],
+      begun: ['a/1'],
+    },
+    {
+      title: 'takes what is only looked at again where all that is urgent belongs to a party that has its share',
+      workers: 2,
+      keys: ['a/1!', 'a/2!', 'b/1'],
+      begun: ['a/1!', 'b/1'],
+    },
+  ]
+  for (const { title, workers, keys, begun: expected } of shares)
+    it(title, async () => {
+      const { queue, begun } = controlled({ workers })
+      for (const key of keys) queue.add(key, key.endsWith('!'))
+      await settle()
+      expect(begun).to.deep.equal(expected)
+    })
+
+  it('takes what is urgent where the turn is of those that are looked at again, and their party has its share', async () => {
+    const { queue, begun, finish } = controlled({ workers: 2 })
+    queue.add('slow/1')
+    queue.add('slow/2')
+    for (let index = 0; index < 6; index += 1) queue.add(`a/${index}`, true)
+    for (let turn = 1; turn < 7; turn += 1) {
+      await settle()
+      finish[turn]?.resolve()
+    }
+    await settle()
+    expect(begun).to.deep.equal(['slow/1', 'a/0', 'a/1', 'a/2', 'a/3', 'a/4', 'a/5'])
   })
 
   it('retries a failed key after a backoff that doubles from 5 ms, and forgets it on success', async () => {

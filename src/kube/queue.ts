@@ -1,6 +1,6 @@
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
-import { KeyLines } from './keyLines.ts'
+import { KeyLines, type PlaceInLine } from './keyLines.ts'
 import { isLeaseLost } from './lease.ts'
 
 export type QueueOptions = {
@@ -8,12 +8,13 @@ export type QueueOptions = {
   name: string
   /** Processes one key. An error is logged and the key is retried with backoff. */
   handle: (key: string) => Promise<void>
+  /** Keys that are worked on at once; of one party half of them at most, and fewer where others have some too. */
   workers: number
   clock?: Clock
   log?: Log
   random?: () => number
-  /** Keys of one group share a turn, so that a busy tenant delays only itself. Default: the key's namespace. */
-  groupOf?: (key: string) => string
+  /** Whose key it is: parties take turns, and no one of them has all workers. Default: that of its namespace. */
+  partyOf?: (key: string) => string | undefined
   /** Milliseconds of the first and of the longest backoff. */
   backoff?: { first: number; longest: number }
   /** Observes each pass, for histograms. Durations in seconds. */
@@ -30,6 +31,9 @@ export type QueueMetrics = {
   working: number
   /** Keys that failed since they last succeeded. */
   failing: number
+  /** Parties of whom a key waits, and how many keys of the one with the most. */
+  parties: number
+  deepest: number
   /** Seconds that the oldest waiting key has waited. */
   oldestSeconds: number
   /** Since start. */
@@ -63,7 +67,8 @@ export class KeyedQueue {
   readonly #backoff: { first: number; longest: number }
   readonly #urgent: KeyLines
   readonly #rest: KeyLines
-  readonly #working = new Set<string>()
+  /** By the party that each is worked on for. */
+  readonly #working = new Map<string, string>()
   /** Added while worked on, and whether urgently. */
   readonly #again = new Map<string, boolean>()
   readonly #delayed = new Map<string, { due: number; timer: Timer }>()
@@ -81,9 +86,9 @@ export class KeyedQueue {
     this.#log = (options.log ?? silentLog).child({ queue: options.name })
     this.#random = options.random ?? Math.random
     this.#backoff = options.backoff ?? { first: 5, longest: 300_000 }
-    const groupOf = options.groupOf ?? ((key) => key.slice(0, Math.max(0, key.indexOf('/'))))
-    this.#urgent = new KeyLines(groupOf)
-    this.#rest = new KeyLines(groupOf)
+    const placeOf = placesWith(options.partyOf)
+    this.#urgent = new KeyLines(placeOf)
+    this.#rest = new KeyLines(placeOf)
   }
 
   /** Lets workers begin. Keys may be added before. */
@@ -149,8 +154,12 @@ export class KeyedQueue {
   metrics(): QueueMetrics {
     const depth = this.#depth
     const oldest = Math.min(this.#urgent.oldest, this.#rest.oldest)
+    const depths = new Map(this.#rest.depths)
+    for (const [party, urgent] of this.#urgent.depths) depths.set(party, urgent + (depths.get(party) ?? 0))
     return {
       depth,
+      parties: depths.size,
+      deepest: Math.max(0, ...depths.values()),
       delayed: this.#delayed.size,
       working: this.#working.size,
       failing: this.#failures.size,
@@ -204,18 +213,29 @@ export class KeyedQueue {
   }
 
   /** What is urgent goes first, but never keeps the rest waiting for ever. */
-  #next(): { key: string; since: number } | undefined {
-    const isTurnOfRest = this.#urgentInARow >= URGENT_IN_A_ROW && this.#rest.depth > 0
-    const next = isTurnOfRest ? undefined : this.#urgent.next()
-    this.#urgentInARow = next === undefined ? 0 : this.#urgentInARow + 1
-    return next ?? this.#rest.next()
+  #next(): { key: string; party: string; since: number } | undefined {
+    const isTurnOfRest = this.#urgentInARow >= URGENT_IN_A_ROW
+    for (const lines of isTurnOfRest ? [this.#rest, this.#urgent] : [this.#urgent, this.#rest]) {
+      const next = lines.next((party) => this.#mayTake(party))
+      if (next === undefined) continue
+      this.#urgentInARow = lines === this.#urgent ? this.#urgentInARow + 1 : 0
+      return next
+    }
+    return undefined
+  }
+
+  /** The more a party holds, the more must be free for others. Whoever holds none may take the last one. */
+  #mayTake(party: string): boolean {
+    let held = 0
+    for (const holder of this.#working.values()) if (holder === party) held += 1
+    return held < this.#options.workers - this.#working.size
   }
 
   #dispatch(): void {
     while (this.#running && this.#working.size < this.#options.workers) {
       const next = this.#next()
       if (next === undefined) return
-      this.#working.add(next.key)
+      this.#working.set(next.key, next.party)
       void this.#work(next.key, next.since)
     }
   }
@@ -260,5 +280,12 @@ export class KeyedQueue {
     } catch (error) {
       this.#log.error({ err: error }, 'An observer of the queue failed.')
     }
+  }
+}
+
+function placesWith(partyOf: QueueOptions['partyOf']): (key: string) => PlaceInLine {
+  return (key) => {
+    const line = key.slice(0, Math.max(0, key.indexOf('/')))
+    return { party: partyOf?.(key) ?? line, line }
   }
 }

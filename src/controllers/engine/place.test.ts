@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../../core/object.ts'
 import type { CacheView } from './controller.ts'
-import { placeOf } from './place.ts'
+import { boundaryOfKey, placeOf } from './place.ts'
 
 const child = (metadata: Partial<KubeObject['metadata']> = {}): KubeObject => ({
   apiVersion: 'v1',
@@ -9,13 +9,16 @@ const child = (metadata: Partial<KubeObject['metadata']> = {}): KubeObject => ({
   metadata: { name: 'vc-orders', namespace: 'shop-1', ...metadata },
 })
 
+const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
+
+/** Namespaces, all with this metadata; none without. */
+const view = (metadata?: Partial<KubeObject['metadata']>) =>
+  ({
+    get: (_: unknown, name: string) =>
+      metadata && { apiVersion: 'v1', kind: 'Namespace', metadata: { ...metadata, name } },
+  }) as unknown as CacheView
+
 describe('the place of an object', () => {
-  const BOUNDARY = '3d1f8a52-7a4e-4b52-9a55-0d6c8f3f9b01'
-  const view = (metadata?: Partial<KubeObject['metadata']>) =>
-    ({
-      get: (_: unknown, name: string) =>
-        metadata && { apiVersion: 'v1', kind: 'Namespace', metadata: { ...metadata, name } },
-    }) as unknown as CacheView
   const group = { placement: 'group', kind: 'VectorCluster' } as const
   const labels = { 'freehold.dev/boundary': BOUNDARY, 'freehold.dev/resource-group': 'shop' }
 
@@ -52,4 +55,41 @@ describe('the place of an object', () => {
     const boundary = { placement: 'boundary', kind: 'ResourceGroup' } as const
     expect(placeOf(boundary, child(), reserved).obstacle).to.include({ kind: 'waiting', reason: 'WaitingForGroup' })
   })
+})
+
+describe('the boundary that an object is worked on for', () => {
+  const labelled = view({ labels: { 'freehold.dev/boundary': BOUNDARY } })
+  const cases: { title: string; kind: string; key: string; namespaces: CacheView; boundary: string | undefined }[] = [
+    {
+      title: 'is that of its group',
+      kind: 'VectorCluster',
+      key: 'shop-4850a07928/orders',
+      namespaces: labelled,
+      boundary: BOUNDARY,
+    },
+    {
+      title: 'is known by the name of its own namespace, seen or not',
+      kind: 'ResourceGroup',
+      key: `boundary-${BOUNDARY}/shop`,
+      namespaces: view(),
+      boundary: BOUNDARY,
+    },
+    { title: 'is the boundary itself', kind: 'Boundary', key: BOUNDARY, namespaces: view(), boundary: BOUNDARY },
+    {
+      title: 'is none for what stands in the namespace of the platform',
+      kind: 'RoleAssignment',
+      key: 'freehold-system/root',
+      namespaces: view({}),
+      boundary: undefined,
+    },
+    {
+      title: 'is none for what stands in no namespace',
+      kind: 'PlatformTenant',
+      key: 'acme',
+      namespaces: labelled,
+      boundary: undefined,
+    },
+  ]
+  for (const { title, kind, key, namespaces, boundary } of cases)
+    it(title, () => expect(boundaryOfKey({ kind }, key, namespaces)).to.equal(boundary))
 })

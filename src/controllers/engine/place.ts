@@ -1,7 +1,8 @@
 import { BOUNDARY_LABEL, GROUP_LABEL, RESERVED_LABEL } from '../../core/labels.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
+import { type KubeObject, refOfKey } from '../../core/object.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
+import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { CacheView, Place } from './controller.ts'
 
@@ -22,13 +23,24 @@ export function placeOf(
   const { namespace } = object.metadata
   if (namespace === undefined || !dependsOnNamespace(kind)) return { place: {}, obstacle: undefined }
   const home = namespaces.get(undefined, namespace)
-  const boundaryId = home?.metadata.labels?.[BOUNDARY_LABEL] ?? boundaryOfNamespace(namespace)
+  const boundaryId = boundaryAt(home, namespace)
   const resourceGroup = home?.metadata.labels?.[GROUP_LABEL]
   const place: Place = {
     ...(boundaryId === undefined ? {} : { boundaryId }),
     ...(resourceGroup === undefined ? {} : { resourceGroup }),
   }
   return { place, obstacle: obstacleOf(kind, home, namespace, place) }
+}
+
+/** The boundary for which the object is worked on; undefined if it is the platform's own. */
+export function boundaryOfKey(kind: Pick<AnyKind, 'kind'>, key: string, namespaces: CacheView): string | undefined {
+  if (kind.kind === Boundary.kind) return key
+  const { namespace } = refOfKey(key)
+  return namespace && boundaryAt(namespaces.get(undefined, namespace), namespace)
+}
+
+function boundaryAt(home: KubeObject | undefined, namespace: string): string | undefined {
+  return home?.metadata.labels?.[BOUNDARY_LABEL] ?? boundaryOfNamespace(namespace)
 }
 
 function obstacleOf(

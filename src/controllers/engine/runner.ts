@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { BOUNDARY_LABEL, GROUP_LABEL } from '../../core/labels.ts'
 import { type KubeObject, keyOf, type Resource, refOfKey, resourceId } from '../../core/object.ts'
+import { onBehalfOf } from '../../core/origin.ts'
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheEvent } from '../../kube/cache.ts'
 import { KeyedQueue } from '../../kube/queue.ts'
@@ -9,7 +10,7 @@ import type { Environment } from './environment.ts'
 import { occupantId } from './interruptions.ts'
 import type { PassResult } from './metrics.ts'
 import { ownerKeyOf } from './ownership.ts'
-import { dependsOnNamespace } from './place.ts'
+import { boundaryOfKey, dependsOnNamespace } from './place.ts'
 import { Reconciler, type Verdict } from './reconcile.ts'
 import { Strays } from './strays.ts'
 import { WorkElsewhere } from './workElsewhere.ts'
@@ -47,7 +48,8 @@ export class Runner {
       clock,
       log,
       random,
-      handle: (key) => this.#work(key),
+      partyOf: (key) => this.#boundaryOf(key),
+      handle: (key) => this.#handle(key),
       onPass: (pass) => metrics.queuePass(pass),
     })
     this.#elsewhere = new WorkElsewhere(workers, (key) => this.#queue.add(key))
@@ -114,6 +116,16 @@ export class Runner {
         }
       }) ?? (() => {})
     )
+  }
+
+  #boundaryOf(key: string): string | undefined {
+    return boundaryOfKey(this.#controller.kind, key, this.#environment.records.cache(namespace))
+  }
+
+  /** Of the calls to the API server that are under way one boundary has only some, whatever the kinds of its objects. */
+  #handle(key: string): Promise<void> {
+    const caller = this.#boundaryOf(key)
+    return onBehalfOf(caller === undefined ? undefined : { caller }, () => this.#work(key))
   }
 
   #wakeOn(clusterId: string): void {

@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import { until } from '../../../test/make/until.ts'
+import { BOUNDARY_ID } from '../../../test/worlds/controllers.ts'
+import { controllerWorld } from '../../../test/worlds/runner.ts'
+import { groupNamespaceObject } from '../../core/namespaces.ts'
+import { currentOrigin } from '../../core/origin.ts'
+import { done } from '../../core/outcome.ts'
+import { VectorCluster } from '../../crds/vector.ts'
+import { namespace } from '../../kube/builtin.ts'
+import type { Pass } from './controller.ts'
+
+const CALM = '5e2a9c01-0b7d-4f3e-8a44-6c1d2e3f4a5b'
+
+describe('a controller with the objects of several boundaries', () => {
+  const world = controllerWorld()
+
+  /** Of two boundaries: twenty groups with a database each, and one group with one. */
+  function seedNeighbours() {
+    for (let index = 0; index < 20; index += 1) seedIn(BOUNDARY_ID, `busy-${index}`)
+    return seedIn(CALM, 'calm')
+  }
+
+  function seedIn(boundaryId: string, group: string): string {
+    const home = world.bench.client.seed(namespace, groupNamespaceObject(boundaryId, group, 'of-the-group')).metadata
+      .name
+    world.bench.seed(VectorCluster, 'orders', {}, { namespace: home })
+    return `${home}/orders`
+  }
+
+  it('works for each in turn, however many groups one has', async () => {
+    const order: string[] = []
+    const reconcile = ({ key }: Pass<typeof VectorCluster>) => {
+      order.push(key)
+      return done()
+    }
+    world.make({ reconcile }, { workers: 1 })
+    const calm = seedNeighbours()
+    await world.bench.start()
+    expect(order.indexOf(calm)).to.be.within(0, 1)
+  })
+
+  it('works on for others while each pass of one boundary hangs', async () => {
+    const { promise: whenLet, resolve: letGo } = Promise.withResolvers<void>()
+    const worked = new Set<string>()
+    const reconcile = async ({ key, place }: Pass<typeof VectorCluster>) => {
+      if (place.boundaryId === BOUNDARY_ID) await whenLet
+      worked.add(key)
+      return done()
+    }
+    world.make({ reconcile }, { workers: 4 })
+    const calm = seedNeighbours()
+    const started = world.bench.start()
+    await until('the other boundary is worked for', () => Promise.resolve(worked.size > 0))
+    expect([...worked]).to.deep.equal([calm])
+    letGo()
+    await started
+    expect(worked).to.have.length(21)
+  })
+
+  it('makes its calls to the API server for the boundary, of which one has only some at once', async () => {
+    const callers = new Set<string | undefined>()
+    const reconcile = ({ place }: Pass<typeof VectorCluster>) => {
+      callers.add(currentOrigin()?.caller === place.boundaryId ? place.boundaryId : 'somebody else')
+      return done()
+    }
+    world.make({ reconcile })
+    seedNeighbours()
+    await world.bench.start()
+    expect([...callers]).to.have.members([BOUNDARY_ID, CALM])
+  })
+})
