@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { ManualClock, settle } from '../../test/make/clock.ts'
 import { heapUsed } from '../../test/make/garbage.ts'
+import { until } from '../../test/make/until.ts'
 import type { KubeObject } from '../core/object.ts'
+import { currentOrigin, onBehalfOf } from '../core/origin.ts'
 import { event as eventResource } from './builtin.ts'
 import { EventRecorder } from './events.ts'
 import { FakeKubeClient } from './fake.ts'
@@ -58,6 +60,31 @@ describe('event recorder', () => {
     say('after a while')
     await settle()
     expect(await events()).to.have.length(12)
+  })
+
+  it('sends the words of each boundary in turn, and drops none of the others where one fills the line', async () => {
+    const sayFor = (caller: string, name: string) =>
+      onBehalfOf({ caller }, () => say('busy', { ...regarding, metadata: { ...regarding.metadata, name, uid: name } }))
+    for (let index = 0; index < 1_000; index += 1) sayFor('busy', `busy-${index}`)
+    for (let index = 0; index < 3; index += 1) sayFor('calm', `calm-${index}`)
+    await until('all are sent', async () =>
+      (await events()).some(({ metadata }) => metadata.name.startsWith('calm-2.')),
+    )
+    const order = (await events()).map(({ metadata }) => metadata.name.replace(/\..*/, ''))
+    expect(order.indexOf('calm-2')).to.be.at.most(7)
+    expect(recorder.dropped).to.be.above(0)
+  })
+
+  it('sends for nobody, whoever was worked for when it began: one boundary has only some calls at once', async () => {
+    const callers: unknown[] = []
+    const create = server.create.bind(server)
+    server.create = (...given: Parameters<typeof create>) => {
+      callers.push(currentOrigin())
+      return create(...given) as never
+    }
+    onBehalfOf({ caller: 'busy' }, () => say('first'))
+    await settle()
+    expect(callers).to.deep.equal([undefined])
   })
 
   it('drops what the server does not take, and says nothing', async () => {

@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { type Clock, systemClock, type Timer } from '../core/clock.ts'
 import { type Log, silentLog } from '../core/log.ts'
 import type { KubeObject } from '../core/object.ts'
+import { currentOrigin, onBehalfOf } from '../core/origin.ts'
 import { event as eventResource } from './builtin.ts'
 import type { KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
+import { KeyLines } from './keyLines.ts'
 
 export type RecordedEvent = {
   /** What the event is about. */
@@ -30,6 +32,8 @@ export type EventRecorderOptions = {
 
 /** One line of history of one object, with a count. */
 type Series = {
+  /** For whom it was told: they take turns. */
+  party: string
   ref: { namespace: string; name: string }
   count: number
   sentCount: number
@@ -53,7 +57,7 @@ const SERIES_MILLISECONDS = 600_000
 /** Per object: a burst, then one every thirty seconds. */
 const BURST = 10
 const REFILL_MILLISECONDS = 30_000
-/** Beyond this the server is slow or down, and events are the first thing to drop. */
+/** Beyond this the server is slow or down, and events are the first thing to drop; of one party beyond half of it. */
 const MAX_WAITING = 500
 const MAX_OBJECTS = 5_000
 
@@ -68,7 +72,7 @@ export class EventRecorder {
   /** The one that was told of longest ago first; so are the buckets. */
   readonly #series = new Map<string, Series>()
   readonly #buckets = new Map<string, { tokens: number; at: number }>()
-  readonly #waiting: Series[] = []
+  readonly #waiting = new KeyLines<Series>(({ party, ref }) => ({ party, line: ref.namespace }))
   #sending = false
   #flush: Timer | undefined
   #dropped = 0
@@ -103,12 +107,14 @@ export class EventRecorder {
       return
     }
     this.#forgetOld(now)
-    if (!this.#permits(uid ?? name, now) || this.#waiting.length >= MAX_WAITING) {
+    const party = currentOrigin()?.caller ?? ''
+    const isFull = this.#waiting.depthOf(party) >= MAX_WAITING - this.#waiting.depth
+    if (!this.#permits(uid ?? name, now) || isFull) {
       this.#dropped += 1
       return
     }
     const ref = { namespace: namespace ?? 'default', name: `${name.slice(0, 230)}.${randomBytes(8).toString('hex')}` }
-    const series = { ref, count: 1, sentCount: 0, lastAt: now, stored: false, event: withNamesOnly(event) }
+    const series = { party, ref, count: 1, sentCount: 0, lastAt: now, stored: false, event: withNamesOnly(event) }
     this.#series.set(key, series)
     this.#enqueue(series)
   }
@@ -152,17 +158,17 @@ export class EventRecorder {
   }
 
   #enqueue(series: Series): void {
-    this.#waiting.push(series)
-    if (!this.#sending) void this.#drain()
+    this.#waiting.add(series, this.#clock.monotonic())
+    if (!this.#sending) void onBehalfOf(undefined, () => this.#drain())
     if (this.#series.size > MAX_OBJECTS) this.#series.clear()
   }
 
   /** One after the other: events never compete with the work that they report. */
   async #drain(): Promise<void> {
     this.#sending = true
-    for (let series = this.#waiting.shift(); series !== undefined; series = this.#waiting.shift()) {
+    for (let next = this.#waiting.next(); next !== undefined; next = this.#waiting.next()) {
       try {
-        await this.#send(series)
+        await this.#send(next.key)
       } catch (error) {
         this.#dropped += 1
         this.#log.debug({ err: error }, 'An event was not recorded.')

@@ -2,20 +2,20 @@
 export type PlaceInLine = { readonly party: string; readonly line: string }
 
 type Waiting = PlaceInLine & { readonly since: number }
-type Line = Set<string>
+type Line<Key> = Set<Key>
 
 /**
  * Waiting keys. Parties take turns, so that a busy one delays only itself, and so do the lines of one party; of a line the
  * oldest key goes first.
  */
-export class KeyLines {
-  readonly #placeOf: (key: string) => PlaceInLine
+export class KeyLines<Key = string> {
+  readonly #placeOf: (key: Key) => PlaceInLine
   /** As it was when the key was added: of what is gone by now nobody may know whose it was. */
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<Key, Waiting>()
   /** In order of their next turn, and so are the lines of each. */
-  readonly #parties = new Map<string, Map<string, Line>>()
+  readonly #parties = new Map<string, Map<string, Line<Key>>>()
 
-  constructor(placeOf: (key: string) => PlaceInLine) {
+  constructor(placeOf: (key: Key) => PlaceInLine) {
     this.#placeOf = placeOf
   }
 
@@ -32,16 +32,21 @@ export class KeyLines {
 
   /** How many keys of each party wait. */
   get depths(): ReadonlyMap<string, number> {
-    const sum = (lines: Map<string, Line>) => [...lines.values()].reduce((count, { size }) => count + size, 0)
-    return new Map([...this.#parties].map(([party, lines]) => [party, sum(lines)]))
+    return new Map([...this.#parties.keys()].map((party) => [party, this.depthOf(party)]))
+  }
+
+  depthOf(party: string): number {
+    let depth = 0
+    for (const { size } of this.#parties.get(party)?.values() ?? []) depth += size
+    return depth
   }
 
   /** Does nothing if the key waits already. */
-  add(key: string, since: number): void {
+  add(key: Key, since: number): void {
     if (this.#waiting.has(key)) return
     const { party, line } = this.#placeOf(key)
-    const lines = this.#parties.get(party) ?? new Map<string, Line>()
-    const keys = lines.get(line) ?? new Set<string>()
+    const lines = this.#parties.get(party) ?? new Map<string, Line<Key>>()
+    const keys = lines.get(line) ?? new Set<Key>()
     this.#parties.set(party, lines.set(line, keys.add(key)))
     this.#waiting.set(key, { party, line, since })
   }
@@ -51,7 +56,7 @@ export class KeyLines {
    *
    * @param mayTake whether a party may have one now; one that may not keeps its turn
    */
-  next(mayTake: (party: string) => boolean = () => true): { key: string; party: string; since: number } | undefined {
+  next(mayTake: (party: string) => boolean = () => true): { key: Key; party: string; since: number } | undefined {
     for (const [party, lines] of this.#parties) {
       if (!mayTake(party)) continue
       for (const [line, keys] of lines) {
@@ -67,7 +72,7 @@ export class KeyLines {
   }
 
   /** @returns when the key was added; undefined if it does not wait */
-  remove(key: string): number | undefined {
+  remove(key: Key): number | undefined {
     const waiting = this.#waiting.get(key)
     if (waiting === undefined) return undefined
     const { party, line, since } = waiting
@@ -80,7 +85,7 @@ export class KeyLines {
     return since
   }
 
-  has(key: string): boolean {
+  has(key: Key): boolean {
     return this.#waiting.has(key)
   }
 

@@ -81,6 +81,8 @@ export class EngineMetrics {
       })
     }
     each('name', 'workqueue_depth', 'Keys that wait for a worker', (queue) => queue.metrics().depth)
+    each('name', 'workqueue_parties', 'Boundaries of which keys wait', (queue) => queue.metrics().parties)
+    each('name', 'workqueue_deepest', 'Keys that wait of the boundary with the most', (q) => q.metrics().deepest)
     counted('workqueue_adds_total', 'Keys added since start', (queue) => queue.metrics().adds)
     counted('workqueue_retries_total', 'Keys added again after a failure', (queue) => queue.metrics().retries)
     each('name', 'workqueue_delayed', 'Keys that a timer will add', (queue) => queue.metrics().delayed)
