@@ -77,4 +77,32 @@ describe('rights in the namespace of a group', () => {
       await bench.rest()
       expect(await people()).to.deep.equal([])
     })
+
+  it('are not looked at again where an assignment changes in nothing that gives or takes them', async () => {
+    const edit = (change: (assignment: RoleAssignment & KubeObject) => void) =>
+      bench.client.edit<RoleAssignment & KubeObject>(
+        RoleAssignment.resource,
+        { namespace: HOME, name: 'for-ever' },
+        change,
+      )
+    const passes = await counted()
+    edit(({ metadata }) => {
+      metadata.annotations = { ...metadata.annotations, 'example.com/note': 'looked at' }
+    })
+    edit((assignment) => {
+      assignment.status = { phase: 'Active' } as never
+    })
+    await bench.rest()
+    expect(await counted()).to.equal(passes)
+    edit(({ spec }) => {
+      spec.principalId = 'eve'
+    })
+    await bench.rest()
+    expect(await people()).to.deep.equal(['p:bob', 'p:eve'])
+  })
+
+  async function counted(): Promise<number> {
+    const { values } = (await bench.registry.getSingleMetric('controller_runtime_reconcile_total')?.get()) ?? {}
+    return (values ?? []).reduce((sum, { value }) => sum + value, 0)
+  }
 })

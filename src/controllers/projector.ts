@@ -1,5 +1,10 @@
+import {
+  INCARNATION_ANNOTATION,
+  PRINCIPAL_INCARNATIONS_ANNOTATION,
+  SCOPE_INCARNATION_ANNOTATION,
+} from '../core/labels.ts'
 import { boundaryNamespace, boundaryOfNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
-import { type KubeObject, keyOf, type Resource } from '../core/object.ts'
+import { type KubeObject, keyOf, type ObjectMeta, type Resource } from '../core/object.ts'
 import { done, type Outcome } from '../core/outcome.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
@@ -42,10 +47,12 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
   const isOfBoundary = controller.kind.kind === Boundary.kind
   const ofIam = [RoleAssignment.resource, PrincipalGroup.resource].map((resource) => ({
     resource,
+    relevant: ({ metadata, spec }: KubeObject) => [lifeOf(metadata), spec],
     keysOf: (record: KubeObject, records: Workspace) => keysNear(record, controller.kind.resource, records),
   }))
   const ofPrincipals = PEOPLE.map((resource) => ({
     resource,
+    relevant: ({ metadata }: KubeObject) => lifeOf(metadata),
     keysOf: ({ metadata }: KubeObject, records: Workspace) =>
       keysNaming(metadata.name, controller.kind.resource, records),
   }))
@@ -63,6 +70,12 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
 
 /** Who is made anew under an id has nothing of what was given to the one before. */
 const PEOPLE = [PlatformUser.resource, PlatformClient.resource]
+
+/** What of their metadata bindings follow from. All that a boundary has is looked at again with each change of these. */
+function lifeOf({ uid, deletionTimestamp, annotations = {} }: ObjectMeta): unknown {
+  const named = [INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION]
+  return [uid, deletionTimestamp, named.map((name) => annotations[name])]
+}
 
 /** Where something is given to the principal, or to a group that it is in. */
 function keysNaming(id: string, resource: Resource, records: Workspace): string[] {
