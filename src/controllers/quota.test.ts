@@ -75,6 +75,28 @@ describe('quotas of resources that come by kubectl', () => {
     })
   }
 
+  it('are not asked for again by those that wait, for each one more that comes or is noted on', async () => {
+    await begin(() => limitGroup({ resources: 1 }))
+    const database = { computePlan: 'vector-dev', replicas: 1 }
+    for (const name of ['one', 'two', 'three', 'four']) await world.make(VectorCluster, name, database)
+    await world.pass(1_000)
+    const asked = () =>
+      world.server.calls.filter(({ verb, resource }) => verb === 'get' && resource.startsWith(QuotaLedger.plural))
+        .length
+    const before = asked()
+    await world.make(VectorCluster, 'five', database)
+    await says('five', 'QuotaExceeded')
+    await world.pass(1_000)
+    // Once when it comes, and once when its own status has changed.
+    expect(asked() - before).to.equal(2)
+    const ref = { namespace: groupNamespace(BOUNDARY_ID, GROUP), name: 'one' }
+    world.server.edit(VectorCluster.resource, ref, ({ metadata }) => {
+      metadata.annotations = { ...metadata.annotations, 'example.com/note': 'looked at' }
+    })
+    await world.pass(1_000)
+    expect(asked() - before, 'only for itself').to.equal(3)
+  })
+
   it('count volumes that were kept, but not beside the resource that takes them back', async () => {
     await begin(() => limitGroup({ storage: '25Gi', resources: 1 }))
     world.server.seed(persistentVolumeClaim, {

@@ -32,6 +32,7 @@ import {
 type Cached<T> = T & { [key: string]: unknown }
 
 type User = KubeObject & Sizable
+type Told = NonNullable<Sizable['status']>
 
 /** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
 type Known = LRUCache<string, { version: string; user: SeenUser }>
@@ -209,6 +210,13 @@ const relevant = ({ spec, status }: KubeObject & { spec?: unknown; status?: unkn
   (status as ResourceGroup['status'])?.retainedStorage,
 ]
 
+/** What of a resource its demand follows from. Each that waits is judged beside all others, and asks the API server. */
+const relevantOfUser = ({ metadata, spec, status }: KubeObject) => {
+  const { replicas = 0, volumes = replicas, completedAt, firstReadyAt, computePlan } = (status ?? {}) as Told
+  const planThen = firstReadyAt === undefined ? undefined : computePlan
+  return [metadata.uid, metadata.deletionTimestamp, spec, volumes, completedAt, firstReadyAt, planThen]
+}
+
 /** What wakes those of a kind that wait for room: other limits, and resources that shrink or go. */
 export function quotaObservers(kind: AnyKind): Observed[] {
   const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
@@ -252,6 +260,8 @@ export function quotaObservers(kind: AnyKind): Observed[] {
     },
     ...COUNTED_KINDS.map((user) => ({
       resource: user.resource,
+      relevant: relevantOfUser,
+      whenAdded: false,
       keysOf: ({ metadata }: KubeObject, records: Workspace) => {
         const home = records.cache(namespaces).get(undefined, metadata.namespace ?? '')
         return waiting(records, home?.metadata.labels?.[BOUNDARY_LABEL])

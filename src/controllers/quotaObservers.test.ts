@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
+import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { VectorCluster } from '../crds/vector.ts'
@@ -30,4 +31,31 @@ describe('what wakes resources that wait for room', () => {
       expect(wakes(says('One.'), says('Two.'))).to.equal(false)
     })
   }
+
+  const ofDatabases = quotaObservers(VectorCluster).find(
+    (one): one is Watched => 'keysOf' in one && one.resource === VectorCluster.resource,
+  )
+  const database = (change: object): KubeObject => ({
+    apiVersion: VectorCluster.apiVersion,
+    kind: VectorCluster.kind,
+    metadata: { name: 'orders', uid: 'one', resourceVersion: '1' },
+    spec: { replicas: 3 },
+    ...change,
+  })
+  const changes: [what: string, change: object, wakes: boolean][] = [
+    ['asks for less', { spec: { replicas: 1 } }, true],
+    ['is deleted', { metadata: { name: 'orders', uid: 'one', deletionTimestamp: '2026-01-01T00:00:00Z' } }, true],
+    ['has ended', { status: { completedAt: '2026-01-01T00:00:00Z' } }, true],
+    ['is noted on by somebody', { metadata: { name: 'orders', uid: 'one', annotations: { note: 'x' } } }, false],
+    ['says that it waits too', { status: { phase: 'QuotaExceeded', conditions: [] } }, false],
+  ]
+  for (const [what, change, wakes] of changes)
+    it(`is ${wakes ? '' : 'not '}another resource that ${what}`, () => {
+      const [before, after] = [database({}), database(change)].map((one) => ofDatabases?.relevant?.(one))
+      expect(isDeepStrictEqual(before, after)).to.equal(!wakes)
+    })
+
+  it('is not another resource that is added: a thousand over a quota would each wake those before it', () => {
+    expect(ofDatabases?.whenAdded).to.equal(false)
+  })
 })

@@ -121,6 +121,8 @@ export type Observed =
       keysOf: (object: KubeObject, records: Workspace, clusterId?: string) => readonly string[]
       /** The relevant part of the object: a change that leaves it equal wakes nobody. Everything if absent. */
       relevant?: (object: KubeObject) => unknown
+      /** False where others only wait for it to become less or to go: one that is added wakes nobody. */
+      whenAdded?: boolean
     }
 
 /** A right that a controller needs, for the generated roles of the operator. */

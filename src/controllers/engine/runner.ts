@@ -146,8 +146,9 @@ export class Runner {
     const { kind } = this.#controller
     const { records } = this.#environment
     if ('resource' in observed) {
-      const { relevant } = observed
-      const wakeKeys = ({ object, previous }: CacheEvent<KubeObject>) => {
+      const { relevant, whenAdded = true } = observed
+      const wakeKeys = ({ type, object, previous }: CacheEvent<KubeObject>) => {
+        if (type === 'added' && !whenAdded) return
         if (relevant && previous && isDeepStrictEqual(relevant(previous), relevant(object))) return
         for (const key of observed.keysOf(object, records, clusterId)) this.#queue.add(key)
       }

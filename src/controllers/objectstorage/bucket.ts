@@ -53,7 +53,7 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
         (status as ObjectStorageAccount['status'])?.bucketNames,
       ],
     },
-    { resource: AccountBucket.resource, keysOf: waitingSiblings },
+    { resource: AccountBucket.resource, keysOf: waitingSiblings, whenAdded: false },
     { resource: NameClaim.resource, keysOf: waitingForName },
     { resource: ResourceGroup.resource, keysOf: deletedIn },
   ],

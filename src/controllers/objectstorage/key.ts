@@ -65,7 +65,7 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
       ],
     },
     { resource: ManagedIdentity.resource, keysOf: keysOfIdentity },
-    { resource: ObjectAccessKey.resource, keysOf: waitingSiblings },
+    { resource: ObjectAccessKey.resource, keysOf: waitingSiblings, whenAdded: false },
     { resource: NameClaim.resource, keysOf: keysOfClaim },
     ...CALLERS.map(
       (resource): Observed => ({
