@@ -20,6 +20,9 @@ const StorageClassDto = namedRecord('ClusterStorageClass', {
   isShareable: z.boolean().nullable(),
 })
 
+/** No cluster has as many; a record may be sent back as it was read. */
+const MOST_LISTED = 10_000
+
 export const ClusterViewModel = namedRecord('ClusterViewModel', {
   id: Uuid,
   name: z.string(),
@@ -41,10 +44,10 @@ export const ClusterViewModel = namedRecord('ClusterViewModel', {
   memoryCapacity: z.string().nullable(),
   cpuRequested: z.string().nullable(),
   memoryRequested: z.string().nullable(),
-  capabilities: z.array(z.string()),
+  capabilities: z.array(z.string()).max(MOST_LISTED),
   ingressDomain: z.string().nullable(),
   defaultStorageClass: z.string().nullable(),
-  storageClasses: z.array(StorageClassDto),
+  storageClasses: z.array(StorageClassDto).max(MOST_LISTED),
   certificateExpiresAt: DateTime.nullable(),
   clockSkewMilliseconds: z.int().nullable(),
   projectionCount: z.int(),

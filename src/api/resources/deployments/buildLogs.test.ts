@@ -40,6 +40,18 @@ describe('the log of a build over REST', () => {
     }
   })
 
+  it('tells of the first that is no text, however many there are', async () => {
+    const { status, body: problem } = await add({ lines: ['all is well', ...Array(50_000).fill(null)] })
+    expect([status, problem.code, problem.errors]).to.deep.equal([
+      400,
+      'MODEL_BINDING_FAILED',
+      [{ field: 'lines.1', message: 'must be a string' }],
+    ])
+    expect((await add({ lines: 'all is well' })).body.errors).to.deep.equal([
+      { field: 'lines', message: 'must be an array' },
+    ])
+  })
+
   it('takes no line for a build of the platform, which keeps its own', async () => {
     const spec = { ownerCollection: 'apps', ownerName: 'web', strategy: 'Build' }
     const id = randomUUID()

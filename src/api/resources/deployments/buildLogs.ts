@@ -24,11 +24,22 @@ import { linesOfBuild } from './liveLog.ts'
 import { deploymentsOf, findDeployment, type StoredDeployment } from './record.ts'
 import { type DeploymentRoutes, findOwnDeployment, findReported, reporting } from './reporters.ts'
 
+/** Told of the first that is none: a body may hold millions, and all of them told of would fill the memory. */
+const Lines = z.custom<string[]>().check(({ value, issues }) => {
+  const at = Array.isArray(value) ? value.findIndex((line) => typeof line !== 'string') : undefined
+  if (at === undefined) issues.push({ code: 'invalid_type', expected: 'array', input: value })
+  else if (at >= 0) issues.push({ code: 'invalid_type', expected: 'string', path: [at], input: value[at] })
+})
+
 const UploadBuildLogsRequest = strictRecord('UploadBuildLogsRequest', {
-  lines: z.array(z.string()).nullish().describe('Exactly one of lines and text'),
+  lines: Lines.nullish().describe('Exactly one of lines and text'),
   text: z.string().nullish(),
   offset: z.int().min(0).nullish().describe('Number of the first of these lines; the end if absent'),
   isFinal: z.boolean().default(false).describe('Whether nothing follows'),
+})
+const DocumentedRequest = strictRecord('UploadBuildLogsRequest', {
+  ...UploadBuildLogsRequest.shape,
+  lines: z.array(z.string()).nullish().describe('Exactly one of lines and text'),
 })
 
 const BuildLogStateDto = namedRecord('BuildLogState', { lineCount: z.int(), sizeBytes: z.int(), isFinal: z.boolean() })
@@ -58,6 +69,7 @@ export function buildLogRoutes<K extends AnyKind>(kind: K, path: string, given: 
       auth: reporting(given),
       summary: 'Keeps lines of the log of a build',
       body: UploadBuildLogsRequest,
+      documentedBody: DocumentedRequest,
       bodyLimit: 2 * BUILD_LOG_BYTES,
       reply: BuildLogStateDto,
       example: { lines: ['Step 1 of 4'], offset: 0 },
