@@ -35,6 +35,7 @@ import {
 import {
   DeploymentSourceDto,
   findSource,
+  holdersIn,
   type OfSource,
   type OfType,
   requireProvider,
@@ -63,9 +64,10 @@ const REPOSITORY = `${TYPE}/installations/{installationId}` as const
 
 async function allSources(context: Context) {
   const { services, fresh } = context
-  const { namespace } = await inBoundary(context)
+  const { namespace, boundaryId } = await inBoundary(context)
   const objects = await services.records.list(DeploymentSource, { namespace }, { fresh })
-  return objects.map((object) => sourceDto(context, object))
+  const holdersOf = holdersIn(context, boundaryId)
+  return objects.map((object) => sourceDto(context, object, holdersOf))
 }
 
 /** @throws PlatformError in-use with `usedBy` */

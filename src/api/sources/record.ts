@@ -13,7 +13,7 @@ import {
 import { summaryOf } from '../../core/conditions.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
-import { boundaryOfNamespace, isUuid } from '../../core/names.ts'
+import { boundaryNamespace, boundaryOfNamespace, isUuid } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -23,7 +23,7 @@ import { namedRecord } from '../http/named.ts'
 import type { RecordOf } from '../records/records.ts'
 import type { SecretReader, SecretWriter } from '../records/secrets.ts'
 import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
-import { resourcesOfBoundary } from '../resources/contents.ts'
+import { type GroupResource, resourcesOfBoundary } from '../resources/contents.ts'
 import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
 import { shownHolders } from '../resources/holders.ts'
 import { findBoundary } from '../resources/places.ts'
@@ -96,41 +96,63 @@ export function stateOf(source: SourceRecord): (typeof SOURCE_STATES)[number] {
   return state === 'Failed' || state === 'Degraded' ? 'Failing' : 'Pending'
 }
 
+type Holders = { resources: readonly GroupResource[]; catalogues: readonly RecordOf<typeof BlueprintSource>[] }
+type HoldersOf = (source: SourceRecord) => Holders
+
+/** What gets its code from sources of the boundary: looked for once, for however many sources. */
+export function holdersIn({ services }: Pick<Context, 'services'>, boundaryId: string): HoldersOf {
+  const namespace = boundaryNamespace(boundaryId)
+  const idIn = ({ object }: GroupResource) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId
+  const resources = Map.groupBy(resourcesOfBoundary(services, boundaryId), idIn)
+  const catalogues = Map.groupBy(services.records.peekAll(BlueprintSource, { namespace }), ({ spec }) =>
+    spec.installationId?.toLowerCase(),
+  )
+  return ({ metadata, spec }) => {
+    const names = new Set([metadata.name, spec.installationId?.toLowerCase() ?? metadata.name])
+    const near = [...names].flatMap((name) => catalogues.get(name) ?? [])
+    return {
+      resources: resources.get(metadata.name) ?? [],
+      catalogues: near.filter((catalogue) => isBehind({ metadata, spec }, catalogue.spec)),
+    }
+  }
+}
+
 /** What names the source as where its code comes from: how many there are, and those that the caller may read. */
 export function usersOf(
   context: Pick<Context, 'services' | 'caller'>,
   source: SourceRecord,
+  holdersOf: HoldersOf = holdersIn(context, boundaryIdOf(source)),
 ): { count: number; shown: ResourceReference[] } {
   const { services, caller } = context
-  const { name: id, namespace = '' } = source.metadata
-  const boundaryId = boundaryOfNamespace(namespace) ?? ''
-  const catalogues = services.records
-    .peekAll(BlueprintSource, { namespace })
-    .filter(({ spec }) => isBehind(source, spec))
-    .map(({ metadata }) => ({ collection: 'blueprintsources', resourceGroup: '', name: metadata.name }))
-  const resources = resourcesOfBoundary(services, boundaryId).filter(
-    ({ object }) => (object.spec as { deploymentSourceId?: string }).deploymentSourceId === id,
-  )
+  const boundaryId = boundaryIdOf(source)
+  const { resources, catalogues } = holdersOf(source)
   const mayReadCatalogues = services.access.isAllowed(caller.principalId, 'blueprints/read', boundaryScope(boundaryId))
+  const named = catalogues.map(({ metadata: { name } }) => ({
+    collection: 'blueprintsources',
+    resourceGroup: '',
+    name,
+  }))
   return {
     count: resources.length + catalogues.length,
-    shown: [...shownHolders(context, boundaryId, resources), ...(mayReadCatalogues ? catalogues : [])],
+    shown: [...shownHolders(context, boundaryId, resources), ...(mayReadCatalogues ? named : [])],
   }
 }
 
-export function sourceDto(context: Pick<Context, 'services' | 'caller'>, source: SourceRecord) {
+const boundaryIdOf = ({ metadata }: SourceRecord) => boundaryOfNamespace(metadata.namespace ?? '') ?? ''
+
+export function sourceDto(context: Pick<Context, 'services' | 'caller'>, source: SourceRecord, holdersOf?: HoldersOf) {
   const { metadata, spec, status } = source
   return wholeRecord(DeploymentSourceDto, {
     ...status,
     id: metadata.name,
     sourceName: sourceNameOf(spec.provider),
     displayName: spec.displayName,
-    boundaryId: boundaryOfNamespace(metadata.namespace ?? '') ?? '',
+    boundaryId: boundaryIdOf(source),
     status: stateOf(source),
     baseUrl: spec.baseUrl,
     accountName: status?.accountName ?? spec.organization,
     installationId: spec.installationId,
-    usedBy: usersOf(context, source).shown,
+    usedBy: usersOf(context, source, holdersOf).shown,
     hasWebhookSecret: status?.hasWebhookSecret ?? secretNameOf(source) === sourceSecretName(metadata.name),
     createdAt: createdAtOf(metadata),
     createdBy: createdByOf(metadata),
