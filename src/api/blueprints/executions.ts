@@ -14,6 +14,7 @@ import { groupScope } from '../callers/visibility.ts'
 import type { Services } from '../http/context.ts'
 import { namedRecord } from '../http/named.ts'
 import { action } from '../http/route.ts'
+import { namedBy } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
@@ -94,11 +95,12 @@ function outputDto(
   return { name, value, isSecret: secret, reference }
 }
 
+const retries = namedBy(BlueprintExecution, ({ spec }) => spec.retryOf)
+
 /** The execution that tries this one again. */
 export function retryOf({ records }: Services, { metadata }: ExecutionRecord): ExecutionRecord | undefined {
-  return records
-    .peekAll(BlueprintExecution, { namespace: metadata.namespace })
-    .find(({ spec }) => spec.retryOf === metadata.name)
+  const [first] = retries(records, metadata.namespace ?? '', metadata.name)
+  return first
 }
 
 /** BlueprintExecutionDto (records: blueprints). */

@@ -17,6 +17,7 @@ import {
 } from '../../crds/objectstorage.ts'
 import type { Services } from '../http/context.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
+import { namedBy } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 import { DateTime, headFields, Uuid } from '../resources/dto.ts'
 import { recordOf } from '../resources/record.ts'
@@ -69,9 +70,10 @@ export function useOfAccount(services: Services, { metadata }: AccountObject) {
   return { bucketCount, objectCount, usedBytes, usageAt: usageAt === '' ? null : usageAt }
 }
 
-export function bucketsOf(services: Services, namespace: string | undefined, account: string): BucketObject[] {
-  const all = services.records.peekAll(AccountBucket, { namespace })
-  return all.filter(({ spec }) => spec.accountName === account)
+const ofAccount = namedBy(AccountBucket, ({ spec }) => spec.accountName)
+
+export function bucketsOf({ records }: Services, namespace = '', account: string): BucketObject[] {
+  return ofAccount(records, namespace, account)
 }
 
 const { expireDays, noncurrentExpireDays, abortUploadDays } = LifecycleRule.shape

@@ -1,3 +1,4 @@
+import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { RecordOf, Records } from './records.ts'
 
@@ -18,4 +19,41 @@ export function derivedFrom<K extends AnyKind, Value>(
     known.set(records, { revision, value })
     return value
   }
+}
+
+type Naming = { revision: number; names: ReadonlyMap<string, readonly string[]> }
+
+/** Namespaces for which it is known who names what. */
+const MOST_KNOWN = 1_000
+
+/**
+ * The objects of a namespace that name something, such as the buckets of an account: thousands of rows that each look for theirs
+ * cost one look at all. Only names are kept, since objects that nobody holds are packed.
+ */
+export function namedBy<K extends AnyKind>(
+  kind: K,
+  namedIn: (object: RecordOf<K>) => string | undefined,
+): (records: Pick<Records, 'peek' | 'peekAll' | 'revision'>, namespace: string, named: string) => RecordOf<K>[] {
+  const known = new WeakMap<object, ReturnType<typeof recentlyUsed<string, Naming>>>()
+  const namingIn = (records: Pick<Records, 'peekAll' | 'revision'>, namespace: string): Naming => {
+    const revision = records.revision(kind, { namespace })
+    const ofRecords = known.get(records) ?? recentlyUsed<string, Naming>(MOST_KNOWN)
+    known.set(records, ofRecords)
+    const kept = ofRecords.get(namespace)
+    if (kept?.revision === revision) return kept
+    const names = new Map<string, string[]>()
+    for (const object of records.peekAll(kind, { namespace })) {
+      const named = namedIn(object)
+      const before = named === undefined ? undefined : names.get(named)
+      if (before !== undefined) before.push(object.metadata.name)
+      else if (named !== undefined) names.set(named, [object.metadata.name])
+    }
+    const naming = { revision, names }
+    ofRecords.set(namespace, naming)
+    return naming
+  }
+  return (records, namespace, named) =>
+    (namingIn(records, namespace).names.get(named) ?? []).flatMap(
+      (name) => records.peek(kind, { namespace, name }) ?? [],
+    )
 }

@@ -12,8 +12,9 @@ import {
   retainedVolumesOf,
   secretsIn,
 } from '../../crds/retention.ts'
-import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
+import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Services } from '../http/context.ts'
+import { namedBy } from '../records/derived.ts'
 import type { RecordOf } from '../records/records.ts'
 
 type VaultRecord = RecordOf<typeof SecretVault>
@@ -23,10 +24,13 @@ function contentsOf({ records }: Services, namespace: string | undefined): Group
 }
 
 /** The secrets of a vault that have a version and are not purged. */
-export function secretsOf(services: Services, vault: VaultRecord): RecordOf<typeof VaultEntry>[] {
-  const contents = contentsOf(services, vault.metadata.namespace)
-  return secretsIn(vault as unknown as KubeObject, contents) as RecordOf<typeof VaultEntry>[]
+export function secretsOf({ records }: Services, vault: VaultRecord): RecordOf<typeof VaultEntry>[] {
+  const { namespace = '', name } = vault.metadata
+  const entries = ofVault(records, namespace, name) as unknown as readonly KubeObject[]
+  return secretsIn(vault as unknown as KubeObject, () => entries) as RecordOf<typeof VaultEntry>[]
 }
+
+const ofVault = namedBy(VaultEntry, ({ spec }) => spec.vaultName)
 
 /** Whether secrets under purge protection keep the vault from being deleted. */
 export function keepsSecrets(services: Services, vault: VaultRecord): boolean {
