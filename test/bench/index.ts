@@ -7,6 +7,7 @@ import { runIdle } from './idle.ts'
 import { runList } from './list.ts'
 import { runLists } from './lists.ts'
 import { runMemory } from './memory.ts'
+import { runNeighbours } from './neighbours.ts'
 import type { BenchmarkOptions } from './options.ts'
 import { runReconcile } from './reconcile.ts'
 import { runRegistry } from './registry.ts'
@@ -28,6 +29,7 @@ export const BENCHMARKS: Readonly<Record<string, (options: BenchmarkOptions) => 
   editor: runEditor,
   freshness: runFreshness,
   hostile: runHostile,
+  neighbours: runNeighbours,
   registry: runRegistry,
   authz: ({ seconds }) => runAuthorization(seconds),
 }

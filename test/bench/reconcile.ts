@@ -73,7 +73,7 @@ export async function runReconcile({ count = 40 }: BenchmarkOptions): Promise<ob
   }
 }
 
-function databases(client: KubeClient, namespace: string, cache: WatchCache<KubeObject>): Arm {
+export function databases(client: KubeClient, namespace: string, cache: WatchCache<KubeObject>): Arm {
   const create = (name: string) =>
     client.create(VectorCluster.resource, objectOf(VectorCluster, name, namespace, { running: false }))
   return { create, whenReady: whenever(cache, isReady) }
@@ -109,7 +109,7 @@ function whenever(cache: WatchCache<KubeObject>, holds: (object: KubeObject) => 
     })
 }
 
-async function timed({ create, whenReady }: Arm, name: string): Promise<number> {
+export async function timed({ create, whenReady }: Arm, name: string): Promise<number> {
   const ready = whenReady(name)
   const began = performance.now()
   await create(name)
