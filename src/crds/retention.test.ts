@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import type { KubeObject } from '../core/object.ts'
 import { AccountBucket } from './objectstorage.ts'
+import { RelationalCluster } from './relational.ts'
+import { RelationalSnapshot } from './relationalSnapshots.ts'
 import { isToBeKept } from './retention.ts'
 
 describe('a bucket holds its group', () => {
@@ -26,6 +28,26 @@ describe('a bucket holds its group', () => {
       const spec = { accountName: 'media', bucketName: 'films', objectLock }
       const object = { apiVersion: '', kind: 'AccountBucket', metadata, spec, status } as KubeObject
       expect(isToBeKept(AccountBucket, object, () => [])).to.equal(isHeld)
+    })
+  }
+})
+
+describe('a completed snapshot holds its group', () => {
+  const cases: [sentence: string, kind: string, databases: string[], isHeld: boolean][] = [
+    ['once its database is deleted', 'Manual', [], true],
+    ['not while its database is there, with which it goes', 'Manual', ['orders'], false],
+    ['where it is the last one, also when another database has the name', 'Final', ['orders'], true],
+  ]
+  for (const [sentence, kind, databases, isHeld] of cases) {
+    it(sentence, () => {
+      const object = (name: string, spec: object) =>
+        ({ apiVersion: '', kind: '', metadata: { name }, spec }) as KubeObject
+      const snapshot = object('id', { clusterName: 'orders', name: 'last', kind })
+      const contents = databases.map((name) => object(name, {}))
+      const completed = { ...snapshot, status: { completedAt: '2026-11-29T00:00:00Z' } } as KubeObject
+      expect(isToBeKept(RelationalSnapshot, completed, (of) => (of === RelationalCluster ? contents : []))).to.equal(
+        isHeld,
+      )
     })
   }
 })

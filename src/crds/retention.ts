@@ -63,8 +63,10 @@ const keepsSecrets: Keeps = (vault, contents) =>
 /** A snapshot whose database is gone was kept on purpose. */
 const outlivedItsDatabase: Keeps = ({ metadata, spec, status }, contents) => {
   if (metadata.deletionTimestamp !== undefined) return false
-  const { clusterName } = spec as ObjectOf<typeof RelationalSnapshot>['spec']
+  const { clusterName, kind } = spec as ObjectOf<typeof RelationalSnapshot>['spec']
   const isCompleted = (status as ObjectOf<typeof RelationalSnapshot>['status'])?.completedAt !== undefined
+  // Its own database is deleted, whichever has the name now.
+  if (kind === 'Final') return isCompleted
   return isCompleted && !contents(RelationalCluster).some((cluster) => cluster.metadata.name === clusterName)
 }
 
