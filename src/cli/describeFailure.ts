@@ -29,25 +29,28 @@ function describeRefusal({ status, code, message, body, correlationId, retryAfte
       const { field = '', message: reason = '' } = (entry ?? {}) as Record<string, unknown>
       return `  ${printable(`${field === '' ? 'body' : plainText(field)}: ${plainText(reason)}`)}`
     }),
-    ...blocking(body),
+    ...blocking(body, message),
     ...(correlationId === undefined ? [] : [`Correlation id: ${printable(correlationId)}`]),
     ...(remedy === undefined ? [] : [remedy]),
   ]
 }
 
 /** What stands in the way: lists of names beside the sentence, such as the groups of a boundary that is not empty. */
-function blocking(body: unknown): string[] {
+function blocking(body: unknown, said: string): string[] {
   const lists = Object.entries((body ?? {}) as object).filter(
     ([name, list]) => name !== 'errors' && Array.isArray(list),
   )
   return lists.flatMap(([name, list]) => {
     const entries = (list as unknown[]).slice(0, 20)
     if (entries.length === 0) return []
-    const names = entries.flatMap((entry) => nameOf(entry) ?? [])
+    if (entries.every((entry) => typeof entry === 'string' && said.includes(entry))) return []
+    const names = entries.flatMap((entry) => (isSentence(entry) ? [] : (nameOf(entry) ?? [])))
     if (names.length === entries.length) return [`  ${printable(name)}: ${names.map(printable).join(', ')}`]
     return [`  ${printable(name)}:`, ...entries.map((entry) => `    ${printable(problemLine(entry))}`)]
   })
 }
+
+const isSentence = (entry: unknown) => typeof entry === 'string' && entry.endsWith('.')
 
 const fieldsOf = (entry: unknown) =>
   (typeof entry === 'object' && entry !== null ? entry : {}) as Readonly<Record<string, unknown>>

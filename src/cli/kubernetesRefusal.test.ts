@@ -33,7 +33,18 @@ describe('what the API server refuses', () => {
     ],
     ['is a matter of rights', answered(403, 'you cannot'), EXIT.refused, /--kubeconfig/],
     ['is nobody who is known', answered(401, 'Unauthorized'), EXIT.notSignedIn, /does not know you/],
-    ['is what others write', answered(409, 'conflict with "flux"'), EXIT.refused, /flux.*--force-conflicts/],
+    [
+      'is what others write',
+      answered(409, 'Apply failed with 1 conflict: conflict with "flux": .spec.a'),
+      EXIT.refused,
+      /flux.*--force-conflicts/,
+    ],
+    [
+      'has changed or gone meanwhile',
+      answered(409, 'Operation cannot be fulfilled: the object has been modified'),
+      EXIT.refused,
+      /modified \(409 of the API server\)\. It was written or deleted meanwhile: try again\.$/,
+    ],
     [
       'is what a policy denies',
       answered(422, "ValidatingAdmissionPolicy 'a' with binding 'a' denied request: not here"),

@@ -13,6 +13,9 @@ export const hasUnknownFields = (answer: KubernetesAnswer): boolean =>
 /** A field with a value of another type is an error of the server to it, and is none. */
 const TYPED = /^failed to create typed patch object \([^)]*\): (?:errors:\s*)?([\s\S]*)$/
 
+/** Fields that others own; any other conflict is about the object as a whole. */
+const OF_FIELDS = /^Apply failed with /
+
 /** A policy looks at more than the object, such as who writes it; all else that is invalid is so in itself. */
 const DENIED = /denied (the )?request/
 
@@ -69,6 +72,7 @@ function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
     case 404:
       return [EXIT.refused, `${said}. What contains it must exist first.`]
     case 409:
+      if (!OF_FIELDS.test(message)) return [EXIT.refused, `${said}. It was written or deleted meanwhile: try again.`]
       return [
         EXIT.refused,
         `${said}. Somebody else writes it too: leave the field to them, or apply it with kubectl and --force-conflicts.`,

@@ -167,3 +167,35 @@ describe('manifests', () => {
     expect(planned(text, { boundary: BOUNDARY })).to.have.lengthOf(3)
   })
 })
+
+describe('an exported object', () => {
+  const metadata = {
+    ...{ name: 'products', namespace: 'search-0123456789', labels: { team: 'search', 'freehold.dev/a': 'b' } },
+    annotations: {
+      note: 'ours',
+      'freehold.dev/incarnation': 'x',
+      'kubectl.kubernetes.io/last-applied-configuration': '{}',
+    },
+    ...{ resourceVersion: '7', generation: 2, creationTimestamp: '2026-11-29T00:00:00Z', managedFields: [{}] },
+    ...{ finalizers: ['freehold.dev/teardown'], ownerReferences: [{ uid: 'y' }] },
+  }
+  const document = (more: object) => {
+    const whole = { apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', spec: { replicas: 1 } }
+    const text = JSON.stringify({ ...whole, metadata: { ...metadata, ...more }, status: { phase: 'Available' } })
+    return parseManifests(text, 'a.json')[0]?.document
+  }
+
+  it('is a manifest without what the platform and the API server wrote', () => {
+    expect(document({ uid: 'z' })).to.deep.equal({
+      ...{ apiVersion: 'data.freehold.dev/v1alpha1', kind: 'VectorCluster', spec: { replicas: 1 } },
+      metadata: {
+        ...{ name: 'products', namespace: 'search-0123456789' },
+        ...{ labels: { team: 'search' }, annotations: { note: 'ours' } },
+      },
+    })
+  })
+
+  it('is what has a uid: others are taken as they are written', () => {
+    expect(document({})).to.deep.include({ metadata, status: { phase: 'Available' } })
+  })
+})

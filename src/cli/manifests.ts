@@ -85,8 +85,26 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
     name: name as string | undefined,
     namespace: namespace as string | undefined,
     spec: spec as Record<string, unknown>,
-    document: entry as Record<string, unknown>,
+    document: withoutStamps(entry as Record<string, unknown>),
   }
+}
+
+/** What a person writes of the metadata; all else of an object that was read comes from the API server and the platform. */
+const WRITTEN = ['name', 'namespace', 'labels', 'annotations']
+const STAMPED = /^(freehold\.dev\/|kubectl\.kubernetes\.io\/last-applied-configuration$)/
+
+/** An exported object as the manifest of a new one. Only what was stored has a uid. */
+function withoutStamps(document: Record<string, unknown>): Record<string, unknown> {
+  const metadata = (document.metadata ?? {}) as Record<string, unknown>
+  if (metadata.uid === undefined) return document
+  const { status: _, ...written } = document
+  const own = Object.entries(metadata).filter(([key]) => WRITTEN.includes(key))
+  return { ...written, metadata: Object.fromEntries(own.map(([key, value]) => [key, unstamped(value)])) }
+}
+
+function unstamped(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !STAMPED.test(key)))
 }
 
 export type ManifestPlan = {

@@ -57,6 +57,26 @@ describe('what stands in the way of a deletion', () => {
   })
 })
 
+describe('sentences beside the one of a refusal', () => {
+  const lines = (error: string, sentences: string[]) =>
+    describeFailure(
+      new PlatformApiError(422, new Headers(), JSON.stringify({ error, code: 'POLICY', violations: sentences })),
+    ).lines
+
+  it('have a line each, unless it says them', () => {
+    const sentences = ['It must have a digit.', 'It must have a letter.']
+    expect(lines('No.', sentences)).to.deep.equal([
+      'No. (POLICY, 422)',
+      '  violations:',
+      '    It must have a digit.',
+      '    It must have a letter.',
+    ])
+    const all = 'It must have a digit; It must have a letter.'
+    const bare = sentences.map((sentence) => sentence.slice(0, -1))
+    expect(lines(all, bare)).to.deep.equal([`${all} (POLICY, 422)`])
+  })
+})
+
 describe('names and wide tables', () => {
   const plans = [{ id: 'vector-medium', name: 'Medium', a: 1, b: 2, c: 3, d: 4, e: 5, f: 'x'.repeat(80) }]
 

@@ -1,7 +1,8 @@
-import { RESOURCE_KINDS } from '../client/index.ts'
+import { OPERATIONS, PlatformApiError, pathOf, RESOURCE_KINDS } from '../client/index.ts'
 import { functionObjectName } from '../contracts/functions.ts'
 import { entryName } from '../contracts/vaults/names.ts'
 import { boundaryNamespace, groupNamespace } from '../core/names.ts'
+import { jsonOf } from './answers.ts'
 import { literalsOf } from './collections.ts'
 import type { Context } from './command.ts'
 import { accessOfSession, openKubernetes, type SendToKubernetes } from './kubernetes.ts'
@@ -23,8 +24,9 @@ export async function storyFor(
 }
 
 /**
- * Reads why a thing is as it is, of what has no field for that in its record: a job, a vault. One connection for all readings;
- * nothing is told where `setup` named no API server, or the caller may not ask it.
+ * Reads why a thing is as it is, of what has no field for that in its record: a job, a vault. The list of all resources of
+ * the boundary has one. Of what is in no such list the API server is asked, if `setup` named one and the caller may ask it; one
+ * connection for all readings.
  */
 export function reasonReader(
   prepared: Prepared,
@@ -33,12 +35,34 @@ export function reasonReader(
 ): (record: unknown) => Promise<unknown> {
   let send: Promise<SendToKubernetes | undefined> | undefined
   return async (record) => {
-    const place = lacksReason(record) ? objectPlaceOf(prepared, name) : undefined
+    if (!lacksReason(record)) return record
+    const listed = await listedReason(prepared, name)
+    if (listed !== undefined) return { ...(record as object), statusMessage: listed }
+    const place = objectPlaceOf(prepared, name)
     if (place === undefined) return record
     send ??= senderFor(context)
     const ask = await send
     const statusMessage = ask === undefined ? undefined : (await statusOfObject(place, ask))?.statusMessage
     return statusMessage === undefined ? record : { ...(record as object), statusMessage }
+  }
+}
+
+type Listed = { name?: unknown; collection?: unknown; resourceGroup?: unknown; statusMessage?: unknown }
+
+/** As the list of all resources of the boundary tells it; undefined for what is in no such list, or may not be read there. */
+async function listedReason({ client, collection, target }: Prepared, name: string): Promise<string | undefined> {
+  const { boundaryId, resourceGroupName: group } = target.values
+  if (boundaryId === undefined || group === undefined) return undefined
+  const filter = [`name:eq:${name}`, `collection:eq:${collection.noun}`, `resourceGroup:eq:${group}`]
+  const path = pathOf(OPERATIONS.GetBoundariesBoundaryIdResources.path, { boundaryId }, { filter })
+  try {
+    const { items = [] } = jsonOf(await client.request({ method: 'GET', path })) as { items?: Listed[] }
+    const isIt = (one: Listed) => one.name === name && one.collection === collection.noun && one.resourceGroup === group
+    const message = items.find(isIt)?.statusMessage
+    return typeof message === 'string' && message !== '' ? message : undefined
+  } catch (error) {
+    if (error instanceof PlatformApiError && error.status < 500) return undefined
+    throw error
   }
 }
 

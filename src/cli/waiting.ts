@@ -96,7 +96,7 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
     if (performance.now() + ASK_EVERY > until) {
       throw new CommandFailure(
         EXIT.overdue,
-        `${title} is still "${line}"; it continues without you, and \`freehold describe ${title}\` shows more.`,
+        `${title} is still ${line.replace(/\.$/, '')}; it continues without you, and \`freehold describe ${title}\` shows more.`,
       )
     }
     await delay(ASK_EVERY, undefined, { signal })

@@ -50,7 +50,7 @@ describe('the command line, every day', () => {
     await succeeds('wait', 'vc', 'one', '--for', 'Stopped')
     const overdue = await freehold('wait', 'vc', 'one', '--for', 'Running', '--timeout', '1s')
     expect(overdue.code).to.equal(7)
-    expect(overdue.err).to.match(/is still "Stopped/)
+    expect(overdue.err).to.match(/is still Stopped/)
     expect((await freehold('wait', 'vc', 'nobody')).code).to.equal(6)
     await succeeds('delete', 'vc', 'one', '--wait')
     expect((await freehold('get', 'vc', 'one')).code).to.equal(1)

@@ -158,7 +158,7 @@ async function follow(reading: Prepared, id: string, name: string, input: Input,
       if (performance.now() + ASK_EVERY > until)
         throw new CommandFailure(
           EXIT.overdue,
-          `${name} is still "${printable(line)}"; it continues without you.${await stateOf(reading, line)}`,
+          `${name} is still ${printable(line).replace(/\.$/, '')}; it continues without you.${await stateOf(reading, line)}`,
         )
       await delay(ASK_EVERY, undefined, { signal: context.signal })
     }

@@ -9,7 +9,7 @@ import { openRecord } from '../openRecord.ts'
 import { hasReplicas, isAutoscaled, outlookOf, statusLine, statusOf } from '../outlook.ts'
 import { printable, rendered } from '../output.ts'
 import { answerBelow, ONE, PLACES, type Prepared, prepare, type RouteBelow, routesBelow, WHERE } from '../requests.ts'
-import { storyFor } from '../story.ts'
+import { reasonReader, storyFor } from '../story.ts'
 
 export const describe: Command = {
   name: 'describe',
@@ -22,8 +22,10 @@ export const describe: Command = {
     const { record, hidden } = await openRecord(prepared, input.positionals[1] ?? '')
     const below = routesBelow(prepared.target, 'GET').filter(({ words }) => isPlain(words))
     const { out } = context.terminal
-    const story = await storyFor(prepared, input.positionals[1] ?? '', context)
-    const told = { statusMessage: story?.message, ...(record as object | undefined) }
+    const name = input.positionals[1] ?? ''
+    const story = await storyFor(prepared, name, context)
+    const reasoned = { statusMessage: story?.message, ...(record as object | undefined) }
+    const told = story?.message === undefined ? await reasonReader(prepared, name, context)(record) : reasoned
     out(`${input.positionals.join(' ')}: ${printable(statusLine(told))}\n\n${rendered(record, 'table')}`)
     for (const route of below.filter(({ operation }) => isShown(operation))) {
       const answer = await readable(prepared, route)

@@ -68,7 +68,7 @@ async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Set
     certificateAuthority: authority === undefined ? known.certificateAuthority : resolve(authority),
     boundary: input.text('boundary') ?? known.boundary,
     group: input.text('group') ?? known.group,
-    kubernetes: (await kubernetesFrom(input)) ?? known.kubernetes,
+    kubernetes: (await kubernetesFrom(input, known.kubernetes)) ?? known.kubernetes,
     devFile: known.devFile,
     others: known.others,
   }
@@ -80,8 +80,9 @@ async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Set
   }
 }
 
-async function kubernetesFrom(input: Input): Promise<Settings['kubernetes']> {
-  const [server, file] = [input.text('kubernetes-url'), input.text('kubernetes-authority')]
+async function kubernetesFrom(input: Input, known: Settings['kubernetes']): Promise<Settings['kubernetes']> {
+  const file = input.text('kubernetes-authority')
+  const server = input.text('kubernetes-url') ?? (file === undefined ? undefined : known?.server)
   if (server === undefined && file === undefined) return undefined
   if (server === undefined) throw usage('--kubernetes-authority needs --kubernetes-url.')
   const pem = file === undefined ? undefined : await readIfThere(file)

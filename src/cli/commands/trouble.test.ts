@@ -14,14 +14,19 @@ describe('what cannot start', () => {
   let status: object = {}
   let deployments: object[] = []
   let asked: string[] = []
+  let resources: object[] = []
 
   before(async () => {
     const listener: RequestListener = ({ method, url = '' }, response) => {
       const [path = ''] = url.split('?')
       const isObject = path.startsWith('/apis/') && !path.endsWith('/events')
       if (isObject) asked.push(path)
-      const list = { items: path.endsWith('/deployments') ? deployments : [], pagination: { hasNextPage: false } }
-      const isList = /\/(deployments|pods|events|jobs)$|build-logs$/.test(path)
+      const list: { items: object[]; pagination: object } = {
+        items: path.endsWith('/deployments') ? deployments : [],
+        pagination: { hasNextPage: false },
+      }
+      if (path.endsWith('/resources')) list.items = resources
+      const isList = /\/(deployments|pods|events|jobs|resources)$|build-logs$/.test(path)
       const one = method === 'PUT' ? deployments[0] : record
       const body = isObject ? { status } : isList ? list : one
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -31,6 +36,7 @@ describe('what cannot start', () => {
   after(() => commands.stop())
   beforeEach(() => {
     asked = []
+    resources = []
   })
 
   const said: [what: string, words: string[], code: number][] = [
@@ -44,6 +50,22 @@ describe('what cannot start', () => {
       status = { statusMessage: IMAGE }
       expect(await commands.freehold(...words, ...HERE), commands.said).to.equal(code)
       expect(commands.said).to.include(`Pending: ${IMAGE}`)
+    })
+
+  for (const [command, words, code] of said)
+    it(`says why to ${command} without the API server, if the list of all resources does`, async () => {
+      record = { name: 'report', status: 'Pending', completedAt: null }
+      status = {}
+      resources = [
+        { name: 'report', collection: 'apps', resourceGroup: 'shop', statusMessage: 'Of another.' },
+        { name: 'report', collection: 'jobs', resourceGroup: 'shop', statusMessage: IMAGE },
+      ]
+      expect(await commands.freehold(...words, ...HERE), commands.said).to.equal(code)
+      expect(commands.said).to.include(`Pending: ${IMAGE}`)
+      if (command === 'wait') {
+        expect(commands.said).to.include(`job report is still Pending: ${IMAGE.slice(0, -1)}; it continues`)
+        expect(asked).to.deep.equal([])
+      }
     })
 
   it('is shown to programs as its record is', async () => {
