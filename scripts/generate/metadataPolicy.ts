@@ -1,4 +1,5 @@
 import { FILLING_MANAGER } from '../../src/controllers/engine/filling.ts'
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import {
@@ -21,6 +22,8 @@ export const FIELD_MANAGERS_MAX = 32
 const OWN_MANAGERS = [CONTROLLERS_ACCOUNT, FACADE_ACCOUNT, FILLING_MANAGER]
 
 export const METADATA_REFUSALS = {
+  // An administrator too: kubectl takes annotations away that nobody names, and with this one go rights and namespaces.
+  incarnation: `the annotation ${INCARNATION_ANNOTATION} stays as it is: what is granted at the object, and what is made for it, is known by it. If an apply would take it away, apply afresh after kubectl patch --type=merge -p '{"metadata":{"managedFields":[{}],"annotations":{"kubectl.kubernetes.io/last-applied-configuration":null}}}'`,
   finalizers: 'finalizers of objects of the platform are written by the platform only',
   ownerReferences: 'owner references of objects of the platform are written by the platform only',
   labels: `an object has at most ${METADATA_ENTRIES_MAX} labels`,
@@ -63,7 +66,9 @@ export function metadataPolicy(kinds: readonly AnyKind[]): KubeObject[] {
   const own = OWN_MANAGERS.map((manager) => `'${manager}'`).join(', ')
   const isOurs = (entry: string) => `(${entry}.?manager.orValue('') in [${own}])`
   const isKnown = `${isUpdate} && ${managers.old}.exists(p, p.?manager.orValue('') == m.?manager.orValue(''))`
+  const life = (object: string) => `${map('annotations', object)}[?'${INCARNATION_ANNOTATION}'].orValue('')`
   const rules: [keyof typeof METADATA_REFUSALS, string][] = [
+    ['incarnation', `!(${isUpdate}) || ${life('oldObject')} in ['', ${life('object')}]`],
     ['finalizers', `variables.isAdministrator || ${finalizer}`],
     ['ownerReferences', `variables.isAdministrator ? ${addsNoOwner} : ${keepsOwners}`],
     ['labels', `variables.isAdministrator || size(${map('labels')}) <= ${METADATA_ENTRIES_MAX}`],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { dump, loadAll } from 'js-yaml'
+import { INCARNATION_ANNOTATION } from '../../src/core/labels.ts'
 import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { reservedNamespaceObject } from '../../src/core/namespaces.ts'
 import type { KubeObject } from '../../src/core/object.ts'
@@ -13,6 +14,7 @@ import { isReconciled } from '../../src/crds/manifest.ts'
 import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
 import { RoleAssignment } from '../../src/crds/rbac.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
+import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
 import { builtinResource, namespace } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
@@ -62,11 +64,11 @@ describe('a platform that is kept in Git', () => {
     const boundaryId = randomUUID()
     const home = boundaryNamespace(boundaryId)
     const space = groupNamespace(boundaryId, 'reading')
-    const manifest = (apiVersion: string, kind: string, at: string | undefined, name: string, spec: object) => ({
+    const manifest = (apiVersion: string, kind: string, at: string | undefined, name: string, spec?: object) => ({
       apiVersion,
       kind,
       metadata: { name, ...(at !== undefined && { namespace: at }) },
-      spec,
+      ...(spec !== undefined && { spec }),
     })
     const principal = { principalId: randomUUID(), principalType: 'User', roleDefinitionName: 'Reader' }
     const assignments = [`/boundaries/${boundaryId}`, `/boundaries/${boundaryId}/resourcegroups/reading`]
@@ -76,7 +78,7 @@ describe('a platform that is kept in Git', () => {
       ...assignments.map((scope) =>
         manifest(RoleAssignment.apiVersion, 'RoleAssignment', home, randomUUID(), { ...principal, scope }),
       ),
-      manifest('freehold.dev/v1alpha1', 'ResourceGroup', home, 'reading', {}),
+      manifest('freehold.dev/v1alpha1', 'ResourceGroup', home, 'reading'),
       manifest('freehold.dev/v1alpha1', 'Boundary', undefined, boundaryId, { displayName: 'Umbrella' }),
     ]
     const namespaces = [
@@ -101,6 +103,26 @@ describe('a platform that is kept in Git', () => {
       await noDrift(kubectl, '--server-side', '-f', join(folder, 'tree.yaml'))
       const { body } = await expectCall(200, 'GET', `/boundaries/${boundaryId}/resourcegroups/reading`)
       expect(body).to.include({ name: 'reading' })
+    })
+
+    it('it keeps what grants and namespaces know it by, when it is applied client-side and then server-side again', async () => {
+      const life = async () => {
+        const { metadata } = await admin.get(ResourceGroup.resource, { namespace: home, name: 'reading' })
+        return metadata.annotations?.[INCARNATION_ANNOTATION]
+      }
+      const before = await life()
+      const group = await file('group.yaml', placed.slice(-2, -1))
+      await kubectl('apply', '-f', group)
+      // kubectl makes itself the owner of what nobody owns, and then takes away what the manifest lacks.
+      await kubectl('apply', '--server-side', '-f', group)
+      const refused = await kubectl('apply', '--server-side', '-f', group).catch(({ stderr }) => String(stderr))
+      expect(await life()).to.equal(before)
+      expect(refused).to.contain('freehold.dev/incarnation')
+      const afresh =
+        '{"metadata":{"managedFields":[{}],"annotations":{"kubectl.kubernetes.io/last-applied-configuration":null}}}'
+      await kubectl('patch', '-f', group, '--type=merge', '-p', afresh)
+      await kubectl('apply', '--server-side', '-f', group)
+      expect(await life()).to.equal(before)
     })
 
     it('it goes too, the boundary when its groups have gone, and takes its namespaces along', async () => {
