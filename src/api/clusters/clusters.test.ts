@@ -106,6 +106,9 @@ describe('the routes of clusters', () => {
       expect([status, body.code], path).to.deep.equal([409, 'cluster-is-local'])
     }
     expect((await call('get', `/clusters/${randomUUID()}`)).status).to.equal(404)
+    expect((await call('get', '/clusters/far')).body.detail).to.equal(
+      'Cluster "far" was not found. Use its id, not its name.',
+    )
   })
 
   it('list clusters by name, and find those of a state', async () => {

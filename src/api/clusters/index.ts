@@ -5,6 +5,7 @@ import { notFound, PlatformError, refusedFields } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { FINALIZER } from '../../core/labels.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
+import { isUuid } from '../../core/names.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import { DisplayName, ResourceName } from '../../crds/fields.ts'
 import { acceptedEmpty, created, noContent, ok } from '../http/answer.ts'
@@ -77,7 +78,9 @@ type Writable = { [Name in keyof typeof writable]?: z.output<(typeof writable)[N
 async function find({ services, parameters, fresh }: Context): Promise<ClusterRecord> {
   const { clusterId = '' } = parameters
   const cluster = await services.records.get(PlatformCluster, { name: clusterId }, { fresh })
-  if (cluster === undefined) throw notFound(`Cluster "${clusterId.slice(0, 64)}"`)
+  if (cluster === undefined) {
+    throw notFound(`Cluster "${clusterId.slice(0, 64)}"`, isUuid(clusterId) ? undefined : 'Use its id, not its name.')
+  }
   return cluster
 }
 
