@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { forgetData } from './state.ts'
+import { forgetData, refuseOtherPods } from './state.ts'
 
 describe('the data of earlier runs', () => {
   it('is forgotten whole: repositories and mails too, and nothing of others', async () => {
@@ -18,4 +18,24 @@ describe('the data of earlier runs', () => {
       await rm(folder, { recursive: true, force: true })
     }
   })
+
+  const cases: [sentence: string, there: string[], isReal: boolean, refusal: RegExp | undefined][] = [
+    ['are there for no pods yet', [], true, undefined],
+    ['are of played pods, as before', ['etcd'], false, undefined],
+    ['are of real pods, as before', ['etcd', 'node'], true, undefined],
+    ['are of played pods, and not for real ones', ['etcd'], true, /without --node: .* --data.* --fresh/],
+    ['are of real pods, and not for played ones', ['etcd', 'node'], false, /with --node: .* --data.* --fresh/],
+  ]
+  for (const [sentence, there, isReal, refusal] of cases)
+    it(sentence, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'freehold-data-'))
+      try {
+        for (const name of there) await mkdir(join(folder, name))
+        const refused = await refuseOtherPods(folder, isReal).catch(({ message }: Error) => message)
+        if (refusal === undefined) expect(refused).to.equal(undefined)
+        else expect(refused).to.match(refusal)
+      } finally {
+        await rm(folder, { recursive: true, force: true })
+      }
+    })
 })

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readIfThere, writePrivate } from '../controlplane/files.ts'
 import { holderOf, tryLock } from '../controlplane/lockfile.ts'
@@ -57,6 +57,17 @@ const OURS = [
 
 export async function forgetData(folder: string): Promise<void> {
   await Promise.all(OURS.map((name) => rm(join(folder, name), { recursive: true, force: true })))
+}
+
+/** @throws Error if the folder holds what ran with the other kind of pods: their volumes and nodes are not the same */
+export async function refuseOtherPods(folder: string, isReal: boolean): Promise<void> {
+  const there = await readdir(folder).catch((): string[] => [])
+  const wasReal = there.includes('node')
+  if (!there.includes('etcd') || wasReal === isReal) return
+  const was = wasReal ? 'with' : 'without'
+  throw new Error(
+    `The data of ${folder} is of a platform ${was} --node: name another folder with --data, or forget it with --fresh.`,
+  )
 }
 
 export async function readDevFile(folder: string): Promise<DevFile | undefined> {

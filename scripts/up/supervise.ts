@@ -20,7 +20,7 @@ import { PLATFORM_PORTS } from '../platform/ports.ts'
 import { administrator, installPlatform, platformAccess } from '../platform.ts'
 import { findRegistry } from '../registry/find.ts'
 import type { UpArguments } from './arguments.ts'
-import { becomeSupervisor, type DevFile, forgetData, writeDevFile } from './state.ts'
+import { becomeSupervisor, type DevFile, forgetData, refuseOtherPods, writeDevFile } from './state.ts'
 
 const COMMAND_LINE = resolve(import.meta.dirname, '../../bin/freehold.mjs')
 
@@ -59,6 +59,7 @@ export async function supervise(
     const leftovers = await stopLeftovers(folder)
     if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
     if (options.fresh) await forgetData(folder)
+    if (options.kubeconfig === undefined) await refuseOtherPods(folder, options.node)
     const programs = await findBeside(options, search)
     const asked = options.facadePort === undefined ? {} : { facade: options.facadePort }
     const ports = await choosePorts(folder, PLATFORM_PORTS, asked)

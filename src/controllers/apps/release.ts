@@ -152,7 +152,8 @@ function troubleBefore({ state }: AppPass, pods: readonly LivePod[]): Outcome | 
   const pending = pods.filter(({ status }) => status?.phase === 'Pending')
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(APP_COMPONENT) ?? {}
   const image = state.deployed?.image ?? ''
-  return troubleOf({ what: 'the release command', image, cpuRequest, memoryRequest, memoryLimit }, pending, undefined)
+  const asked = { what: 'the release command', image, cpuRequest, memoryRequest, memoryLimit, takesCredential: true }
+  return troubleOf(asked, pending, undefined)
 }
 
 export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | 'Failed', message?: string): void {

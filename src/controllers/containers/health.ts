@@ -196,7 +196,16 @@ function troubleIn(pass: InstancePass, { name, image }: ComponentSpec, pods: rea
     workloads,
     object.spec.volumes.map(({ storageClass }) => storageClass),
   )
-  const asked = { what: `component "${name}"`, image, cpuRequest, memoryRequest, memoryLimit, missingClass }
+  const takesCredential = 'registryCredential' in pass.kind.spec.shape
+  const asked = {
+    what: `component "${name}"`,
+    image,
+    cpuRequest,
+    memoryRequest,
+    memoryLimit,
+    takesCredential,
+    missingClass,
+  }
   const own = ofComponent(pods, name)
   const trouble = troubleOf(asked, own, state.deployments.get(name))
   return trouble ?? evictionTrouble(asked.what, own, ofComponent(endedOf(pass), name))

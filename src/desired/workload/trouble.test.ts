@@ -15,6 +15,7 @@ const ASKED = {
   cpuRequest: '500m',
   memoryRequest: '1Gi',
   memoryLimit: '2Gi',
+  takesCredential: true,
 }
 const pod = (status: LivePod['status'], leaving = false): LivePod => ({
   apiVersion: 'v1',
@@ -43,6 +44,15 @@ describe('a pod whose volumes cannot be made', () => {
 
   it('says that it waits for them where the class is there', () =>
     expect(told()).to.equal('No node can take component "web" together with its volumes yet.'))
+})
+
+describe('an image that cannot be pulled', () => {
+  it('is not said to lack a credential where none can be named', () => {
+    const found = troubleOf({ ...ASKED, takesCredential: false }, [waiting('ErrImagePull')], undefined)
+    expect(found).to.deep.include({
+      message: 'The image site:1 of component "web" cannot be pulled (ErrImagePull): check its name and tag.',
+    })
+  })
 })
 
 describe('why a component does not run', () => {

@@ -89,6 +89,8 @@ export type Asked = {
   cpuRequest: string
   memoryRequest: string
   memoryLimit: string
+  /** Its spec may name a registryCredential. */
+  takesCredential?: boolean
   /** The storage class of its volumes that the cluster does not have, if there is one. */
   missingClass?: string | undefined
 }
@@ -113,11 +115,15 @@ export function troubleOf(asked: Asked, pods: readonly LivePod[], workload: Roll
   return judged.find((outcome) => outcome !== undefined) ?? deadlineTrouble(asked, containers, workload)
 }
 
-function containerTrouble({ what, image, memoryLimit }: Asked, { state = {}, lastState, ready }: ContainerStatus) {
+function containerTrouble(
+  { what, image, memoryLimit, takesCredential }: Asked,
+  { state = {}, lastState, ready }: ContainerStatus,
+) {
   const { waiting, terminated } = state
   const word = waiting?.reason ?? ''
   if (IMAGE_TROUBLE.has(word)) {
-    const message = `The image ${image} of ${what} cannot be pulled (${word}): check its name and tag, and registryCredential if it is not public.`
+    const credential = takesCredential === true ? ', and registryCredential if it is not public' : ''
+    const message = `The image ${image} of ${what} cannot be pulled (${word}): check its name and tag${credential}.`
     return degraded('ImagePullFailed', message)
   }
   if (CREATE_TROUBLE.has(word)) {
