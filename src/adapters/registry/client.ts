@@ -154,6 +154,6 @@ function read<Schema extends z.ZodType>(schema: Schema, said: unknown, what: str
 const tooLong = () => new RegistryError('Unreadable', 'The registry answered with too many bytes.')
 
 const unreachable = (path: string, cause?: unknown) =>
-  new RegistryError('Unreachable', `The registry did not answer about ${path}.`, cause)
+  new RegistryError('Unreachable', `The registry did not answer a request for ${path}.`, cause)
 const refused = (path: string, status: number) =>
   new RegistryError('Refused', `The registry answered with status ${status} about ${path}.`)

@@ -119,4 +119,4 @@ function read<Schema extends z.ZodType>(schema: Schema, text: string, { host, re
 }
 
 const unreachable = ({ host, repository }: Place, cause?: unknown) =>
-  new FeedError('Unreachable', `${host} did not answer about ${repository}.`, cause)
+  new FeedError('Unreachable', `${host} did not answer a request for ${repository}.`, cause)

@@ -27,7 +27,9 @@ export const kubeconfig: Command = {
     const settings = await readSettings(places.settings)
     const { facadeUrl, kubernetes } = settings
     if (kubernetes === undefined) {
-      throw localTrouble('The API server is not known: set it with `freehold setup --kubernetes-url URL`.')
+      throw localTrouble(
+        'The API server is not known: set it with `freehold setup --kubernetes-url URL --kubernetes-authority FILE`.',
+      )
     }
     const { boundary, group } = placeOf(input, settings)
     const namespace = namespaceOf(boundary, group)

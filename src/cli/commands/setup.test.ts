@@ -69,6 +69,17 @@ describe('platforms and places that are set up', () => {
     expect(said).to.not.contain('no namespace')
   })
 
+  it('take the authority of an API server that is known', async () => {
+    const file = join(home, 'ca.crt')
+    await writeFile(file, 'PEM')
+    await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
+    await succeeds('setup', '--kubernetes-authority', file)
+    const certificateAuthorityData = Buffer.from('PEM').toString('base64')
+    expect((await settings()).kubernetes).to.deep.equal({ server: 'https://k.example.com', certificateAuthorityData })
+    expect(await freehold('setup', '--facade-url', SECOND, '--kubernetes-authority', file)).to.equal(2)
+    expect(said).to.contain('--kubernetes-authority needs --kubernetes-url')
+  })
+
   it('leave the file of another program alone', async () => {
     await succeeds('setup', '--facade-url', FIRST, ...ISSUER, '--kubernetes-url', 'https://k.example.com')
     const file = join(home, 'config')
