@@ -67,6 +67,15 @@ describe('the memory of a SQL engine, over REST', () => {
     expect((await call('patch', { memoryLimit: '8Gi' })).body.memoryLimitMb).to.equal(6553)
   })
 
+  it('still follows the plan after a merge patch of what was read', async () => {
+    await call('post', MSSQL)
+    const { body } = await call('get')
+    for (const patch of [body, { memoryLimitMb: body.memoryLimitMb }]) {
+      expect((await call('patch', patch)).status).to.equal(200)
+      expect(await stored()).to.not.have.property('memoryLimitMb')
+    }
+  })
+
   it('stays as given when the plan changes', async () => {
     await call('post', { ...MSSQL, memoryLimitMb: 1000 })
     const { body } = await call('get')

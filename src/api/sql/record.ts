@@ -80,7 +80,7 @@ function shownMemoryMb(spec: Partial<SqlSpec>, plan: Plan | undefined): number |
 function chooseMemoryMb(draft: Partial<SqlSpec>, view: WriteView<typeof SqlInstance>, plan: Plan | undefined) {
   const { memoryLimitMb, ...others } = draft
   const before = view.previous?.spec
-  if (before === undefined) return memoryLimitMb === shownMemoryMb(others, plan) ? undefined : memoryLimitMb
-  if (before.memoryLimitMb !== undefined || view.form !== 'put') return memoryLimitMb
-  return memoryLimitMb === shownMemoryMb(before, planOf(view.services, 'Sql', before)) ? undefined : memoryLimitMb
+  const follows = view.form === 'put' && before !== undefined && before.memoryLimitMb === undefined
+  const shown = follows ? shownMemoryMb(before, planOf(view.services, 'Sql', before)) : undefined
+  return [shownMemoryMb(others, plan), shown].includes(memoryLimitMb) ? undefined : memoryLimitMb
 }
