@@ -208,8 +208,8 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"resourcePlanId","type":"string, at most 52 characters","about":"Compute plan of family ContainerInstance"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/staticwebapps/{name}/deployments": [
-    {"name":"id","type":"uuid","about":"Id of the deployment; made where absent"},
-    {"name":"deploymentId","type":"uuid","about":"The same as id"},
+    {"name":"id","type":"string","about":"Id of the deployment, a uuid; made where absent or empty"},
+    {"name":"deploymentId","type":"string","about":"The same as id"},
     {"name":"boundaryId","type":"uuid","about":"Id of the boundary, which must be that of the path"},
     {"name":"resourceGroupName","type":"string","about":"Name of the group, which must be that of the path"},
     {"name":"siteName","type":"string","about":"Name of what is deployed, which must be that of the path"},
@@ -301,8 +301,8 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"tags","type":"map of (string, at most 256 characters), at most 50 names","default":"{}","about":"Pairs for people, at most 50, to find resources by; nothing else depends on them"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/apps/{appName}/deployments": [
-    {"name":"id","type":"uuid","about":"Id of the deployment; made where absent"},
-    {"name":"deploymentId","type":"uuid","about":"The same as id"},
+    {"name":"id","type":"string","about":"Id of the deployment, a uuid; made where absent or empty"},
+    {"name":"deploymentId","type":"string","about":"The same as id"},
     {"name":"boundaryId","type":"uuid","about":"Id of the boundary, which must be that of the path"},
     {"name":"resourceGroupName","type":"string","about":"Name of the group, which must be that of the path"},
     {"name":"siteName","type":"string","about":"Name of what is deployed, which must be that of the path"},
@@ -364,8 +364,8 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"tags","type":"map of (string, at most 256 characters), at most 50 names","default":"{}","about":"Pairs for people, at most 50, to find resources by; nothing else depends on them"},
   ],
   "POST /boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/functionnamespaces/{namespaceName}/deployments": [
-    {"name":"id","type":"uuid","about":"Id of the deployment; made where absent"},
-    {"name":"deploymentId","type":"uuid","about":"The same as id"},
+    {"name":"id","type":"string","about":"Id of the deployment, a uuid; made where absent or empty"},
+    {"name":"deploymentId","type":"string","about":"The same as id"},
     {"name":"boundaryId","type":"uuid","about":"Id of the boundary, which must be that of the path"},
     {"name":"resourceGroupName","type":"string","about":"Name of the group, which must be that of the path"},
     {"name":"siteName","type":"string","about":"Name of what is deployed, which must be that of the path"},

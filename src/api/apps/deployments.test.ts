@@ -172,6 +172,19 @@ describe('deployments that others tell of', () => {
     expect([wrong.status, wrong.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
   })
 
+  for (const empty of ['', '00000000-0000-0000-0000-000000000000']) {
+    it(`get an id each where theirs is empty: "${empty}"`, async () => {
+      facade.put(PlatformApp, 'shop', CODE, SHOP)
+      const body = { id: empty, deploymentId: empty, branch: 'main' }
+      const told = [await tell('post', 'shop/deployments', body), await tell('post', 'shop/deployments', body)]
+      expect(told.map(({ status }) => status)).to.deep.equal([201, 201])
+      const ids = told.map((answer) => answer.body.id)
+      expect(new Set([...ids, empty]).size).to.equal(3)
+      expect(told.map((answer) => answer.body.deploymentId)).to.deep.equal(ids)
+      expect((await tell('put', `shop/deployments/${ids[0]}`, { ...body, phase: 'Building' })).status).to.equal(200)
+    })
+  }
+
   it('that succeeded are deployed now: the platform sees whether they are served', async () => {
     facade.put(PlatformApp, 'shop', CODE, SHOP)
     const begun = await tell('post', 'shop/deployments', { phase: 'Succeeded', containerImage: 'site:1' })

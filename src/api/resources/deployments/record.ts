@@ -70,10 +70,18 @@ const { branch, commitSha, image, provider, repositoryName, source, message, pha
 
 const repeated = (what: string) => `${what}, which must be that of the path`
 
+const NIL = '00000000-0000-0000-0000-000000000000'
+/** Clients whose ids are never null send an empty one, or the nil uuid, for one that is still to be made. */
+const OwnId = z
+  .string()
+  .transform((id) => (id === '' || id === NIL ? undefined : id))
+  .pipe(Uuid.optional())
+  .nullish()
+
 /** The same as bodies have it: what it repeats of the path must match, what the platform sets is ignored. */
 const WrittenEntry = strictRecord('DeploymentLogEntry', {
-  id: Uuid.nullish().describe('Id of the deployment; made where absent'),
-  deploymentId: Uuid.nullish().describe('The same as id'),
+  id: OwnId.describe('Id of the deployment, a uuid; made where absent or empty'),
+  deploymentId: OwnId.describe('The same as id'),
   boundaryId: Uuid.nullish().describe(repeated('Id of the boundary')),
   resourceGroupName: z.string().nullish().describe(repeated('Name of the group')),
   siteName: z.string().nullish().describe(repeated('Name of what is deployed')),
