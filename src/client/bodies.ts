@@ -481,6 +481,7 @@ export const BODIES: Readonly<Record<string, readonly BodyField[]>> = {
     {"name":"repositoryUrl","type":"string, at most 2048 characters","about":"A repository that everybody may read"},
     {"name":"installationId","type":"string, at most 64 characters","about":"Deployment source of the boundary, by its id or its installation"},
     {"name":"repositoryId","type":"string, 1 to 128 characters","about":"Repository of that source"},
+    {"name":"repositoryFullName","type":"string, at most 512 characters","about":"Its name as known; what is shown is what its host says"},
     {"name":"ref","type":"string, 1 to 244 characters","default":"\"main\"","about":"Branch or tag; main when absent"},
     {"name":"path","type":"string, 1 to 512 characters","default":"\"/\"","about":"Folder of the templates, those below it too; the root when absent"},
     {"name":"enabled","type":"boolean","default":"true","about":"Whether it is read and its templates can be deployed"},

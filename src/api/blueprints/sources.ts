@@ -13,6 +13,7 @@ import {
 import { repositoryNameOf } from '../../contracts/sources/repositories.ts'
 import { PlatformError, refusedFields, sentence } from '../../core/errors.ts'
 import { BlueprintSource } from '../../crds/blueprintSources.ts'
+import { PlainText } from '../../crds/fields.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import type { Context } from '../http/context.ts'
 import { BUILDING } from '../http/further.ts'
@@ -58,6 +59,7 @@ const CreateCatalogSourceRequest = strictRecord('CreateCatalogSourceRequest', {
     .nullish()
     .describe('Deployment source of the boundary, by its id or its installation'),
   repositoryId: fields.repositoryId.nullish().describe('Repository of that source'),
+  repositoryFullName: PlainText.max(512).nullish().describe('Its name as known; what is shown is what its host says'),
   ref: ref.nullish().describe('Branch or tag; main when absent'),
   path: path.nullish().describe('Folder of the templates, those below it too; the root when absent'),
   enabled: z.boolean().nullish(),
@@ -116,8 +118,9 @@ export function stateOf({ metadata, spec, status }: CatalogueSource): (typeof CA
 /** @throws PlatformError URL_NOT_ALLOWED, FORBIDDEN, REFERENCE_NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED, BAD_REQUEST */
 function creationSpec(context: Context<string, unknown, Creation>, { namespace, boundaryId }: BoundaryHome): object {
   const { services, body } = context
-  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
-  const { repositoryUrl, installationId, repositoryId } = given as Creation
+  const said = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined))
+  const { repositoryFullName, ...given } = said as Creation
+  const { repositoryUrl, installationId, repositoryId } = given
   const hasUrl = repositoryUrl != null
   if (
     hasUrl === (installationId != null && repositoryId != null) ||
@@ -126,8 +129,10 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
     const message = 'is required, or installationId with repositoryId, but not both'
     throw refusedFields([{ field: 'repositoryUrl', message }])
   }
-  if (hasUrl) vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
-  else requireUseOfSources(context as Context, boundaryId)
+  if (hasUrl) {
+    vetSourceUrl(services, repositoryUrl, 'repositoryUrl')
+    refuseOtherName(repositoryFullName, repositoryUrl)
+  } else requireUseOfSources(context as Context, boundaryId)
   const derived = hasUrl ? providerOf(repositoryUrl) : providerBehind(context, namespace, installationId ?? '')
   const provider = body.provider ?? derived
   const read = readModel(BlueprintSource.spec, { ...given, provider, requests: {} })
@@ -139,6 +144,14 @@ function creationSpec(context: Context<string, unknown, Creation>, { namespace, 
     throw new PlatformError('QUOTA_EXCEEDED', TOO_MANY_SOURCES, extras)
   }
   return spec
+}
+
+/** @throws PlatformError BAD_REQUEST */
+function refuseOtherName(repositoryFullName: string | null | undefined, repositoryUrl: string): void {
+  const name = repositoryNameOf(repositoryUrl)
+  if (name === undefined || repositoryFullName == null || name.toLowerCase() === repositoryFullName.toLowerCase())
+    return
+  throw refusedFields([{ field: 'repositoryFullName', message: `must be "${name}", as in repositoryUrl` }])
 }
 
 /** @throws PlatformError ALREADY_EXISTS */

@@ -30,6 +30,16 @@ describe('pins of repositories', () => {
     expect([status, body.expiresAt]).to.deep.equal([200, '2999-01-01T00:00:00Z'])
   })
 
+  it('are put back as they were read, which changes nothing', async () => {
+    const path = '/v1/internal/registries/pins'
+    const body = { boundary: BOUNDARY, repository: REPOSITORY, digests: [], expiresAt: '2999-01-01T00:00:00Z' }
+    const made = await asOwner('put', path).send({ ...body, keepLast: 3 })
+    const { body: list } = await asOwner('get', `${path}?boundary=${BOUNDARY}`)
+    const again = await asOwner('put', path).send(list.items[0])
+    expect([again.status, again.body]).to.deep.equal([200, made.body])
+    expect(again.headers.etag).to.equal(made.headers.etag)
+  })
+
   /** Somebody else is quicker than who has just seen the pins. @returns ends it */
   function removingPinsOnceListed(): () => void {
     const list = facade.client.list.bind(facade.client)

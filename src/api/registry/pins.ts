@@ -16,7 +16,7 @@ import { namedRecord, strictRecord } from '../http/named.ts'
 import { type RouteDraft, route } from '../http/route.ts'
 import type { RecordOf } from '../records/records.ts'
 import { listRoute } from '../resources/collection/columns.ts'
-import { DateTime, Uuid, wholeRecord } from '../resources/dto.ts'
+import { DateTime, ignoredFields, Uuid, wholeRecord } from '../resources/dto.ts'
 import { dateTime, number, text } from '../resources/paging.ts'
 import { findBoundary } from '../resources/places.ts'
 import { refusePast } from '../rules/expiry.ts'
@@ -25,15 +25,6 @@ import { builder, record, registryOf, requireBuilder } from './service.ts'
 
 type PinObject = RecordOf<typeof RegistryPin>
 const { digests, keepLast, keepForDays, expiresAt } = RegistryPin.spec.shape
-
-const PinUpsertRequest = strictRecord('PinUpsertRequest', {
-  boundary: Uuid,
-  repository: Repository,
-  digests,
-  keepLast: keepLast.nullish(),
-  keepForDays: keepForDays.nullish(),
-  expiresAt,
-})
 
 const PinDto = namedRecord('PinDto', {
   id: Uuid,
@@ -46,6 +37,19 @@ const PinDto = namedRecord('PinDto', {
   updatedAt: DateTime,
   updatedBy: z.string(),
   missingDigests: z.array(z.string()).describe('Those of digests that the registry does not have'),
+})
+
+const kept = {
+  repository: Repository,
+  digests,
+  keepLast: keepLast.nullish(),
+  keepForDays: keepForDays.nullish(),
+  expiresAt,
+}
+const PinUpsertRequest = strictRecord('PinUpsertRequest', {
+  boundary: Uuid,
+  ...kept,
+  ...ignoredFields(['id', 'updatedAt', 'updatedBy', 'missingDigests']),
 })
 
 const RepositoryName = z.string().max(255)
@@ -84,12 +88,11 @@ async function pinsOf(context: Context, boundary: string, repository: string): P
 
 async function putPin(context: Context<string, unknown, z.output<typeof PinUpsertRequest>>) {
   const { services, body } = context
-  const { boundary, ...given } = body
-  const { repository } = given
+  const { boundary, repository } = body
   await mayPin(context, boundary, repository)
   refusePast(services.clock.now(), 'expiresAt', body)
   await findBoundary(context, boundary)
-  const spec = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+  const spec = Object.fromEntries(Object.entries(body).filter(([name, value]) => name in kept && value !== null))
   const pins = await pinsOf(context, boundary, repository)
   if (pins.length === 0 && context.header('if-match') !== undefined) throw nothingToMatch()
   await record(context, 'Pin', { repository, detail: counted(body.digests.length, 'digest') })
