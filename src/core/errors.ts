@@ -79,6 +79,11 @@ export function refusedFields(errors: FieldError[]): PlatformError {
   return badRequest(firstReason(errors), errors)
 }
 
+/** 400 for fields that are missing, or of another form than theirs. */
+export function unreadableFields(errors: FieldError[]): PlatformError {
+  return new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
+}
+
 export function firstReason([first]: readonly FieldError[]): string {
   return refusalSentence(first ?? { field: '', message: 'is not valid' })
 }

@@ -1,4 +1,4 @@
-import { firstReason, PlatformError } from './errors.ts'
+import { unreadableFields } from './errors.ts'
 
 const DEPTH_MAX = 64
 /** Nothing of ours has near as many; very many different names take long to read and to copy. */
@@ -30,8 +30,7 @@ export function readJson(bytes: Uint8Array): ReadJson {
 /** @throws PlatformError MODEL_BINDING_FAILED if it was refused */
 export function valueRead(read: ReadJson): unknown {
   if ('value' in read) return read.value
-  const errors = [{ field: '', message: read.refusal }]
-  throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
+  throw unreadableFields([{ field: '', message: read.refusal }])
 }
 
 function parse(bytes: Uint8Array): unknown {

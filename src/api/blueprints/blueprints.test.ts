@@ -89,8 +89,9 @@ describe('blueprints over REST', () => {
 
   it('a deployment is an execution with all that is to be made, and its secrets lie in a Secret', async () => {
     await post(template())
-    const { status, body } = await deploy()
+    const { status, body, headers } = await deploy()
     expect(status).to.equal(202)
+    expect(headers.etag).to.equal((await world.ask('get', `${B}/deploys/${body.id}`)).headers.etag)
     expect(body).to.deep.include({
       status: 'Queued',
       phase: 'Validating',
@@ -177,6 +178,8 @@ components:
     await world.client.remove(secret, { namespace: OUTER, name: executionSecretName(second.id) })
     const third = await retry(second.id)
     expect([third.status, third.body.retryOf]).to.deep.equal([202, second.id])
+    const { headers: read } = await world.ask('get', `${B}/deploys/${third.body.id}`)
+    expect(third.headers.etag).to.equal(read.etag)
     const values = (id: string) => world.client.get(secret, { namespace: OUTER, name: executionSecretName(id) })
     expect((await values(third.body.id)) as { data?: object }).to.deep.include({
       data: ((await values(first.id)) as { data?: object }).data,

@@ -13,7 +13,7 @@ import { listBy, ResourceName, Uuid } from '../../crds/fields.ts'
 import { ComputePlan } from '../../crds/plans.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { refuseStale } from '../http/etag.ts'
+import { etagOf, refuseStale } from '../http/etag.ts'
 import { strictRecord } from '../http/named.ts'
 import { checkProjected } from '../resources/chooseCluster.ts'
 import { inGroup } from '../resources/collection/homes.ts'
@@ -78,7 +78,7 @@ export async function deployBlueprint(context: Deploy) {
   if (query?.dryRun === 'true') return ok(planDto(deploying, planned, parameters))
   const wanted = { id, name: body.name, template, parameters, outputs: rendered.outputs }
   const execution = await startExecution(deploying, wanted, planned, values.secret)
-  return accepted(executionDto(execution, services))
+  return accepted(executionDto(execution, services), { etag: etagOf(execution) })
 }
 
 const KEEPERS = { BuiltIn: 'the platform', Source: 'a source', Boundary: 'this boundary' } as const

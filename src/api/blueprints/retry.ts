@@ -6,6 +6,7 @@ import { uuidV5 } from '../../core/ids.ts'
 import { BlueprintExecution, type ExecutionStep } from '../../crds/blueprints.ts'
 import { accepted } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
+import { etagOf } from '../http/etag.ts'
 import { permissionsOf } from './catalogue.ts'
 import { executionDto, retryOf } from './executions.ts'
 import { requireActions } from './mapping.ts'
@@ -55,7 +56,7 @@ export async function retryExecution(context: Retry, boundaryId: string, failed:
   const made = planned.flatMap(({ action, rendered }) => (action === 'Create' ? [rendered.component.name] : []))
   const retry = { of: failed.metadata.name, takenOver: [...ready].filter((name) => !made.includes(name)) }
   const execution = await startExecution(deploying, { ...wanted, retry }, planned, secrets)
-  return accepted(executionDto(execution, services))
+  return accepted(executionDto(execution, services), { etag: etagOf(execution) })
 }
 
 /** @throws PlatformError INVALID_STATE */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { firstReason, PlatformError } from '../../core/errors.ts'
+import { unreadableFields } from '../../core/errors.ts'
 
 /** How bytes stand in JSON. */
 export const Encoding = z.enum(['Utf8', 'Base64'])
@@ -10,8 +10,7 @@ export function bytesOf(content: string, encoding: Encoding | null | undefined, 
   if (encoding !== 'Base64') return Buffer.from(content, 'utf8')
   const bytes = Buffer.from(content, 'base64')
   if (bytes.toString('base64').replace(/=+$/, '') === content.replace(/=+$/, '')) return bytes
-  const errors = [{ field, message: 'is not Base64' }]
-  throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
+  throw unreadableFields([{ field, message: 'is not Base64' }])
 }
 
 /**

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { isConsumersKey, KEYS_OF_ONE_OWNER, keyState } from '../../contracts/objectstorage.ts'
 import type { ActionName } from '../../core/actions.ts'
-import { firstReason, notFound, PlatformError, refusedFields } from '../../core/errors.ts'
+import { notFound, PlatformError, refusedFields, unreadableFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
@@ -105,10 +105,8 @@ function requireAtAccount(context: Context, wanted: KeyAction, accountName: stri
 /** The account of the body. @throws PlatformError MODEL_BINDING_FAILED, FORBIDDEN, REFERENCE_NOT_FOUND */
 async function accountOfBody(context: Issue, namespace: string): Promise<AccountObject> {
   const { accountName } = context.body
-  if (accountName === undefined || accountName === null) {
-    const errors = [{ field: 'accountName', message: 'is required (a string)' }]
-    throw new PlatformError('MODEL_BINDING_FAILED', firstReason(errors), { errors })
-  }
+  if (accountName === undefined || accountName === null)
+    throw unreadableFields([{ field: 'accountName', message: 'is required (a string)' }])
   await requireAtAccount(context as Context, 'objectaccesskeys/write', accountName)
   const account = context.services.records.peek(ObjectStorageAccount, { namespace, name: accountName })
   if (account !== undefined) return account

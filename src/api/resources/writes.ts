@@ -1,10 +1,10 @@
 import {
   badRequest,
   type FieldError,
-  firstReason,
   invalidName,
   PlatformError,
   refusedFields,
+  unreadableFields,
 } from '../../core/errors.ts'
 import { isResourceName, isUuid, resourceNamePattern, resourceNameRule } from '../../core/names.ts'
 import type { ObjectRef } from '../../core/object.ts'
@@ -75,9 +75,7 @@ export function writablePart(
       }
     }
   }
-  if (unreadable.length > 0) {
-    throw new PlatformError('MODEL_BINDING_FAILED', firstReason(unreadable), { errors: unreadable })
-  }
+  if (unreadable.length > 0) throw unreadableFields(unreadable)
   if (errors.length > 0) throw refusedFields(errors)
   return writable
 }

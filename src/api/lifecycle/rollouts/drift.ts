@@ -4,7 +4,7 @@ import { digestOf } from '../../../contracts/rollouts/drift.ts'
 import { latestScan } from '../../../contracts/rollouts/gather.ts'
 import { SCAN_INTERVAL } from '../../../contracts/rollouts/states.ts'
 import { timestamp } from '../../../core/clock.ts'
-import { PlatformError, refusedFields } from '../../../core/errors.ts'
+import { PlatformError, unreadableFields } from '../../../core/errors.ts'
 import { createdAtOf } from '../../../core/object.ts'
 import { PlatformDriftScan } from '../../../crds/rollouts.ts'
 import { accepted, ok } from '../../http/answer.ts'
@@ -100,7 +100,7 @@ async function adopt(context: Context<string, unknown, Adopt>) {
     throw new PlatformError('AcknowledgementRequired', 'Send acknowledge: true to take over the value.')
   }
   if (configKey === undefined || configKey === null)
-    throw refusedFields([{ field: 'configKey', message: 'is required (a string)' }])
+    throw unreadableFields([{ field: 'configKey', message: 'is required (a string)' }])
   return oneAtATime(services, LIFECYCLE_TURN, async () => {
     const scan = await latest(context, body)
     const item = scan.status?.items?.find(({ adoption }) => adoption?.configKey === configKey)

@@ -58,6 +58,7 @@ describe('the routes of changes by hand', () => {
 
   it('are taken over in the order of the interface', async () => {
     expect(await adopt({ acknowledge: false })).to.equal('400 AcknowledgementRequired')
+    expect(await adopt({ configKey: undefined })).to.equal('400 MODEL_BINDING_FAILED')
     expect(await adopt()).to.equal('409 ScanStale')
     finished([{ ...CHANGE, adoption: undefined }])
     expect(await adopt({ scanId: randomUUID() })).to.equal('409 ScanStale')
