@@ -1,11 +1,4 @@
-import {
-  badRequest,
-  type FieldError,
-  invalidName,
-  PlatformError,
-  refusedFields,
-  unreadableFields,
-} from '../../core/errors.ts'
+import { badRequest, type FieldError, invalidName, refusedFields, unreadableFields } from '../../core/errors.ts'
 import { isResourceName, isUuid, resourceNamePattern, resourceNameRule } from '../../core/names.ts'
 import type { ObjectRef } from '../../core/object.ts'
 import type { AnyKind } from '../../crds/define.ts'
