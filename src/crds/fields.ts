@@ -191,6 +191,11 @@ export const MissingSecrets = z
   .optional()
   .describe('Secrets named by the spec that are missing or have no client-secret; absent if there are none')
 
+/** Certificates as text; what they say is read where they are used. */
+export const CertificatesPem = z
+  .string()
+  .regex(/^(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/, 'must be certificates in PEM')
+
 export const RelativePath = z
   .string()
   .max(255)

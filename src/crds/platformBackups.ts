@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import { STORE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, messageColumn, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
-import { DateTime, PlainText } from './fields.ts'
+import { CertificatesPem, DateTime, PlainText } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { CronSchedule } from './schedule.ts'
 
@@ -21,8 +21,6 @@ const bucket = z
   .string()
   .max(63)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'must be the name of a bucket, 3 to 63 characters')
-
-const PEM = /^(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/
 
 /** Where backups go. Its key lies in a Secret. */
 export const BackupTarget = z.strictObject({
@@ -49,10 +47,7 @@ export const BackupTarget = z.strictObject({
     .boolean()
     .default(true)
     .describe('Whether the bucket stands in the path of addresses; false: before the host'),
-  caCertificate: z
-    .string()
-    .max(32_768)
-    .regex(PEM, 'must be certificates in PEM')
+  caCertificate: CertificatesPem.max(32_768)
     .optional()
     .describe("Certificates that sign the store's own, in PEM; the authorities that everybody trusts when absent"),
   secretName: z

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { defineKind, LARGE_BYTES_MAX, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
 import {
+  CertificatesPem,
   DateTime,
   DisplayName,
   DisplayNameOf,
   MissingSecrets,
   mergedBy,
   PlainText,
-  Prose,
   ResourceName,
   Scope,
   Uuid,
@@ -135,7 +135,7 @@ export const SsoIdentityProvider = z.strictObject({
   clientSecretName: ResourceName.optional().describe(
     'A Secret in the same namespace whose key client-secret holds the secret; needed for Oidc',
   ),
-  signingCertificate: Prose.max(16384)
+  signingCertificate: CertificatesPem.max(16384)
     .optional()
     .describe('Certificate that its answers are signed with (Saml), as PEM; from the metadata when absent'),
   emailClaim: ClaimName.optional().describe(

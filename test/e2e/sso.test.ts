@@ -306,7 +306,7 @@ describe('single sign-on of a tenant', () => {
     ['a role that nobody defined', { defaultRoleDefinitionName: 'Wizard' }, 400, 'unknown_role'],
     [
       'SAML, which the local identity provider does not speak',
-      { protocol: 'saml', signingCertificate: 'x' },
+      { protocol: 'saml', signingCertificate: '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----' },
       501,
       'NOT_IMPLEMENTED',
     ],

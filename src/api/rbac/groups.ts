@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { unreadableFields } from '../../core/errors.ts'
 import { Description, DisplayName, Uuid } from '../../crds/fields.ts'
 import { PrincipalGroup, RoleAssignment } from '../../crds/rbac.ts'
 import { isRootOnly, type Role } from '../../iam/roles.ts'
@@ -52,7 +53,7 @@ const BoundaryGroupDto = namedRecord('BoundaryGroupDto', {
 })
 
 const UpdateBoundaryGroupRequest = strictRecord('UpdateBoundaryGroupRequest', {
-  displayName: DisplayName.optional().describe('Unique in the boundary'),
+  displayName: DisplayName.nullish().describe('Unique in the boundary'),
   description: Description.nullish(),
   memberIds: z.array(Uuid).max(1000).nullish().describe('All members from now on; null leaves none'),
 })
@@ -110,6 +111,7 @@ async function makeGroup(context: Create, { boundaryId, namespace }: BoundaryHom
 /** @throws PlatformError principal_not_found, group_cycle, forbidden, lockout, last_owner, already_exists */
 async function checkChange({ services, caller, body }: Change, group: GroupRecord, home: BoundaryHome): Promise<void> {
   refuseWhileDeleting(home.owner)
+  if (body.displayName === null) throw unreadableFields([{ field: 'displayName', message: 'must be a string' }])
   const { boundaryId } = home
   const id = group.metadata.name
   if (body.memberIds !== undefined) {
@@ -184,7 +186,7 @@ export const groups = collection(PrincipalGroup, {
     before: checkChange,
     toSpec: ({ spec }, { body }) => ({
       ...spec,
-      ...(body.displayName === undefined ? {} : { displayName: body.displayName }),
+      ...(body.displayName == null ? {} : { displayName: body.displayName }),
       ...(body.description === undefined ? {} : { description: body.description ?? '' }),
       ...(body.memberIds === undefined ? {} : { memberIds: [...new Set(body.memberIds ?? [])] }),
     }),

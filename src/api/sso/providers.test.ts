@@ -64,6 +64,19 @@ describe('an identity provider of a tenant', () => {
     }
   })
 
+  it('is refused with a signing certificate that is not PEM', async () => {
+    const bodies = [
+      { ...acme, signingCertificate: 'none' },
+      { ...acme, signingCertificate: '-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----' },
+    ]
+    for (const body of bodies) {
+      const answer = await server.ask('post', path).send(body)
+      expect([answer.status, answer.body.errors?.[0]?.field]).to.deep.equal([400, 'signingCertificate'])
+    }
+    const signingCertificate = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'
+    expect((await server.ask('post', path).send({ ...acme, signingCertificate })).status).to.equal(201)
+  })
+
   it('is refused by a patch as well, and stays as it was', async () => {
     expect((await server.ask('post', path).send(acme)).status).to.equal(201)
     const patch = { issuer: 'https://login.evil.example' }

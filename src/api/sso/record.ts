@@ -5,7 +5,7 @@ import { brokerCallback, verificationRecord } from '../../contracts/sso.ts'
 import { completeProvider } from '../../contracts/ssoProviders.ts'
 import { notFound } from '../../core/errors.ts'
 import { isUuid, SYSTEM_NAMESPACE } from '../../core/names.ts'
-import { DisplayName, DisplayNameOf, PlainText, Prose, ResourceName } from '../../crds/fields.ts'
+import { CertificatesPem, DisplayName, DisplayNameOf, PlainText, ResourceName } from '../../crds/fields.ts'
 import { PlatformTenant } from '../../crds/rbac.ts'
 import { ClaimName, SSO_PROTOCOLS, type SsoConnection, type SsoIdentityProvider } from '../../crds/sso.ts'
 import type { Context, Services } from '../http/context.ts'
@@ -84,7 +84,7 @@ const writable = {
   jwksUrl: Address.nullish(),
   clientId: PlainText.min(1).max(256).nullish(),
   clientSecret: z.string().min(1).max(4096).nullish().describe('Shown by no answer'),
-  signingCertificate: Prose.max(16384).nullish().describe('PEM'),
+  signingCertificate: CertificatesPem.max(16384).nullish().describe('PEM'),
   emailClaim: ClaimName.nullish().describe('email where absent'),
   trustEmail: z.boolean().nullish().describe('False if absent'),
   enabled: z.boolean().nullish().describe('True if absent'),

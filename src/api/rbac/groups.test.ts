@@ -1,0 +1,24 @@
+import { expect } from 'chai'
+import { BOUNDARY as B, startShop } from '../../../test/worlds/shop.ts'
+
+const GROUPS = `/boundaries/${B}/providers/authorization/groups`
+
+describe('a group of principals, over REST', () => {
+  let server: Awaited<ReturnType<typeof startShop>>
+  beforeEach(async () => {
+    server = await startShop()
+  })
+  afterEach(() => server.stop())
+
+  it('is never without a name, and loses by null what it may lack', async () => {
+    const { body } = await server.ask('post', GROUPS).send({ displayName: 'Team', description: 'Who builds' })
+    const change = (patch: object) => server.ask('patch', `${GROUPS}/${body.id}`).send(patch)
+    const nameless = await change({ displayName: null })
+    expect([nameless.status, nameless.body.code]).to.deep.equal([400, 'MODEL_BINDING_FAILED'])
+    expect((await change({ description: null, memberIds: null })).body).to.deep.include({
+      displayName: 'Team',
+      description: null,
+      memberIds: [],
+    })
+  })
+})
