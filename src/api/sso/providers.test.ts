@@ -77,6 +77,19 @@ describe('an identity provider of a tenant', () => {
     expect((await server.ask('post', path).send({ ...acme, signingCertificate })).status).to.equal(201)
   })
 
+  it('keeps a signing certificate that an earlier version took, until it is changed', async () => {
+    const [, , , tenantId = ''] = path.split('/')
+    expect((await server.ask('post', path).send(acme)).status).to.equal(201)
+    const connection = { namespace: SYSTEM_NAMESPACE, name: tenantId }
+    server.client.edit<SsoConnection>(SsoConnection.resource, connection, ({ spec }) => {
+      for (const provider of spec.identityProviders) provider.signingCertificate = 'none'
+    })
+    const change = (patch: object) => server.ask('patch', `${path}/acme`).send({ clientSecret: 'x', ...patch })
+    expect((await change({ displayName: 'Acme & co' })).body.signingCertificate).to.equal('none')
+    expect((await change({ signingCertificate: 'none' })).status).to.equal(200)
+    expect((await change({ signingCertificate: 'other' })).status).to.equal(400)
+  })
+
   it('is refused by a patch as well, and stays as it was', async () => {
     expect((await server.ask('post', path).send(acme)).status).to.equal(201)
     const patch = { issuer: 'https://login.evil.example' }

@@ -7,8 +7,8 @@ import { isReachable, SsoConnection, SsoIdentityProvider } from '../../crds/sso.
 import { created, noContent, ok } from '../http/answer.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import { etagOf } from '../http/etag.ts'
-import { readModel } from '../http/model.ts'
 import { mergePatch } from '../records/mergePatch.ts'
+import { readChanged } from '../records/readChanged.ts'
 import { vetUrl } from '../resources/deployments/address.ts'
 import { findRole } from '../rules/grants.ts'
 import { oneAtATime } from '../rules/turns.ts'
@@ -119,16 +119,15 @@ function readProvider(
   services: Services,
   fields: Omit<CreateSsoIdentityProviderRequest, 'clientSecret'>,
   secretName: string | undefined,
+  previous?: SsoIdentityProvider,
 ): SsoIdentityProvider {
   for (const name of ADDRESSES) {
     const address = fields[name]
     if (typeof address === 'string') vetUrl(address, name, services.sso.allowedHosts)
   }
   const given = Object.entries({ ...fields, clientSecretName: secretName })
-  return readModel(
-    SsoIdentityProvider,
-    Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined)),
-  )
+  const provider = Object.fromEntries(given.filter(([, value]) => value !== null && value !== undefined))
+  return readChanged(SsoIdentityProvider, provider, previous)
 }
 
 /** @throws PlatformError already_exists; BAD_REQUEST if there are as many as there may be */
@@ -196,12 +195,13 @@ function patched({ services, body }: OfAlias, provider: SsoIdentityProvider) {
   const { clientSecretName, ...stored } = complete
   // These two have no default that null could set.
   const patch = given.filter(([name, value]) => value !== null || (name !== 'alias' && name !== 'protocol'))
-  const { clientSecret, ...fields } = readModel(PatchedProvider, mergePatch(stored, Object.fromEntries(patch)))
+  const merged = mergePatch(stored, Object.fromEntries(patch))
+  const { clientSecret, ...fields } = readChanged(PatchedProvider, merged, stored)
   for (const field of ['alias', 'protocol'] as const) {
     if (fields[field] === complete[field]) continue
     throw refusedFields([{ field, message: 'cannot be changed after creation' }])
   }
-  const next = readProvider(services, fields, clientSecretName)
+  const next = readProvider(services, fields, clientSecretName, provider)
   const moved = SENT_TO.find((field) => next[field] !== provider[field])
   // Else whoever may change the provider could have a secret that they cannot read sent to a host of theirs.
   if (moved !== undefined && clientSecretName !== undefined && typeof clientSecret !== 'string') {
