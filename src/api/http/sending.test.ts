@@ -158,6 +158,7 @@ describe('the tag of an answer', () => {
     )
     expect(one).to.match(/^W\/"[\w-]{22}"$/)
     expect([same === one, other === one]).to.deep.equal([true, false])
+    expect(await tagOf({ status: 200, body }, 'HEAD')).to.equal(one)
   })
 
   it('tells nothing of a secret', async () => {

@@ -93,8 +93,8 @@ function sumOf(parts: readonly string[], measure: (part: string) => number): num
 }
 
 /** Of one thing, worked out for this answer: pages of lists are written piece by piece, stored objects have their tag. */
-function isSingleRead({ method }: IncomingMessage, { status, parts, headers }: Answer): boolean {
-  return method === 'GET' && status === 200 && parts === undefined && headers?.etag === undefined
+function isSingleRead({ method = '' }: IncomingMessage, { status, parts, headers }: Answer): boolean {
+  return ['GET', 'HEAD'].includes(method) && status === 200 && parts === undefined && headers?.etag === undefined
 }
 
 /** Tells answers apart; no If-Match takes it. A digest of a secret would let others guess it. */
