@@ -48,7 +48,7 @@ export class Runner {
       clock,
       log,
       random,
-      partyOf: (key) => this.#boundaryOf(key),
+      partyOf: (key) => this.#partyOf(key),
       handle: (key) => this.#handle(key),
       onPass: (pass) => metrics.queuePass(pass),
     })
@@ -118,8 +118,24 @@ export class Runner {
     )
   }
 
+  /** What is in another cluster takes turns of its own: where that is slow, the boundary's work here goes on. */
+  #partyOf(key: string): string | undefined {
+    const [boundaryId, clusterId] = [this.#boundaryOf(key), this.#clusterOf(key)]
+    return clusterId === undefined ? boundaryId : `${boundaryId} in ${clusterId}`
+  }
+
   #boundaryOf(key: string): string | undefined {
     return boundaryOfKey(this.#controller.kind, key, this.#environment.records.cache(namespace))
+  }
+
+  /** The other cluster that the object is in. */
+  #clusterOf(key: string): string | undefined {
+    const { clusterOf, kind } = this.#controller
+    if (clusterOf === undefined) return undefined
+    const { records } = this.#environment
+    const { namespace, name } = refOfKey(key)
+    const object = records.cache(kind.resource).get(namespace, name)
+    return object && clusterOf(object, records)
   }
 
   /** Of the calls to the API server that are under way one boundary has only some, whatever the kinds of its objects. */
@@ -198,13 +214,8 @@ export class Runner {
     this.#wakeIn(event.object.metadata.name)
   }
 
-  async #work(key: string): Promise<void> {
-    const { clusterOf, kind } = this.#controller
-    const { records } = this.#environment
-    const { namespace, name } = refOfKey(key)
-    const object = clusterOf === undefined ? undefined : records.cache(kind.resource).get(namespace, name)
-    const clusterId = object && clusterOf?.(object, records)
-    await this.#elsewhere.take(clusterId, key, () => this.#pass(key))
+  #work(key: string): Promise<void> {
+    return this.#elsewhere.take(this.#clusterOf(key), key, () => this.#pass(key))
   }
 
   async #pass(key: string): Promise<void> {

@@ -74,8 +74,7 @@ describe('a controller of objects in several clusters', () => {
     await until('its own is ready', async () => {
       await settle()
       return (await world.ready('own')).length > 0
-    })
-    silence.reject(new Error('The cluster has gone.'))
+    }).finally(() => silence.reject(new Error('The cluster has gone.')))
     await started
   })
 })
