@@ -67,10 +67,13 @@ describe('deploy of a function', () => {
   let commands: CommandsAtServer
   let sent: { path: string; content: string }[]
   let isMade: boolean
+  /** How often the deployments are listed before the controllers have made this one. */
+  let early: number
 
   beforeEach(async () => {
     sent = []
     isMade = true
+    early = 0
     commands = await CommandsAtServer.start(async (request, response) => {
       const { pathname } = new URL(request.url ?? '', 'http://localhost')
       const answer = (body: object | string, status = 200) =>
@@ -81,9 +84,12 @@ describe('deploy of a function', () => {
         sent = (JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()) as { files: typeof sent }).files
         return answer({ deploymentId: 'd' })
       }
-      if (pathname.endsWith('/functionnamespaces/calls/deployments'))
-        return answer({ items: [{ id: 'd', phase: 'Succeeded', lastMessage: '' }] })
-      if (pathname.endsWith('/functionnamespaces/calls/deployments/d/build-logs')) return answer('Step 1\n')
+      if (pathname.endsWith('/functionnamespaces/calls/deployments')) {
+        early -= 1
+        return answer({ items: early >= 0 ? [] : [{ id: 'd', phase: 'Succeeded', lastMessage: '' }] })
+      }
+      if (pathname.endsWith('/functionnamespaces/calls/deployments/d/build-logs') && early < 0)
+        return answer('Step 1\n')
       if (pathname.endsWith('/functions/hello') && isMade)
         return answer({ name: 'hello', invokeUrl: 'https://calls.example/hello', buildStatus: 'NoSource' })
       return answer({ code: 'NOT_FOUND', error: 'Function "hello" does not exist.' }, 404)
@@ -116,6 +122,15 @@ describe('deploy of a function', () => {
     ])
     expect(commands.said).to.include('Sending 1 file').and.to.include('Step 1').and.to.include('hello: Succeeded')
     expect(commands.said).to.include('hello: https://calls.example/hello')
+  })
+
+  it('waits for its deployment, which is made after the answer to the upload, and for its log', async () => {
+    early = 1
+    expect(await deploy(), commands.said).to.equal(0)
+    expect(commands.said)
+      .to.include('Step 1')
+      .and.to.include('hello: Succeeded')
+      .and.not.to.match(/gone|cannot be shown/)
   })
 
   it('is what describe says next of one without a source', async () => {

@@ -139,11 +139,16 @@ async function follow(reading: Prepared, id: string, name: string, input: Input,
   const until = performance.now() + timeoutOf(input)
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
-  const log = showLog(reading, id, context, signal)
+  let log: Promise<void> | undefined
   let told = ''
   try {
     for (;;) {
-      const { phase, lastMessage } = await phaseOf(reading, id)
+      const deployment = (await deploymentsOf(reading)).find((one) => one.id === id)
+      if (deployment === undefined && log !== undefined)
+        throw new CommandFailure(EXIT.failed, 'The deployment is gone.')
+      if (deployment !== undefined) log ??= showLog(reading, id, context, signal)
+      // That of a function is made after the answer to the upload.
+      const { phase, lastMessage } = deployment ?? { phase: 'Queued', lastMessage: '' }
       const line = lastMessage === '' ? phase : `${phase}: ${lastMessage}`
       if (line !== told) context.terminal.err(`${name}: ${printable(line)}\n`)
       told = line
@@ -173,12 +178,6 @@ async function stateOf(reading: Prepared, told: string): Promise<string> {
   const { statusMessage } = (record ?? {}) as { statusMessage?: string | null }
   if (!statusMessage || told.includes(statusMessage)) return ''
   return `\n${printable(statusLine(record))}`
-}
-
-async function phaseOf(reading: Prepared, id: string): Promise<Deployment> {
-  const found = (await deploymentsOf(reading)).find((one) => one.id === id)
-  if (found === undefined) throw new CommandFailure(EXIT.failed, 'The deployment is gone.')
-  return found
 }
 
 /** A log that cannot be read does not end the deployment. */
