@@ -16,6 +16,7 @@ import { type BoundaryHome, inBoundary } from '../resources/collection/homes.ts'
 import { DateTime, Uuid as UuidDto } from '../resources/dto.ts'
 import { dateTime, text } from '../resources/paging.ts'
 import { refuseWhileDeleting } from '../resources/writes.ts'
+import { withRepeated } from '../resources/writtenBody.ts'
 import { refuseSheddingDenies } from '../rules/denies.ts'
 import { refuseDenyingRootOwners, refuseUngoverned } from '../rules/governing.ts'
 import {
@@ -57,6 +58,14 @@ const UpdateBoundaryGroupRequest = strictRecord('UpdateBoundaryGroupRequest', {
   description: Description.nullish(),
   memberIds: z.array(Uuid).max(1000).nullish().describe('All members from now on; null leaves none'),
 })
+/** Null is read, so that it can be refused: a group has a name. */
+const DocumentedUpdate = withRepeated(
+  strictRecord('UpdateBoundaryGroupRequest', {
+    ...UpdateBoundaryGroupRequest.shape,
+    displayName: DisplayName.optional().describe('Unique in the boundary'),
+  }),
+  BoundaryGroupDto,
+)
 type Change = Context<string, unknown, z.output<typeof UpdateBoundaryGroupRequest>>
 
 /** The role that each group holds at the boundary itself, the first by name of several. */
@@ -182,6 +191,7 @@ export const groups = collection(PrincipalGroup, {
     summary: 'Change the name or the members of a group',
     further: GRANTING,
     body: UpdateBoundaryGroupRequest,
+    documentedBody: DocumentedUpdate,
     turn: ({ boundaryId }) => boundaryTurn(boundaryId),
     before: checkChange,
     toSpec: ({ spec }, { body }) => ({
