@@ -2,6 +2,7 @@ import type { UserDirectory, UserRecord } from '../../adapters/identity/port.ts'
 import type { Clock } from '../../core/clock.ts'
 import { KeyedSemaphore } from '../../core/keyedSemaphore.ts'
 import { isUuid } from '../../core/names.ts'
+import { pauseFor } from '../../core/pause.ts'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import type { Ended, Standing } from './standing.ts'
 
@@ -51,17 +52,12 @@ export function directoryStanding({ users, clock }: { users: Pick<UserDirectory,
       if (before !== undefined && before.until > clock.monotonic()) return before.ended
       const asked = asking.get(principalId) ?? ask(principalId, type === 'User')
       asking.set(principalId, asked)
-      await within(PATIENCE, asked, clock)
+      const isOver = new AbortController()
+      await Promise.race([asked, pauseFor(clock, PATIENCE, isOver.signal)])
+      isOver.abort()
       return known.get(principalId)?.ended
     },
   }
 }
 
 const endOfUser = (user: UserRecord | undefined) => (user?.isEnabled === false ? 'disabled' : undefined)
-
-function within(patience: number, work: Promise<void>, clock: Clock): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const late = clock.setTimeout(resolve, patience)
-  void work.then(resolve)
-  return promise.finally(() => late.cancel())
-}
