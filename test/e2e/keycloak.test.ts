@@ -5,7 +5,6 @@ import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { createKeycloakProvider } from '../../src/adapters/identity/keycloak.ts'
 import { keycloakAdmin } from '../../src/adapters/identity/keycloakAdmin.ts'
 import type { IdentityAdministration } from '../../src/adapters/identity/provider.ts'
-import { directoryStanding } from '../../src/api/callers/directoryStanding.ts'
 import { createTokenVerifier, type TokenVerifier } from '../../src/api/callers/tokens.ts'
 import { SIGNED_IN_PATH, SignInRefused } from '../../src/api/people/browserSignIn.ts'
 import { browserSignIn } from '../../src/composition/browserSignIn.ts'
@@ -21,7 +20,7 @@ import {
   type ServiceAccount,
   startKeycloak,
 } from '../cluster/keycloak.ts'
-import { until } from '../make/until.ts'
+import { directoryStandingSuite } from '../suites/directoryStandingSuite.ts'
 import { identityContract } from '../suites/identityContract.ts'
 import { tenantPeopleSuite } from '../suites/tenantPeopleSuite.ts'
 
@@ -119,6 +118,8 @@ describe('Keycloak', () => {
 
   tenantPeopleSuite(() => ({ keycloak, provider }))
 
+  directoryStandingSuite(() => ({ users: provider.users, serviceAccount, administrator }))
+
   it('is administered with the roles that the configuration page names, and no others', async () => {
     const names = ['manage-users', 'manage-identity-providers', 'manage-realm', 'view-realm']
     const { clientId, secret: clientSecret, principalId } = await serviceAccount()
@@ -142,24 +143,6 @@ describe('Keycloak', () => {
     await own.users.setPassword(made.id, 'Correct-horse-42-battery', { keepSession: randomUUID() })
     expect((await own.users.list({ search: person.userName, limit: 1 }))[0]?.tenantIds).to.deep.equal([tenant.tenantId])
     expect(await own.passwordRules()).to.include({ minLength: 12 })
-  })
-
-  it('tells of people whom it has disabled or deleted, and lets service accounts pass', async () => {
-    const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }
-    const { id } = await provider.users.create({ ...person, id: randomUUID() })
-    // What is remembered of them would count for a minute.
-    const fresh = () => directoryStanding({ users: provider.users, clock: systemClock })
-    const isTold = (end: 'disabled' | 'deleted') => {
-      const standing = fresh()
-      return until(`they are ${end}`, async () => (await standing.endOf(id, 'User')) === end)
-    }
-    const { principalId } = await serviceAccount()
-    expect(await fresh().endOf(id, 'User')).to.equal(undefined)
-    expect(await fresh().endOf(principalId, 'ServicePrincipal')).to.equal(undefined)
-    await provider.users.update(id, { isEnabled: false })
-    await isTold('disabled')
-    await administrator().call('DELETE', `/users/${id}`)
-    await isTold('deleted')
   })
 
   describe('people of a tenant', () => {

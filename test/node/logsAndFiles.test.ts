@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
@@ -11,13 +10,11 @@ import { expect } from 'chai'
 import { FACADE_ACCOUNT } from '../../scripts/generate/policies.ts'
 import { FILES_IMAGE } from '../../scripts/node/filesImage.ts'
 import { kubePodLogs } from '../../src/adapters/podlogs/client.ts'
-import { followedPodLogs } from '../../src/adapters/podlogs/followed.ts'
 import { podVolumeFiles } from '../../src/adapters/volumefiles/pods.ts'
 import type { FilePlace, VolumeFiles } from '../../src/adapters/volumefiles/port.ts'
 import { area, dataAction } from '../../src/api/http/route.ts'
 import { fileRoutes } from '../../src/api/resources/files.ts'
 import type { FileRequest } from '../../src/contracts/files.ts'
-import { systemClock } from '../../src/core/clock.ts'
 import { groupNamespace } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformJob } from '../../src/crds/jobs.ts'
@@ -27,6 +24,7 @@ import { createKubeClient, type KubeClient } from '../../src/kube/client.ts'
 import { createExec } from '../../src/kube/exec.ts'
 import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { PATIENCE } from '../make/until.ts'
+import { fastLogSuite } from '../suites/fastLogSuite.ts'
 import { podLogsContract } from '../suites/podLogsContract.ts'
 import { startFacade } from '../worlds/facadeServer.ts'
 import { ranKubectl } from '../worlds/kubectl.ts'
@@ -262,37 +260,15 @@ describe('logs and files on a node', () => {
     }
     podLogsContract(() => ({ logs, running, restarted, goOn }))
 
-    it('end with the last line that there was, and are followed, where megabytes are written each second', async () => {
-      const line = 'x'.repeat(200)
-      const fast = await start(`yes ${line} | head -n 1500000; yes ${line}`)
-      await runs(fast)
-      const source = { namespace, pod: fast.name, container: 'shell' }
-      const stop = new AbortController()
-      const window = { tailLines: 500, timestamps: true, signal: stop.signal }
-      // Its file is rotated every ten seconds at most, and grows meanwhile.
-      const written = async () => (await text((await logs.open(source, window)) ?? Readable.from([]))).length
-      await until('it has written', async () => (await written()) > 0)
-      for (let count = 0; count < 300; count += 1) await written()
-      const began = performance.now()
-      const seconds = () => ((performance.now() - began) / 1000).toFixed(1)
-      const end = await text((await logs.open(source, window)) ?? Readable.from([]))
-      console.log(`      its end after ${seconds()} s`)
-      expect(end.trimEnd().split('\n')).to.have.length(500)
-      const followed = followedPodLogs(logs, { clock: systemClock, isAlive: () => true })
-      let [batches, characters] = [0, 0]
-      for await (const lines of followed.follow(source, { tailLines: 500, signal: stop.signal })) {
-        batches += 1
-        characters += lines.reduce((sum, { text: written }) => sum + written.length, 0)
-        if (batches <= 2)
-          console.log(`      followed: ${batches === 1 ? 'its end' : 'what came then'} after ${seconds()} s`)
-        if (characters < 20_000_000) continue
-        const late = Date.now() - Date.parse(lines.at(-1)?.timestamp ?? '')
-        console.log(`      20 MB of it after ${seconds()} s, which was written ${(late / 1000).toFixed(1)} s before`)
-        stop.abort()
-      }
-      expect(characters).to.be.at.least(20_000_000)
-      await client.remove(pod, fast)
-    })
+    fastLogSuite(() => ({
+      logs,
+      async write(script) {
+        const writer = await start(script)
+        await runs(writer)
+        const source = { namespace, pod: writer.name, container: 'shell' }
+        return { source, remove: () => client.remove(pod, writer) }
+      },
+    }))
   })
 
   it('are followed by REST: at once, by a hundred at the cost of one, until the permission is withdrawn', async () => {

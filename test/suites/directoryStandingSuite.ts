@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { keycloakAdmin } from '../../src/adapters/identity/keycloakAdmin.ts'
+import type { UserDirectory } from '../../src/adapters/identity/port.ts'
+import { directoryStanding } from '../../src/api/callers/directoryStanding.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { until } from '../make/until.ts'
+
+type World = {
+  users: UserDirectory
+  /** Makes one. */
+  serviceAccount: () => Promise<{ principalId: string }>
+  administrator: () => ReturnType<typeof keycloakAdmin>
+}
+
+/** What Keycloak, which keeps people itself, tells of those who call. */
+export function directoryStandingSuite(worldOf: () => World): void {
+  it('tells of people whom it has disabled or deleted, and lets service accounts pass', async () => {
+    const { users, serviceAccount, administrator } = worldOf()
+    const { principalId } = await serviceAccount()
+    const person = { userName: randomUUID(), email: `${randomUUID()}@example.com`, emailVerified: true }
+    const { id } = await users.create({ ...person, id: randomUUID() })
+    // What is remembered of them would count for a minute.
+    const fresh = () => directoryStanding({ users, clock: systemClock })
+    const isTold = (end: 'disabled' | 'deleted') => {
+      const standing = fresh()
+      return until(`they are ${end}`, async () => (await standing.endOf(id, 'User')) === end)
+    }
+    expect(await fresh().endOf(id, 'User')).to.equal(undefined)
+    expect(await fresh().endOf(principalId, 'ServicePrincipal')).to.equal(undefined)
+    await users.update(id, { isEnabled: false })
+    await isTold('disabled')
+    await administrator().call('DELETE', `/users/${id}`)
+    await isTold('deleted')
+  })
+}
