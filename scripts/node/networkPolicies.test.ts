@@ -89,11 +89,28 @@ describe('network policies', () => {
       [
         policy({
           policyTypes: ['Egress'],
-          egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } }] }],
+          egress: [{ to: [{ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', '10.96.0.1/32'] } }] }],
         }),
       ],
       'from_10_244_0_2',
-      ['ip daddr 0.0.0.0/0 ip daddr != { 169.254.0.0/16 } return'],
+      ['ip daddr 0.0.0.0/0 ip daddr != 169.254.0.0/16 ip daddr != 10.96.0.1/32 return'],
+    ],
+    [
+      'a block with more exceptions than a rule takes opens nothing',
+      [
+        policy({
+          policyTypes: ['Egress'],
+          egress: [
+            {
+              to: [
+                { ipBlock: { cidr: '0.0.0.0/0', except: Array.from({ length: 33 }, (_, at) => `10.0.${at}.0/24`) } },
+              ],
+            },
+          ],
+        }),
+      ],
+      'from_10_244_0_2',
+      [],
     ],
     ['an empty rule lets everybody in', [policy({ ingress: [{}] })], 'to_10_244_0_2', ['return']],
     [

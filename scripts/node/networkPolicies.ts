@@ -82,11 +82,17 @@ export function rulesOf(cluster: Cluster): string {
   return `table ip policies\ndelete table ip policies\ntable ip policies {\n${body}\n}\n`
 }
 
-/** A pod sends before its status tells whose address it has; until then nothing is known that would allow it. */
+/**
+ * A pod sends before its status tells whose address it has; until then nothing is known that would allow it. Where the set
+ * looks empty for a moment, as it does while the table is replaced, this drops too much, which is sent again.
+ */
 function unknownDropped(side: 'saddr' | 'daddr', known: readonly string[]): string {
   const others = known.length === 0 ? '' : ` ip ${side} != { ${known.toSorted().join(', ')} }`
   return `    ip ${side} ${POD_RANGE}${others} counter drop comment "not known yet"`
 }
+
+/** The kernel takes 128 expressions in a rule. One rule that it refuses would keep all others from changing. */
+const MOST_EXCEPTIONS = 32
 
 /** IPv4 only: the node gives no other addresses. */
 function isOnNetwork({ spec, status }: Pod): boolean {
@@ -125,9 +131,9 @@ function addressesOf(peer: Peer, home: string | undefined, { labels, running, di
   const from = `ip ${direction.theirs}`
   if (ipBlock !== undefined) {
     const { cidr, except = [] } = ipBlock
-    if (cidr.includes(':')) return []
-    const excepted = except.length === 0 ? '' : ` ${from} != { ${except.join(', ')} }`
-    return [`${from} ${cidr}${excepted}`]
+    if (cidr.includes(':') || except.length > MOST_EXCEPTIONS) return []
+    // One by one: a set looks empty to packets in the moment in which a new table replaces it, and all would pass.
+    return [[cidr, ...except.map((excepted) => `!= ${excepted}`)].map((range) => `${from} ${range}`).join(' ')]
   }
   const isMeant = ({ metadata }: Pod) => {
     const isPlace =
