@@ -10,7 +10,7 @@ import {
   VolumeField,
 } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
-import { defineKind, detailColumns, LARGE_BYTES_MAX, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, LARGE_BYTES_MAX, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
 import { listBy, MountPath, ResourceName, setOf, Tags } from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
@@ -123,35 +123,26 @@ export const PlatformApp = defineKind({
   hostsOf: ({ isPublic = true, customDomains = [] }) => (isPublic ? customDomains : []),
   description: 'A process in as many copies as it needs, of an image or of code that the platform builds.',
   spec,
-  status: resourceStatus.extend({
+  status: statusWith({
     ...containerStatus,
     ...deployedStatus,
-    servingRevision: z.int().optional().describe('Number of the revision that is served; absent before the first one'),
-    releasedRevision: z
-      .int()
-      .optional()
-      .describe('Revision whose release command was run; it is not run twice for one'),
+    servingRevision: z.int().describe('Number of the revision that is served; absent before the first one'),
+    releasedRevision: z.int().describe('Revision whose release command was run; it is not run twice for one'),
     probation: z
       .object({
         revision: z.int().describe('Revision since which the copies are unchanged'),
         seconds: z.int().describe('How long each copy must run before it gets requests'),
       })
-      .optional()
       .describe('Conditions that new copies must meet; absent before the first ones'),
     served: z
       .array(z.string())
       .max(20)
-      .optional()
       .describe('Hashes of configurations that have served, which need not prove themselves again'),
-    revisions: z.array(revision).max(20).optional().describe('The newest revisions'),
+    revisions: z.array(revision).max(20).describe('The newest revisions'),
     deployRequestedAt: z
       .string()
-      .optional()
       .describe('The spec.deploy.requestedAt that was acted on last; absent before the first one'),
-    deployedCode: z
-      .string()
-      .optional()
-      .describe('Hash of the location and build settings of the code, as last deployed'),
+    deployedCode: z.string().describe('Hash of the location and build settings of the code, as last deployed'),
   }),
   immutable: ['clusterId', 'sourceKind'],
   rules: appRules,

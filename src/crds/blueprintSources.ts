@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contracts/blueprints/sources.ts'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { mayUseSource, notYourSource } from './codeFields.ts'
-import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns, WRITE } from './define.ts'
+import { defineKind, type ObjectOf, READ, type Rule, statusColumns, statusWith, WRITE } from './define.ts'
 import { DateTime } from './fields.ts'
 import { BranchOrTag } from './gitFields.ts'
 import { unchanged } from './referenceAdmission.ts'
@@ -81,14 +81,14 @@ export const BlueprintSource = defineKind({
   description: 'A folder of a Git repository whose templates the boundary can deploy. Its name is its id.',
   forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
   spec,
-  status: resourceStatus.extend({
-    state: z.enum(CATALOGUE_STATES).optional().describe('State of the source; Pending when absent'),
-    message: z.string().max(1024).optional().describe('Why it fails, in one sentence'),
-    repositoryFullName: z.string().optional().describe('Name of the repository at its provider'),
-    revision: z.string().optional().describe('Commit that was read last'),
-    readAt: z.string().optional().describe('Ref and path that this commit was read at'),
-    templateCount: z.int().optional().describe('Templates of the source'),
-    invalidCount: z.int().optional().describe('Files that are no templates'),
+  status: statusWith({
+    state: z.enum(CATALOGUE_STATES).describe('State of the source; Pending when absent'),
+    message: z.string().max(1024).describe('Why it fails, in one sentence'),
+    repositoryFullName: z.string().describe('Name of the repository at its provider'),
+    revision: z.string().describe('Commit that was read last'),
+    readAt: z.string().describe('Ref and path that this commit was read at'),
+    templateCount: z.int().describe('Templates of the source'),
+    invalidCount: z.int().describe('Files that are no templates'),
     invalidTemplates: z
       .array(
         z.object({
@@ -113,22 +113,17 @@ export const BlueprintSource = defineKind({
         }),
       )
       .max(INVALID_SHOWN)
-      .optional()
       .describe('Files that are no templates, and why'),
-    syncedAt: z.string().optional().describe('The syncAt that was last handled'),
-    syncedGeneration: z.int().optional().describe('The metadata.generation that it was last read for'),
-    heardDelivery: z.string().optional().describe('The push that it was last read for'),
-    lastSyncAt: z.string().optional().describe('When it was last read to the end'),
-    triedAt: z.string().optional().describe('When it was last read, or failed'),
+    syncedAt: z.string().describe('The syncAt that was last handled'),
+    syncedGeneration: z.int().describe('The metadata.generation that it was last read for'),
+    heardDelivery: z.string().describe('The push that it was last read for'),
+    lastSyncAt: z.string().describe('When it was last read to the end'),
+    triedAt: z.string().describe('When it was last read, or failed'),
     triedWith: z
       .string()
-      .optional()
       .describe('Version of the Secret with the credentials that it was last read with; absent if there was none'),
-    failures: z.int().optional().describe('Failures in a row; absent if there are none'),
-    nextAttemptAt: z
-      .string()
-      .optional()
-      .describe('After a failure, when it is read again unless a read is requested before'),
+    failures: z.int().describe('Failures in a row; absent if there are none'),
+    nextAttemptAt: z.string().describe('After a failure, when it is read again unless a read is requested before'),
   }),
   immutable: ['provider', 'repositoryUrl', 'installationId', 'repositoryId'],
   rules,

@@ -8,8 +8,8 @@ import {
   type ObjectOf,
   READ,
   type Rule,
-  resourceStatus,
   statusColumns,
+  statusWith,
   WRITE,
 } from './define.ts'
 import { mapOf, PlainText, Prose, ResourceName, Uuid } from './fields.ts'
@@ -45,12 +45,12 @@ export const BlueprintTemplate = defineKind({
   description: 'A template of resources that are made together. Named like its slug.',
   forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
   spec: templateSpec,
-  status: resourceStatus.extend({
-    name: z.string().optional().describe('Name of the blueprint for people; absent if it is not valid'),
-    version: z.string().optional().describe('Its version; absent if it is not valid'),
-    problems: z.int().optional().describe('How many things are wrong with it'),
-    digest: z.string().optional().describe('SHA-256 of the content that was read last'),
-    updatedAt: z.string().optional().describe('When the content was found to be another one'),
+  status: statusWith({
+    name: z.string().describe('Name of the blueprint for people; absent if it is not valid'),
+    version: z.string().describe('Its version; absent if it is not valid'),
+    problems: z.int().describe('How many things are wrong with it'),
+    digest: z.string().describe('SHA-256 of the content that was read last'),
+    updatedAt: z.string().describe('When the content was found to be another one'),
   }),
   immutable: ['slug', 'sourceId'],
   rules: [slugRule],
@@ -155,12 +155,12 @@ export const BlueprintExecution = defineKind({
   forms: { 'blueprints/read': READ },
   writtenByPlatform: 'deploy through REST, which checks the rights of the caller',
   spec: executionSpec,
-  status: resourceStatus.extend({
-    state: z.enum(EXECUTION_STATES).optional().describe('Its state; Queued when absent'),
-    stage: z.enum(EXECUTION_STAGES).optional().describe('The current step'),
-    message: z.string().optional().describe('Why it failed, or what it waits for, in one sentence'),
-    startedAt: z.string().optional().describe('When it began'),
-    finishedAt: z.string().optional().describe('When it ended'),
+  status: statusWith({
+    state: z.enum(EXECUTION_STATES).describe('Its state; Queued when absent'),
+    stage: z.enum(EXECUTION_STAGES).describe('The current step'),
+    message: z.string().describe('Why it failed, or what it waits for, in one sentence'),
+    startedAt: z.string().describe('When it began'),
+    finishedAt: z.string().describe('When it ended'),
     steps: z
       .array(
         z.object({
@@ -173,7 +173,6 @@ export const BlueprintExecution = defineKind({
         }),
       )
       .max(30)
-      .optional()
       .describe('One for each step'),
     outputs: z
       .array(
@@ -183,7 +182,6 @@ export const BlueprintExecution = defineKind({
         }),
       )
       .max(50)
-      .optional()
       .describe('Outputs that are not secret'),
   }),
   immutable: Object.keys(executionSpec.shape) as (keyof z.output<typeof executionSpec>)[],

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { DisplayName, Quota, Tags, Uuid } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
@@ -45,8 +45,8 @@ export const Boundary = defineKind({
     quota: Quota.prefault({}).describe('Limits over all resource groups together; changed by administrators'),
     tags: Tags.prefault({}),
   }),
-  status: resourceStatus.extend({
-    namespace: z.string().optional().describe('Namespace of the resource groups and access control of the boundary'),
+  status: statusWith({
+    namespace: z.string().describe('Namespace of the resource groups and access control of the boundary'),
     heldBy: HeldBy.describe(
       'Its resource groups, as `resourcegroups/<name>`, at most 50: the boundary cannot be deleted while there are any',
     ),

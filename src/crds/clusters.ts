@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, type ObjectOf, READ, resourceStatus } from './define.ts'
+import { defineKind, type ObjectOf, READ, statusWith } from './define.ts'
 import { DateTime, DisplayName, mapOf, PlainText, ResourceName } from './fields.ts'
 import { StorageClassName } from './workloadFields.ts'
 
@@ -126,20 +126,18 @@ export const PlatformCluster = defineKind({
       'Certificates of agents issued until then are refused; agents that join later are accepted',
     ),
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     state: z
       .string()
-      .optional()
       .describe('AwaitingJoin, Joining, Online, Offline (not connected for 90 seconds), Degraded or Revoked'),
     revokedUntil: z
       .string()
-      .optional()
       .describe('The latest revokedAt that there was; it counts where spec names an earlier one again'),
-    agent: Agent.optional().describe('The agent in the cluster; absent for the cluster of the platform'),
-    nodeCount: z.int().optional().describe('Nodes of the cluster'),
-    readyNodeCount: z.int().optional().describe('Those of them that are ready'),
-    cpuCapacity: z.string().optional().describe('Cores of all nodes together'),
-    memoryCapacity: z.string().optional().describe('Memory of all nodes together'),
+    agent: Agent.describe('The agent in the cluster; absent for the cluster of the platform'),
+    nodeCount: z.int().describe('Nodes of the cluster'),
+    readyNodeCount: z.int().describe('Those of them that are ready'),
+    cpuCapacity: z.string().describe('Cores of all nodes together'),
+    memoryCapacity: z.string().describe('Memory of all nodes together'),
     storageClasses: z
       .array(
         z.object({
@@ -152,7 +150,6 @@ export const PlatformCluster = defineKind({
             .describe('Whether its volumes outlive a node; false for those that are folders or disks of one'),
         }),
       )
-      .optional()
       .describe('StorageClasses of the cluster, by name'),
   }),
   immutable: ['isPlatform', 'name'],

@@ -26,8 +26,8 @@ import {
   LARGE_BYTES_MAX,
   type ObjectOf,
   type Rule,
-  resourceStatus,
   statusColumns,
+  statusWith,
 } from './define.ts'
 import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
 import { namesRule } from './mapRules.ts'
@@ -144,16 +144,12 @@ export const containerStatus = {
   readyReplicas: ReadyReplicas,
   replicas: z.int().default(0).describe('Wanted copies of all components, whether or not they run'),
   restartCount: z.int().default(0).describe('Restarts of the containers in the current copies'),
-  revision: z.int().optional().describe('Number of the newest revision; absent before the first one'),
-  revisionHash: z.string().optional().describe('Hash of the content of the newest revision, to detect changes'),
-  partRevisions: z
-    .record(z.string(), z.int())
-    .optional()
-    .describe('For each component, the revision since which it is unchanged'),
-  publicUrl: z.string().optional().describe('Its public URL; absent without one'),
+  revision: z.int().describe('Number of the newest revision; absent before the first one'),
+  revisionHash: z.string().describe('Hash of the content of the newest revision, to detect changes'),
+  partRevisions: z.record(z.string(), z.int()).describe('For each component, the revision since which it is unchanged'),
+  publicUrl: z.string().describe('Its public URL; absent without one'),
   certificateStatus: z
     .enum(CERTIFICATE_STATES)
-    .optional()
     .describe('The worst of the certificates of its custom domains; absent without any'),
   certificates: z
     .array(
@@ -167,9 +163,8 @@ export const containerStatus = {
         lastError: z.string().optional().describe('Why the last attempt failed, in one word; absent if none did'),
       }),
     )
-    .optional()
     .describe('Certificates of custom domains; absent without any'),
-  publicHost: z.string().optional().describe('Its platform host; absent if it is not public'),
+  publicHost: z.string().describe('Its platform host; absent if it is not public'),
   lastBackup: z
     .object({
       name: z.string().describe('Name of the Backup in the namespace of Velero'),
@@ -177,7 +172,6 @@ export const containerStatus = {
       startedAt: z.string().describe('When it began'),
       completedAt: z.string().optional().describe('When it ended; absent if Velero does not say'),
     })
-    .optional()
     .describe('The newest backup that has ended; absent without a policy, and before the first one'),
   restartedAt: LastRestartedAt,
   components: z
@@ -188,7 +182,6 @@ export const containerStatus = {
         imageDigest: z.string().optional().describe('Digest of the image that its copies run; absent until one does'),
       }),
     )
-    .optional()
     .describe('Observed state of each component'),
 }
 
@@ -207,7 +200,7 @@ export const ContainerInstance = defineKind({
   hostsOf: ({ isPublic, customDomains = [] }) => (isPublic ? customDomains : []),
   description: 'One or more containers that run until they are stopped, with volumes and a public host.',
   spec,
-  status: resourceStatus.extend(containerStatus),
+  status: statusWith(containerStatus),
   immutable: ['clusterId'],
   rules,
   admission,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CROSSLINK_NAME } from '../contracts/crosslink.ts'
-import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
 import { DateTime, Uuid } from './fields.ts'
 
 const Site = z.object({
@@ -47,7 +47,7 @@ export const BoundaryCrosslink = defineKind({
       .describe('Version of the authority that signs for sites; one more replaces it in three steps'),
     grantRequestedAt: DateTime.optional().describe('When a grant for a spoke was last requested; none when absent'),
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     ca: z
       .object({
         version: z.int().describe('Version of the authority'),
@@ -56,7 +56,6 @@ export const BoundaryCrosslink = defineKind({
         issuedUtc: z.string().describe('Start of its validity'),
         expiresUtc: z.string().describe('End of its validity'),
       })
-      .optional()
       .describe('The newest authority'),
     rotation: z
       .object({
@@ -66,19 +65,17 @@ export const BoundaryCrosslink = defineKind({
           .describe('Trusting: both are trusted. Reissued: the new one signs, the old one is still trusted'),
         startedAt: z.string().describe('When it began; after a day it ends in any case'),
       })
-      .optional()
       .describe('The replacement of the authority that runs; absent if none does'),
     hub: z
       .object({
         status: z.int().describe('0 provisioning, 1 active'),
         endpoint: z.string().optional().describe('Where spokes link to'),
       })
-      .optional()
       .describe("The hub's site, if it is on the platform's own cluster"),
-    signer: z.string().optional().describe('SHA-256 of the authority and trust that this site was given'),
-    grantIssuedFor: z.string().optional().describe('The grantRequestedAt that was last answered'),
-    sites: z.array(Site).optional().describe('Sites as their agents report them'),
-    exposures: z.array(Exposure).optional().describe('What sites expose, as their agents report it'),
+    signer: z.string().describe('SHA-256 of the authority and trust that this site was given'),
+    grantIssuedFor: z.string().describe('The grantRequestedAt that was last answered'),
+    sites: z.array(Site).describe('Sites as their agents report them'),
+    exposures: z.array(Exposure).describe('What sites expose, as their agents report it'),
   }),
   rules: [
     {

@@ -212,33 +212,49 @@ export const conditionSchema = z.object({
   lastTransitionTime: z.string().describe('When the status of the condition last changed, RFC 3339'),
 })
 
-/** What the engine writes for every kind; areas extend it with what their controller observes. */
-export const resourceStatus = z.object({
-  observedGeneration: z
-    .int()
-    .optional()
-    .describe(
-      'The metadata.generation that the controller last finished a pass over; less while a change waits, -1 before the first pass',
-    ),
-  conditions: z
-    .array(conditionSchema)
-    .meta(mergedBy('type'))
-    .optional()
-    .describe('Ready, Reconciling and Stalled, as kstatus reads them; use Ready with kubectl wait'),
-  status: z
-    .string()
-    .optional()
-    .describe(
-      'Pending; Provisioning until first ready, Updating later; Running; Stopped; Degraded where it still serves, else Failed; Deleting',
-    ),
-  phase: z.string().optional().describe('The reason constant of the condition that matters most'),
-  statusMessage: z.string().optional().describe("One sentence; the engine's own if there is one"),
-  firstReadyAt: z.string().optional().describe('When it was ready for the first time; absent until then'),
-  serving: z
-    .boolean()
-    .optional()
-    .describe('Whether anything serves now; if so, a resource that is not ready is Degraded, otherwise Failed'),
-})
+type Observed<Fields extends Record<string, z.ZodType>> = {
+  [Name in keyof Fields]: Fields[Name] extends z.ZodDefault ? Fields[Name] : z.ZodOptional<Fields[Name]>
+}
+
+/** Fields of a status: each is absent until a controller has observed it, unless it has a default. */
+function observed<const Fields extends Record<string, z.ZodType>>(fields: Fields): Observed<Fields> {
+  const asObserved = (field: z.ZodType) => field.optional().meta({ description: field.description })
+  const entries = Object.entries(fields).map(([name, field]) => [
+    name,
+    field instanceof z.ZodDefault ? field : asObserved(field),
+  ])
+  return Object.fromEntries(entries) as Observed<Fields>
+}
+
+/** What the engine writes for every kind. */
+export const resourceStatus = z.object(
+  observed({
+    observedGeneration: z
+      .int()
+      .describe(
+        'The metadata.generation that the controller last finished a pass over; less while a change waits, -1 before the first pass',
+      ),
+    conditions: z
+      .array(conditionSchema)
+      .meta(mergedBy('type'))
+      .describe('Ready, Reconciling and Stalled, as kstatus reads them; use Ready with kubectl wait'),
+    status: z
+      .string()
+      .describe(
+        'Pending; Provisioning until first ready, Updating later; Running; Stopped; Degraded where it still serves, else Failed; Deleting',
+      ),
+    phase: z.string().describe('The reason constant of the condition that matters most'),
+    statusMessage: z.string().describe("One sentence; the engine's own if there is one"),
+    firstReadyAt: z.string().describe('When it was ready for the first time; absent until then'),
+    serving: z
+      .boolean()
+      .describe('Whether anything serves now; if so, a resource that is not ready is Degraded, otherwise Failed'),
+  }),
+)
+
+/** The same, and what the controller of a kind observes. */
+export const statusWith = <const Fields extends Record<string, z.ZodType>>(fields: Fields) =>
+  resourceStatus.extend(observed(fields))
 
 /** Columns that every reconciled kind shows first. */
 export const statusColumns: readonly Column[] = [

@@ -10,7 +10,7 @@ import {
 } from '../contracts/deployments.ts'
 import type { KubeObject } from '../core/object.ts'
 import { ImageReference } from './containerFields.ts'
-import { defineKind, type ObjectOf, READ, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, type Rule, statusColumns, statusWith } from './define.ts'
 import { DateTime, PlainText, Uuid } from './fields.ts'
 import { BranchName, CommitSha, RepositoryName } from './gitFields.ts'
 import { NamespaceSecrets } from './namespaceSecrets.ts'
@@ -120,19 +120,16 @@ export const DeploymentRecord = defineKind({
   forms: { 'kernel/deployments/read': READ },
   description: 'One build or release of an app, a static web app or a function. Its name is the id of the deployment.',
   spec,
-  status: resourceStatus.extend({
-    number: z.int().optional().describe('Counts the deployments of the owner, from 1'),
-    stage: Phase.optional().describe('Its phase; only forward'),
-    image: z.string().optional().describe('Image that is served; absent until it is built'),
-    commitSha: z.string().optional().describe('Commit that was built'),
-    lastMessage: z.string().optional().describe('Last message about it, in one sentence'),
-    triedSince: z
-      .string()
-      .optional()
-      .describe('Since when its build is tried to be started; absent where none failed to'),
-    startedAt: z.string().optional().describe('When it left the queue'),
-    finishedAt: z.string().optional().describe('When it ended'),
-    logLines: z.int().optional().describe('Stored lines of its log; absent until its build has ended'),
+  status: statusWith({
+    number: z.int().describe('Counts the deployments of the owner, from 1'),
+    stage: Phase.describe('Its phase; only forward'),
+    image: z.string().describe('Image that is served; absent until it is built'),
+    commitSha: z.string().describe('Commit that was built'),
+    lastMessage: z.string().describe('Last message about it, in one sentence'),
+    triedSince: z.string().describe('Since when its build is tried to be started; absent where none failed to'),
+    startedAt: z.string().describe('When it left the queue'),
+    finishedAt: z.string().describe('When it ended'),
+    logLines: z.int().describe('Stored lines of its log; absent until its build has ended'),
   }),
   immutable: ['ownerCollection', 'ownerName', 'strategy'],
   rules,
@@ -178,9 +175,8 @@ export const deployedStatus = {
       message: z.string().optional().describe('Why it failed, in one sentence'),
       since: DateTime.optional().describe('When the resource began with it'),
     })
-    .optional()
     .describe('The deployment to serve; absent before the first one'),
-  servingDeployment: z.string().optional().describe('Id of the DeploymentRecord that is served'),
-  servingImage: z.string().optional().describe('Image that is served'),
-  commit: z.string().optional().describe('Commit that is served; absent if that is not known'),
+  servingDeployment: z.string().describe('Id of the DeploymentRecord that is served'),
+  servingImage: z.string().describe('Image that is served'),
+  commit: z.string().describe('Commit that is served; absent if that is not known'),
 }

@@ -9,8 +9,8 @@ import {
   detailColumns,
   LARGE_BYTES_MAX,
   type ObjectOf,
-  resourceStatus,
   statusColumns,
+  statusWith,
 } from './define.ts'
 import { CancelledDeployment, deployedStatus } from './deployments.ts'
 import { DateTime, listBy, ResourceName, setOf, Tags } from './fields.ts'
@@ -92,22 +92,20 @@ export const FunctionNamespace = defineKind({
     ),
     tags: Tags.prefault({}),
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     computePlan: AcceptedPlan,
     functionCount: z.int().default(0).describe('Functions that it has'),
     readyFunctionCount: z.int().default(0).describe('Of those, how many can be called'),
-    servingDeployments: z.array(z.string()).optional().describe('Deployments that its functions serve'),
+    servingDeployments: z.array(z.string()).describe('Deployments that its functions serve'),
     identitySecret: z
       .string()
-      .optional()
       .describe('Secret with the credentials of its identity, which its functions mount; absent without one'),
-    publicHost: z.string().optional().describe('Its platform host; absent if it is not public'),
-    scope: z.string().optional().describe('Its scope, at which the rights of callers are checked'),
-    hosts: z.array(z.string()).optional().describe('All hosts that it answers under, its own first'),
-    publicUrl: z.string().optional().describe('Its public URL; absent without one'),
+    publicHost: z.string().describe('Its platform host; absent if it is not public'),
+    scope: z.string().describe('Its scope, at which the rights of callers are checked'),
+    hosts: z.array(z.string()).describe('All hosts that it answers under, its own first'),
+    publicUrl: z.string().describe('Its public URL; absent without one'),
     certificateStatus: z
       .enum(CERTIFICATE_STATES)
-      .optional()
       .describe('The worst of the certificates of its custom domains; absent without any'),
   }),
   immutable: ['clusterId', 'runtime'],
@@ -195,18 +193,17 @@ export const ServerlessFunction = defineKind({
   pathsOf: ({ namespaceName, ...given }) => httpPaths(given).map((path) => ({ within: namespaceName, path })),
   description: 'Code of a function namespace that runs while it is called, named `<namespace>.<function>`.',
   spec,
-  status: resourceStatus.extend({
+  status: statusWith({
     computePlan: AcceptedPlan,
     readyReplicas: ReadyReplicas,
-    desiredReplicas: z.int().optional().describe('Copies that its calls need now; written by the activator'),
+    desiredReplicas: z.int().describe('Copies that its calls need now; written by the activator'),
     replicas: z.int().default(0).describe('Wanted copies'),
     copies: z
       .array(z.string())
-      .optional()
       .describe(
         'Copies that serve, which the activator calls: their addresses, in another cluster its id and their names',
       ),
-    paths: z.array(z.string()).optional().describe('Paths that it holds in its namespace'),
+    paths: z.array(z.string()).describe('Paths that it holds in its namespace'),
     keys: z
       .array(
         z.object({
@@ -214,11 +211,9 @@ export const ServerlessFunction = defineKind({
           digest: z.string().describe("Digest of its key with a secret of the platform's own"),
         }),
       )
-      .optional()
       .describe('What callers of triggers of level Secret are checked against'),
     lastRuns: z
       .record(z.string(), z.string())
-      .optional()
       .describe('For each Timer, the last time that it fired for, RFC 3339; written by the activator'),
     timers: z
       .record(
@@ -228,23 +223,20 @@ export const ServerlessFunction = defineKind({
           since: z.string().describe('RFC 3339'),
         }),
       )
-      .optional()
       .describe('For each Timer, the schedule that it has and since when; no time before that was missed'),
-    hasValues: z.boolean().optional().describe('Whether a Secret holds what its variables refer to'),
+    hasValues: z.boolean().describe('Whether a Secret holds what its variables refer to'),
     keptSource: z
       .object({
         hash: z.string().describe('Hash of the archive'),
         parts: z.int().describe('In how many parts it is kept'),
       })
-      .optional()
       .describe('The source whose files are kept'),
-    image: z.string().optional().describe('Image that its copies run; absent without one'),
-    buildStatus: z.enum(BUILD_STATES).optional().describe('How far the build of the last source has come'),
-    builtHash: z.string().optional().describe('Hash of the source that the image was built of'),
-    lastDeploymentId: z.string().optional().describe('The last deployment; absent before the first'),
+    image: z.string().describe('Image that its copies run; absent without one'),
+    buildStatus: z.enum(BUILD_STATES).describe('How far the build of the last source has come'),
+    builtHash: z.string().describe('Hash of the source that the image was built of'),
+    lastDeploymentId: z.string().describe('The last deployment; absent before the first'),
     deployedSource: z
       .string()
-      .optional()
       .describe('The deployment of the last source that was uploaded, also when it is kept no longer'),
     ...deployedStatus,
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import {
   DateTime,
   Description,
@@ -91,8 +91,8 @@ export const PlatformClient = defineKind({
     isEnabled: z.boolean().default(true).describe('False refuses new tokens and every one that the account still has'),
     secretName: PlainText.max(63).describe('A Secret in the same namespace whose key client-secret holds the secret'),
   }),
-  status: resourceStatus.extend({
-    lastTokenAt: DateTime.optional().describe('When the account last got a token, to the hour'),
+  status: statusWith({
+    lastTokenAt: DateTime.describe('When the account last got a token, to the hour'),
     missingSecrets: MissingSecrets,
   }),
   columns: [

@@ -6,7 +6,7 @@ import {
   VAULT_REFERENCE_PREFIX,
   vaultReference,
 } from '../contracts/jobs.ts'
-import { defineKind, LARGE_BYTES_MAX, messageColumn, type ObjectOf, type Rule, resourceStatus } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, messageColumn, type ObjectOf, type Rule, statusWith } from './define.ts'
 import {
   Arguments,
   charactersOf,
@@ -151,16 +151,16 @@ export const PlatformJob = defineKind({
   runsAnywhere: true,
   description: 'A container that runs to its end once.',
   spec,
-  status: resourceStatus.extend({
-    state: z.enum(JOB_STATES).optional().describe('Pending, Running, then Succeeded, Failed or TimedOut; never back'),
-    jobUid: z.string().optional().describe('uid of the batch/v1 Job once it exists: it is never created twice'),
-    pod: z.string().optional().describe('Name of the pod of the last run'),
-    startedAt: z.string().optional().describe('When its first container started'),
-    completedAt: z.string().optional().describe('When it ended, well or not'),
-    exitCode: z.int().optional().describe('Exit code of the last run; absent if no container ended'),
-    attempts: z.int().optional().describe('Runs that were started'),
-    logParts: z.int().optional().describe('Parts of the kept log; 0 if there was none to keep; absent until it ended'),
-    podRemovedAt: z.string().optional().describe('When its pods were removed'),
+  status: statusWith({
+    state: z.enum(JOB_STATES).describe('Pending, Running, then Succeeded, Failed or TimedOut; never back'),
+    jobUid: z.string().describe('uid of the batch/v1 Job once it exists: it is never created twice'),
+    pod: z.string().describe('Name of the pod of the last run'),
+    startedAt: z.string().describe('When its first container started'),
+    completedAt: z.string().describe('When it ended, well or not'),
+    exitCode: z.int().describe('Exit code of the last run; absent if no container ended'),
+    attempts: z.int().describe('Runs that were started'),
+    logParts: z.int().describe('Parts of the kept log; 0 if there was none to keep; absent until it ended'),
+    podRemovedAt: z.string().describe('When its pods were removed'),
   }),
   immutable: (Object.keys(spec.shape) as (keyof Spec & string)[]).filter((field) => field !== 'cancelled'),
   rules,

@@ -10,7 +10,7 @@ import {
   VERSION_PATTERN,
 } from '../contracts/lifecycle.ts'
 import { STALLED_REASONS } from '../core/reasons.ts'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
 import { DateTime, DisplayName, Line, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 import { HttpsUrl } from './sso.ts'
 import { StartedBy, startedByOneself } from './startedBy.ts'
@@ -144,16 +144,12 @@ export const PlatformComponent = defineKind({
       .default([])
       .describe('Workloads that determine its health and running version'),
   }),
-  status: resourceStatus.extend({
-    state: z
-      .enum(COMPONENT_STATES)
-      .optional()
-      .describe('NotInstalled, Installing, Ready, Degraded, Failed or Upgrading'),
-    installedVersion: z.string().optional().describe('Version that runs, as Helm or the workloads say; absent if none'),
-    isManaged: z.boolean().optional().describe('Whether Flux installed what runs'),
+  status: statusWith({
+    state: z.enum(COMPONENT_STATES).describe('NotInstalled, Installing, Ready, Degraded, Failed or Upgrading'),
+    installedVersion: z.string().describe('Version that runs, as Helm or the workloads say; absent if none'),
+    isManaged: z.boolean().describe('Whether Flux installed what runs'),
     isOutside: z
       .boolean()
-      .optional()
       .describe('Whether it runs outside the cluster, as `npm run up` starts Freehold itself; absent: it does not'),
     rollout: z
       .object({
@@ -168,14 +164,13 @@ export const PlatformComponent = defineKind({
           .optional()
           .describe('Since when all workloads of it are ready; absent while one is not'),
       })
-      .optional()
       .describe('Progress of Flux with the version of the spec'),
-    hasDrift: z.boolean().optional().describe('Whether Flux sees objects that somebody changed by hand'),
-    digest: z.string().optional().describe('Digest of the chart that is installed'),
-    configDigest: z.string().optional().describe('Digest of the values that are installed'),
-    wantedConfigDigest: z.string().optional().describe('Digest of the values that Flux last tried to install'),
-    workloads: z.array(ObservedWorkload).optional().describe('The workloads of the spec that are there'),
-    lastChangedAt: z.string().optional().describe('When the version that runs last changed'),
+    hasDrift: z.boolean().describe('Whether Flux sees objects that somebody changed by hand'),
+    digest: z.string().describe('Digest of the chart that is installed'),
+    configDigest: z.string().describe('Digest of the values that are installed'),
+    wantedConfigDigest: z.string().describe('Digest of the values that Flux last tried to install'),
+    workloads: z.array(ObservedWorkload).describe('The workloads of the spec that are there'),
+    lastChangedAt: z.string().describe('When the version that runs last changed'),
     feed: z
       .object({
         readAt: z.string().optional().describe('When the release feed was last read'),
@@ -186,7 +181,6 @@ export const PlatformComponent = defineKind({
         problem: z.string().max(1024).optional().describe('Why the last try brought nothing, as a sentence'),
         isUnreachable: z.boolean().optional().describe('Whether that was because the registry did not answer'),
       })
-      .optional()
       .describe('State of its release feed'),
   }),
   immutable: ['kind'],
@@ -298,22 +292,16 @@ export const ComponentInstall = defineKind({
       .prefault({})
       .describe('Requests of people to it'),
   }),
-  status: resourceStatus.extend({
-    state: z.enum(INSTALL_STATES).optional().describe('Queued, Running, Paused, Succeeded or Failed'),
-    step: z
-      .enum(INSTALL_PHASES)
-      .optional()
-      .describe('Where it is: Checking, Dependencies, Crds, Chart, Health, Finished'),
-    version: z.string().optional().describe('Version that it installs, chosen when it began'),
-    message: z.string().max(1024).optional().describe('Why it waits, stopped or failed, as a sentence'),
-    reason: z.enum(STALLED_REASONS).optional().describe('The same as a constant; absent unless it is Paused or Failed'),
-    startedAt: z.string().optional().describe('When it began'),
-    finishedAt: z.string().optional().describe('When it ended'),
-    resumedAt: z.string().optional().describe('The resumeAt that it last handled'),
-    requestedAt: z
-      .string()
-      .optional()
-      .describe('When Flux was asked to try a version again that it had failed to install before'),
+  status: statusWith({
+    state: z.enum(INSTALL_STATES).describe('Queued, Running, Paused, Succeeded or Failed'),
+    step: z.enum(INSTALL_PHASES).describe('Where it is: Checking, Dependencies, Crds, Chart, Health, Finished'),
+    version: z.string().describe('Version that it installs, chosen when it began'),
+    message: z.string().max(1024).describe('Why it waits, stopped or failed, as a sentence'),
+    reason: z.enum(STALLED_REASONS).describe('The same as a constant; absent unless it is Paused or Failed'),
+    startedAt: z.string().describe('When it began'),
+    finishedAt: z.string().describe('When it ended'),
+    resumedAt: z.string().describe('The resumeAt that it last handled'),
+    requestedAt: z.string().describe('When Flux was asked to try a version again that it had failed to install before'),
     steps: z
       .array(
         z.object({
@@ -325,7 +313,6 @@ export const ComponentInstall = defineKind({
         }),
       )
       .max(INSTALL_PHASES.length)
-      .optional()
       .describe('Its steps, in their order'),
   }),
   immutable: ['component', 'kind', 'version', 'startedBy'],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { ObjectMeta } from '../core/object.ts'
-import { type AnyKind, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { type AnyKind, defineKind, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { PlainText, ResourceName } from './fields.ts'
 
 /** The collections of the interface whose resources run code and may have an identity of their own. */
@@ -39,11 +39,11 @@ export const ManagedIdentity = defineKind({
       .default(false)
       .describe('True keeps the credentials in a Secret of the group too, which pods of the resource mount'),
   }),
-  status: resourceStatus.extend({
-    principalId: z.string().optional().describe('Id that assignments name; also client id and subject of its tokens'),
-    secretName: z.string().optional().describe('The Secret with the credentials, in the namespace of the platform'),
-    secretVersion: z.int().optional().describe('Number of the credentials that work now'),
-    mounted: z.boolean().optional().describe('Whether the Secret of the group holds them'),
+  status: statusWith({
+    principalId: z.string().describe('Id that assignments name; also client id and subject of its tokens'),
+    secretName: z.string().describe('The Secret with the credentials, in the namespace of the platform'),
+    secretVersion: z.int().describe('Number of the credentials that work now'),
+    mounted: z.boolean().describe('Whether the Secret of the group holds them'),
   }),
   immutable: ['resourceName', 'resourceType', 'resourceUid'],
   rules: [

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ALERT_LEVEL_MAX, ALERT_LEVELS, ALERT_STATES } from '../contracts/monitoring.ts'
-import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
+import { defineKind, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
 import { DateTime, Line, mapOf, PlainText, Prose } from './fields.ts'
 
 const Told = z.strictObject({
@@ -45,11 +45,11 @@ export const PlatformAlert = defineKind({
       ),
     told: Told.optional().describe('Reports received through REST; written by the platform, leave it out with kubectl'),
   }),
-  status: resourceStatus.extend({
-    firstSeenAt: z.string().optional().describe('When it was first seen'),
-    lastSeenAt: z.string().optional().describe('When it was last seen'),
-    resolvedAt: z.string().optional().describe('When it was resolved; absent while it is Firing'),
-    occurrences: z.int().optional().describe('How often it was seen'),
+  status: statusWith({
+    firstSeenAt: z.string().describe('When it was first seen'),
+    lastSeenAt: z.string().describe('When it was last seen'),
+    resolvedAt: z.string().describe('When it was resolved; absent while it is Firing'),
+    occurrences: z.int().describe('How often it was seen'),
   }),
   immutable: ['alertId', 'resourceType', 'resourceName'],
   columns: [

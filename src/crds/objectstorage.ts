@@ -6,8 +6,8 @@ import {
   messageColumn,
   type ObjectOf,
   type Rule,
-  resourceStatus,
   statusColumns,
+  statusWith,
 } from './define.ts'
 import { DateTime, Line, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
@@ -74,15 +74,12 @@ export const ObjectStorageAccount = defineKind({
     deletionProtection: DeletionProtection,
     tags: Tags.prefault({}),
   }),
-  status: resourceStatus.extend({
-    endpoint: z.string().optional().describe('URL of the S3 interface for workloads of the platform'),
-    publicEndpoint: z.string().optional().describe('URL of the S3 interface for everybody else; absent without one'),
-    regionName: z.string().optional().describe('Region that S3 clients sign their requests for'),
-    forcePathStyle: z
-      .boolean()
-      .optional()
-      .describe('Whether S3 clients must name the bucket in the path, not in the host'),
-    bucketCount: z.int().optional().describe('Buckets that the account has'),
+  status: statusWith({
+    endpoint: z.string().describe('URL of the S3 interface for workloads of the platform'),
+    publicEndpoint: z.string().describe('URL of the S3 interface for everybody else; absent without one'),
+    regionName: z.string().describe('Region that S3 clients sign their requests for'),
+    forcePathStyle: z.boolean().describe('Whether S3 clients must name the bucket in the path, not in the host'),
+    bucketCount: z.int().describe('Buckets that the account has'),
     heldBy: HeldBy.describe('Buckets that hold its deletion, as `accountbuckets/<name>`; at most 50'),
     bucketNames: z
       .array(
@@ -93,7 +90,6 @@ export const ObjectStorageAccount = defineKind({
           until: z.string().optional().describe('When its deletion was seen; absent while it is there'),
         }),
       )
-      .optional()
       .describe(
         'Current and former names of the buckets of the account at the endpoint, for the audit; at most 200 former ones',
       ),
@@ -104,7 +100,6 @@ export const ObjectStorageAccount = defineKind({
           usedBytes: z.int().describe('Bytes in all buckets when the day was noted, versions included'),
         }),
       )
-      .optional()
       .describe('What was used on each of the last 30 days, oldest first'),
   }),
   admission: [notWhileHeld('still has buckets', 'delete them first')],
@@ -245,12 +240,12 @@ export const AccountBucket = defineKind({
   partOf: { collection: 'objectstorageaccounts', field: 'accountName', verb: 'createbuckets' },
   description: 'A bucket of an object storage account in the same namespace.',
   spec: bucketSpec,
-  status: resourceStatus.extend({
-    storeName: z.string().optional().describe('Name of the bucket at the endpoint'),
-    versioning: z.enum(VERSIONING).optional().describe('What the bucket has at the store'),
-    objectCount: z.int().optional().describe('Objects in it, former versions not counted'),
-    usedBytes: z.int().optional().describe('Bytes in it, versions included'),
-    usageAt: z.string().optional().describe('When these figures were found; they are written where they changed'),
+  status: statusWith({
+    storeName: z.string().describe('Name of the bucket at the endpoint'),
+    versioning: z.enum(VERSIONING).describe('What the bucket has at the store'),
+    objectCount: z.int().describe('Objects in it, former versions not counted'),
+    usedBytes: z.int().describe('Bytes in it, versions included'),
+    usageAt: z.string().describe('When these figures were found; they are written where they changed'),
   }),
   immutable: ['accountName', 'bucketName', 'objectLock'],
   rules: bucketRules,
@@ -341,17 +336,13 @@ export const ObjectAccessKey = defineKind({
   partOf: { collection: 'objectstorageaccounts', field: 'accountName', verb: 'createkeys' },
   description: 'An access key to the buckets of an object storage account. Both halves are in the Secret of status.',
   spec: keySpec,
-  status: resourceStatus.extend({
-    accessKeyId: z.string().optional().describe('The half of the key that is not secret'),
-    secretName: z
-      .string()
-      .optional()
-      .describe('The Secret with both halves, under AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'),
+  status: statusWith({
+    accessKeyId: z.string().describe('The half of the key that is not secret'),
+    secretName: z.string().describe('The Secret with both halves, under AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'),
     state: z
       .enum(['Active', 'Inactive', 'Expired'])
-      .optional()
       .describe('Active while the store accepts it; Inactive by isActive; Expired for good'),
-    lastUsedAt: z.string().optional().describe('When it was last used, to the hour, where the store tells'),
+    lastUsedAt: z.string().describe('When it was last used, to the hour, where the store tells'),
   }),
   immutable: ['accountName', 'managedIdentityId', 'permission', 'buckets', 'prefix', 'isSession', 'expiresAt'],
   rules: keyRules,

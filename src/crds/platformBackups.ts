@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import { STORE_URL } from '../core/outgoingUrl.ts'
-import { defineKind, messageColumn, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
+import { defineKind, messageColumn, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
 import { CertificatesPem, DateTime, PlainText } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { CronSchedule } from './schedule.ts'
@@ -103,8 +103,8 @@ export const PlatformBackupSettings = defineKind({
         'Databases whose archive is suspended, so that the log does not fill their disks; removing one resumes it',
       ),
   }),
-  status: resourceStatus.extend({
-    location: z.string().optional().describe("Name of Velero's BackupStorageLocation that backups go to"),
+  status: statusWith({
+    location: z.string().describe("Name of Velero's BackupStorageLocation that backups go to"),
     lastBackup: z
       .object({
         name: z.string().describe('Name of the Backup of Velero'),
@@ -112,7 +112,6 @@ export const PlatformBackupSettings = defineKind({
         startedAt: z.string().describe('When it began'),
         completedAt: z.string().optional().describe('When it ended'),
       })
-      .optional()
       .describe('The newest backup that is over'),
   }),
   admission: [

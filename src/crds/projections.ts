@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PlatformCluster } from './clusters.ts'
-import { defineKind, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
 import { setOf, Uuid } from './fields.ts'
 import { HELD_SHOWN } from './held.ts'
 
@@ -31,7 +31,7 @@ export const BoundaryProjection = defineKind({
       .optional()
       .describe('Namespaces of groups that are made there, each of this boundary; all of them when absent'),
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     resolvedNamespaces: z
       .array(
         z.object({
@@ -48,9 +48,8 @@ export const BoundaryProjection = defineKind({
             ),
         }),
       )
-      .optional()
       .describe('Each namespace that is wanted there, or still there'),
-    observedAt: z.string().optional().describe('When the namespaces last changed, as seen from here'),
+    observedAt: z.string().describe('When the namespaces last changed, as seen from here'),
   }),
   immutable: ['clusterId'],
   admission: [

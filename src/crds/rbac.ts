@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { coversAnyAction, coversNothing, type Nature } from '../core/actionPatterns.ts'
 import { MAX_ACTION_LENGTH } from '../core/actions.ts'
-import { defineKind, type ObjectOf, READ, resourceStatus, WRITE } from './define.ts'
+import { defineKind, type ObjectOf, READ, resourceStatus, statusWith, WRITE } from './define.ts'
 import {
   DateTime,
   Description,
@@ -246,15 +246,14 @@ export const JitRequest = defineKind({
     decidedBy: Uuid.optional().describe('Id of the principal who decided'),
     decisionReason: Description.optional().describe('Why it was decided so, in words for people'),
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     state: z
       .enum(['Pending', 'Active', 'Denied', 'Cancelled', 'Expired', 'Ended'])
-      .optional()
       .describe(
         'Pending, for 24 hours at most, then Expired; Active while the role is held, then Ended; Denied; Cancelled',
       ),
-    grantedAt: DateTime.optional().describe('When the assignment was written; it is written once'),
-    activeUntil: DateTime.optional().describe('When the role ends; absent until it is given'),
+    grantedAt: DateTime.describe('When the assignment was written; it is written once'),
+    activeUntil: DateTime.describe('When the role ends; absent until it is given'),
   }),
   immutable: [
     'principalId',
@@ -301,10 +300,9 @@ export const BoundaryTrust = defineKind({
     bidirectional: z.boolean().default(false).describe('True lends the same actions the other way round too'),
     expiresAt: ExpiresAt,
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     incarnations: z
       .record(z.string(), z.string())
-      .optional()
       .describe('By id, the incarnations of the boundaries that it was in force between; it goes with either of them'),
   }),
   immutable: ['boundaryId', 'boundaryIncarnation', 'trustedBoundaryId', 'trustedBoundaryIncarnation'],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DIGEST_PATTERN, REPOSITORY_PATTERN } from '../contracts/registry/names.ts'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, resourceStatus, statusColumns, WRITE } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
 import { DateTime, mapOf, setOf } from './fields.ts'
 import { StartedBy, startedByOneself } from './startedBy.ts'
 
@@ -108,12 +108,12 @@ export const RegistryRepository = defineKind({
     announcedAt: DateTime.describe('When it was last pushed to or deleted from: what it holds is then read again'),
     digests: mapOf(Announced, DIGESTS_MAX).default({}).describe('Times that the registry does not keep, by digest'),
   }),
-  status: resourceStatus.extend({
-    readAt: z.string().optional().describe('The announcedAt that digests were read for'),
-    lastPushAt: z.string().optional().describe('When it was last pushed to'),
-    lastPullAt: z.string().optional().describe('When it was last pulled from; exact to an hour'),
-    tagCount: z.int().optional().describe('How many tags there are'),
-    digests: z.array(ShownManifest).max(DIGESTS_MAX).optional().describe('Manifests of the repository'),
+  status: statusWith({
+    readAt: z.string().describe('The announcedAt that digests were read for'),
+    lastPushAt: z.string().describe('When it was last pushed to'),
+    lastPullAt: z.string().describe('When it was last pulled from; exact to an hour'),
+    tagCount: z.int().describe('How many tags there are'),
+    digests: z.array(ShownManifest).max(DIGESTS_MAX).describe('Manifests of the repository'),
   }),
   immutable: ['repository'],
   admission: [ofThisBoundary('a repository')],
@@ -156,14 +156,14 @@ export const RetentionRun = defineKind({
     notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
     startedBy: StartedBy,
   }),
-  status: resourceStatus.extend({
-    state: z.enum(RUN_STATES).optional().describe('Queued, Running, CollectingGarbage, then how it ended'),
-    startedAt: z.string().optional().describe('When it began'),
-    finishedAt: z.string().optional().describe('When it ended'),
-    removedManifests: z.int().optional().describe('Manifests that were removed; of a dry run, that would be'),
-    failedManifests: z.int().optional().describe('Manifests that the registry did not remove'),
-    freedBytes: z.int().optional().describe('Sizes of the removed manifests with their layers, shared ones each time'),
-    error: z.string().max(1024).optional().describe('Why it failed, as a sentence'),
+  status: statusWith({
+    state: z.enum(RUN_STATES).describe('Queued, Running, CollectingGarbage, then how it ended'),
+    startedAt: z.string().describe('When it began'),
+    finishedAt: z.string().describe('When it ended'),
+    removedManifests: z.int().describe('Manifests that were removed; of a dry run, that would be'),
+    failedManifests: z.int().describe('Manifests that the registry did not remove'),
+    freedBytes: z.int().describe('Sizes of the removed manifests with their layers, shared ones each time'),
+    error: z.string().max(1024).describe('Why it failed, as a sentence'),
     removing: z
       .array(
         z.object({
@@ -173,9 +173,8 @@ export const RetentionRun = defineKind({
         }),
       )
       .max(500)
-      .optional()
       .describe('What is being removed now: a run that is interrupted goes on with it'),
-    stuck: z.array(z.string().max(71)).max(500).optional().describe('Manifests that the registry did not remove'),
+    stuck: z.array(z.string().max(71)).max(500).describe('Manifests that the registry did not remove'),
   }),
   immutable: ['dryRun', 'trigger', 'notBefore', 'startedBy'],
   admission: [startedByOneself],

@@ -1,14 +1,6 @@
 import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
-import {
-  atOwner,
-  defineKind,
-  detailColumns,
-  type ObjectOf,
-  type Rule,
-  resourceStatus,
-  statusColumns,
-} from './define.ts'
+import { atOwner, defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
 import { Bytes, DateTime, mapOf, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
@@ -297,47 +289,37 @@ export const RelationalCluster = defineKind({
   ],
   description: 'A relational database of one or more instances.',
   spec,
-  status: resourceStatus.extend({
+  status: statusWith({
     computePlan: AcceptedPlan,
     replicas: WantedReplicas,
     readyReplicas: ReadyReplicas,
     selector: PodSelector,
-    currentPrimary: z.string().optional().describe('Name of the pod that takes writes now'),
-    publicEndpoint: z.string().optional().describe('Address and port of the load balancer; absent without one'),
+    currentPrimary: z.string().describe('Name of the pod that takes writes now'),
+    publicEndpoint: z.string().describe('Address and port of the load balancer; absent without one'),
     externalAddresses: ExternalAddresses,
     restartedAt: LastRestartedAt,
-    engineVersion: z.string().optional().describe('Major version that every instance runs'),
+    engineVersion: z.string().describe('Major version that every instance runs'),
     archiving: z
       .enum(ARCHIVING_STATES)
-      .optional()
       .describe('State of the log archive: Disabled without backups, Healthy, Failing, or Suspended by the spec'),
-    archivingMessage: z.string().optional().describe("Why the archive fails, in the engine's words; absent otherwise"),
+    archivingMessage: z.string().describe("Why the archive fails, in the engine's words; absent otherwise"),
     archivingStoppedAt: z
       .string()
-      .optional()
       .describe('Since when nothing is archived, which ends the recovery window; absent while it is'),
-    archivingGaps: z
-      .array(range)
-      .optional()
-      .describe('Times of which nothing can be restored, because the archive was suspended'),
-    backupEnabled: z.boolean().optional().describe('Whether it is backed up: wanted, and the platform has a target'),
-    backupMessage: z
-      .string()
-      .optional()
-      .describe("Why the last backup failed, in the engine's words; absent otherwise"),
-    lastBackupAt: z.string().optional().describe('When the last base backup that succeeded ended'),
-    firstRecoverableAt: z.string().optional().describe('The earliest moment that can be restored'),
-    serverName: SERVER_NAME.optional(),
-    destinationPath: DESTINATION_PATH.optional(),
-    origin: origin.optional().describe('What it was restored from; absent for one that was made empty'),
-    tookOverAt: z.string().optional().describe('When the connection Services of spec.takesOver were led here'),
+    archivingGaps: z.array(range).describe('Times of which nothing can be restored, because the archive was suspended'),
+    backupEnabled: z.boolean().describe('Whether it is backed up: wanted, and the platform has a target'),
+    backupMessage: z.string().describe("Why the last backup failed, in the engine's words; absent otherwise"),
+    lastBackupAt: z.string().describe('When the last base backup that succeeded ended'),
+    firstRecoverableAt: z.string().describe('The earliest moment that can be restored'),
+    serverName: SERVER_NAME,
+    destinationPath: DESTINATION_PATH,
+    origin: origin.describe('What it was restored from; absent for one that was made empty'),
+    tookOverAt: z.string().describe('When the connection Services of spec.takesOver were led here'),
     finalSnapshotAt: z
       .string()
-      .optional()
       .describe('When the last snapshot of a database that is being deleted was begun; absent before'),
     editorAdmittedFor: z
       .string()
-      .optional()
       .describe('The uid of the Cluster of the engine whose tables the logins of the editor were let at'),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },

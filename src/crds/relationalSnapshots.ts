@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, messageColumn, type ObjectOf, READ, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, messageColumn, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
 import { Description, ResourceName } from './fields.ts'
 
 export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
@@ -53,22 +53,21 @@ export const RelationalSnapshot = defineKind({
       .default(false)
       .describe('True lets a deletion take the last base of the recovery window; otherwise it waits for another base'),
   }),
-  status: resourceStatus.extend({
-    backupName: z.string().optional().describe('Name of the Backup of CloudNativePG'),
+  status: statusWith({
+    backupName: z.string().describe('Name of the Backup of CloudNativePG'),
     clusterId: z
       .string()
-      .optional()
       .describe("PlatformCluster that the Backup is on; absent on the platform's own, and until it is asked for"),
-    backupId: z.string().optional().describe('Id of the base backup in the backup target'),
-    serverName: SERVER_NAME.optional(),
-    destinationPath: DESTINATION_PATH.optional(),
-    engineVersion: z.string().optional().describe('Major version of PostgreSQL that it was taken of'),
-    databaseName: z.string().optional().describe('The database in it'),
-    ownerName: z.string().optional().describe('The role that owns that database'),
-    storageSize: z.string().optional().describe('What a volume must hold at least to restore it, such as 20Gi'),
-    startedAt: z.string().optional().describe('When the backup began'),
-    completedAt: z.string().optional().describe('When the backup ended and could be restored; absent until then'),
-    expiresAt: z.string().optional().describe('When it is deleted; absent if nothing ends it'),
+    backupId: z.string().describe('Id of the base backup in the backup target'),
+    serverName: SERVER_NAME,
+    destinationPath: DESTINATION_PATH,
+    engineVersion: z.string().describe('Major version of PostgreSQL that it was taken of'),
+    databaseName: z.string().describe('The database in it'),
+    ownerName: z.string().describe('The role that owns that database'),
+    storageSize: z.string().describe('What a volume must hold at least to restore it, such as 20Gi'),
+    startedAt: z.string().describe('When the backup began'),
+    completedAt: z.string().describe('When the backup ended and could be restored; absent until then'),
+    expiresAt: z.string().describe('When it is deleted; absent if nothing ends it'),
   }),
   immutable: ['clusterName', 'name', 'method', 'kind'],
   partOf: { collection: 'relationalclusters', field: 'clusterName', verb: 'createsnapshot' },

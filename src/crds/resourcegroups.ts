@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AdmissionRule, defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { type AdmissionRule, defineKind, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { Quota, Tags } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { unchanged } from './referenceAdmission.ts'
@@ -41,12 +41,12 @@ export const ResourceGroup = defineKind({
       .describe('Limits over the resources of the group; changed by those who may manage its boundary'),
     tags: Tags.prefault({}),
   }),
-  status: resourceStatus.extend({
-    namespace: z.string().optional().describe('Namespace where the resources stand'),
+  status: statusWith({
+    namespace: z.string().describe('Namespace where the resources stand'),
     heldBy: HeldBy.describe(
       'Protected resources in it, as `<collection>/<name>`, at most 50: the group cannot be deleted while there are any',
     ),
-    retainedStorage: RetainedStorage.optional().describe(
+    retainedStorage: RetainedStorage.describe(
       'Volumes that were kept when resources were deleted, by resource: they count as storage in usage and quotas',
     ),
   }),

@@ -20,7 +20,7 @@ import {
   SCAN_TRIGGERS,
   text,
 } from '../contracts/rollouts/states.ts'
-import { type AdmissionRule, defineKind, type ObjectOf, READ, resourceStatus } from './define.ts'
+import { type AdmissionRule, defineKind, type ObjectOf, READ, statusWith } from './define.ts'
 import { DateTime, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
 import { Version } from './lifecycle.ts'
 import { StartedBy, startedByOneself } from './startedBy.ts'
@@ -56,19 +56,18 @@ export const RolloutPlan = defineKind({
     rollbackOf: ResourceName.optional().describe('RolloutExecution that a Rollback takes back; immutable'),
     validateRequestedAt: DateTime.optional().describe('When somebody last asked for it to be looked at again'),
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     state: z
       .enum(PLAN_STATES)
-      .optional()
       .describe(
         'Validated without problems, else Unvalidated; Executed once a rollout began; Superseded by newer ones',
       ),
-    items: list(PlanItem).optional().describe('What rolls'),
-    batches: list(PlanBatch).optional().describe('In which order'),
-    problems: list(PlanProblem, 500).optional().describe('What speaks against it; only a plan without any is executed'),
-    validatedAt: text('When it was last looked at').optional(),
-    validateRequestedAt: text('The validateRequestedAt that it was last looked at for').optional(),
-    execution: text('RolloutExecution that carried it out').optional(),
+    items: list(PlanItem).describe('What rolls'),
+    batches: list(PlanBatch).describe('In which order'),
+    problems: list(PlanProblem, 500).describe('What speaks against it; only a plan without any is executed'),
+    validatedAt: text('When it was last looked at'),
+    validateRequestedAt: text('The validateRequestedAt that it was last looked at for'),
+    execution: text('RolloutExecution that carried it out'),
   }),
   immutable: ['targetVersions', 'unselected', 'kind', 'rollbackOf'],
   rules: [
@@ -178,14 +177,13 @@ export const RolloutExecution = defineKind({
     startedBy: StartedBy,
     requests: Requests,
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     state: z
       .enum(ROLLOUT_STATES)
-      .optional()
       .describe('Executing, Paused, Succeeded, Failed or Cancelled; absent until it has its turn'),
-    step: z.enum(ROLLOUT_PHASES).optional().describe('Where it is'),
-    kind: z.enum(PLAN_KINDS).optional().describe('Kind of its plan'),
-    batches: list(RolledBatch).optional().describe('What was and is to be done'),
+    step: z.enum(ROLLOUT_PHASES).describe('Where it is'),
+    kind: z.enum(PLAN_KINDS).describe('Kind of its plan'),
+    batches: list(RolledBatch).describe('What was and is to be done'),
     pause: z
       .object({
         code: z.enum(PAUSE_CODES).describe('Why it waits for somebody, as a constant'),
@@ -195,14 +193,12 @@ export const RolloutExecution = defineKind({
         canSkipSnapshot: z.boolean().describe('Whether it may be resumed without the snapshot that failed'),
         platformDrift: list(DriftItem, DRIFT_MAX).describe('What was changed by hand'),
       })
-      .optional()
       .describe('Why it is paused'),
     preflight: z
       .object({
         runAt: text('When the checks ran'),
         checks: list(Check).describe('What came of each'),
       })
-      .optional()
       .describe('The checks that decided whether it begins'),
     overrides: list(
       z.object({
@@ -211,9 +207,7 @@ export const RolloutExecution = defineKind({
         at: text('When'),
         detail: text('What it was about'),
       }),
-    )
-      .optional()
-      .describe('Where somebody decided otherwise than the checks'),
+    ).describe('Where somebody decided otherwise than the checks'),
     snapshot: z
       .object({
         name: text('Name of the Backup'),
@@ -221,7 +215,6 @@ export const RolloutExecution = defineKind({
         startedAt: text('When it was asked for').optional(),
         completedAt: text('When it was complete').optional(),
       })
-      .optional()
       .describe('The snapshot that was taken before the first batch'),
     failure: z
       .object({
@@ -229,15 +222,14 @@ export const RolloutExecution = defineKind({
         message: text('The same as a sentence'),
         component: text('Component that it is about').optional(),
       })
-      .optional()
       .describe('Why it failed'),
-    startedAt: text('When it began').optional(),
-    finishedAt: text('When it ended').optional(),
-    resumedAt: text('The resumeAt that it last handled').optional(),
-    revertedAt: text('The revertDriftAt that it last handled').optional(),
-    rolledBackAt: text('The rollbackAt that it last handled').optional(),
-    canRollback: z.boolean().optional().describe('Whether a rollback has anything to take back'),
-    release: text('Version of the platform that it brought').optional(),
+    startedAt: text('When it began'),
+    finishedAt: text('When it ended'),
+    resumedAt: text('The resumeAt that it last handled'),
+    revertedAt: text('The revertDriftAt that it last handled'),
+    rolledBackAt: text('The rollbackAt that it last handled'),
+    canRollback: z.boolean().describe('Whether a rollback has anything to take back'),
+    release: text('Version of the platform that it brought'),
   }),
   immutable: ['plan', 'acknowledgedFailures', 'rollbackOf', 'startedBy'],
   admission: [
@@ -308,14 +300,14 @@ export const PlatformDriftScan = defineKind({
       ),
     notBefore: DateTime.optional().describe('When it may begin; at once when absent; immutable'),
   }),
-  status: resourceStatus.extend({
-    state: z.enum(SCAN_STATES).optional().describe('Running, Finished or Failed; absent until it has its turn'),
-    startedAt: text('When it began').optional(),
-    finishedAt: text('When it ended').optional(),
-    scanned: z.int().optional().describe('Objects that it looked at'),
-    items: list(DriftItem, DRIFT_MAX).optional().describe('What was changed by hand'),
-    configVersion: text('Version of the Secret install-configuration that it saw').optional(),
-    message: text('What it could not look at, or why it failed, as a sentence').optional(),
+  status: statusWith({
+    state: z.enum(SCAN_STATES).describe('Running, Finished or Failed; absent until it has its turn'),
+    startedAt: text('When it began'),
+    finishedAt: text('When it ended'),
+    scanned: z.int().describe('Objects that it looked at'),
+    items: list(DriftItem, DRIFT_MAX).describe('What was changed by hand'),
+    configVersion: text('Version of the Secret install-configuration that it saw'),
+    message: text('What it could not look at, or why it failed, as a sentence'),
   }),
   immutable: ['trigger', 'notBefore'],
   columns: [

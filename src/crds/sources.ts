@@ -3,7 +3,7 @@ import { Head } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
 import { CALLED_URL, PAGE_URL } from '../core/outgoingUrl.ts'
-import { defineKind, messageColumn, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, messageColumn, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
 import { DateTime, DisplayName, PlainText } from './fields.ts'
 import { BranchName } from './gitFields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
@@ -168,10 +168,10 @@ export const DeploymentSource = defineKind({
   description:
     'A connection of a boundary to a Git host or registry. Its name is a uuid; its credentials are in a Secret.',
   spec,
-  status: resourceStatus.extend({
-    accountName: z.string().optional().describe('Account of the credentials at the provider'),
-    accountType: z.enum(['User', 'Organization']).optional().describe('What that account is'),
-    repositoryCount: z.int().optional().describe('Repositories that the credentials reach, counted up to 1000'),
+  status: statusWith({
+    accountName: z.string().describe('Account of the credentials at the provider'),
+    accountType: z.enum(['User', 'Organization']).describe('What that account is'),
+    repositoryCount: z.int().describe('Repositories that the credentials reach, counted up to 1000'),
     installation: z
       .object({
         avatarUrl: z.string().optional().describe('Picture of the account'),
@@ -180,32 +180,28 @@ export const DeploymentSource = defineKind({
         suspendedAt: DateTime.optional().describe('Since when the provider has suspended it'),
         createdAt: DateTime.optional().describe('When it was made at the provider'),
       })
-      .optional()
       .describe('Data of the provider about the installation, or about the credentials'),
     hostKey: z
       .string()
-      .optional()
       .describe(
         'Over ssh: the key that the host showed first, as in known_hosts. Another one is refused, unless known-hosts in the Secret names it',
       ),
     heldBy: HeldBy.describe(
       `Resources that use it, as \`<group>/<collection>/<name>\`, at most ${HELD_SHOWN}: it cannot be deleted while there are any`,
     ),
-    hasWebhookSecret: z.boolean().optional().describe('Whether deliveries can be verified'),
-    lastCheckedAt: DateTime.optional().describe('When the provider was last asked'),
-    lastEventAt: DateTime.optional().describe('When a verified delivery last came'),
-    removedAt: DateTime.optional().describe('When the provider reported that the installation was removed'),
+    hasWebhookSecret: z.boolean().describe('Whether deliveries can be verified'),
+    lastCheckedAt: DateTime.describe('When the provider was last asked'),
+    lastEventAt: DateTime.describe('When a verified delivery last came'),
+    removedAt: DateTime.describe('When the provider reported that the installation was removed'),
     heads: z
       .array(head)
       .max(HEADS_KEPT)
-      .optional()
       .describe(
         'Newest commits of refs, as deliveries reported them: one entry for each ref, at most 100, the least active is removed first',
       ),
     deliveries: z
       .array(z.string().max(32))
       .max(DELIVERY_KEYS_KEPT)
-      .optional()
       .describe('Hashes of the ids and contents of the last 300 deliveries, to detect repeated ones'),
   }),
   immutable: ['provider', 'baseUrl', 'organization', 'username'],

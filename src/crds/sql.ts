@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MSSQL_MEMORY, SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
 import { compareQuantities } from '../core/quantity.ts'
-import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
@@ -215,31 +215,26 @@ export const SqlInstance = defineKind({
   protectedFields: { licenseVersion: 'managelicense' },
   description: 'A SQL database instance: Microsoft SQL Server or MariaDB.',
   spec,
-  status: resourceStatus.extend({
+  status: statusWith({
     computePlan: AcceptedPlan,
     readyReplicas: ReadyReplicas,
-    publicEndpoint: z.string().optional().describe('Address and port of the load balancer; absent without one'),
+    publicEndpoint: z.string().describe('Address and port of the load balancer; absent without one'),
     externalAddresses: ExternalAddresses,
     restartedAt: LastRestartedAt,
     preparedFor: z
       .string()
-      .optional()
       .describe(
         'Hash of what logins and database were last made for, so that they are made once for each change and start',
       ),
     licenseStatus: z
       .enum(LICENSE_STATES)
-      .optional()
       .describe(
         'Product key: NotRequired by the edition, Missing, Applying while the engine starts with it, Active or Rejected',
       ),
-    licenseEdition: z.string().optional().describe('Edition that the engine reports'),
-    productVersion: z.string().optional().describe('Version that the engine reports'),
-    licenseVersion: z.int().optional().describe('Number of the product key that works'),
-    rejectedLicenseVersion: z
-      .int()
-      .optional()
-      .describe('Number of the newest product key that the engine did not accept'),
+    licenseEdition: z.string().describe('Edition that the engine reports'),
+    productVersion: z.string().describe('Version that the engine reports'),
+    licenseVersion: z.int().describe('Number of the product key that works'),
+    rejectedLicenseVersion: z.int().describe('Number of the newest product key that the engine did not accept'),
   }),
   immutable: ['clusterId', 'storageClass', 'engine', 'collation', 'timeZone', 'databaseName'],
   rules,

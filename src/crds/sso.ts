@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CALLED_URL } from '../core/outgoingUrl.ts'
-import { defineKind, LARGE_BYTES_MAX, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import {
   CertificatesPem,
   DateTime,
@@ -73,7 +73,7 @@ export const IdpBinding = defineKind({
       .optional()
       .describe('Incarnation of the object at the scope, so that a recreated one inherits no binding; immutable'),
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     memberIds: people.describe(
       'People who have the role or the place in the group from the binding, and lose it with it',
     ),
@@ -182,7 +182,7 @@ export const SsoConnection = defineKind({
         'Where people of the domains sign in, each under an alias of its own; the first enabled one takes them',
       ),
   }),
-  status: resourceStatus.extend({
+  status: statusWith({
     domains: z
       .array(
         z.object({
@@ -196,7 +196,6 @@ export const SsoConnection = defineKind({
         }),
       )
       .max(50)
-      .optional()
       .describe('Whether each domain was shown to be of the tenant'),
     identityProviders: z
       .array(
@@ -209,7 +208,6 @@ export const SsoConnection = defineKind({
         }),
       )
       .max(20)
-      .optional()
       .describe('Whether each identity provider answers'),
     missingSecrets: MissingSecrets,
   }),

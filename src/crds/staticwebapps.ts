@@ -3,7 +3,7 @@ import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { codeFields, deploymentRequests } from './codeFields.ts'
 import { ImageReference } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
-import { defineKind, detailColumns, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
 import { mapOf, ResourceName, setOf, Tags } from './fields.ts'
 import { siteAdmission, siteRules } from './siteRules.ts'
@@ -72,18 +72,14 @@ export const StaticWebApp = defineKind({
   protectedFields: { deploy: 'deploy', rollback: 'deploy', cancelledDeployment: 'deploy' },
   description: 'Files served by a web server, built from a repository or supplied as an image.',
   spec,
-  status: resourceStatus.extend({
+  status: statusWith({
     ...containerStatus,
     ...deployedStatus,
-    servingRevision: z.int().optional().describe('Number of the revision that is served; absent before the first one'),
+    servingRevision: z.int().describe('Number of the revision that is served; absent before the first one'),
     deployRequestedAt: z
       .string()
-      .optional()
       .describe('The spec.deploy.requestedAt that was acted on last; absent before the first one'),
-    deployedCode: z
-      .string()
-      .optional()
-      .describe('Hash of where the code was, and how it was built, when last deployed'),
+    deployedCode: z.string().describe('Hash of where the code was, and how it was built, when last deployed'),
     selector: PodSelector,
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.readyReplicas', selector: '.status.selector' },

@@ -8,8 +8,8 @@ import {
   type ObjectOf,
   READ,
   type Rule,
-  resourceStatus,
   statusColumns,
+  statusWith,
 } from './define.ts'
 import { DateTime, mapOf, PlainText, ResourceName, Tags } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
@@ -69,11 +69,11 @@ export const SecretVault = defineKind({
   actions: 'secretvault',
   description: 'A vault of secrets. Its name is unique on the platform.',
   spec: vaultSpec,
-  status: resourceStatus.extend({
-    secretCount: z.int().optional().describe('Secrets that are live'),
-    deletedCount: z.int().optional().describe('Secrets that are deleted and not yet purged'),
-    keyId: z.string().optional().describe('Id of the platform key that wraps data keys now'),
-    pendingRewraps: z.int().optional().describe('Secrets whose data key is still under an older platform key'),
+  status: statusWith({
+    secretCount: z.int().describe('Secrets that are live'),
+    deletedCount: z.int().describe('Secrets that are deleted and not yet purged'),
+    keyId: z.string().describe('Id of the platform key that wraps data keys now'),
+    pendingRewraps: z.int().describe('Secrets whose data key is still under an older platform key'),
   }),
   immutable: ['clusterId', 'softDeleteRetentionDays'],
   rules: vaultRules,
@@ -264,19 +264,18 @@ export const VaultEntry = defineKind({
   description:
     'A secret of a vault, named `<vault>-<first 20 hex of sha256 of its name in lower case>`. Never holds its value.',
   spec: entrySpec,
-  status: resourceStatus.extend({
-    version: z.int().optional().describe('Number of the current version; absent without one'),
-    versionCount: z.int().optional().describe('Versions that are kept, at most 100'),
+  status: statusWith({
+    version: z.int().describe('Number of the current version; absent without one'),
+    versionCount: z.int().describe('Versions that are kept, at most 100'),
     validityChangedAt: z
       .string()
-      .optional()
       .describe('The last time at which a notBefore or an expiresOn of it came; absent before the first'),
-    purgeAt: z.string().optional().describe('When the deleted secret is purged; absent unless it is deleted'),
-    keyId: z.string().optional().describe('Id of the platform key that wraps the data key'),
-    purgedLife: z.int().optional().describe('The last life whose keys and values are gone'),
-    prunedThrough: z.int().optional().describe('Values of this version and of all before it are gone'),
-    mountedVersion: z.int().optional().describe('Version that the Secret of mountAs holds; absent without it'),
-    mountedSecret: z.string().optional().describe('Name of the Secret of mountAs while it is there'),
+    purgeAt: z.string().describe('When the deleted secret is purged; absent unless it is deleted'),
+    keyId: z.string().describe('Id of the platform key that wraps the data key'),
+    purgedLife: z.int().describe('The last life whose keys and values are gone'),
+    prunedThrough: z.int().describe('Values of this version and of all before it are gone'),
+    mountedVersion: z.int().describe('Version that the Secret of mountAs holds; absent without it'),
+    mountedSecret: z.string().describe('Name of the Secret of mountAs while it is there'),
   }),
   immutable: ['vaultName', 'secretName'],
   protectedFields: { history: 'administrators', mountAs: 'readsecrets' },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, detailColumns, type ObjectOf, type Rule, resourceStatus, statusColumns } from './define.ts'
+import { defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
 import { ResourceName, Tags } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { TakenSnapshots, VectorSnapshots } from './vectorSnapshots.ts'
@@ -129,29 +129,26 @@ export const VectorCluster = defineKind({
   protectedFields: { apiKeyVersion: 'writesecrets' },
   description: 'A vector database of one or more peers.',
   spec,
-  status: resourceStatus.extend({
+  status: statusWith({
     computePlan: AcceptedPlan,
     replicas: WantedReplicas,
     readyReplicas: ReadyReplicas,
     volumes: z
       .int()
-      .optional()
       .describe('Volumes that are kept while spec.replicas is 0, which quotas of storage count; absent otherwise'),
     selector: PodSelector,
     apiKeyVersion: z
       .int()
-      .optional()
       .describe('Generation of the keys that work now; behind spec.apiKeyVersion while a new one is applied'),
-    apiKeyRotatedAt: z.string().optional().describe('When the keys were last rotated; absent before the first time'),
-    ingressHost: z.string().optional().describe('Host that the Ingress answers under; absent without one'),
-    publicEndpoint: z.string().optional().describe('URL of the Ingress; absent without one'),
+    apiKeyRotatedAt: z.string().describe('When the keys were last rotated; absent before the first time'),
+    ingressHost: z.string().describe('Host that the Ingress answers under; absent without one'),
+    publicEndpoint: z.string().describe('URL of the Ingress; absent without one'),
     externalAddresses: ExternalAddresses,
     restartedAt: LastRestartedAt,
-    vectorVersion: z.string().optional().describe('Version that every peer runs'),
+    vectorVersion: z.string().describe('Version that every peer runs'),
     snapshots: TakenSnapshots,
     drainingSince: z
       .string()
-      .optional()
       .describe('When the removal of the peer that is being emptied began; after 24 hours it is given up'),
   }),
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },

@@ -24,7 +24,7 @@ export const PlanStorageClass = z
   .regex(new RegExp(`^(${SUBDOMAIN})?$`), CLASS_MESSAGE)
 
 /** Of a status: the plan that was accepted, which stays in force if it is no longer offered. */
-export const AcceptedPlan = z.string().optional().describe('Compute plan that its sizes come from')
+export const AcceptedPlan = z.string().describe('Compute plan that its sizes come from')
 
 /** What a compute plan gives and a spec may say differently, one field at a time. */
 export const planOverrides = {
@@ -97,15 +97,10 @@ export const ReadyReplicas = z.int().default(0).describe('Replicas that are read
 
 export const PodSelector = z
   .string()
-  .optional()
   .describe('Label selector of the pods, which the scale subresource tells autoscalers')
 
 export const ExternalAddresses = z
   .array(z.string())
-  .optional()
   .describe('IP addresses or host names of the load balancer; absent while it has none')
 
-export const LastRestartedAt = z
-  .string()
-  .optional()
-  .describe('The spec.restartedAt that all replicas were restarted for')
+export const LastRestartedAt = z.string().describe('The spec.restartedAt that all replicas were restarted for')
