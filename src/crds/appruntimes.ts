@@ -2,12 +2,9 @@ import { z } from 'zod'
 import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf, READ } from './define.ts'
 import { ProcessText } from './environment.ts'
-import { DateTime, Description, DisplayName, listBy, PlainText, setOf } from './fields.ts'
+import { DateTime, Description, DisplayName, listBy, matching, PlainText, setOf, whole } from './fields.ts'
 
-export const RuntimeVersion = z
-  .string()
-  .max(32)
-  .regex(/^[0-9a-z][0-9a-z.-]*$/, 'must be a version, such as 24 or 3.13')
+export const RuntimeVersion = matching(32, /^[0-9a-z][0-9a-z.-]*$/, 'must be a version, such as 24 or 3.13')
 
 const version = z.strictObject({
   version: RuntimeVersion.describe('What runtimeVersion takes'),
@@ -38,7 +35,7 @@ export const AppRuntime = defineKind({
       .default([])
       .describe('Files by which a repository is recognised, such as package.json'),
     defaultStartCommand: ProcessText.max(1024).default('').describe('Default start command of apps'),
-    defaultPort: z.int().min(1).max(65_535).default(8080).describe('Port that such an app listens on'),
+    defaultPort: whole(1, 65_535).default(8080).describe('Port that such an app listens on'),
   }),
   status: z.object({}),
   columns: [

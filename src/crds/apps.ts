@@ -12,7 +12,7 @@ import {
 import { containerStatus, HostName } from './containerinstances.ts'
 import { defineKind, detailColumns, LARGE_BYTES_MAX, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { listBy, MountPath, ResourceName, setOf, Tags } from './fields.ts'
+import { listBy, MountPath, matching, Off, On, ResourceName, setOf, Tags, whole } from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
 
 /** The one component of an app. */
@@ -22,7 +22,7 @@ export const AppVolumeField = VolumeField.extend({
   mountPath: MountPath.describe('Where the app sees it'),
 })
 
-const replicas = z.int().min(0).max(20)
+const replicas = whole(0, 20)
 
 const spec = z.strictObject({
   clusterId: ClusterId,
@@ -30,10 +30,11 @@ const spec = z.strictObject({
     .enum(['Repository', 'Image', 'Upload'])
     .describe('Repository is built from Git, Upload from an archive, Image is run as it is; immutable'),
   ...codeFields,
-  dockerfilePath: z
-    .string()
-    .max(255)
-    .regex(/^[A-Za-z0-9_@+.-]+(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/, 'must be a relative path of plain names')
+  dockerfilePath: matching(
+    255,
+    /^[A-Za-z0-9_@+.-]+(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
+    'must be a relative path of plain names',
+  )
     .optional()
     .describe('Dockerfile to build from, below rootPath; if absent, the runtime determines the build'),
   image: ImageReference.optional().describe('Image to run, for sourceKind Image'),
@@ -44,17 +45,11 @@ const spec = z.strictObject({
   replicas: replicas.default(1).describe('How many copies run, unless minReplicas and maxReplicas are set'),
   minReplicas: replicas.min(1).optional().describe('Fewest copies; with maxReplicas they follow the load'),
   maxReplicas: replicas.min(1).optional().describe('Most copies; with minReplicas they follow the load'),
-  targetCpuPercent: z
-    .int()
-    .min(10)
-    .max(95)
+  targetCpuPercent: whole(10, 95)
     .default(70)
     .describe('Use of CPU, in percent of the request, above which copies are added'),
-  port: z.int().min(1).max(65_535).default(8080).describe('Port that the app listens on, which it finds as PORT'),
-  healthPath: z
-    .string()
-    .max(1024)
-    .regex(/^(\/[!-~]*)?$/, 'must begin with a slash and hold no spaces')
+  port: whole(1, 65_535).default(8080).describe('Port that the app listens on, which it finds as PORT'),
+  healthPath: matching(1024, /^(\/[!-~]*)?$/, 'must begin with a slash and hold no spaces')
     .default('/')
     .describe('Path whose answer shows that a copy is ready; if empty, a connection is enough'),
   env: listBy('name', EnvironmentVariableField, 200).default([]).describe('Environment variables of the process'),
@@ -66,29 +61,17 @@ const spec = z.strictObject({
   registryCredential: VaultReferenceField.optional().describe(
     'Vault secret with a dockerconfigjson, for a private image',
   ),
-  managedIdentity: z
-    .boolean()
-    .default(false)
-    .describe('True gives it an identity of its own, whose credentials it finds as files'),
-  isPublic: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
+  managedIdentity: Off.describe('True gives it an identity of its own, whose credentials it finds as files'),
+  isPublic: On.describe('True gives it a public host, over HTTPS'),
   customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
   allowedCidrs: AllowedCidrs.describe(
     'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
   ),
-  httpsOnly: z
-    .boolean()
-    .default(true)
-    .describe('Whether requests without TLS are redirected to HTTPS (by ingress-nginx)'),
-  sessionAffinity: z
-    .boolean()
-    .default(false)
-    .describe('Whether requests of one client go to one copy: by a cookie (of ingress-nginx), else by its address'),
-  requestTimeoutSeconds: z
-    .int()
-    .min(1)
-    .max(3600)
-    .default(60)
-    .describe('Seconds within which the app must answer a request'),
+  httpsOnly: On.describe('Whether requests without TLS are redirected to HTTPS (by ingress-nginx)'),
+  sessionAffinity: Off.describe(
+    'Whether requests of one client go to one copy: by a cookie (of ingress-nginx), else by its address',
+  ),
+  requestTimeoutSeconds: whole(1, 3600).default(60).describe('Seconds within which the app must answer a request'),
   backupPolicy: BackupPolicyInSpec.optional().describe('How its volumes are backed up; not at all if absent'),
   ...deploymentRequests,
   restartedAt: RestartedAt,

@@ -3,7 +3,7 @@ import { CATALOGUE_PROVIDERS, CATALOGUE_STATES, INVALID_SHOWN } from '../contrac
 import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { mayUseSource, notYourSource } from './codeFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, statusColumns, statusWith, WRITE } from './define.ts'
-import { DateTime } from './fields.ts'
+import { DateTime, matching, On } from './fields.ts'
 import { BranchOrTag } from './gitFields.ts'
 import { unchanged } from './referenceAdmission.ts'
 
@@ -29,10 +29,7 @@ export const FolderPath = z
     'must be a path such as /blueprints, without the names . and .. and without control characters',
   )
 
-const Installation = z
-  .string()
-  .max(64)
-  .regex(/^[A-Za-z0-9-]+$/, 'must be the id of an installation, or of a deployment source')
+const Installation = matching(64, /^[A-Za-z0-9-]+$/, 'must be the id of an installation, or of a deployment source')
 const Repository = z
   .string()
   .min(1)
@@ -48,7 +45,7 @@ const spec = z.strictObject({
   repositoryId: Repository.optional().describe('Repository of that source, by the id of the provider; immutable'),
   ref: BranchOrTag.default('main').describe('Branch or tag'),
   path: FolderPath.default('/').describe('Folder of the templates, from the root; includes the folders below it'),
-  enabled: z.boolean().default(true).describe('Whether it is read and its templates can be deployed'),
+  enabled: On.describe('Whether it is read and its templates can be deployed'),
   requests: z
     .strictObject({ syncAt: DateTime.optional().describe('When an immediate read was last requested') })
     .prefault({})

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf } from './define.ts'
-import { Explanation, Line, PlainText, Uuid } from './fields.ts'
+import { Explanation, Line, matching, PlainText, Uuid } from './fields.ts'
 
 export const BUG_SEVERITIES = ['Low', 'Normal', 'High'] as const
 export const BUG_STATES = ['Open', 'Closed'] as const
@@ -10,11 +10,9 @@ const Attachment = z.strictObject({
   fileName: PlainText.min(1).max(128).describe('Name that the sender gave it'),
   mediaType: z.enum(BUG_MEDIA_TYPES).describe('What its content is'),
   bytes: z.int().min(0).describe('Length of the content'),
-  sha256: z
-    .string()
-    .max(64)
-    .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
-    .describe('Digest of the content'),
+  sha256: matching(64, /^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case').describe(
+    'Digest of the content',
+  ),
   secretName: PlainText.max(253).describe('Secret beside the report that holds the content, in the entry blob'),
 })
 

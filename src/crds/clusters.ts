@@ -1,22 +1,18 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, READ, statusWith } from './define.ts'
-import { DateTime, DisplayName, mapOf, PlainText, ResourceName } from './fields.ts'
+import { DateTime, DisplayName, mapOf, matching, Off, PlainText, ResourceName, whole } from './fields.ts'
 import { StorageClassName } from './workloadFields.ts'
 
-const label = z
-  .string()
-  .max(63)
-  .regex(
-    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
-    'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
-  )
-const subdomain = z
-  .string()
-  .max(253)
-  .regex(
-    /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
-    'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
-  )
+const label = matching(
+  63,
+  /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+  'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
+)
+const subdomain = matching(
+  253,
+  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+  'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
+)
 
 /** A Gateway of the Gateway API, as a route names its parent (GEP-957: the section is a listener). */
 const Gateway = z.strictObject({
@@ -85,30 +81,21 @@ export const PlatformCluster = defineKind({
     region: PlainText.max(64)
       .default('')
       .describe('Where the cluster is; resources on it show it and can be filtered by it'),
-    domain: z
-      .string()
-      .max(200)
-      .regex(
-        /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
-        'must be a domain in lower case, such as apps.example.com',
-      )
-      .describe('Domain below which the public hosts of resources lie'),
-    isPlatform: z
-      .boolean()
-      .default(false)
-      .describe(
-        'True for the cluster that the platform itself runs on; all others are reached through an agent; immutable',
-      ),
+    domain: matching(
+      200,
+      /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+      'must be a domain in lower case, such as apps.example.com',
+    ).describe('Domain below which the public hosts of resources lie'),
+    isPlatform: Off.describe(
+      'True for the cluster that the platform itself runs on; all others are reached through an agent; immutable',
+    ),
     ingressClassName: PlainText.max(63)
       .optional()
       .describe("IngressClass of the Ingresses of resources; the cluster's default when absent"),
     gateway: Gateway.optional().describe(
       'Gateway for public hosts if the cluster serves HTTPRoute; otherwise an Ingress is used',
     ),
-    publicPort: z
-      .int()
-      .min(1)
-      .max(65_535)
+    publicPort: whole(1, 65_535)
       .optional()
       .describe('Port that clients of public hosts connect to, as the URLs of resources show it; 443 when absent'),
     certificateIssuer: subdomain

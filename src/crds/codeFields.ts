@@ -3,20 +3,18 @@ import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import type { AdmissionRule, Rule } from './define.ts'
 import { CancelledDeployment } from './deployments.ts'
 import { ProcessText } from './environment.ts'
-import { DateTime, listBy, RelativePath, setOf, Uuid } from './fields.ts'
+import { DateTime, listBy, matching, On, RelativePath, setOf, Uuid, whole } from './fields.ts'
 import { BranchName, BranchPattern, CommitSha } from './gitFields.ts'
 import { unchanged } from './referenceAdmission.ts'
 import { SourceUrl } from './sources.ts'
 
 /** Fields of kinds whose code the platform builds: where it is, and how it becomes an image. */
 
-const Folder = z
-  .string()
-  .max(255)
-  .regex(
-    /^\/([A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*)?$/,
-    'must be a folder, such as / or /web',
-  )
+const Folder = matching(
+  255,
+  /^\/([A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*)?$/,
+  'must be a folder, such as / or /web',
+)
 
 export const Command = ProcessText.min(1).max(4096)
 
@@ -28,7 +26,7 @@ export const Pipeline = z.strictObject({
   buildEnv: listBy('name', EnvironmentVariableField.omit({ secret: true, output: true }), 50)
     .default([])
     .describe('Variables of the build; they are not in the image'),
-  buildTimeoutMinutes: z.int().min(1).max(60).default(15).describe('Minutes after which a build has failed'),
+  buildTimeoutMinutes: whole(1, 60).default(15).describe('Minutes after which a build has failed'),
 })
 
 export const codeFields = {
@@ -38,7 +36,7 @@ export const codeFields = {
   deploymentSourceId: Uuid.optional().describe(
     'Id of the DeploymentSource with the credentials of the repository; a public one if absent',
   ),
-  deployOnPush: z.boolean().default(true).describe('Whether a push to the branch deploys it'),
+  deployOnPush: On.describe('Whether a push to the branch deploys it'),
   previewBranches: setOf(BranchPattern, 20)
     .default([])
     .describe('Branches that get a preview of their own, with * and ? for any characters; never those of forks'),

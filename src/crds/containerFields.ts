@@ -2,7 +2,19 @@ import { z } from 'zod'
 import { OUTPUT_COLLECTIONS } from '../contracts/references.ts'
 import { SECRET_NAME_PATTERN } from '../contracts/vaults/names.ts'
 import { Arguments, MOST_OF_A_VALUE, ProcessText } from './environment.ts'
-import { Bytes, listBy, MountPath, PlainText, RelativePath, ResourceName, setOf } from './fields.ts'
+import {
+  Bytes,
+  listBy,
+  MountPath,
+  matching,
+  Off,
+  On,
+  PlainText,
+  RelativePath,
+  ResourceName,
+  setOf,
+  whole,
+} from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { sparse, standsFor } from './sparse.ts'
 import { planOverrides, StorageClassName } from './workloadFields.ts'
@@ -11,26 +23,16 @@ import { planOverrides, StorageClassName } from './workloadFields.ts'
 
 /** A word that becomes a part of names of Kubernetes. No two hyphens in a row: they separate such words. */
 const word = (most: number) =>
-  z
-    .string()
-    .max(most)
-    .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, with single hyphens between them')
+  matching(most, /^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case letters and digits, with single hyphens between them')
 export const ComponentName = word(40)
 export const VolumeName = word(40)
 
 export const VaultReferenceField = z.strictObject({
   vaultName: ResourceName.describe('Name of a vault in the same resource group'),
-  secretName: z
-    .string()
-    .max(127)
-    .regex(new RegExp(SECRET_NAME_PATTERN), 'must be 1 to 127 letters, digits and hyphens')
-    .describe('Name of a secret in that vault'),
-  version: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .optional()
-    .describe('Version to take; the newest one, whichever it is, if absent'),
+  secretName: matching(127, new RegExp(SECRET_NAME_PATTERN), 'must be 1 to 127 letters, digits and hyphens').describe(
+    'Name of a secret in that vault',
+  ),
+  version: whole(1, 1_000_000).optional().describe('Version to take; the newest one, whichever it is, if absent'),
 })
 
 const Output = z.strictObject({
@@ -40,14 +42,11 @@ const Output = z.strictObject({
 })
 
 export const EnvironmentVariableField = z.strictObject({
-  name: z
-    .string()
-    .max(128)
-    .regex(
-      /^[A-Za-z_][A-Za-z0-9_]*$/,
-      'must be letters, digits and underscores, at most 128, and not begin with a digit',
-    )
-    .describe('Name of the variable'),
+  name: matching(
+    128,
+    /^[A-Za-z_][A-Za-z0-9_]*$/,
+    'must be letters, digits and underscores, at most 128, and not begin with a digit',
+  ).describe('Name of the variable'),
   value: ProcessText.max(MOST_OF_A_VALUE)
     .optional()
     .describe('The text itself; a name of parameters in braces after a dollar sign is replaced by its text'),
@@ -58,15 +57,12 @@ export const EnvironmentVariableField = z.strictObject({
 })
 
 export const PortField = z.strictObject({
-  name: z
-    .string()
-    .max(15)
-    .regex(
-      /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
-      'must be lower-case letters, digits and single hyphens, and begin with a letter',
-    )
-    .describe('What the port is called, such as http'),
-  port: z.int().min(1).max(65_535).describe('Number that the process listens on'),
+  name: matching(
+    15,
+    /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/,
+    'must be lower-case letters, digits and single hyphens, and begin with a letter',
+  ).describe('What the port is called, such as http'),
+  port: whole(1, 65_535).describe('Number that the process listens on'),
   protocol: z.enum(['Tcp', 'Udp']).default('Tcp').describe('Transport protocol'),
 })
 
@@ -74,25 +70,22 @@ const MountField = z.strictObject({
   volume: VolumeName.describe('Which of the volumes'),
   path: MountPath.describe('Where the container sees it'),
   subPath: RelativePath.optional().describe('Folder of the volume that is mounted; all of it if absent'),
-  readOnly: z.boolean().default(false).describe('Whether the container may only read it'),
+  readOnly: Off.describe('Whether the container may only read it'),
 })
 
 const ProbeField = z.strictObject({
   kind: z
     .enum(['Http', 'Tcp', 'Exec'])
     .describe('Kind of probe: a GET request, a connection, or a command in the container'),
-  path: z
-    .string()
-    .max(1024)
-    .regex(/^\/[!-~]*$/, 'must begin with a slash and hold no spaces')
+  path: matching(1024, /^\/[!-~]*$/, 'must begin with a slash and hold no spaces')
     .optional()
     .describe('Path of the GET request; / if absent'),
-  port: z.int().min(1).max(65_535).optional().describe('Port of an Http or Tcp probe; the first one if absent'),
+  port: whole(1, 65_535).optional().describe('Port of an Http or Tcp probe; the first one if absent'),
   command: Arguments.describe('Command of an Exec probe, which succeeds with exit code 0'),
-  initialDelaySeconds: z.int().min(0).max(3600).default(0).describe('Seconds from the start until the first try'),
-  periodSeconds: z.int().min(1).max(3600).default(10).describe('Seconds from one try to the next'),
-  timeoutSeconds: z.int().min(1).max(3600).default(1).describe('Seconds after which a try has failed'),
-  failureThreshold: z.int().min(1).max(1000).default(3).describe('Failures in a row after which the probe has failed'),
+  initialDelaySeconds: whole(0, 3600).default(0).describe('Seconds from the start until the first try'),
+  periodSeconds: whole(1, 3600).default(10).describe('Seconds from one try to the next'),
+  timeoutSeconds: whole(1, 3600).default(1).describe('Seconds after which a try has failed'),
+  failureThreshold: whole(1, 1000).default(3).describe('Failures in a row after which the probe has failed'),
 })
 
 const { storageSize: _size, storageClass: _class, ...componentSizes } = planOverrides
@@ -112,7 +105,7 @@ export const ComponentField = z.strictObject({
   image: ImageReference.describe('Image that it runs, with tag or digest'),
   command: Arguments.describe("Replaces the image's entry point; empty keeps it"),
   args: Arguments.describe("Replaces the image's arguments; empty keeps them"),
-  replicas: z.int().min(0).max(20).default(1).describe('How many copies run'),
+  replicas: whole(0, 20).default(1).describe('How many copies run'),
   computePlan: ResourceName.optional().describe(
     'Name of a ComputePlan for this component; that of the resource if absent',
   ),
@@ -130,18 +123,10 @@ export const ComponentField = z.strictObject({
     .enum(['IfNotPresent', 'Always'])
     .default('IfNotPresent')
     .describe('Whether each start asks the registry for the image'),
-  runAsUser: z
-    .int()
-    .min(0)
-    .max(2_147_483_647)
+  runAsUser: whole(0, 2_147_483_647)
     .optional()
     .describe("User id that the process runs as, never root; the image's if absent"),
-  gracePeriodSeconds: z
-    .int()
-    .min(0)
-    .max(3600)
-    .default(30)
-    .describe('Seconds within which the process must end when asked to'),
+  gracePeriodSeconds: whole(0, 3600).default(30).describe('Seconds within which the process must end when asked to'),
 })
 
 export const VolumeField = z.strictObject({
@@ -164,18 +149,15 @@ export const BackupHookField = z.strictObject({
   component: ComponentName.describe('Component in whose copies the command runs'),
   when: z.enum(['Before', 'After']).describe('Before or after its volumes are backed up'),
   command: Arguments.unwrap().min(1).describe('Program with its arguments, run without a shell'),
-  timeoutSeconds: z.int().min(1).max(3600).default(60).describe('Seconds after which it has failed'),
+  timeoutSeconds: whole(1, 3600).default(60).describe('Seconds after which it has failed'),
   onError: z.enum(['Fail', 'Continue']).default('Fail').describe('Whether its failure fails the backup'),
 })
 
 export const BackupPolicyField = z.strictObject({
-  enabled: z.boolean().default(true).describe('False pauses the schedule and keeps what was taken'),
+  enabled: On.describe('False pauses the schedule and keeps what was taken'),
   schedule: CronSchedule.describe('When a backup begins: cron in five fields, UTC'),
-  retentionDays: z.int().min(1).max(365).describe('Days after which a backup expires'),
-  keepLast: z
-    .int()
-    .min(1)
-    .max(100)
+  retentionDays: whole(1, 365).describe('Days after which a backup expires'),
+  keepLast: whole(1, 100)
     .optional()
     .describe('Maximum number of backups to keep, the newest; if absent, all until they expire'),
   method: z

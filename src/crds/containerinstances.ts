@@ -29,7 +29,7 @@ import {
   statusColumns,
   statusWith,
 } from './define.ts'
-import { DateTime, listBy, mapOf, PlainText, ResourceName, setOf, Tags } from './fields.ts'
+import { DateTime, listBy, mapOf, matching, Off, PlainText, ResourceName, setOf, Tags, whole } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { referenceAdmission } from './referenceAdmission.ts'
 import { sparse, withDefaults } from './sparse.ts'
@@ -47,13 +47,11 @@ import {
 import { allowedCidrsRule } from './workloadRules.ts'
 
 /** The last label begins with a letter, as that of no address does. */
-export const HostName = z
-  .string()
-  .max(253)
-  .regex(
-    /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/,
-    'must be a host name in lower case, such as shop.example.com',
-  )
+export const HostName = matching(
+  253,
+  /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/,
+  'must be a host name in lower case, such as shop.example.com',
+)
 
 const spec = z.strictObject({
   clusterId: ClusterId,
@@ -68,18 +66,14 @@ const spec = z.strictObject({
   registryCredential: VaultReferenceField.optional().describe(
     'Vault secret with a dockerconfigjson, for private images',
   ),
-  managedIdentity: z
-    .boolean()
-    .default(false)
-    .describe('True gives it an identity of its own, whose credentials every component finds as files'),
-  isPublic: z.boolean().default(false).describe('True gives it a public host, over HTTPS'),
+  managedIdentity: Off.describe(
+    'True gives it an identity of its own, whose credentials every component finds as files',
+  ),
+  isPublic: Off.describe('True gives it a public host, over HTTPS'),
   publicComponent: ComponentName.optional().describe(
     'Component that the public host leads to; the first one with a port if absent',
   ),
-  publicPort: z
-    .int()
-    .min(1)
-    .max(65_535)
+  publicPort: whole(1, 65_535)
     .optional()
     .describe('Port that the public host leads to; the first one of the component if absent'),
   customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),

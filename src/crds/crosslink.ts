@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CROSSLINK_NAME } from '../contracts/crosslink.ts'
 import { defineKind, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
-import { DateTime, Uuid } from './fields.ts'
+import { DateTime, Off, Uuid, whole } from './fields.ts'
 
 const Site = z.object({
   clusterId: z.string().describe('Id of the cluster that it is in'),
@@ -37,12 +37,9 @@ export const BoundaryCrosslink = defineKind({
   forms: { 'boundaries/read': READ, 'crosslink/admin': ['create', 'update', 'patch', 'delete'] },
   description: 'Links between the clusters of a boundary, through a hub. Its name is crosslink: there is one.',
   spec: z.strictObject({
-    enabled: z.boolean().default(false).describe('Whether the clusters are linked; false'),
+    enabled: Off.describe('Whether the clusters are linked; false'),
     hubClusterId: Uuid.optional().describe('Id of the PlatformCluster that spokes link to; needed while enabled'),
-    pkiVersion: z
-      .int()
-      .min(1)
-      .max(1_000_000)
+    pkiVersion: whole(1, 1_000_000)
       .default(1)
       .describe('Version of the authority that signs for sites; one more replaces it in three steps'),
     grantRequestedAt: DateTime.optional().describe('When a grant for a spoke was last requested; none when absent'),

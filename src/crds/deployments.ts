@@ -11,7 +11,7 @@ import {
 import type { KubeObject } from '../core/object.ts'
 import { ImageReference } from './containerFields.ts'
 import { defineKind, type ObjectOf, READ, type Rule, statusColumns, statusWith } from './define.ts'
-import { DateTime, PlainText, Uuid } from './fields.ts'
+import { DateTime, matching, PlainText, Uuid } from './fields.ts'
 import { BranchName, CommitSha, RepositoryName } from './gitFields.ts'
 import { NamespaceSecrets } from './namespaceSecrets.ts'
 
@@ -21,11 +21,9 @@ const spec = z.strictObject({
   ownerCollection: z
     .enum(DEPLOYED_COLLECTIONS)
     .describe('Collection of what is deployed, as URLs of REST name it; immutable'),
-  ownerName: z
-    .string()
-    .max(253)
-    .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a resource')
-    .describe('Name of the resource in the same namespace; immutable'),
+  ownerName: matching(253, /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a resource').describe(
+    'Name of the resource in the same namespace; immutable',
+  ),
   strategy: z
     .enum(DEPLOYMENT_STRATEGIES)
     .describe('Image: an existing image; Build: built by the platform; Reported: built elsewhere; immutable'),
@@ -42,10 +40,7 @@ const spec = z.strictObject({
     .describe(
       'Name of the deployment source, or upload, image, `functions/<name>`; absent of a repository without a source',
     ),
-  archive: z
-    .string()
-    .max(255)
-    .regex(/^[a-z0-9/-]{1,180}@sha256:[0-9a-f]{64}$/, 'must be an uploaded source in the registry')
+  archive: matching(255, /^[a-z0-9/-]{1,180}@sha256:[0-9a-f]{64}$/, 'must be an uploaded source in the registry')
     .optional()
     .describe('Uploaded source that is built; the repository of the owner if absent'),
   namespaceSecrets: NamespaceSecrets.optional().describe(

@@ -17,16 +17,25 @@ export function ruled<Schema extends z.ZodString>(
   return checked.meta({ ...schema.meta(), 'x-kubernetes-validations': validations })
 }
 
+/** A switch, and what it is while nobody has set it. */
+export const Off = z.boolean().default(false)
+export const On = z.boolean().default(true)
+
+/** A whole number between two bounds. */
+export const whole = (least: number, most: number) => z.int().min(least).max(most)
+
+/** A text of at most so many characters, all of it as the pattern says. */
+export const matching = (most: number, pattern: RegExp, message?: Parameters<z.ZodString['regex']>[1]) =>
+  z.string().max(most).regex(pattern, message)
+
 /** RFC 9562 in either case; kept in lower case, because two spellings of one id would be two keys. */
 export const Uuid = z.string().max(36).toLowerCase().guid()
 
-export const ResourceName = z
-  .string()
-  .max(RESOURCE_NAME_MAX_LENGTH)
-  .regex(
-    new RegExp(RESOURCE_NAME_PATTERN),
-    `must be 1 to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens that begin and end with a letter or digit`,
-  )
+export const ResourceName = matching(
+  RESOURCE_NAME_MAX_LENGTH,
+  new RegExp(RESOURCE_NAME_PATTERN),
+  `must be 1 to ${RESOURCE_NAME_MAX_LENGTH} lower-case letters, digits and hyphens that begin and end with a letter or digit`,
+)
 
 /** Quantities between two bounds, which are quantities themselves; without a lower one, all that are more than zero. */
 function quantity(least: string | undefined, most: string, message: string): z.ZodString {
@@ -162,17 +171,17 @@ export const Quota = z.strictObject({
   storage: QuotaBytes.optional().describe(
     'Maximum storage of all volumes, those of stopped resources included, and of Ephemeral ones of copies that run; unlimited when absent',
   ),
-  resourceGroups: z.int().min(0).max(100000).optional().describe('Most resource groups; unlimited when absent'),
-  resources: z.int().min(0).max(1000000).optional().describe('Most resources of all kinds; unlimited when absent'),
-  pods: z.int().min(0).max(1000000).optional().describe('Most replicas that run at once; unlimited when absent'),
+  resourceGroups: whole(0, 100000).optional().describe('Most resource groups; unlimited when absent'),
+  resources: whole(0, 1000000).optional().describe('Most resources of all kinds; unlimited when absent'),
+  pods: whole(0, 1000000).optional().describe('Most replicas that run at once; unlimited when absent'),
 })
 
 /** A scope as IAM writes it: what `core/scope` reads, so that nothing is stored that it does not. */
-export const Scope = z
-  .string()
-  .max(SCOPE_MAX_LENGTH)
-  .regex(new RegExp(SCOPE_PATTERN), 'must be a scope, such as / or /boundaries/<id>/resourcegroups/<group>')
-  .describe('Where it applies, and everywhere below: /, a boundary, a resource group or a resource; immutable')
+export const Scope = matching(
+  SCOPE_MAX_LENGTH,
+  new RegExp(SCOPE_PATTERN),
+  'must be a scope, such as / or /boundaries/<id>/resourcegroups/<group>',
+).describe('Where it applies, and everywhere below: /, a boundary, a resource group or a resource; immutable')
 
 /** One e-mail address. */
 export const Email = z.string().regex(new RegExp(ADDRESS_PATTERN), 'must be an e-mail address').max(ADDRESS_MAX_LENGTH)
@@ -196,14 +205,13 @@ export const CertificatesPem = z
   .string()
   .regex(/^(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+$/, 'must be certificates in PEM')
 
-export const RelativePath = z
-  .string()
-  .max(255)
-  .regex(
-    /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
-    'must be a relative path of plain names',
-  )
-export const MountPath = z
-  .string()
-  .max(255)
-  .regex(/^(\/[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-])+$/, 'must be an absolute path of plain names, such as /var/lib/site')
+export const RelativePath = matching(
+  255,
+  /^[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
+  'must be a relative path of plain names',
+)
+export const MountPath = matching(
+  255,
+  /^(\/[A-Za-z0-9._@+-]*[A-Za-z0-9_@+-])+$/,
+  'must be an absolute path of plain names, such as /var/lib/site',
+)

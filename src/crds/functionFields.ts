@@ -1,19 +1,17 @@
 import { z } from 'zod'
 import { VaultReferenceField } from './containerFields.ts'
-import { PlainText, ResourceName, setOf, Uuid } from './fields.ts'
+import { matching, PlainText, ResourceName, setOf, Uuid, whole } from './fields.ts'
 import { ListedCronSchedule } from './schedule.ts'
 import { sparse } from './sparse.ts'
 
 export const HTTP_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 export const AUTH_LEVELS = ['Platform', 'Secret', 'Anonymous'] as const
 
-export const FunctionPath = z
-  .string()
-  .max(128)
-  .regex(
-    /^\/$|^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$/,
-    'must be / or begin with a slash and hold plain names between slashes, such as /orders/new',
-  )
+export const FunctionPath = matching(
+  128,
+  /^\/$|^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$/,
+  'must be / or begin with a slash and hold plain names between slashes, such as /orders/new',
+)
 
 export const TriggerField = z.strictObject({
   name: ResourceName.describe('Name of the trigger in the function'),
@@ -32,10 +30,11 @@ export const TriggerField = z.strictObject({
     ),
   keySecret: VaultReferenceField.optional().describe('Of the level Secret: the vault secret that callers must show'),
   schedule: ListedCronSchedule.optional().describe('Of a Timer: when it fires, cron in five fields'),
-  timeZone: z
-    .string()
-    .max(64)
-    .regex(/^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/, 'must be the name of a time zone, such as Europe/Berlin')
+  timeZone: matching(
+    64,
+    /^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/,
+    'must be the name of a time zone, such as Europe/Berlin',
+  )
     .default('UTC')
     .describe('Time zone that the schedule is read in'),
 })
@@ -49,9 +48,9 @@ export const SourceField = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in 64 hexadecimal digits')
     .describe('SHA-256 of the archive'),
-  sizeBytes: z.int().min(1).max(33_554_432).describe('Bytes of the archive'),
-  fileCount: z.int().min(1).max(2000).describe('Files in it'),
-  parts: z.int().min(1).max(64).describe('In how many parts it is kept'),
+  sizeBytes: whole(1, 33_554_432).describe('Bytes of the archive'),
+  fileCount: whole(1, 2000).describe('Files in it'),
+  parts: whole(1, 64).describe('In how many parts it is kept'),
   deploymentId: Uuid.describe('Deployment that builds it'),
   uploadedAt: z.iso.datetime({ offset: true }).describe('When it came'),
   uploadedBy: PlainText.max(64).describe('Principal that sent it'),

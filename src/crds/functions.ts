@@ -13,7 +13,7 @@ import {
   statusWith,
 } from './define.ts'
 import { CancelledDeployment, deployedStatus } from './deployments.ts'
-import { DateTime, listBy, ResourceName, setOf, Tags } from './fields.ts'
+import { DateTime, listBy, matching, Off, On, ResourceName, setOf, Tags, whole } from './fields.ts'
 import { type FunctionTrigger, SourceField, TriggerField, TriggerInSpec } from './functionFields.ts'
 import { triggerRules, variableRules } from './functionRules.ts'
 import {
@@ -59,10 +59,7 @@ export const FunctionNamespace = defineKind({
   spec: z.strictObject({
     clusterId: ClusterId,
     runtime: z.enum(FUNCTION_RUNTIME_NAMES).describe('What its functions are written in; immutable'),
-    runtimeVersion: z
-      .string()
-      .max(16)
-      .regex(/^[0-9]+(\.[0-9]+)?$/, 'must be a version such as 24 or 3.14')
+    runtimeVersion: matching(16, /^[0-9]+(\.[0-9]+)?$/, 'must be a version such as 24 or 3.14')
       .optional()
       .describe('Version of the runtime; the newest that the platform has if absent'),
     computePlan: ResourceName.optional().describe(
@@ -70,22 +67,17 @@ export const FunctionNamespace = defineKind({
     ),
     env: Environment.describe('Environment variables of all its functions'),
     functionSecrets: FunctionSecrets.default([]),
-    maxConcurrency: z
-      .int()
-      .min(1)
-      .max(1000)
+    maxConcurrency: whole(1, 1000)
       .default(50)
       .describe('Maximum number of requests that all its functions serve at once'),
-    managedIdentity: z
-      .boolean()
-      .default(false)
-      .describe('True gives it an identity of its own, whose credentials all its functions find as files'),
-    running: z
-      .boolean()
-      .default(true)
-      .describe('False refuses all calls of its functions and stops all their copies; true lets them be called again'),
+    managedIdentity: Off.describe(
+      'True gives it an identity of its own, whose credentials all its functions find as files',
+    ),
+    running: On.describe(
+      'False refuses all calls of its functions and stops all their copies; true lets them be called again',
+    ),
     restartedAt: DateTime.optional().describe('A later time replaces the copies of all its functions once'),
-    isPublic: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
+    isPublic: On.describe('True gives it a public host, over HTTPS'),
     customDomains: setOf(HostName, 10).default([]).describe('Further public hosts, unique on the platform'),
     allowedCidrs: AllowedCidrs.describe(
       'Networks that may use the public hosts (of ingress-nginx only), in CIDR notation, at most 50 with commas between; all if absent',
@@ -159,15 +151,15 @@ const spec = z.strictObject({
   ),
   env: Environment.describe('Environment variables; they override those of the namespace with the same name'),
   namespaceSecrets: NamespaceSecrets.default([]),
-  timeoutSeconds: z.int().min(1).max(900).default(30).describe('Seconds that a call may take, its waiting included'),
-  concurrency: z.int().min(1).max(100).default(10).describe('Requests that one copy serves at once'),
-  minReplicas: z.int().min(0).max(20).default(0).describe('Copies that run even without calls'),
-  maxReplicas: z.int().min(1).max(50).default(5).describe('Most copies'),
-  idleSeconds: z.int().min(10).max(3600).default(120).describe('Seconds without a call after which copies stop'),
+  timeoutSeconds: whole(1, 900).default(30).describe('Seconds that a call may take, its waiting included'),
+  concurrency: whole(1, 100).default(10).describe('Requests that one copy serves at once'),
+  minReplicas: whole(0, 20).default(0).describe('Copies that run even without calls'),
+  maxReplicas: whole(1, 50).default(5).describe('Most copies'),
+  idleSeconds: whole(10, 3600).default(120).describe('Seconds without a call after which copies stop'),
   triggers: listBy('name', TriggerInSpec as z.ZodType<z.input<typeof TriggerField>, z.input<typeof TriggerField>>, 10)
     .optional()
     .describe('Triggers; requests to a path of its name if absent'),
-  enabled: z.boolean().default(true).describe('False refuses all calls and stops all copies'),
+  enabled: On.describe('False refuses all calls and stops all copies'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>

@@ -7,7 +7,7 @@ import {
   type NameRule,
   REPOSITORY,
 } from '../contracts/sources/refs.ts'
-import { ruled } from './fields.ts'
+import { matching, ruled } from './fields.ts'
 
 /** Names of Git hosts: what a field takes is what deliveries may say, so that whoever is pushed to can be deployed. */
 
@@ -25,7 +25,4 @@ export const BranchOrTag = named(BRANCH_OR_TAG)
 export const BranchPattern = named(BRANCH_PATTERN)
 export const RepositoryName = named(REPOSITORY)
 
-export const CommitSha = z
-  .string()
-  .max(64)
-  .regex(/^[0-9a-f]{7,64}$/, 'must be a commit hash of 7 to 64 hexadecimal digits')
+export const CommitSha = matching(64, /^[0-9a-f]{7,64}$/, 'must be a commit hash of 7 to 64 hexadecimal digits')

@@ -7,6 +7,8 @@ import {
   Email,
   MissingSecrets,
   mapOf,
+  Off,
+  On,
   PersonName,
   PlainText,
   Uuid,
@@ -31,23 +33,16 @@ export const PlatformUser = defineKind({
       .max(128)
       .describe('Sign-in name, case-insensitive; a name that two people have signs in neither'),
     email: Email.optional().describe('E-mail address; signs in too, where only one person has it'),
-    emailVerified: z
-      .boolean()
-      .default(false)
-      .describe('Whether the address is known to be theirs; no invitation is accepted before'),
+    emailVerified: Off.describe('Whether the address is known to be theirs; no invitation is accepted before'),
     firstName: PersonName.optional().describe('Given name, as tokens say it'),
     lastName: PersonName.optional().describe('Family name, as tokens say it'),
     displayName: DisplayName.optional().describe(
       'Name that others see; when absent, first and last name, or else the user name',
     ),
-    isEnabled: z
-      .boolean()
-      .default(true)
-      .describe('False refuses sign-ins, renewals and every token that the person still has'),
-    isExternal: z
-      .boolean()
-      .default(false)
-      .describe('True for people who sign in at the identity provider of a tenant, without a password here'),
+    isEnabled: On.describe('False refuses sign-ins, renewals and every token that the person still has'),
+    isExternal: Off.describe(
+      'True for people who sign in at the identity provider of a tenant, without a password here',
+    ),
     tenantIds: z.array(Uuid).max(100).default([]).describe('Ids of the PlatformTenants that the person belongs to'),
     externalIdentity: z
       .strictObject({
@@ -88,7 +83,7 @@ export const PlatformClient = defineKind({
   spec: z.strictObject({
     displayName: DisplayName,
     description: Description.default(''),
-    isEnabled: z.boolean().default(true).describe('False refuses new tokens and every one that the account still has'),
+    isEnabled: On.describe('False refuses new tokens and every one that the account still has'),
     secretName: PlainText.max(63).describe('A Secret in the same namespace whose key client-secret holds the secret'),
   }),
   status: statusWith({

@@ -1,14 +1,23 @@
 import { z } from 'zod'
 import { defineKind, type ObjectOf, resourceStatus, statusColumns } from './define.ts'
-import { DateTime, DisplayNameOf, Email, Explanation, PersonName, PlainText, Scope, Uuid } from './fields.ts'
+import {
+  DateTime,
+  DisplayNameOf,
+  Email,
+  Explanation,
+  matching,
+  Off,
+  PersonName,
+  PlainText,
+  Scope,
+  Uuid,
+  whole,
+} from './fields.ts'
 
 /** Where an invitation is in its life (interface section 3). */
 export const INVITATION_STATES = ['Pending', 'AwaitingLogin', 'Accepted', 'Revoked', 'Expired'] as const
 
-const Sha256 = z
-  .string()
-  .max(64)
-  .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
+const Sha256 = matching(64, /^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
 
 /** Asks a person by mail to take a role. */
 export const MemberInvitation = defineKind({
@@ -54,15 +63,12 @@ export const MemberInvitation = defineKind({
       .enum(INVITATION_STATES)
       .default('Pending')
       .describe('Pending; AwaitingLogin once an account was created; Accepted with the role; Revoked; Expired'),
-    resendCount: z.int().min(0).max(10000).default(0).describe('How often it was sent again'),
+    resendCount: whole(0, 10000).default(0).describe('How often it was sent again'),
     lastSentAt: DateTime.optional().describe('When it was last sent'),
     acceptedAt: DateTime.optional().describe('When it was accepted; absent until then'),
     acceptedBy: Uuid.optional().describe('Id of the person who accepted'),
     assignmentId: Uuid.optional().describe('The RoleAssignment that accepting made'),
-    expiryAnswered: z
-      .boolean()
-      .default(false)
-      .describe('Whether the invited person was told once that it expired; later calls get the state'),
+    expiryAnswered: Off.describe('Whether the invited person was told once that it expired; later calls get the state'),
   }),
   status: resourceStatus,
   immutable: ['email', 'roleDefinitionName', 'scope', 'scopeIncarnation', 'tenantId', 'invitedBy', 'accountId'],

@@ -15,7 +15,7 @@ import {
   MOST_REFERENCES,
   PROCESS_CHARACTER,
 } from './environment.ts'
-import { mapOf, ResourceName, Tags } from './fields.ts'
+import { mapOf, matching, Off, ResourceName, Tags, whole } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { textAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
@@ -30,16 +30,13 @@ function notBeginningWith(prefix: string, character: string): string {
   return `${others}|${first}(${notBeginningWith(prefix.slice(1), character)})`
 }
 
-const EnvironmentValue = z
-  .string()
-  .max(MOST_OF_A_VALUE)
-  // A pattern and not a rule: the API server's budget for rules has no room for so many long texts.
-  .regex(
-    new RegExp(
-      `^(${notBeginningWith(VAULT_REFERENCE_PREFIX, PROCESS_CHARACTER)}|${VAULT_REFERENCE_PATTERN.slice(1, -1)})$`,
-    ),
-    'must not hold the character NUL, and refers to a vault secret as @vault(<vault>/<secret>)',
-  )
+const EnvironmentValue = matching(
+  MOST_OF_A_VALUE,
+  new RegExp(
+    `^(${notBeginningWith(VAULT_REFERENCE_PREFIX, PROCESS_CHARACTER)}|${VAULT_REFERENCE_PATTERN.slice(1, -1)})$`,
+  ),
+  'must not hold the character NUL, and refers to a vault secret as @vault(<vault>/<secret>)',
+)
 
 const spec = z.strictObject({
   clusterId: ClusterId,
@@ -53,10 +50,7 @@ const spec = z.strictObject({
       'must be the name of an image without a tag, such as docker.io/library/python',
     )
     .describe('Image without its tag, such as docker.io/library/python; a digest may follow after @; immutable'),
-  tag: z
-    .string()
-    .max(128)
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 'must be the tag of an image, such as 3.13')
+  tag: matching(128, /^[A-Za-z0-9_][A-Za-z0-9._-]*$/, 'must be the tag of an image, such as 3.13')
     .default('latest')
     .describe('Tag of the image, latest if absent; ignored if the image names a digest; immutable'),
   computePlan: ResourceName.optional().describe(
@@ -69,38 +63,26 @@ const spec = z.strictObject({
     .describe(
       'Environment variables; `@vault(<vault>/<secret>)` stands for the current value of that secret at the start; immutable',
     ),
-  retries: z.int().min(0).max(10).default(0).describe('How often a failed run is started again, 0 to 10; immutable'),
+  retries: whole(0, 10).default(0).describe('How often a failed run is started again, 0 to 10; immutable'),
   noRetryExitCodes: z
-    .array(z.int().min(1).max(255))
+    .array(whole(1, 255))
     .max(32)
     .default([])
     .describe('Exit codes that fail the job at once, whatever retries are left; immutable'),
-  activeDeadlineSeconds: z
-    .int()
-    .min(1)
-    .max(604_800)
+  activeDeadlineSeconds: whole(1, 604_800)
     .default(3600)
     .describe(
       'Seconds that the job may take with all retries, 3600 if absent; then it is stopped as TimedOut; immutable',
     ),
-  ttlSecondsAfterFinished: z
-    .int()
-    .min(0)
-    .max(2_592_000)
+  ttlSecondsAfterFinished: whole(0, 2_592_000)
     .default(86_400)
     .describe(
       'Seconds that the pod stays after the end, 86400 if absent; the job with result and log stays 7 days longer; immutable',
     ),
-  runAsUser: z
-    .int()
-    .min(1)
-    .max(2_147_483_647)
+  runAsUser: whole(1, 2_147_483_647)
     .default(65_532)
     .describe('User id that the container runs as, 65532 if absent, never root; immutable'),
-  cancelled: z
-    .boolean()
-    .default(false)
-    .describe('True stops the job, which has then failed, or keeps it from starting; never back to false'),
+  cancelled: Off.describe('True stops the job, which has then failed, or keeps it from starting; never back to false'),
   tags: Tags.prefault({}),
 })
 type Spec = z.output<typeof spec>

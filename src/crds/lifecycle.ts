@@ -11,51 +11,42 @@ import {
 } from '../contracts/lifecycle.ts'
 import { STALLED_REASONS } from '../core/reasons.ts'
 import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
-import { DateTime, DisplayName, Line, listBy, mapOf, PlainText, ResourceName, setOf } from './fields.ts'
+import { DateTime, DisplayName, Line, listBy, mapOf, matching, Off, PlainText, ResourceName, setOf } from './fields.ts'
 import { HttpsUrl } from './sso.ts'
 import { StartedBy, startedByOneself } from './startedBy.ts'
 
 /** As tags of charts have it: OCI has no `+` in them. */
-export const Version = z.string().max(64).regex(new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
+export const Version = matching(64, new RegExp(VERSION_PATTERN), 'must be a version, such as 1.20.0')
 
 const Constraint = PlainText.min(1).max(128)
 
 /** A DNS label, as namespaces and releases of Helm are named. */
-const Label = z
-  .string()
-  .max(53)
-  .regex(
-    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
-    'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
-  )
+const Label = matching(
+  53,
+  /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/,
+  'must be lower-case letters, digits and hyphens that begin and end with a letter or digit',
+)
 
-const ObjectName = z
-  .string()
-  .max(253)
-  .regex(
-    /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
-    'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
-  )
+const ObjectName = matching(
+  253,
+  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+  'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
+)
 
 /** Where a value stands among those of a chart. Each becomes the key of a Secret, so it has no other characters. */
-const ValueKey = z
-  .string()
-  .max(128)
-  .regex(
-    /^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*$/,
-    'must be a path of names with dots, such as auth.password',
-  )
+const ValueKey = matching(
+  128,
+  /^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*$/,
+  'must be a path of names with dots, such as auth.password',
+)
 
 const Chart = z.strictObject({
   name: Label.describe('Name of the chart, and of its release in Helm'),
-  url: z
-    .string()
-    .max(255)
-    .regex(
-      /^oci:\/\/[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)+$/,
-      'must be oci://, a host and a repository, without a tag',
-    )
-    .describe('Repository of a registry that holds the chart, a tag for each version: `oci://<host>/<repository>`'),
+  url: matching(
+    255,
+    /^oci:\/\/[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)+$/,
+    'must be oci://, a host and a repository, without a tag',
+  ).describe('Repository of a registry that holds the chart, a tag for each version: `oci://<host>/<repository>`'),
 })
 
 const RequiredValue = z.strictObject({
@@ -122,11 +113,8 @@ export const PlatformComponent = defineKind({
     )
       .default([])
       .describe('Components that must be ready before this one is installed'),
-    isManualUpgrade: z.boolean().default(false).describe('True: no rollout upgrades it, only people'),
-    migratesDatabase: z
-      .boolean()
-      .default(false)
-      .describe('True: its upgrades change a database in a way that no older version reads'),
+    isManualUpgrade: Off.describe('True: no rollout upgrades it, only people'),
+    migratesDatabase: Off.describe('True: its upgrades change a database in a way that no older version reads'),
     crds: setOf(ObjectName, 100).default([]).describe('CustomResourceDefinitions in its chart'),
     // Without a rule: CEL has no type for what may hold anything.
     values: z
@@ -224,30 +212,22 @@ export const ComponentRelease = defineKind({
   spec: z.strictObject({
     component: ResourceName.describe('Component that it is a version of; immutable'),
     version: Version.describe('Version of the chart; immutable'),
-    digest: z
-      .string()
-      .max(71)
-      .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits in lower case')
-      .describe('Digest of its manifest when it was first seen: a tag that moves later is refused; immutable'),
+    digest: matching(71, /^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hexadecimal digits in lower case').describe(
+      'Digest of its manifest when it was first seen: a tag that moves later is refused; immutable',
+    ),
     publishedAt: DateTime.optional().describe('When it was published, as the chart says'),
     notesUrl: HttpsUrl.optional().describe('Page with what is new'),
-    isSchemaBreaking: z.boolean().default(false).describe('Whether objects must be changed by hand before it'),
-    migratesDatabase: z
-      .boolean()
-      .default(false)
-      .describe('Whether it changes a database that no older version reads then'),
+    isSchemaBreaking: Off.describe('Whether objects must be changed by hand before it'),
+    migratesDatabase: Off.describe('Whether it changes a database that no older version reads then'),
     minimumFromVersion: Version.optional().describe('Oldest installed version that it can follow'),
-    requiredMinor: z
-      .string()
-      .max(32)
-      .regex(/^[0-9]+\.[0-9]+$/, 'must be a major and a minor version, such as 1.19')
+    requiredMinor: matching(32, /^[0-9]+\.[0-9]+$/, 'must be a major and a minor version, such as 1.19')
       .optional()
       .describe('Minor version that must have been installed before it'),
     crdBundleVersion: Version.optional().describe('Version of the definitions that it needs'),
     minimumOperatorVersion: Version.optional().describe('Oldest version of the operator that can install it'),
     requiredValues: setOf(ValueKey, 30).default([]).describe('Values that it needs from people'),
     pins: mapOf(Version, 30).default({}).describe('Versions of other components that it is made for, by component'),
-    isSigned: z.boolean().default(false).describe('Whether the registry holds a signature for it'),
+    isSigned: Off.describe('Whether the registry holds a signature for it'),
   }),
   status: z.object({}),
   immutable: ['component', 'version', 'digest'],

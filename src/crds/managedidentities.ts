@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { INCARNATION_ANNOTATION, OWNER_INCARNATION_ANNOTATION } from '../core/labels.ts'
 import type { ObjectMeta } from '../core/object.ts'
 import { type AnyKind, defineKind, type ObjectOf, statusColumns, statusWith } from './define.ts'
-import { PlainText, ResourceName } from './fields.ts'
+import { Off, PlainText, ResourceName, whole } from './fields.ts'
 
 /** The collections of the interface whose resources run code and may have an identity of their own. */
 export const CODE_COLLECTIONS = ['apps', 'containerinstances', 'staticwebapps', 'jobs', 'functionnamespaces'] as const
@@ -28,16 +28,10 @@ export const ManagedIdentity = defineKind({
     resourceUid: ResourceUid.describe(
       'metadata.uid of the resource, as kubectl shows it: a namesake made later is another one; immutable',
     ),
-    secretVersion: z
-      .int()
-      .min(1)
-      .max(1000000)
+    secretVersion: whole(1, 1000000)
       .default(1)
       .describe('Number of the credentials: one more makes new ones and withdraws the old'),
-    mounted: z
-      .boolean()
-      .default(false)
-      .describe('True keeps the credentials in a Secret of the group too, which pods of the resource mount'),
+    mounted: Off.describe('True keeps the credentials in a Secret of the group too, which pods of the resource mount'),
   }),
   status: statusWith({
     principalId: z.string().describe('Id that assignments name; also client id and subject of its tokens'),

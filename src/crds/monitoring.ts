@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { ALERT_LEVEL_MAX, ALERT_LEVELS, ALERT_STATES } from '../contracts/monitoring.ts'
 import { defineKind, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
-import { DateTime, Line, mapOf, PlainText, Prose } from './fields.ts'
+import { DateTime, Line, mapOf, PlainText, Prose, whole } from './fields.ts'
 
 const Told = z.strictObject({
-  times: z.int().min(0).max(2_147_483_647).describe('How often it was reported as Firing'),
+  times: whole(0, 2_147_483_647).describe('How often it was reported as Firing'),
   lastAt: DateTime.describe('When it was last reported'),
   resolvedAt: DateTime.optional().describe('When it was first reported as Resolved; absent while it is Firing'),
 })
@@ -30,11 +30,9 @@ export const PlatformAlert = defineKind({
     title: Line.min(1).max(256).describe('What is wrong, in a line'),
     subject: PlainText.max(512).default('').describe('What it is about, in a line'),
     detail: Prose.max(8192).default('').describe('What was seen, and what to do'),
-    level: z
-      .int()
-      .min(0)
-      .max(ALERT_LEVEL_MAX)
-      .describe(`How bad it is: ${ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')}`),
+    level: whole(0, ALERT_LEVEL_MAX).describe(
+      `How bad it is: ${ALERT_LEVELS.map((name, level) => `${level} ${name}`).join(', ')}`,
+    ),
     status: z.enum(ALERT_STATES).default('Firing').describe('Firing, or Resolved once it has ended'),
     resourceType: PlainText.max(64).default('').describe('Collection of the resource, such as apps; immutable'),
     resourceName: PlainText.max(253).default('').describe('Name of the resource; immutable'),

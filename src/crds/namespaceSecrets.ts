@@ -1,7 +1,6 @@
-import { z } from 'zod'
 import { ACTIONS_OF_SECRETS, IDENTITIES } from '../contracts/namespaceSecrets.ts'
 import type { AdmissionRule } from './define.ts'
-import { setOf } from './fields.ts'
+import { matching, setOf } from './fields.ts'
 import { mayReadAll, unchanged } from './referenceAdmission.ts'
 
 /** In `env` of a function or of its namespace. Each may refer to another resource, and who may not read all of these lists each. */
@@ -12,13 +11,11 @@ const NAMED = COLLECTIONS.filter((collection) => collection !== IDENTITIES)
 
 const secretsOfGroup = (collections: readonly string[], but: string) =>
   setOf(
-    z
-      .string()
-      .max(100)
-      .regex(
-        new RegExp(`^(${collections.join('|')}|(${NAMED.join('|')})/[a-z0-9]([a-z0-9-]*[a-z0-9])?)$`),
-        `must be one of ${collections.join(', ')}; all${but} may have a slash and the name of a resource behind them`,
-      ),
+    matching(
+      100,
+      new RegExp(`^(${collections.join('|')}|(${NAMED.join('|')})/[a-z0-9]([a-z0-9-]*[a-z0-9])?)$`),
+      `must be one of ${collections.join(', ')}; all${but} may have a slash and the name of a resource behind them`,
+    ),
     MOST_VARIABLES + collections.length,
   )
 

@@ -9,7 +9,7 @@ import {
   statusColumns,
   statusWith,
 } from './define.ts'
-import { DateTime, Line, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
+import { DateTime, Line, matching, Off, On, PlainText, ResourceName, Tags, Uuid, whole } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId, DeletionProtection } from './workloadFields.ts'
@@ -23,16 +23,14 @@ export const QUOTA_MIN_BYTES = 1_073_741_824
 /** 8 PiB, far below what a JSON number holds exactly. */
 const QUOTA_MAX_BYTES = 9_007_199_254_740_991
 
-const QuotaBytes = z.int().min(QUOTA_MIN_BYTES).max(QUOTA_MAX_BYTES)
+const QuotaBytes = whole(QUOTA_MIN_BYTES, QUOTA_MAX_BYTES)
 
 export const BUCKET_NAME_PATTERN = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
-export const BucketName = z
-  .string()
-  .max(63)
-  .regex(
-    new RegExp(BUCKET_NAME_PATTERN),
-    'must be 3 to 63 lower-case letters, digits and hyphens that begin and end with a letter or digit',
-  )
+export const BucketName = matching(
+  63,
+  new RegExp(BUCKET_NAME_PATTERN),
+  'must be 3 to 63 lower-case letters, digits and hyphens that begin and end with a letter or digit',
+)
 
 /** A namespace for buckets, with limits over all of them. Its name is unique on the platform. */
 export const ObjectStorageAccount = defineKind({
@@ -52,25 +50,16 @@ export const ObjectStorageAccount = defineKind({
     quotaBytes: QuotaBytes.optional().describe(
       'Maximum bytes in all buckets, at least 1 GiB; needs a store with quotas; unlimited when absent',
     ),
-    quotaObjects: z
-      .int()
-      .min(1)
-      .max(1_000_000_000_000)
+    quotaObjects: whole(1, 1_000_000_000_000)
       .optional()
       .describe('Most objects over all buckets; needs a store with quotas; unlimited when absent'),
-    maxBuckets: z.int().min(1).max(1000).default(100).describe('Most buckets; a lower number takes none away'),
-    enablePublicAccess: z
-      .boolean()
-      .default(false)
-      .describe('Whether buckets may be public; false closes those that are'),
+    maxBuckets: whole(1, 1000).default(100).describe('Most buckets; a lower number takes none away'),
+    enablePublicAccess: Off.describe('Whether buckets may be public; false closes those that are'),
     defaultVersioning: z
       .enum(['Off', 'Enabled'])
       .default('Off')
       .describe('Default of buckets: Enabled keeps former versions of objects, Off does not'),
-    auditEnabled: z
-      .boolean()
-      .default(true)
-      .describe("Whether requests to its buckets can be queried; the store's log is kept either way"),
+    auditEnabled: On.describe("Whether requests to its buckets can be queried; the store's log is kept either way"),
     deletionProtection: DeletionProtection,
     tags: Tags.prefault({}),
   }),
@@ -115,7 +104,7 @@ export const ObjectStorageAccount = defineKind({
 })
 export type ObjectStorageAccount = ObjectOf<typeof ObjectStorageAccount>
 
-const Days = z.int().min(1).max(36_500)
+const Days = whole(1, 36_500)
 
 export const LifecycleRule = z.strictObject({
   id: PlainText.min(1).max(255).describe('Name of the rule, unique in the bucket'),
@@ -137,13 +126,11 @@ export const CORS_METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD'] as const
 export const CorsRule = z.strictObject({
   origins: z
     .array(
-      z
-        .string()
-        .max(255)
-        .regex(
-          /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[A-Za-z0-9.*-]*[A-Za-z0-9*](:[0-9]{1,5})?)$/,
-          'must be an origin, such as https://app.example.com or https://*.example.com, or * for all',
-        ),
+      matching(
+        255,
+        /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[A-Za-z0-9.*-]*[A-Za-z0-9*](:[0-9]{1,5})?)$/,
+        'must be an origin, such as https://app.example.com or https://*.example.com, or * for all',
+      ),
     )
     .min(1)
     .max(20)
@@ -151,21 +138,16 @@ export const CorsRule = z.strictObject({
   methods: z.array(z.enum(CORS_METHODS)).min(1).max(5).describe('HTTP methods that they may use'),
   headers: z
     .array(
-      z
-        .string()
-        .max(255)
-        .regex(
-          /^[A-Za-z0-9!#$%&'+.^_`|~-]*(\*|[A-Za-z0-9!#$%&'+.^_`|~-])$/,
-          'must be the name of a header, or * for all',
-        ),
+      matching(
+        255,
+        /^[A-Za-z0-9!#$%&'+.^_`|~-]*(\*|[A-Za-z0-9!#$%&'+.^_`|~-])$/,
+        'must be the name of a header, or * for all',
+      ),
     )
     .max(50)
     .optional()
     .describe('Request headers that they may send beyond the simple ones; none when absent'),
-  maxAgeSeconds: z
-    .int()
-    .min(0)
-    .max(86_400)
+  maxAgeSeconds: whole(0, 86_400)
     .optional()
     .describe('Seconds for which a browser remembers the answer to its preflight request; 3600 when absent'),
 })
@@ -185,25 +167,21 @@ const bucketSpec = z.strictObject({
     .describe(
       "Enabled keeps former versions; Suspended keeps no further ones; Off never had any, and suspends where it was on; the account's default when absent",
     ),
-  objectLock: z
-    .boolean()
-    .default(false)
-    .describe('True lets objects be kept from deletion, and turns versioning on; immutable'),
+  objectLock: Off.describe('True lets objects be kept from deletion, and turns versioning on; immutable'),
   lockDays: Days.optional().describe('Days that each new object is kept; only what is locked by itself when absent'),
   quotaBytes: QuotaBytes.optional().describe(
     'Most bytes in the bucket, at least 1 GiB; needs a store with quotas; unlimited when absent',
   ),
-  publicRead: z.boolean().default(false).describe('True lets everybody read objects, where the account allows it'),
+  publicRead: Off.describe('True lets everybody read objects, where the account allows it'),
   lifecycleRules: z
     .array(LifecycleRule)
     .max(100)
     .default([])
     .describe('What the store deletes by age; needs a store with lifecycles'),
   corsRules: z.array(CorsRule).max(100).default([]).describe('What pages of other origins may do from a browser'),
-  forceDelete: z
-    .boolean()
-    .default(false)
-    .describe('True lets a deletion delete the objects too; otherwise it waits until the bucket is empty'),
+  forceDelete: Off.describe(
+    'True lets a deletion delete the objects too; otherwise it waits until the bucket is empty',
+  ),
   tags: Tags.prefault({}),
 })
 type BucketSpec = z.output<typeof bucketSpec>
@@ -284,11 +262,8 @@ const keySpec = z.strictObject({
     .max(512)
     .optional()
     .describe('Only objects whose keys begin so; needs exactly one bucket; all when absent; immutable'),
-  isActive: z.boolean().default(true).describe('Whether the store accepts the key; may be switched off and on'),
-  isSession: z
-    .boolean()
-    .default(false)
-    .describe('True for a session, which needs expiresAt and is removed then; immutable'),
+  isActive: On.describe('Whether the store accepts the key; may be switched off and on'),
+  isSession: Off.describe('True for a session, which needs expiresAt and is removed then; immutable'),
   expiresAt: DateTime.optional().describe('When the key expires; never when absent; immutable'),
 })
 type KeySpec = z.output<typeof keySpec>

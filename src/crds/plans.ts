@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { PLAN_FAMILIES } from '../core/sizing/plans.ts'
 import { defineKind, type ObjectOf, READ } from './define.ts'
-import { Bytes, Cores, Description, DisplayName, mapOf, PlainText } from './fields.ts'
+import { Bytes, Cores, Description, DisplayName, mapOf, Off, PlainText, whole } from './fields.ts'
 import { PlanStorageClass } from './workloadFields.ts'
 import { boundsRules } from './workloadRules.ts'
 
@@ -31,15 +31,9 @@ export const ComputePlan = defineKind({
     storageClass: PlanStorageClass.default('').describe(
       "StorageClass of the volumes; the cluster's default when empty",
     ),
-    replicas: z.int().min(0).max(99).default(1).describe('Replicas of resources that name no number themselves'),
-    isDefault: z
-      .boolean()
-      .default(false)
-      .describe('True for the plan of resources that name none; of several in a family the oldest'),
-    deprecated: z
-      .boolean()
-      .default(false)
-      .describe('True limits the plan to resources that already have it; REST refuses it to all others'),
+    replicas: whole(0, 99).default(1).describe('Replicas of resources that name no number themselves'),
+    isDefault: Off.describe('True for the plan of resources that name none; of several in a family the oldest'),
+    deprecated: Off.describe('True limits the plan to resources that already have it; REST refuses it to all others'),
     extras: mapOf(PlainText.max(256), 32)
       .prefault({})
       .describe(

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import { STORE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, messageColumn, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
-import { CertificatesPem, DateTime, PlainText } from './fields.ts'
+import { CertificatesPem, DateTime, matching, Off, On, PlainText, whole } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { CronSchedule } from './schedule.ts'
 
@@ -17,36 +17,28 @@ const label = z
   )
 
 /** Names that S3 ever gave to buckets. */
-const bucket = z
-  .string()
-  .max(63)
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'must be the name of a bucket, 3 to 63 characters')
+const bucket = matching(
+  63,
+  /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/,
+  'must be the name of a bucket, 3 to 63 characters',
+)
 
 /** Where backups go. Its key lies in a Secret. */
 export const BackupTarget = z.strictObject({
   provider: z.literal('aws').default('aws').describe('The plugin of Velero that writes there; aws speaks S3'),
   bucket: bucket.describe('The bucket, which must exist'),
-  prefix: z
-    .string()
-    .max(256)
-    .regex(/^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/, 'must be a path without a slash at either end')
+  prefix: matching(256, /^[A-Za-z0-9._-]+(\/[A-Za-z0-9._-]+)*$/, 'must be a path without a slash at either end')
     .optional()
     .describe('Folder in the bucket; the whole bucket when absent'),
-  region: z
-    .string()
-    .max(63)
-    .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a region')
+  region: matching(63, /^[A-Za-z0-9-]+$/, 'must be the name of a region')
     .default('us-east-1')
     .describe('Region of the bucket, for which requests are signed'),
-  endpoint: z
-    .string()
-    .max(2048)
-    .regex(STORE_URL, 'must be an http or https address without a user, a query or a fragment')
-    .describe('Where the store is; private addresses may be called, link-local ones never'),
-  forcePathStyle: z
-    .boolean()
-    .default(true)
-    .describe('Whether the bucket stands in the path of addresses; false: before the host'),
+  endpoint: matching(
+    2048,
+    STORE_URL,
+    'must be an http or https address without a user, a query or a fragment',
+  ).describe('Where the store is; private addresses may be called, link-local ones never'),
+  forcePathStyle: On.describe('Whether the bucket stands in the path of addresses; false: before the host'),
   caCertificate: CertificatesPem.max(32_768)
     .optional()
     .describe("Certificates that sign the store's own, in PEM; the authorities that everybody trusts when absent"),
@@ -60,13 +52,10 @@ export type BackupTarget = z.output<typeof BackupTarget>
 
 const schedule = z.strictObject({
   cron: CronSchedule.default('0 1 * * *').describe('When a backup is taken, as cron in five fields, UTC'),
-  ttlHours: z
-    .int()
-    .min(1)
-    .max(87_600)
+  ttlHours: whole(1, 87_600)
     .default(720)
     .describe('Hours that a backup is kept, from 1 to 87600; of backups that are taken from then on'),
-  paused: z.boolean().default(false).describe('True: no scheduled backups are taken'),
+  paused: Off.describe('True: no scheduled backups are taken'),
 })
 export type BackupSchedule = z.output<typeof schedule>
 

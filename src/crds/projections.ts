@@ -1,13 +1,10 @@
 import { z } from 'zod'
 import { PlatformCluster } from './clusters.ts'
 import { defineKind, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
-import { setOf, Uuid } from './fields.ts'
+import { matching, setOf, Uuid } from './fields.ts'
 import { HELD_SHOWN } from './held.ts'
 
-const NamespaceName = z
-  .string()
-  .max(63)
-  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
+const NamespaceName = matching(63, /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be the name of a namespace')
 
 /** Lets resources of a boundary run on another cluster: its groups get their namespaces there. */
 export const BoundaryProjection = defineKind({

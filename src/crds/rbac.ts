@@ -8,10 +8,12 @@ import {
   DisplayName,
   DisplayNameOf,
   Explanation,
+  Off,
   PlainText,
   PrincipalType,
   Scope,
   Uuid,
+  whole,
 } from './fields.ts'
 
 const ActionPattern = PlainText.min(1).max(MAX_ACTION_LENGTH)
@@ -67,10 +69,7 @@ export const RoleDefinition = defineKind({
       .min(1)
       .max(2)
       .describe('Where the role may be given: `/` at the root, `/boundaries/*` at boundaries and what is in them'),
-    isBuiltIn: z
-      .boolean()
-      .default(false)
-      .describe('True for roles that come with the platform, which nobody changes; immutable'),
+    isBuiltIn: Off.describe('True for roles that come with the platform, which nobody changes; immutable'),
   }),
   status: resourceStatus,
   immutable: ['isBuiltIn'],
@@ -171,7 +170,7 @@ export const DenyAssignment = defineKind({
     principalType: PrincipalType.optional().describe(
       'User (when absent) is a person, Group a PrincipalGroup, ServicePrincipal a service account; immutable',
     ),
-    isEveryone: z.boolean().default(false).describe('True binds everybody but those who are excluded'),
+    isEveryone: Off.describe('True binds everybody but those who are excluded'),
     excludedPrincipalIds: z
       .array(Uuid)
       .max(200)
@@ -232,10 +231,7 @@ export const JitRequest = defineKind({
     scope: Scope,
     scopeIncarnation: ScopeIncarnation,
     justification: Explanation.min(1).max(512).describe('Why the role is needed, for whoever decides; immutable'),
-    durationMinutes: z
-      .int()
-      .min(15)
-      .max(480)
+    durationMinutes: whole(15, 480)
       .default(60)
       .describe('Minutes for which the role is held once the request is approved; immutable'),
     decision: z
@@ -297,7 +293,7 @@ export const BoundaryTrust = defineKind({
       .min(1)
       .max(100)
       .describe('Names of the actions that are lent: what a Reader sees, and registry/pull'),
-    bidirectional: z.boolean().default(false).describe('True lends the same actions the other way round too'),
+    bidirectional: Off.describe('True lends the same actions the other way round too'),
     expiresAt: ExpiresAt,
   }),
   status: statusWith({

@@ -1,19 +1,20 @@
 import { z } from 'zod'
 import { DIGEST_PATTERN, REPOSITORY_PATTERN } from '../contracts/registry/names.ts'
 import { defineKind, LARGE_BYTES_MAX, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
-import { DateTime, mapOf, setOf } from './fields.ts'
+import { DateTime, mapOf, matching, Off, setOf, whole } from './fields.ts'
 import { StartedBy, startedByOneself } from './startedBy.ts'
 
 /** More manifests than a repository keeps of them are not told of, and never removed. */
 export const DIGESTS_MAX = 1000
 
-export const Digest = z
-  .string()
-  .max(71)
-  .regex(new RegExp(DIGEST_PATTERN), 'must be sha256: and 64 hexadecimal digits in lower case')
+export const Digest = matching(
+  71,
+  new RegExp(DIGEST_PATTERN),
+  'must be sha256: and 64 hexadecimal digits in lower case',
+)
 
 const PARTS = '<boundaryId>/<resourceGroup>/<collection>/<name>'
-export const Repository = z.string().max(200).regex(new RegExp(REPOSITORY_PATTERN), `must be ${PARTS}`)
+export const Repository = matching(200, new RegExp(REPOSITORY_PATTERN), `must be ${PARTS}`)
 
 /** Of its own boundary: the namespace says which. */
 const ofThisBoundary = (noun: string) => ({
@@ -38,13 +39,8 @@ export const RegistryPin = defineKind({
     digests: setOf(Digest, 500)
       .default([])
       .describe('Manifests that are kept. Without any, and without keepLast and keepForDays, everything is'),
-    keepLast: z.int().min(1).max(1000).optional().describe('Keeps at least so many of the newest tagged manifests'),
-    keepForDays: z
-      .int()
-      .min(1)
-      .max(3650)
-      .optional()
-      .describe('Keeps tagged manifests at least so long after push or pull'),
+    keepLast: whole(1, 1000).optional().describe('Keeps at least so many of the newest tagged manifests'),
+    keepForDays: whole(1, 3650).optional().describe('Keeps tagged manifests at least so long after push or pull'),
     expiresAt: DateTime.describe('From then on the pin keeps nothing; the object stays until somebody deletes it'),
   }),
   status: z.object({}),
@@ -148,7 +144,7 @@ export const RetentionRun = defineKind({
   description: 'One pass over the registry that removes what retention does not keep. Runs take turns.',
   platformForms: { 'registry/audit/read': READ, 'registry/retention/manage': ['create'] },
   spec: z.strictObject({
-    dryRun: z.boolean().default(false).describe('Only counts what would go; immutable'),
+    dryRun: Off.describe('Only counts what would go; immutable'),
     trigger: z
       .enum(['Manual', 'Scheduled'])
       .default('Manual')

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
 import { atOwner, defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
-import { Bytes, DateTime, mapOf, PlainText, ResourceName, Tags, Uuid } from './fields.ts'
+import { Bytes, DateTime, mapOf, Off, PlainText, ResourceName, Tags, Uuid, whole } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
 import { CronSchedule } from './schedule.ts'
@@ -85,10 +85,7 @@ const spec = z.strictObject({
   walStorageSize: Bytes.optional().describe(
     'Size of a volume for the write-ahead log alone; may grow, never shrink or go; on the data volume when absent',
   ),
-  replicas: z
-    .int()
-    .min(1)
-    .max(9)
+  replicas: whole(1, 9)
     .optional()
     .describe("Instances, one of which is the primary; the plan's number is written here when absent"),
   engineVersion: z
@@ -117,16 +114,12 @@ const spec = z.strictObject({
   parameters: mapOf(PlainText.max(1024).regex(/^[^\\]*$/, 'must have no backslash'), 100)
     .prefault({})
     .describe('Settings of postgresql.conf by name; those that run code or belong to the platform are refused'),
-  synchronousReplicas: z
-    .int()
-    .min(0)
-    .max(8)
+  synchronousReplicas: whole(0, 8)
     .default(0)
     .describe('Replicas that must have a commit before it counts; fewer than the instances'),
-  enablePooler: z
-    .boolean()
-    .default(false)
-    .describe('True puts PgBouncer before the primary, with a Service of its own, while the database runs'),
+  enablePooler: Off.describe(
+    'True puts PgBouncer before the primary, with a Service of its own, while the database runs',
+  ),
   poolerMode: z
     .enum(POOLER_MODES)
     .default('Session')
@@ -143,17 +136,11 @@ const spec = z.strictObject({
     'When base backups are taken, as cron in five fields, UTC',
   ),
   backupRetentionDays: BackupRetentionDays,
-  archivingSuspended: z
-    .boolean()
-    .default(false)
-    .describe(
-      'True stops the archive of the log, which restarts the instances and leaves a gap in what can be restored',
-    ),
+  archivingSuspended: Off.describe(
+    'True stops the archive of the log, which restarts the instances and leaves a gap in what can be restored',
+  ),
   deletionProtection: DeletionProtection,
-  finalSnapshotOnDelete: z
-    .boolean()
-    .default(false)
-    .describe('True has the deletion take a last snapshot and wait for it'),
+  finalSnapshotOnDelete: Off.describe('True has the deletion take a last snapshot and wait for it'),
   restoreFrom: restoreFrom.optional().describe('The snapshot that it is made from; empty when absent; immutable'),
   takesOver: ResourceName.optional().describe(
     'A database of the group whose connection Services lead here once this one is ready, and which is then stopped; immutable',

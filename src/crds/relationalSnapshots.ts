@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, messageColumn, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
-import { Description, ResourceName } from './fields.ts'
+import { Description, Off, ResourceName, whole } from './fields.ts'
 
 export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
 export const SNAPSHOT_METHODS = ['Object', 'Volume'] as const
@@ -42,16 +42,12 @@ export const RelationalSnapshot = defineKind({
       .describe(
         'Manual on request; Scheduled by the schedule, gone with its backup; Final before a deletion; immutable',
       ),
-    retentionDays: z
-      .int()
-      .min(1)
-      .max(3650)
+    retentionDays: whole(1, 3650)
       .optional()
       .describe('Days after its completion when it is deleted; kept until somebody deletes it when absent'),
-    forceDelete: z
-      .boolean()
-      .default(false)
-      .describe('True lets a deletion take the last base of the recovery window; otherwise it waits for another base'),
+    forceDelete: Off.describe(
+      'True lets a deletion take the last base of the recovery window; otherwise it waits for another base',
+    ),
   }),
   status: statusWith({
     backupName: z.string().describe('Name of the Backup of CloudNativePG'),

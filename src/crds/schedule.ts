@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module'
-import { z } from 'zod'
-import { ruled } from './fields.ts'
+import { matching, ruled } from './fields.ts'
 
 const list = (number: string) => {
   const part = `(\\*|${number}(-${number})?)(/[1-9][0-9]?)?`
@@ -26,7 +25,7 @@ const isWellFormed = `self.matches('${PATTERN.replaceAll('\\', '\\\\')}')`
 
 /** When something is done, in UTC. */
 export const CronSchedule = ruled(
-  z.string().max(100).regex(new RegExp(PATTERN), MESSAGE),
+  matching(100, new RegExp(PATTERN), MESSAGE),
   {
     cel: `!${isWellFormed} || self.replace(' ', ',').split(',').all(p, !p.contains('-') || int(p.split('/')[0].split('-')[0]) <= int(p.split('/')[0].split('-')[1]))`,
     message: 'must be cron whose ranges go upwards',
@@ -44,7 +43,7 @@ export const CronSchedule = ruled(
  * The same in an item of a list, where the API server's budget has no room for the rules: it checks the form, and whoever
  * uses the schedule asks `everRuns`.
  */
-export const ListedCronSchedule = z.string().max(100).regex(new RegExp(PATTERN), MESSAGE)
+export const ListedCronSchedule = matching(100, new RegExp(PATTERN), MESSAGE)
 
 /** Whether a schedule in the right form has a time at all: its ranges go upwards, and its months have its days. */
 export const everRuns = (text: string) => isCron(text) && parses(text) && fires(text)

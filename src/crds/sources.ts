@@ -4,7 +4,7 @@ import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
 import { CALLED_URL, PAGE_URL } from '../core/outgoingUrl.ts'
 import { defineKind, messageColumn, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
-import { DateTime, DisplayName, PlainText } from './fields.ts'
+import { DateTime, DisplayName, matching, On, PlainText, whole } from './fields.ts'
 import { BranchName } from './gitFields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
 import { secretAdmission } from './referenceAdmission.ts'
@@ -16,7 +16,7 @@ export const SourceUrl = z
   .max(2048)
   .regex(CALLED_URL.source, 'must be an https or ssh address without a password, a query or a fragment')
 
-const PageUrl = z.string().max(2048).regex(PAGE_URL, 'must be an http or https address without a user')
+const PageUrl = matching(2048, PAGE_URL, 'must be an http or https address without a user')
 
 /** The name of a person, a group or an organization at a provider. */
 export const AccountName = z
@@ -30,20 +30,14 @@ const UserName = z
   .min(1)
   .max(256)
   .regex(/^[!-9;-~]+$/, 'must be ASCII characters without spaces and colons')
-const SecretObjectName = z
-  .string()
-  .max(253)
-  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a Secret')
+const SecretObjectName = matching(253, /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be the name of a Secret')
 
 export const VISIBILITIES = ['Private', 'Boundary'] as const
 
 export const CircuitSettings = z.strictObject({
-  enabled: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether repositories are made in it, tokens given for it, and what is pushed to it fetched and deployed',
-    ),
+  enabled: On.describe(
+    'Whether repositories are made in it, tokens given for it, and what is pushed to it fetched and deployed',
+  ),
   defaultVisibility: z
     .enum(VISIBILITIES)
     .default('Private')
@@ -51,13 +45,10 @@ export const CircuitSettings = z.strictObject({
       'Whom a new repository is meant for: Private is this source, Boundary every source of the boundary. Kept and shown; only this source reads either',
     ),
   defaultBranch: BranchName.max(100).default('main').describe('The first branch of a new repository'),
-  sizeLimitMegabytes: z
-    .int()
-    .min(10)
-    .max(10240)
+  sizeLimitMegabytes: whole(10, 10240)
     .default(1024)
     .describe('Size of all repositories together, in megabytes, from which on none is made any more'),
-  allowPush: z.boolean().default(true).describe('Whether tokens of the source may push'),
+  allowPush: On.describe('Whether tokens of the source may push'),
 })
 export type CircuitSettings = z.output<typeof CircuitSettings>
 
@@ -79,10 +70,7 @@ const spec = z.strictObject({
     })
     .optional()
     .describe('What the platform signs in with; absent only until a GitHub App or a Git host has given it'),
-  installationId: z
-    .string()
-    .max(64)
-    .regex(/^[0-9]+$/, 'must be a number')
+  installationId: matching(64, /^[0-9]+$/, 'must be a number')
     .optional()
     .describe('Installation of the GitHub App; set once'),
   circuit: CircuitSettings.optional().describe('Only of provider Circuit'),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MSSQL_MEMORY, SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
 import { compareQuantities } from '../core/quantity.ts'
 import { defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
-import { ResourceName, Tags } from './fields.ts'
+import { matching, Off, ResourceName, Tags, whole } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
 import {
@@ -60,10 +60,7 @@ const spec = z.strictObject({
     .describe(
       'Edition of the engine: Express when absent, Community for MariaDb; Standard and Enterprise run with a product key only',
     ),
-  acceptEula: z
-    .boolean()
-    .default(false)
-    .describe("True accepts Microsoft's licence terms, without which MsSql may not run"),
+  acceptEula: Off.describe("True accepts Microsoft's licence terms, without which MsSql may not run"),
   collation: z
     .string()
     .min(1)
@@ -78,30 +75,25 @@ const spec = z.strictObject({
     .regex(/^[A-Za-z0-9_+/-]+$/, 'must be the name of a time zone, such as Europe/Berlin')
     .default('UTC')
     .describe('Time zone of the engine, such as Europe/Berlin; immutable'),
-  databaseName: z
-    .string()
-    .max(64)
-    .regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be 1 to 64 letters, digits and underscores that begin with a letter')
+  databaseName: matching(
+    64,
+    /^[A-Za-z][A-Za-z0-9_]{0,63}$/,
+    'must be 1 to 64 letters, digits and underscores that begin with a letter',
+  )
     .default('app')
     .describe('The database that is made and that connection strings name; immutable'),
-  memoryLimitMb: z
-    .int()
-    .min(256)
-    .max(16777216)
+  memoryLimitMb: whole(256, 16777216)
     .optional()
     .describe('Most memory that the engine takes, in MiB; 80 % of memoryLimit when absent'),
   enableLoadBalancer: EnableLoadBalancer,
   allowedCidrs: AllowedCidrs,
-  backupEnabled: z.boolean().default(false).describe('True is refused: SQL instances cannot be backed up yet'),
+  backupEnabled: Off.describe('True is refused: SQL instances cannot be backed up yet'),
   backupSchedule: CronSchedule.default('0 2 * * *').describe(
     'When to back up, as cron in five fields, UTC; without effect yet',
   ),
   backupRetentionDays: BackupRetentionDays.describe('Days that backups are to be kept; without effect yet'),
   deletionProtection: DeletionProtection,
-  licenseVersion: z
-    .int()
-    .min(0)
-    .max(1000000)
+  licenseVersion: whole(0, 1000000)
     .default(0)
     .describe('Number of the product key, raised by each key set through REST; needs the verb managelicense'),
   running: Running,

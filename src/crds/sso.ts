@@ -7,6 +7,7 @@ import {
   DisplayName,
   DisplayNameOf,
   MissingSecrets,
+  matching,
   mergedBy,
   PlainText,
   ResourceName,
@@ -22,13 +23,11 @@ export const HttpsUrl = z
   .regex(CALLED_URL.https, 'must be an https address without a user name')
 
 /** A DNS name in its ASCII form, at least two labels. */
-export const DomainName = z
-  .string()
-  .max(253)
-  .regex(
-    /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
-    'must be a domain in lower case, such as example.com',
-  )
+export const DomainName = matching(
+  253,
+  /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
+  'must be a domain in lower case, such as example.com',
+)
 
 /** The name of a claim (RFC 7519 section 4). */
 export const ClaimName = z

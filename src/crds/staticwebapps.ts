@@ -5,7 +5,7 @@ import { ImageReference } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
 import { defineKind, detailColumns, type ObjectOf, statusColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
-import { mapOf, ResourceName, setOf, Tags } from './fields.ts'
+import { mapOf, matching, On, ResourceName, setOf, Tags, whole } from './fields.ts'
 import { siteAdmission, siteRules } from './siteRules.ts'
 import { ClusterId, PodSelector, RestartedAt, Running } from './workloadFields.ts'
 
@@ -23,28 +23,27 @@ const spec = z.strictObject({
     'Image that is served as it is, on port 8080, in the place of one that is built; exclusive with repositoryUrl',
   ),
   computePlan: ResourceName.default('container-nano').describe('Name of a ComputePlan of family ContainerInstance'),
-  replicas: z.int().min(0).max(10).default(1).describe('How many copies serve it'),
+  replicas: whole(0, 10).default(1).describe('How many copies serve it'),
   cacheControl: HeaderValue.max(256)
     .default('public, max-age=300')
     .describe('Cache-Control of what is served; files with a hash in their name are kept for a year'),
   headers: mapOf(HeaderValue, 50).prefault({}).describe('Further headers of every answer'),
-  isSinglePage: z.boolean().default(true).describe('Whether paths without a file are answered with /index.html'),
-  notFoundPage: z
-    .string()
-    .max(255)
-    .regex(/^\/?[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/, 'must be the path of a file')
+  isSinglePage: On.describe('Whether paths without a file are answered with /index.html'),
+  notFoundPage: matching(
+    255,
+    /^\/?[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*(\/[A-Za-z0-9_@+-][A-Za-z0-9._@+-]*)*$/,
+    'must be the path of a file',
+  )
     .default('404.html')
     .describe('File that is answered where there is none, unless isSinglePage'),
-  proxyUrl: z
-    .string()
-    .max(2048)
-    .regex(
-      CALLED_URL.proxy,
-      'must be an https address with the name of a host, without a password, a query or a fragment',
-    )
+  proxyUrl: matching(
+    2048,
+    CALLED_URL.proxy,
+    'must be an https address with the name of a host, without a password, a query or a fragment',
+  )
     .optional()
     .describe('Where requests below /api are led'),
-  enableIngress: z.boolean().default(true).describe('True gives it a public host, over HTTPS'),
+  enableIngress: On.describe('True gives it a public host, over HTTPS'),
   ingressHost: HostName.optional().describe(
     "Host of its own, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; one is made up when absent",
   ),

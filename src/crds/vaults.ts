@@ -11,24 +11,16 @@ import {
   statusColumns,
   statusWith,
 } from './define.ts'
-import { DateTime, mapOf, PlainText, ResourceName, Tags } from './fields.ts'
+import { DateTime, mapOf, matching, Off, On, PlainText, ResourceName, Tags, whole } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
 import { ClusterId } from './workloadFields.ts'
 
 const vaultSpec = z.strictObject({
   clusterId: ClusterId,
-  softDeleteEnabled: z.boolean().default(true).describe('Whether deleted secrets can be recovered; never turned off'),
-  softDeleteRetentionDays: z
-    .int()
-    .min(7)
-    .max(90)
-    .default(30)
-    .describe('Days until a deleted secret is purged; immutable'),
-  enablePurgeProtection: z
-    .boolean()
-    .default(false)
-    .describe('Deleted secrets cannot be purged before their time; never turned off'),
+  softDeleteEnabled: On.describe('Whether deleted secrets can be recovered; never turned off'),
+  softDeleteRetentionDays: whole(7, 90).default(30).describe('Days until a deleted secret is purged; immutable'),
+  enablePurgeProtection: Off.describe('Deleted secrets cannot be purged before their time; never turned off'),
   tags: Tags.prefault({}),
 })
 type VaultSpec = z.output<typeof vaultSpec>
@@ -99,22 +91,17 @@ export type SecretVault = ObjectOf<typeof SecretVault>
 
 const attributes = {
   contentType: PlainText.max(255).optional().describe('What the value is, such as text/plain; for readers only'),
-  enabled: z.boolean().default(true).describe('Whether the value may be read'),
+  enabled: On.describe('Whether the value may be read'),
   notBefore: DateTime.optional().describe('When the value becomes readable; at once when absent'),
   expiresOn: DateTime.optional().describe('When the value expires; never when absent'),
 }
 
-const SecretObjectName = z
-  .string()
-  .max(253)
-  .regex(
-    /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
-    'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
-  )
-const SecretKey = z
-  .string()
-  .max(253)
-  .regex(/^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
+const SecretObjectName = matching(
+  253,
+  /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/,
+  'must be lower-case letters, digits, hyphens and dots that begin and end with a letter or digit',
+)
+const SecretKey = matching(253, /^[A-Za-z0-9._-]+$/, 'must be letters, digits, dots, hyphens and underscores')
 
 const history = z
   .strictObject({
@@ -136,10 +123,7 @@ const history = z
       .describe('The newest 100 versions of this life, oldest first'),
     softDelete: z.boolean().describe("The vault's softDeleteEnabled, noted here for the rules of this object"),
     purgeProtection: z.boolean().describe("The vault's enablePurgeProtection, noted here for the rules of this object"),
-    isManaged: z
-      .boolean()
-      .default(false)
-      .describe('Whether the platform itself writes the secret, and nobody else may'),
+    isManaged: Off.describe('Whether the platform itself writes the secret, and nobody else may'),
     createdAt: DateTime.optional().describe('When this life got its first version'),
     updatedAt: DateTime.optional().describe('When a version was written or the state changed'),
     updatedBy: PlainText.max(128).optional().describe('Who last did so through REST'),

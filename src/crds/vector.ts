@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
-import { ResourceName, Tags } from './fields.ts'
+import { matching, Off, On, ResourceName, Tags, whole } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { TakenSnapshots, VectorSnapshots } from './vectorSnapshots.ts'
 import {
@@ -30,10 +30,7 @@ const spec = z.strictObject({
   clusterId: ClusterId,
   computePlan: ResourceName.optional().describe('Name of a ComputePlan of family Vector; the default one when absent'),
   ...planOverrides,
-  replicas: z
-    .int()
-    .min(0)
-    .max(99)
+  replicas: whole(0, 99)
     .optional()
     .describe("Peers; the plan's number is written here when absent; 0 runs nothing and keeps the data"),
   vectorVersion: z
@@ -41,24 +38,18 @@ const spec = z.strictObject({
     .default(NEWEST_VECTOR_VERSION)
     .describe('Version of Qdrant; goes up one minor version at a time, never down'),
   imageName: OwnImage,
-  apiKeyEnabled: z
-    .boolean()
-    .default(true)
-    .describe('Whether clients must present a key; false admits every client that reaches it, and keeps the keys'),
-  apiKeyVersion: z
-    .int()
-    .min(1)
-    .max(1000000)
+  apiKeyEnabled: On.describe(
+    'Whether clients must present a key; false admits every client that reaches it, and keeps the keys',
+  ),
+  apiKeyVersion: whole(1, 1000000)
     .default(1)
     .describe('Generation of the keys: raising it by one rotates them; needs the verb writesecrets'),
-  enableIngress: z.boolean().default(false).describe('True makes an Ingress with TLS to the REST port'),
-  ingressHost: z
-    .string()
-    .max(253)
-    .regex(
-      /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/,
-      'must be a host name in lower case, such as search.example.com',
-    )
+  enableIngress: Off.describe('True makes an Ingress with TLS to the REST port'),
+  ingressHost: matching(
+    253,
+    /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/,
+    'must be a host name in lower case, such as search.example.com',
+  )
     .optional()
     .describe(
       "Host of the Ingress, which ends with a hyphen, the first 8 digits of the boundary's id and the cluster's domain; one is made up when absent",

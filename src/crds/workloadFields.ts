@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Bytes, Cores, DateTime, Uuid } from './fields.ts'
+import { Bytes, Cores, DateTime, matching, Off, On, Uuid, whole } from './fields.ts'
 
 /**
  * Whole fields that kinds which run something have in common: type, bounds, default and meaning, said once. What one
@@ -13,15 +13,9 @@ export const ClusterId = Uuid.optional().describe(
 const LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?'
 const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`
 const CLASS_MESSAGE = 'must be the name of a StorageClass: lower-case letters, digits, hyphens and dots'
-export const StorageClassName = z
-  .string()
-  .max(253)
-  .regex(new RegExp(`^${SUBDOMAIN}$`), CLASS_MESSAGE)
+export const StorageClassName = matching(253, new RegExp(`^${SUBDOMAIN}$`), CLASS_MESSAGE)
 /** Of a plan, where empty means the default class of the cluster. */
-export const PlanStorageClass = z
-  .string()
-  .max(253)
-  .regex(new RegExp(`^(${SUBDOMAIN})?$`), CLASS_MESSAGE)
+export const PlanStorageClass = matching(253, new RegExp(`^(${SUBDOMAIN})?$`), CLASS_MESSAGE)
 
 /** Of a status: the plan that was accepted, which stays in force if it is no longer offered. */
 export const AcceptedPlan = z.string().describe('Compute plan that its sizes come from')
@@ -57,10 +51,9 @@ export const OwnImage = z
   .optional()
   .describe('Image to run instead of the one of the version, where the platform allows it; immutable')
 
-export const EnableLoadBalancer = z
-  .boolean()
-  .default(false)
-  .describe('True makes a Service of type LoadBalancer for clients outside the cluster')
+export const EnableLoadBalancer = Off.describe(
+  'True makes a Service of type LoadBalancer for clients outside the cluster',
+)
 
 /** One text, as the interface has it; the rule of each kind checks the networks in it. */
 export const AllowedCidrs = z
@@ -71,19 +64,15 @@ export const AllowedCidrs = z
     'Networks that may use the load balancer, in CIDR notation, at most 50 with commas between; all when absent',
   )
 
-export const DeletionProtection = z
-  .boolean()
-  .default(false)
-  .describe('While true its deletion is refused, and through REST that of its resource group too')
+export const DeletionProtection = Off.describe(
+  'While true its deletion is refused, and through REST that of its resource group too',
+)
 
-export const BackupRetentionDays = z
-  .int()
-  .min(1)
-  .max(365)
+export const BackupRetentionDays = whole(1, 365)
   .default(14)
   .describe('Days that base backups and the log are kept at least; longer while a snapshot needs them')
 
-export const Running = z.boolean().default(true).describe('False stops it and keeps the data; true starts it again')
+export const Running = On.describe('False stops it and keeps the data; true starts it again')
 
 export const RestartedAt = DateTime.optional().describe('A later time restarts each replica once, one after the other')
 

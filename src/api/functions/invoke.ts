@@ -5,6 +5,7 @@ import { isOwnHeader, type NoAnswer, type TestCall } from '../../contracts/testC
 import { summaryOf } from '../../core/conditions.ts'
 import { counted } from '../../core/counted.ts'
 import { type FieldError, PlatformError, refusedFields } from '../../core/errors.ts'
+import { matching } from '../../crds/fields.ts'
 import { HTTP_METHODS } from '../../crds/functionFields.ts'
 import { httpPaths } from '../../crds/functions.ts'
 import { ok } from '../http/answer.ts'
@@ -30,23 +31,17 @@ function isEachNamedOnce(headers: object): boolean {
 
 const InvokeFunctionRequest = strictRecord('InvokeFunctionRequest', {
   method: z.enum(HTTP_METHODS).nullish().describe('POST with a body, else GET if absent'),
-  path: z
-    .string()
-    .max(2048)
-    .regex(/^\/[!"$-~]*$/, {
-      message: 'must begin with a slash, and hold visible characters of ASCII without #',
-      abort: true,
-    })
+  path: matching(2048, /^\/[!"$-~]*$/, {
+    message: 'must begin with a slash, and hold visible characters of ASCII without #',
+    abort: true,
+  })
     .refine((path) => decodedPath(pathOf(path)) !== undefined, NOT_PLAIN)
     .nullish()
     .describe('Path and query; the first path of its triggers if absent, or / if it has none'),
   headers: z
     .record(
       z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'must be the name of a header'),
-      z
-        .string()
-        .max(4096)
-        .regex(/^[\t -~]*$/, 'must hold visible characters of ASCII'),
+      matching(4096, /^[\t -~]*$/, 'must hold visible characters of ASCII'),
     )
     .refine((headers) => Object.keys(headers).length <= MOST_HEADERS, `must have at most ${MOST_HEADERS} names`)
     .refine(isEachNamedOnce, 'must not have names that differ in case only')

@@ -1,19 +1,13 @@
 import { z } from 'zod'
 import { isCanonicalCidr } from '../../core/cidr.ts'
-import { ResourceName } from '../../crds/fields.ts'
+import { matching, ResourceName } from '../../crds/fields.ts'
 import { namedRecord, strictRecord } from '../http/named.ts'
 import { DateTime, Uuid } from '../resources/dto.ts'
 
 /** Records of the network view (records section 1, "Network view"). */
 
-const LabelKey = z
-  .string()
-  .max(317)
-  .regex(/^[A-Za-z0-9]([A-Za-z0-9_./-]*[A-Za-z0-9])?$/, 'must be the key of a label')
-const LabelValue = z
-  .string()
-  .max(63)
-  .regex(/^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$/, 'must be the value of a label')
+const LabelKey = matching(317, /^[A-Za-z0-9]([A-Za-z0-9_./-]*[A-Za-z0-9])?$/, 'must be the key of a label')
+const LabelValue = matching(63, /^([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?$/, 'must be the value of a label')
 
 export const NetworkCheckEndpointRequest = strictRecord('NetworkCheckEndpointRequest', {
   kind: z.enum(['Resource', 'Pods', 'Cidr', 'Host', 'Internet']),

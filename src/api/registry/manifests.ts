@@ -3,6 +3,7 @@ import { isRegistryError } from '../../adapters/registry/port.ts'
 import { pinnedBy } from '../../contracts/registry/retention.ts'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { matching } from '../../crds/fields.ts'
 import { RegistryPin } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -27,10 +28,7 @@ const ManifestDto = namedRecord('ManifestDto', {
 
 const ManifestQuery = z.object({
   repository: z.string().max(255).describe('The repository, from its first part on'),
-  tag: z
-    .string()
-    .max(128)
-    .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, 'must be a tag')
+  tag: matching(128, /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, 'must be a tag')
     .default('latest')
     .describe('The tag; latest when absent'),
 })
