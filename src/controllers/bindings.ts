@@ -78,7 +78,7 @@ export const bindingController = controller(IdpBinding, {
 function bindingsOf(object: KubeObject, records: Workspace): string[] {
   const { metadata, spec } = object as User
   const given = records
-    .cache(RoleAssignment.resource)
+    .cache(RoleAssignment)
     .byIndex(BOUND_INDEX, metadata.name)
     .map((one) => one.metadata.labels?.[BINDING_LABEL] ?? '')
   return bindingsWhere(
@@ -91,7 +91,7 @@ function bindingsOf(object: KubeObject, records: Workspace): string[] {
 }
 
 function bindingsWhere(records: Workspace, concerns: (binding: IdpBinding) => boolean): string[] {
-  const all = records.cache<IdpBinding & KubeObject>(IdpBinding.resource).list({ namespace: SYSTEM_NAMESPACE })
+  const all = records.cache(IdpBinding).list({ namespace: SYSTEM_NAMESPACE })
   return all.filter(concerns).map(keyOf)
 }
 
@@ -105,7 +105,7 @@ function boundaryOf({ spec }: Pick<IdpBinding, 'spec'>): string | undefined {
 function boundPeople({ records, object }: BindingPass): string[] {
   const maker = createdByOf(object.metadata)
   return records
-    .cache<User>(UserKind.resource)
+    .cache(UserKind)
     .list({ namespace: SYSTEM_NAMESPACE })
     .filter(
       ({ metadata, spec }) =>
@@ -142,7 +142,7 @@ async function settleAssignments(pass: BindingPass): Promise<Outcome> {
 function isWithoutBoundary({ records, object }: BindingPass): boolean {
   const boundaryId = boundaryOf(object)
   if (boundaryId === undefined) return false
-  const boundary = records.cache(Boundary.resource).get(undefined, boundaryId)
+  const boundary = records.cache(Boundary).get(undefined, boundaryId)
   return boundary === undefined || boundary.metadata.deletionTimestamp !== undefined
 }
 
@@ -166,7 +166,7 @@ async function keepToScope(pass: BindingPass): Promise<Outcome> {
 
 function assignmentsOf({ records, object }: BindingPass): readonly Assignment[] {
   return records
-    .cache<Assignment>(RoleAssignment.resource)
+    .cache(RoleAssignment)
     .list({})
     .filter(({ metadata }) => metadata.labels?.[BINDING_LABEL] === object.metadata.name)
 }
@@ -230,7 +230,7 @@ async function settleMembers(pass: BindingPass): Promise<Outcome> {
 function groupOf({ records, object }: BindingPass): Group | undefined {
   const { groupId = '' } = object.spec
   const meant = incarnationsNamedBy(object as IdpBinding & KubeObject)[groupId]
-  const groups = records.cache<Group>(PrincipalGroup.resource).list({})
+  const groups = records.cache(PrincipalGroup).list({})
   return groups
     .filter(
       ({ metadata: { name, annotations } }) =>

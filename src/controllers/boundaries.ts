@@ -68,7 +68,7 @@ export async function openSecrets(pass: BoundaryPass): Promise<Outcome> {
 }
 
 function groupsOf({ object, records }: BoundaryPass): string[] {
-  return namesOf(records.cache(ResourceGroup.resource).list({ namespace: boundaryNamespace(object.metadata.name) }))
+  return namesOf(records.cache(ResourceGroup).list({ namespace: boundaryNamespace(object.metadata.name) }))
 }
 
 /** As the API server has them now. */
@@ -110,8 +110,8 @@ export function removeNamespace(pass: BoundaryPass): Promise<Outcome> {
 function concernedBoundary({ metadata }: KubeObject, records: Workspace): string[] {
   const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
   if (boundaryId === undefined) return []
-  const boundary = records.cache<Boundary & KubeObject>(Boundary.resource).get(undefined, boundaryId)
-  const isThere = records.cache(ResourceGroup.resource).get(metadata.namespace, metadata.name) !== undefined
+  const boundary = records.cache(Boundary).get(undefined, boundaryId)
+  const isThere = records.cache(ResourceGroup).get(metadata.namespace, metadata.name) !== undefined
   const isTold = boundary?.status?.heldBy?.includes(nameInGroup(ResourceGroup, metadata.name)) === true
   return isThere === isTold ? [] : [boundaryId]
 }

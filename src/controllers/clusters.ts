@@ -26,7 +26,7 @@ type Placed = KubeObject & { spec: { clusterId?: string } }
 /** The record whose cluster an object stands in: of the platform's own its record says so. */
 function recordOf(_: KubeObject, records: Workspace, clusterId?: string): string[] {
   if (clusterId !== undefined) return [clusterId]
-  const clusters = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list()
+  const clusters = records.cache(PlatformCluster).list()
   return clusters.filter(({ spec }) => spec.isPlatform).map(({ metadata }) => metadata.name)
 }
 
@@ -35,7 +35,7 @@ const HOLDERS = [BoundaryProjection, ...RESOURCE_KINDS.filter(({ runsAnywhere })
 
 const leavingCluster = (object: KubeObject, records: Workspace): string[] => {
   const { clusterId } = (object as Placed).spec
-  const cluster = records.cache(PlatformCluster.resource).get(undefined, clusterId ?? '')
+  const cluster = records.cache(PlatformCluster).get(undefined, clusterId ?? '')
   return cluster?.metadata.deletionTimestamp === undefined ? [] : [cluster.metadata.name]
 }
 
@@ -157,7 +157,7 @@ export function countClusters(registry: Registry, records: Workspace, clock: Pic
     registers: [registry],
     collect() {
       this.reset()
-      for (const cluster of records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list())
+      for (const cluster of records.cache(PlatformCluster).list())
         this.inc({ state: clusterStateOf(cluster, clock.now()) })
     },
   })

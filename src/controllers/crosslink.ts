@@ -172,10 +172,10 @@ async function forgetSites(pass: CrosslinkPass): Promise<Outcome> {
 /** A cache that lacks a projection is no proof that it is gone: the API server is asked. */
 async function isLinked({ object, records, place }: CrosslinkPass, clusterId: string): Promise<boolean> {
   if (!object.spec.enabled) return false
-  const cluster = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).get(undefined, clusterId)
+  const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
   const ref = { namespace: homeOf({ place }), name: clusterId }
   if (cluster?.spec.isPlatform === true) return true
-  if (records.cache(BoundaryProjection.resource).get(ref.namespace, ref.name) !== undefined) return true
+  if (records.cache(BoundaryProjection).get(ref.namespace, ref.name) !== undefined) return true
   return (await records.client.get(BoundaryProjection.resource, ref).catch(absent)) !== undefined
 }
 
@@ -191,14 +191,14 @@ async function removeSite(pass: CrosslinkPass): Promise<void> {
 }
 
 const clusterOf = ({ object, records }: CrosslinkPass) =>
-  records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).get(undefined, object.spec.hubClusterId ?? '')
+  records.cache(PlatformCluster).get(undefined, object.spec.hubClusterId ?? '')
 
 const isHubHere = (pass: CrosslinkPass) => clusterOf(pass)?.spec.isPlatform === true
 
 function checkHub(pass: CrosslinkPass): Outcome {
   const { enabled, hubClusterId = '' } = pass.object.spec
   if (!enabled || isHubHere(pass)) return done()
-  const projection = pass.records.cache(BoundaryProjection.resource).get(homeOf(pass), hubClusterId)
+  const projection = pass.records.cache(BoundaryProjection).get(homeOf(pass), hubClusterId)
   if (clusterOf(pass) !== undefined && projection !== undefined) return done()
   return stalled('ReferenceMissing', `The boundary is not projected on cluster "${hubClusterId}", which is the hub.`)
 }
@@ -270,10 +270,10 @@ function judgeHub(pass: CrosslinkPass): Outcome {
 }
 
 function withHub({ metadata }: KubeObject, records: Workspace): string[] {
-  const all = records.cache<BoundaryCrosslink & KubeObject>(BoundaryCrosslink.resource).list()
+  const all = records.cache(BoundaryCrosslink).list()
   return all.filter(({ spec }) => spec.hubClusterId === metadata.name).map(keyOf)
 }
 
 function ofHome({ metadata }: KubeObject, records: Workspace): string[] {
-  return records.cache(BoundaryCrosslink.resource).list({ namespace: metadata.namespace }).map(keyOf)
+  return records.cache(BoundaryCrosslink).list({ namespace: metadata.namespace }).map(keyOf)
 }

@@ -13,7 +13,7 @@ type ProjectionPass = Pass<typeof BoundaryProjection, unknown>
 /** What the namespaces of this boundary on this cluster are marked with; see `projectionMark`. */
 export function markOf({ object, records }: ProjectionPass): string {
   const home = records.cache(namespace).get(undefined, object.metadata.namespace ?? '')
-  const cluster = records.cache(PlatformCluster.resource).get(undefined, object.spec.clusterId)
+  const cluster = records.cache(PlatformCluster).get(undefined, object.spec.clusterId)
   const boundary = home?.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
   return projectionMark(boundary, cluster?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '')
 }

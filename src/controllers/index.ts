@@ -258,7 +258,7 @@ export async function startControllers(options: ControllersOptions): Promise<Run
   rooms.start()
   const runners = list.map((controller) => new Runner(controller, environment))
   for (const runner of runners) runner.start()
-  others?.start(records.cache(PlatformCluster.resource))
+  others?.start(records.cache(PlatformCluster))
   log.info({ controllers: list.map(({ name }) => name) }, 'The controllers run.')
   return {
     stop: async () => {

@@ -12,8 +12,6 @@ import { controller, type Observed, type Pass, steps } from './engine/controller
 /** How long an expired reset stays, so that its link is told from one that never was. */
 const KEEP_EXPIRED = 86_400_000
 
-type Invitation = MemberInvitation & KubeObject
-
 const targetOf = ({ spec }: MemberInvitation) => {
   const scope = parseScope(spec.scope)
   return scope && scopeObject(scope)
@@ -26,7 +24,7 @@ const ofScope = ({ resource }: AnyKind): Observed => ({
   keysOf: ({ metadata: { namespace, name } }, records) => {
     const key = scopeObjectKey(resource, namespace, name)
     const open = records
-      .cache<Invitation>(MemberInvitation.resource)
+      .cache(MemberInvitation)
       .list()
       .filter(({ spec }) => isOpen(spec.state))
     return open.filter((each) => targetOf(each)?.key === key).map(keyOf)

@@ -88,7 +88,7 @@ function describe({ spec }: JitRequest): string {
 
 function assignmentOf(pass: JitPass): Assignment | undefined {
   const { namespace } = pass.object.metadata
-  return pass.records.cache<Assignment>(RoleAssignment.resource).get(namespace, jitAssignmentName(pass.object))
+  return pass.records.cache(RoleAssignment).get(namespace, jitAssignmentName(pass.object))
 }
 
 async function grant(pass: JitPass): Promise<Outcome | undefined> {

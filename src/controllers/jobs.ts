@@ -190,7 +190,7 @@ const referencesOf = ({ spec }: PlatformJob) =>
 /** Jobs that have not been started: later nothing is read any more. */
 function waitingReaders(records: Workspace, namespace: string | undefined): Reader[] {
   return records
-    .cache<PlatformJob & { [key: string]: unknown }>(PlatformJob.resource)
+    .cache(PlatformJob)
     .list({ namespace })
     .filter(({ status }) => status?.jobUid === undefined && !isFinished(status?.state))
     .map((job) => ({ key: keyOf(job), secrets: referencesOf(job).map(([, reference]) => reference), outputs: [] }))

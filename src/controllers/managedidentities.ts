@@ -87,7 +87,7 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, sig
 
 function identitiesOf(resource: KubeObject, records: Workspace): string[] {
   const { namespace, name } = resource.metadata
-  const identities = records.cache<ManagedIdentity>(ManagedIdentity.resource).list({ namespace })
+  const identities = records.cache(ManagedIdentity).list({ namespace })
   return identities.filter(({ spec }) => spec.resourceName === name).map(keyOf)
 }
 
@@ -143,7 +143,7 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
 
 /** Whether the Secret that the account is in force with has gone, as the identity provider found. */
 function isLost({ records }: IdentityPass, { metadata: { name }, spec }: KubeObject): boolean {
-  const clients = records.cache<PlatformClient & KubeObject>(PlatformClient.resource)
+  const clients = records.cache(PlatformClient)
   const { missingSecrets = [] } = clients.get(SYSTEM_NAMESPACE, name)?.status ?? {}
   return missingSecrets.includes((spec as PlatformClient['spec']).secretName)
 }

@@ -34,7 +34,7 @@ export const CLAIM_RIGHTS: Rights = { resource: NameClaim.resource, verbs: ['get
  */
 export async function claimed(pass: ClaimingPass, type: ClaimType, value: string): Promise<boolean> {
   const name = claimName(type, value)
-  const known = pass.records.cache<ClaimObject>(NameClaim.resource).get(undefined, name)
+  const known = pass.records.cache(NameClaim).get(undefined, name)
   if (known !== undefined && isHeldBy(known, pass)) return true
   const { client } = pass.records
   try {
@@ -118,7 +118,7 @@ function dueIn({ metadata }: ClaimObject, { object, clock }: ClaimingPass): numb
  */
 async function claimsOf({ kind, object, records }: ClaimingPass): Promise<readonly ClaimObject[]> {
   const { name, deletionTimestamp } = object.metadata
-  const known = records.cache<ClaimObject>(NameClaim.resource).list()
+  const known = records.cache(NameClaim).list()
   if (deletionTimestamp === undefined) return known
   const labelSelector = ownerLabelSelector(kind.kind, name)
   const { items } = await records.client.list<ClaimObject>(NameClaim.resource, { labelSelector })
@@ -132,7 +132,7 @@ export function holdsName(
   type: ClaimType,
   value: string,
 ): boolean {
-  const claim = records.cache<ClaimObject>(NameClaim.resource).get(undefined, claimName(type, value))
+  const claim = records.cache(NameClaim).get(undefined, claimName(type, value))
   const incarnation = object.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
   return incarnation !== '' && claim?.spec.holder.kind === object.kind && claim.spec.holder.incarnation === incarnation
 }

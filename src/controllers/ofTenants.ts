@@ -33,7 +33,7 @@ export function followTenant(tenantOf: TenantOf) {
     kind,
   }: Pick<Pass, 'object' | 'records' | 'kind'>): Promise<Outcome> {
     const own = object as KubeObject
-    const tenant = records.cache(PlatformTenant.resource).get(undefined, tenantOf(own))
+    const tenant = records.cache(PlatformTenant).get(undefined, tenantOf(own))
     const { uid, resourceVersion, ownerReferences = [] } = own.metadata
     if (tenant?.metadata.uid === undefined || ownerReferences.some((owner) => owner.uid === tenant.metadata.uid))
       return done()

@@ -38,7 +38,7 @@ export async function tellWhoGoverns({ object, records }: Pass<typeof Boundary>)
   const scope = formatScope({ level: 'boundary', boundaryId: metadata.name })
   const isOwner = (one: Assignment) => isOfOwner(one) && one.spec.scope === scope
   const home = { namespace: boundaryNamespace(metadata.name) }
-  if (records.cache<Assignment>(RoleAssignment.resource).list(home).some(isOwner)) return done()
+  if (records.cache(RoleAssignment).list(home).some(isOwner)) return done()
   // The cache may not have heard of one that is there.
   const { items } = await records.client.list<Assignment>(RoleAssignment.resource, home)
   return items.some(isOwner) ? done() : done({ reason: 'Ungoverned', message: UNGOVERNED })

@@ -54,7 +54,7 @@ type Placed = KubeObject & { spec: { clusterId?: string } }
 const ANYWHERE = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)
 
 const projectionsIn = (space: string | undefined, records: Workspace) =>
-  records.cache(BoundaryProjection.resource).list({ namespace: space })
+  records.cache(BoundaryProjection).list({ namespace: space })
 
 /** A resource concerns the projection that it lives by, once it goes. */
 const concerned = ({ metadata, spec }: KubeObject, records: Workspace): string[] => {
@@ -69,7 +69,7 @@ const kept = ({ metadata }: KubeObject, records: Workspace, clusterId?: string):
   clusterId === undefined
     ? []
     : records
-        .cache<BoundaryProjection & KubeObject>(BoundaryProjection.resource)
+        .cache(BoundaryProjection)
         .list()
         .filter((each) => each.metadata.name === clusterId)
         .filter(({ status }) => status?.resolvedNamespaces?.some((home) => home.namespace === metadata.namespace))
@@ -134,7 +134,7 @@ export const projectionController = controllerWith<typeof BoundaryProjection, Gr
 
 export function checkCluster({ object, records }: ProjectionPass): Outcome {
   const { clusterId } = object.spec
-  const cluster = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).get(undefined, clusterId)
+  const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
   if (cluster === undefined) return stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
   if (!cluster.spec.isPlatform) return done()
   return stalled('ConfigurationInvalid', "Every boundary is on the platform's own cluster; project it on another one.")
@@ -144,7 +144,7 @@ const projectNamespaces = ({ closedNetworks = [], registry, disk = DISK_SHARE }:
   async function projectNamespaces(pass: ProjectionPass): Promise<Outcome> {
     const { object, place, records } = pass
     const { boundaryId = '' } = place
-    const groups = records.cache<Group>(ResourceGroup.resource).list({ namespace: object.metadata.namespace })
+    const groups = records.cache(ResourceGroup).list({ namespace: object.metadata.namespace })
     const wanted = wantedNamespaces(boundaryId, groups, object.spec.namespaces)
     const before = new Map((object.status?.resolvedNamespaces ?? []).map((each) => [each.namespace, each]))
     const shown: ProjectedNamespace[] = []
@@ -278,7 +278,7 @@ const removeNamespaces = ({ registry }: GroupOptions) =>
 /** The groups whose resources run on in namespaces that would be removed otherwise. */
 function stillUsed({ object, place, records }: ProjectionPass, left: readonly ProjectedNamespace[]): Group[] {
   const names = new Set(left.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
-  const groups = records.cache<Group>(ResourceGroup.resource).list({ namespace: object.metadata.namespace })
+  const groups = records.cache(ResourceGroup).list({ namespace: object.metadata.namespace })
   return groups.filter(({ metadata }) => names.has(groupNamespace(place.boundaryId ?? '', metadata.name)))
 }
 

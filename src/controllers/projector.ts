@@ -79,8 +79,8 @@ function lifeOf({ uid, deletionTimestamp, annotations = {} }: ObjectMeta): unkno
 
 /** Where something is given to the principal, or to a group that it is in. */
 function keysNaming(id: string, resource: Resource, records: Workspace): string[] {
-  const assignments = records.cache<RoleAssignment & KubeObject>(RoleAssignment.resource).list()
-  const groups = records.cache<PrincipalGroup & KubeObject>(PrincipalGroup.resource).list()
+  const assignments = records.cache(RoleAssignment).list()
+  const groups = records.cache(PrincipalGroup).list()
   const naming = [
     ...assignments.filter(({ spec }) => spec.principalId === id),
     ...groups.filter(({ spec }) => spec.memberIds.includes(id)),
@@ -135,7 +135,7 @@ function projectionNow(pass: Pass): Projection | undefined {
   const { object, records, clock } = pass
   const isGroup = pass.kind.kind === ResourceGroup.kind
   const boundaryId = isGroup ? boundaryOfNamespace(object.metadata.namespace ?? '') : object.metadata.name
-  const boundary = isGroup ? records.cache(Boundary.resource).get(undefined, boundaryId ?? '') : (object as KubeObject)
+  const boundary = isGroup ? records.cache(Boundary).get(undefined, boundaryId ?? '') : (object as KubeObject)
   if (boundary === undefined) return undefined
   const namespaces = [boundaryNamespace(boundary.metadata.name), SYSTEM_NAMESPACE]
   const near = <T extends KubeObject>(resource: Resource) =>

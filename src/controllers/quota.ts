@@ -29,8 +29,6 @@ import {
   releaseGrant,
 } from './quotaLedger.ts'
 
-type Cached<T> = T & { [key: string]: unknown }
-
 type User = KubeObject & Sizable
 type Told = NonNullable<Sizable['status']>
 
@@ -70,7 +68,7 @@ function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
 
 const MOST_KNOWN = 20_000
 const versionOf = ({ metadata }: KubeObject) => `${metadata.uid} ${metadata.resourceVersion}`
-const plansIn = (records: Workspace) => records.cache<Cached<ComputePlan>>(ComputePlan.resource).list()
+const plansIn = (records: Workspace) => records.cache(ComputePlan).list()
 
 /** Of a part that quotas count: what it is a part of. */
 function holderIn(records: Workspace, kind: AnyKind, { metadata, spec }: User): User | undefined {
@@ -90,10 +88,10 @@ type Limits = {
 
 /** Undefined for a boundary that is not there. */
 function limitsIn(records: Workspace, boundaryId: string | undefined): Limits | undefined {
-  const boundary = records.cache<Cached<Boundary>>(Boundary.resource).get(undefined, boundaryId ?? '')
+  const boundary = records.cache(Boundary).get(undefined, boundaryId ?? '')
   if (boundaryId === undefined || boundary === undefined) return undefined
   const groups = records
-    .cache<Cached<ResourceGroup>>(ResourceGroup.resource)
+    .cache(ResourceGroup)
     .list({ namespace: boundaryNamespace(boundaryId) })
     .map(({ metadata: { name }, spec: { quota }, status }) => ({ name, quota, retained: status?.retainedStorage }))
   return { boundary: boundary.spec.quota, groups }

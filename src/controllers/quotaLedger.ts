@@ -39,7 +39,7 @@ function refIn(boundaryId: string) {
 
 function cached(pass: Pick<LedgerPass, 'records'>, boundaryId: string): LedgerObject | undefined {
   const { namespace, name } = refIn(boundaryId)
-  return pass.records.cache<LedgerObject>(QuotaLedger.resource).get(namespace, name)
+  return pass.records.cache(QuotaLedger).get(namespace, name)
 }
 
 /**

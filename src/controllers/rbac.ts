@@ -94,7 +94,7 @@ async function followGroup(pass: Pass): Promise<Outcome> {
   if (scope === undefined || !('resourceGroup' in scope)) return done()
   const { boundaryId, resourceGroup } = scope
   if (metadata.namespace !== boundaryNamespace(boundaryId)) return done()
-  const group = pass.records.cache(ResourceGroup.resource).get(metadata.namespace, resourceGroup)
+  const group = pass.records.cache(ResourceGroup).get(metadata.namespace, resourceGroup)
   const { uid = '', annotations } = group?.metadata ?? {}
   const isOtherLife =
     scope.level === 'resourceGroup' &&
@@ -140,7 +140,7 @@ const roleIsGone = ({ spec }: RoleAssignment) =>
 
 const isBuiltInName = (displayName: string) => BUILT_IN_ROLES.some((role) => role.displayName === displayName)
 
-const rolesIn = (records: Workspace) => records.cache<RoleDefinition & KubeObject>(RoleDefinition.resource).list()
+const rolesIn = (records: Workspace) => records.cache(RoleDefinition).list()
 
 /** A custom role that comes or goes wakes the assignments that name it. */
 const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
@@ -153,7 +153,7 @@ const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
   // Those of the name that it had before as well, which nobody tells.
   keysOf: (_, records) =>
     records
-      .cache<RoleAssignment & KubeObject>(RoleAssignment.resource)
+      .cache(RoleAssignment)
       .list()
       .filter(({ spec }) => !isBuiltInName(spec.roleDefinitionName))
       .map(keyOf),

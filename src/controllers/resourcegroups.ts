@@ -121,12 +121,10 @@ function boundaryIdOf(pass: ResourceGroupPass): string {
 /** Only the birth of a group is refused: one that has its namespace keeps it when the limit falls later. */
 export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
   if ((await pass.children.get(namespace, undefined, home(pass))) !== undefined) return done()
-  const boundary = pass.records.cache<Boundary>(Boundary.resource).get(undefined, boundaryIdOf(pass))
+  const boundary = pass.records.cache(Boundary).get(undefined, boundaryIdOf(pass))
   const limits = boundary?.spec.quota ?? {}
   if (limits.resourceGroups === undefined) return done()
-  const siblings = pass.records
-    .cache<StoredGroup>(ResourceGroup.resource)
-    .list({ namespace: pass.object.metadata.namespace })
+  const siblings = pass.records.cache(ResourceGroup).list({ namespace: pass.object.metadata.namespace })
   const own = groupGrantKey(pass.object.metadata.name)
   return askLedger(pass, boundaryIdOf(pass), own, ({ grants }) => {
     if (grants[own] !== undefined) return { kind: 'held' }
@@ -195,9 +193,7 @@ export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
 }
 
 function holdersOf(pass: ResourceGroupPass): string[] {
-  const projections = pass.records
-    .cache(BoundaryProjection.resource)
-    .list({ namespace: pass.object.metadata.namespace })
+  const projections = pass.records.cache(BoundaryProjection).list({ namespace: pass.object.metadata.namespace })
   return heldBy((kind) => seenOf(pass, kind), claimsOf(pass), retainedElsewhere(projections, home(pass)))
 }
 
@@ -302,7 +298,7 @@ export function removeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
 /** Of all groups only those that were refused for their number care for the boundary and for their siblings. */
 function refusedGroups(boundaryId: string, records: Workspace): string[] {
   return records
-    .cache<ResourceGroup>(ResourceGroup.resource)
+    .cache(ResourceGroup)
     .list({ namespace: boundaryNamespace(boundaryId) })
     .filter((group) => group.status?.phase === 'QuotaExceeded')
     .map(keyOf)
@@ -348,7 +344,7 @@ function volumesOf(projection: KubeObject): unknown {
 function groupsElsewhere(projection: KubeObject, records: Workspace): string[] {
   const { namespace: outer, name } = projection.metadata
   const holding = homesOf(projection).filter(({ retainedVolumes = [] }) => retainedVolumes.length > 0)
-  const groups = records.cache<ResourceGroup & KubeObject>(ResourceGroup.resource).list({ namespace: outer })
+  const groups = records.cache(ResourceGroup).list({ namespace: outer })
   return groups
     .filter(
       ({ status }) =>
@@ -367,5 +363,5 @@ function groupOf(space: string | undefined, records: Workspace): (ResourceGroup 
   const key = place === undefined ? undefined : ownerKeyOf(place, ResourceGroup.resource)
   if (key === undefined) return undefined
   const { namespace: outer, name } = refOfKey(key)
-  return records.cache<ResourceGroup & KubeObject>(ResourceGroup.resource).get(outer, name)
+  return records.cache(ResourceGroup).get(outer, name)
 }

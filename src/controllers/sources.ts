@@ -164,19 +164,19 @@ async function stopWhileNamed(pass: SourcePass): Promise<Outcome> {
 
 function concernedSources(resource: KubeObject, records: Workspace): string[] {
   const ids = [sourceOf(resource), ...previewSources(resource, records)]
-  const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list()
+  const sources = records.cache(DeploymentSource).list()
   return sources.filter(({ metadata }) => ids.includes(metadata.name)).map(keyOf)
 }
 
 function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace): string[] {
   const { namespace } = metadata
-  const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list({ namespace })
+  const sources = records.cache(DeploymentSource).list({ namespace })
   return sources.filter((source) => isBehind(source, spec as BlueprintSource['spec'])).map(keyOf)
 }
 
 /** Those whose credentials stand in a Secret: new ones are tried at once. */
 function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Workspace): string[] {
-  const sources = records.cache<DeploymentSource & KubeObject>(DeploymentSource.resource).list({ namespace })
+  const sources = records.cache(DeploymentSource).list({ namespace })
   return sources.filter((source) => secretNameOf(source) === name).map(keyOf)
 }
 

@@ -27,7 +27,7 @@ type Spec = SsoConnection['spec']
 const tenantOf = ({ metadata }: KubeObject) => metadata.name
 
 function refusedADomain(_changed: KubeObject, records: Workspace): string[] {
-  const all = records.cache<SsoConnection & KubeObject>(SsoConnection.resource).list({})
+  const all = records.cache(SsoConnection).list({})
   return all.filter(({ status }) => status?.domains?.some((one) => one.status === 'Failed')).map(keyOf)
 }
 
@@ -110,7 +110,7 @@ function secretHole({ status }: SsoConnection, provider: Complete<SsoIdentityPro
 function takenBefore({ object, records }: SsoPass): ReadonlySet<string> {
   const mine = ageOf(object)
   const others = records
-    .cache<SsoConnection & KubeObject>(SsoConnection.resource)
+    .cache(SsoConnection)
     .list({})
     .filter((other) => other.metadata.name !== object.metadata.name && ageOf(other) < mine)
   return new Set(others.flatMap(({ spec }) => spec.domains))

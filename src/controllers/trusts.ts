@@ -14,7 +14,7 @@ export const BOUNDARIES_OF_TRUSTS: Observed = {
   relevant: ({ metadata }) => metadata.annotations?.[INCARNATION_ANNOTATION],
   keysOf: ({ metadata }, records) =>
     records
-      .cache<Trust>(BoundaryTrust.resource)
+      .cache(BoundaryTrust)
       .list()
       .filter(({ spec }) => [spec.boundaryId, spec.trustedBoundaryId].includes(metadata.name))
       .map(keyOf),
@@ -56,7 +56,7 @@ export async function endWithBoundaries(pass: Pass): Promise<Outcome> {
 /** As the API server says where the cache has another one than is expected: it may be behind. */
 async function lifeOf(records: Workspace, id: string, expected: string | undefined): Promise<string | undefined> {
   const life = (boundary: KubeObject | undefined) => boundary?.metadata.annotations?.[INCARNATION_ANNOTATION]
-  const cached = life(records.cache(Boundary.resource).get(undefined, id))
+  const cached = life(records.cache(Boundary).get(undefined, id))
   if (cached !== undefined && (expected === undefined || cached === expected)) return cached
   return life(await records.client.get(Boundary.resource, { name: id }).catch(absent))
 }

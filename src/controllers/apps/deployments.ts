@@ -11,7 +11,7 @@ import type { AppPass } from './types.ts'
 /** Who may tell of deployments of another resource can make one of any id: that one is passed over. */
 function idFor({ kind, object, records }: AppPass, cause: readonly string[]): string {
   const { namespace = '', name } = object.metadata
-  const cache = records.cache<CachedRecord>(DeploymentRecord.resource)
+  const cache = records.cache(DeploymentRecord)
   for (let again = 0; ; again += 1) {
     const id = deploymentIdFor(`${namespace}/${kind.segment}/${name}`, ...cause, ...(again === 0 ? [] : [`${again}`]))
     const spec = cache.get(namespace, id)?.spec

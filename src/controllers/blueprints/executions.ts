@@ -78,7 +78,7 @@ function executionOf({ metadata }: KubeObject, records: Workspace): string[] {
   const key = metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
   if (key === undefined) return []
   const { namespace, name } = refOfKey(key)
-  const execution = records.cache<BlueprintExecution & KubeObject>(BlueprintExecution.resource).get(namespace, name)
+  const execution = records.cache(BlueprintExecution).get(namespace, name)
   return execution === undefined || isExecutionOver(execution.status?.state) ? [] : [key]
 }
 
@@ -88,7 +88,7 @@ async function advance(pass: ExecutionPass): Promise<Outcome> {
   const progress = startOf(object, now)
   pass.report({ state: 'Running', startedAt: status?.startedAt ?? now })
   const namespace = homeOf(pass)
-  const group = pass.records.cache(ResourceGroup.resource).get(object.metadata.namespace, spec.resourceGroup)
+  const group = pass.records.cache(ResourceGroup).get(object.metadata.namespace, spec.resourceGroup)
   if (group === undefined || group.metadata.deletionTimestamp !== undefined)
     return fail(pass, progress, `Resource group "${spec.resourceGroup}" no longer exists.`)
   const parameters = await secretParameters(pass)

@@ -39,7 +39,6 @@ export type CatalogueOptions = {
 export type TemplateReader = (content: string) => Promise<ReadTemplate>
 
 type SourcePass = Pass<typeof BlueprintSource>
-type SourceObject = BlueprintSource & KubeObject
 type TemplateObject = BlueprintTemplate & KubeObject
 type Invalid = NonNullable<NonNullable<BlueprintSource['status']>['invalidTemplates']>[number]
 type Connected = DeploymentSource & KubeObject
@@ -75,7 +74,7 @@ export const catalogueController = controllerWith(
 function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
   const { namespace } = changed.metadata
   return records
-    .cache<SourceObject>(BlueprintSource.resource)
+    .cache(BlueprintSource)
     .list({ namespace })
     .filter(({ spec }) => spec.repositoryUrl !== undefined || isBehind(changed as Connected, spec))
     .map(keyOf)
@@ -83,7 +82,7 @@ function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
 
 /** The sources that are read with the credentials in a Secret. */
 function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Workspace): string[] {
-  const connections = records.cache<Connected>(DeploymentSource.resource).list({ namespace })
+  const connections = records.cache(DeploymentSource).list({ namespace })
   return connections.filter((one) => secretNameOf(one) === name).flatMap((one) => sourcesBehind(one, records))
 }
 
@@ -99,7 +98,7 @@ async function versionOfCredentials(pass: SourcePass, connected: Connected | und
 function connectedTo({ object, records }: SourcePass): Connected | undefined {
   const { namespace } = object.metadata
   return records
-    .cache<Connected>(DeploymentSource.resource)
+    .cache(DeploymentSource)
     .list({ namespace })
     .find((source) => isBehind(source, object.spec) && source.metadata.deletionTimestamp === undefined)
 }
@@ -140,7 +139,7 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
 function pushOf({ object, records }: SourcePass, connected: Connected | undefined) {
   const { repositoryId, repositoryUrl, ref: name } = object.spec
   const refs = [name, `refs/heads/${name}`, `refs/tags/${name}`]
-  const all = records.cache<Connected>(DeploymentSource.resource).list({ namespace: object.metadata.namespace })
+  const all = records.cache(DeploymentSource).list({ namespace: object.metadata.namespace })
   const isMeant = ({ spec }: Connected, head: RecordedHead) =>
     repositoryUrl !== undefined
       ? isOfRepository(spec, head, repositoryUrl)
@@ -156,7 +155,7 @@ function pushOf({ object, records }: SourcePass, connected: Connected | undefine
 /** Why this source is not read at all, for what REST refuses at once. */
 function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> | undefined {
   const older = records
-    .cache<SourceObject>(BlueprintSource.resource)
+    .cache(BlueprintSource)
     .list({ namespace: object.metadata.namespace })
     .filter((other) => ageOf(other) < ageOf(object as unknown as KubeObject))
   const same = older.find(({ spec }) => isSamePlace(spec, object.spec))

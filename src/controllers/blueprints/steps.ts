@@ -116,7 +116,7 @@ function specOf(
 /** What code is given beside its own: a function has what its namespace has. */
 function surroundingsOf(pass: ExecutionPass, kind: AnyKind, { namespaceName }: Fields, namespace: string): Fields[] {
   if (kind.kind !== ServerlessFunction.kind) return []
-  const found = pass.records.cache(FunctionNamespace.resource).get(namespace, String(namespaceName))
+  const found = pass.records.cache(FunctionNamespace).get(namespace, String(namespaceName))
   return found === undefined ? [] : [found.spec as Fields]
 }
 

@@ -4,7 +4,7 @@ import type { TemplateProblem } from '../../contracts/blueprints/template.ts'
 import { readingTemplate } from '../../contracts/blueprints/validate.ts'
 import { sentence } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE, sha256 } from '../../core/names.ts'
-import { ageOf, type KubeObject } from '../../core/object.ts'
+import { ageOf } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 import { inSlices } from '../../core/slices.ts'
@@ -21,7 +21,7 @@ function refuseBeyondLimit({ object, records }: Pass<typeof BlueprintTemplate>):
   const { namespace } = metadata
   if (namespace === SYSTEM_NAMESPACE || spec.sourceId !== undefined) return done()
   const older = records
-    .cache<BlueprintTemplate & KubeObject>(BlueprintTemplate.resource)
+    .cache(BlueprintTemplate)
     .list({ namespace })
     .filter((other) => other.spec.sourceId === undefined && other.metadata.deletionTimestamp === undefined)
     .filter((other) => ageOf(other) < ageOf(object))

@@ -10,7 +10,7 @@ import type { InstancePass } from './types.ts'
 /** The plan of each component, and whether the components are what rules of a schema cannot ask for. */
 export function resolveComponents({ kind, object, state, records, workloads }: InstancePass): Outcome {
   const { components, computePlan } = object.spec
-  const plans = records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).list()
+  const plans = records.cache(ComputePlan).list()
   for (const component of components) {
     const choice = choosePlan(kind.sized ?? 'ContainerInstance', { computePlan, ...component }, plans)
     if (choice.kind === 'refused') return stalled(choice.reason, `Component "${component.name}": ${choice.message}`)

@@ -17,7 +17,7 @@ type InBoundary = Pick<RecordPass, 'records' | 'place'>
 export function sourceWithId({ records, place }: InBoundary, id: string | undefined): CachedSource | undefined {
   if (id === undefined) return undefined
   const namespace = boundaryNamespace(place.boundaryId ?? '')
-  const source = records.cache<CachedSource>(DeploymentSource.resource).get(namespace, id)
+  const source = records.cache(DeploymentSource).get(namespace, id)
   return source?.metadata.deletionTimestamp === undefined ? source : undefined
 }
 

@@ -5,7 +5,6 @@ import { tarOfZip } from '../../adapters/builds/zipped.ts'
 import { FUNCTION_PORT, FUNCTION_RUNTIMES, functionNames, newestVersion } from '../../contracts/functions.ts'
 import { FunctionNamespace, type ServerlessFunction } from '../../crds/functions.ts'
 import type { Code } from '../../desired/builds/index.ts'
-import type { CachedNamespace } from '../functions/types.ts'
 import { NoBuild } from './noBuild.ts'
 import type { RecordPass } from './owners.ts'
 import type { BuildOptions } from './types.ts'
@@ -35,7 +34,7 @@ export async function functionCode(
   const { namespace = '', name } = object.metadata
   if (source === undefined || source.deploymentId !== name)
     throw new NoBuild('Other files were uploaded meanwhile, or these were removed.')
-  const around = records.cache<CachedNamespace>(FunctionNamespace.resource).get(namespace, namespaceName)
+  const around = records.cache(FunctionNamespace).get(namespace, namespaceName)
   const runtime = around?.spec.runtime
   const server = runtime && FUNCTION_RUNTIMES[runtime].server
   if (runtime === undefined || server === undefined)

@@ -30,7 +30,7 @@ export function deploymentsOf(
   { namespace, collection, name }: { namespace: string | undefined; collection: string; name: string },
 ): CachedRecord[] {
   return records
-    .cache<CachedRecord>(DeploymentRecord.resource)
+    .cache(DeploymentRecord)
     .list({ namespace })
     .filter(({ spec }) => spec.ownerCollection === collection && spec.ownerName === name)
 }

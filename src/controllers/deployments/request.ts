@@ -105,9 +105,9 @@ async function registryAccounts(
   const lifeOf = (found: { metadata: { annotations?: Record<string, string> } } | undefined) =>
     found?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
   const lives = {
-    [boundaryId]: lifeOf(records.cache(Boundary.resource).get(undefined, boundaryId)),
+    [boundaryId]: lifeOf(records.cache(Boundary).get(undefined, boundaryId)),
     [`${boundaryId}/${resourceGroup}`]: lifeOf(
-      records.cache(ResourceGroup.resource).get(boundaryNamespace(boundaryId), resourceGroup),
+      records.cache(ResourceGroup).get(boundaryNamespace(boundaryId), resourceGroup),
     ),
   }
   const expiresAt = clock.now() + (seconds + SLACK) * 1000

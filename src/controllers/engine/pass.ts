@@ -17,7 +17,8 @@ export type CacheView<T extends KubeObject = KubeObject> = Pick<
 /** One cluster as a controller sees it: a client that writes, and caches that are kept current by watches. */
 export interface Workspace {
   readonly client: KubeClient
-  /** @throws Error for a resource that no controller declared in `observes` or `reads` */
+  /** @throws Error for what no controller declared in `observes` or `reads` */
+  cache<K extends AnyKind>(kind: K): CacheView<ObjectOf<K> & KubeObject>
   cache<T extends KubeObject = KubeObject>(resource: Resource): CacheView<T>
   isCached(resource: Resource): boolean
   /** Whether the API server serves the type. To be checked for optional types before any read or write. */

@@ -3,7 +3,7 @@ import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { PlatformCluster } from '../../crds/clusters.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
-import type { CachedCluster, OtherClusters, Place, Workspace } from './pass.ts'
+import type { OtherClusters, Place, Workspace } from './pass.ts'
 
 /** Where the workload of an object is: here, or in another cluster, with the obstacle to reaching it, if any. */
 export type Whereabouts =
@@ -33,7 +33,7 @@ type Specified = { spec?: { clusterId?: string | undefined } }
 export function otherClusterOf(object: object, records: Workspace): string | undefined {
   const { clusterId } = (object as Specified).spec ?? {}
   if (clusterId === undefined) return undefined
-  const cluster = records.cache<CachedCluster>(PlatformCluster.resource).get(undefined, clusterId)
+  const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
   return cluster === undefined || cluster.spec.isPlatform ? undefined : clusterId
 }
 
@@ -56,7 +56,7 @@ export const WHEREABOUTS_READS = [PlatformCluster.resource, BoundaryProjection.r
  * a revoked agent trustworthy.
  */
 export function reach(clusterId: string, records: Workspace, others: OtherClusters): Whereabouts {
-  const cluster = records.cache<CachedCluster>(PlatformCluster.resource).get(undefined, clusterId)
+  const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
   const name = cluster?.spec.displayName ?? clusterId
   const state = (cluster?.status?.state ?? 'AwaitingJoin') as ClusterState
   const away = (obstacle: Outcome, ending: Ending = 'waits'): Whereabouts => ({ kind: 'away', obstacle, ending })
@@ -85,9 +85,7 @@ export function reach(clusterId: string, records: Workspace, others: OtherCluste
 
 /** Whether the boundary is projected there with the object's namespace; done if it is. */
 export function projected(clusterId: string, { boundaryId }: Place, namespace: string, records: Workspace): Outcome {
-  const projection = records
-    .cache<BoundaryProjection & { [key: string]: unknown }>(BoundaryProjection.resource)
-    .get(`boundary-${boundaryId}`, clusterId)
+  const projection = records.cache(BoundaryProjection).get(`boundary-${boundaryId}`, clusterId)
   if (projection === undefined) {
     return stalled(
       'ReferenceMissing',

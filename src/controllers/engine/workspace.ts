@@ -1,5 +1,6 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import { isOurs, type KubeObject, type Resource, resourceId } from '../../core/object.ts'
+import type { AnyKind } from '../../crds/define.ts'
 import { namespace, secret, secretMetadata } from '../../kube/builtin.ts'
 import type { CacheSet, ScopedCaches } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
@@ -63,8 +64,10 @@ export function openWorkspace({ client, caches }: ClusterConnection, resources: 
   })
   return {
     client,
-    cache: <T extends KubeObject>(resource: Resource): CacheView<T> =>
-      caches.optional<T>(resource) ?? caches.get<T>(resource),
+    cache: <T extends KubeObject>(one: Resource | AnyKind): CacheView<T> => {
+      const resource = resourceOf(one)
+      return caches.optional<T>(resource) ?? caches.get<T>(resource)
+    },
     isCached: (resource) => caches.has(resource),
     isServed: (resource) => caches.optional(resource)?.served ?? true,
     onServed: (resource, listener) => caches.optional(resource)?.onServed(listener) ?? (() => {}),

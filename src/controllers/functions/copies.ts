@@ -10,10 +10,10 @@ import { deployment, pod } from '../../kube/builtin.ts'
 import { checkQuota, giveBackQuota, grantedAtLeast } from '../quota.ts'
 import { scaleTo } from '../workload/halt.ts'
 import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
-import type { CachedNamespace, FunctionPass } from './types.ts'
+import type { FunctionPass } from './types.ts'
 
 export const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | 'records'>) =>
-  records.cache<CachedNamespace>(FunctionNamespace.resource).get(object.metadata.namespace, object.spec.namespaceName)
+  records.cache(FunctionNamespace).get(object.metadata.namespace, object.spec.namespaceName)
 
 /** Those that have not ended; those that leave among them. */
 export const podsOf = (pass: FunctionPass) => allPodsOf(pass).filter((each) => !hasEnded(each))

@@ -41,11 +41,10 @@ import { DIGEST_RIGHTS, keepKeys, keepSource, keepValues, requireKeys, type Vari
 import { clusterOfFunction, elsewhereObservers } from './whereabouts.ts'
 import { withheld, withheldFromVariables } from './withheld.ts'
 
-const functionsIn = (records: Workspace, home?: string) =>
-  records.cache<CachedFunction>(ServerlessFunction.resource).list({ namespace: home })
+const functionsIn = (records: Workspace, home?: string) => records.cache(ServerlessFunction).list({ namespace: home })
 
 function readersIn(records: Workspace, home: string | undefined): Reader[] {
-  const namespaces = records.cache<CachedNamespace>(FunctionNamespace.resource)
+  const namespaces = records.cache(FunctionNamespace)
   return functionsIn(records, home).map((each) => {
     const around = namespaces.get(each.metadata.namespace, each.spec.namespaceName)
     const variables = environmentOf(around?.spec.env ?? [], each.spec.env)
@@ -77,7 +76,7 @@ const OTHERS: readonly Observed[] = [
     keysOf: (claim, records) => {
       const { type, value } = (claim as ClaimObject).spec
       if (type !== 'FunctionPath') return []
-      const waiting = records.cache<CachedFunction>(ServerlessFunction.resource).byIndex(PHASE_INDEX, 'NameOccupied')
+      const waiting = records.cache(ServerlessFunction).byIndex(PHASE_INDEX, 'NameOccupied')
       return waiting.filter((each) => claimsOf(each).includes(value)).map(keyOf)
     },
   },

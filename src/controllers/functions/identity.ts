@@ -6,7 +6,7 @@ import { secret as secretChild } from '../../desired/workload/child.ts'
 import { secret } from '../../kube/builtin.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import { readSecret, withSecretRights } from '../workload/secrets.ts'
-import type { CachedNamespace, FunctionPass } from './types.ts'
+import type { FunctionPass } from './types.ts'
 import { clusterOfFunction } from './whereabouts.ts'
 
 const BEING_MADE = 'The credentials of the managed identity of its namespace are being made.'
@@ -18,7 +18,7 @@ const BEING_MADE = 'The credentials of the managed identity of its namespace are
 export function withdrawIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   const { object, records } = pass
   const { namespace, name } = placeOfPass(pass)
-  const around = records.cache<CachedNamespace>(FunctionNamespace.resource).get(namespace, object.spec.namespaceName)
+  const around = records.cache(FunctionNamespace).get(namespace, object.spec.namespaceName)
   if (around === undefined || around.spec.managedIdentity || clusterOfFunction(object, records) === undefined)
     return done()
   return withSecretRights(async () => {

@@ -98,7 +98,7 @@ const isCallable = (status: CachedFunction['status']) =>
 
 const functionsOf = ({ object, records }: NamespacePass) =>
   records
-    .cache<CachedFunction>(ServerlessFunction.resource)
+    .cache(ServerlessFunction)
     .list({ namespace: object.metadata.namespace })
     .filter(({ spec }) => spec.namespaceName === object.metadata.name)
 

@@ -4,14 +4,14 @@ import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/whereabouts.ts'
-import type { CachedFunction, CachedNamespace } from './types.ts'
+import type { CachedFunction } from './types.ts'
 
 /** The other cluster that a function runs on, which its namespace names. */
 export function clusterOfFunction(
   { metadata, spec }: Pick<ServerlessFunction, 'metadata' | 'spec'>,
   records: Workspace,
 ): string | undefined {
-  const namespaces = records.cache<CachedNamespace>(FunctionNamespace.resource)
+  const namespaces = records.cache(FunctionNamespace)
   const around = namespaces.get(metadata.namespace, spec.namespaceName)
   return around && otherClusterOf(around, records)
 }

@@ -32,7 +32,7 @@ function componentsOf({ kind, metadata }: KubeObject, records: Workspace): strin
       (one) =>
         one.kind === kind && one.name === metadata.name && (one.namespace ?? spec.namespace) === metadata.namespace,
     )
-  return records.cache<ComponentObject>(PlatformComponent.resource).list().filter(isIt).map(keyOf)
+  return records.cache(PlatformComponent).list().filter(isIt).map(keyOf)
 }
 
 const workload = (resource: Resource): Observed => ({
@@ -80,9 +80,7 @@ async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promis
   const { version, chart } = object.spec
   if (version === undefined || chart === undefined) return true
   if (!FLUX.every((resource) => workloads.isServed(resource))) return false
-  const release = records
-    .cache<ComponentRelease & KubeObject>(ComponentRelease.resource)
-    .get(SYSTEM_NAMESPACE, releaseName(object.metadata.name, version))
+  const release = records.cache(ComponentRelease).get(SYSTEM_NAMESPACE, releaseName(object.metadata.name, version))
   const source = ociRepositoryOf(object, feed.locate(chart.url), release?.spec.digest)
   await children.ensure(source, { resource: ociRepository })
   await children.ensure(helmReleaseOf(object, await givenValues(pass, release)), { resource: helmRelease })

@@ -19,14 +19,7 @@ import { controller, steps, type Workspace } from '../engine/controller.ts'
 import { tidied } from '../platformObjects.ts'
 import { CONFIGURATION_RIGHTS, storedConfiguration } from './configuration.ts'
 import { setVersion } from './engine.ts'
-import {
-  type ComponentObject,
-  componentsOf,
-  executionsOf,
-  type InstallObject,
-  installsOf,
-  releasesOf,
-} from './stock.ts'
+import { componentsOf, executionsOf, type InstallObject, installsOf, releasesOf } from './stock.ts'
 import { takeTurn } from './turn.ts'
 import type { InstallPass } from './types.ts'
 
@@ -175,8 +168,7 @@ async function factsOf(pass: InstallPass): Promise<InstallFacts> {
   }
 }
 
-const componentOf = (records: Workspace, name: string) =>
-  records.cache<ComponentObject>(PlatformComponent.resource).get(SYSTEM_NAMESPACE, name)
+const componentOf = (records: Workspace, name: string) => records.cache(PlatformComponent).get(SYSTEM_NAMESPACE, name)
 
 /** Why it has to wait for its turn; undefined if it has it. */
 function othersBefore({ object, records }: InstallPass): string | undefined {

@@ -21,7 +21,7 @@ const holders = new WeakMap<object, Holder>()
  */
 export function takeTurn({ records, clock, kind, object }: TurnPass): string | undefined {
   const { metadata, status } = object as InstallObject | ExecutionObject
-  const seen = records.cache(RolloutExecution.resource)
+  const seen = records.cache(RolloutExecution)
   const holder = holders.get(seen)
   if (holder !== undefined && holder.uid !== metadata.uid && isUnseen(holder, records, clock.monotonic()))
     return holder.key.split('/').at(-1)

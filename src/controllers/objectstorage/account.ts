@@ -40,7 +40,7 @@ const OBSERVED: readonly Observed[] = [
     keysOf: (claim, records) => {
       const { type, value, holder } = (claim as ClaimObject).spec
       if (type !== 'StorageAccount') return []
-      const cache = records.cache(ObjectStorageAccount.resource)
+      const cache = records.cache(ObjectStorageAccount)
       const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter(({ metadata }) => metadata.name === value)
       return [objectKey(holder.namespace, holder.name), ...waiting.map(keyOf)]
     },

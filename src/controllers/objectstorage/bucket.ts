@@ -212,7 +212,7 @@ function waitingForName(object: KubeObject, records: Workspace): string[] {
   const { type, value, holder } = (object as ClaimObject).spec
   if (type === 'StorageAccount') return keys(bucketsOf(records, holder.namespace, value))
   if (type !== 'StoreBucket') return []
-  const cache = records.cache<AccountBucket & KubeObject>(AccountBucket.resource)
+  const cache = records.cache(AccountBucket)
   const waiting = cache.byIndex(PHASE_INDEX, 'NameOccupied').filter((bucket) => storeNameOf(bucket) === value)
   return [objectKey(holder.namespace, holder.name), ...keys(waiting)]
 }
@@ -223,6 +223,6 @@ function deletedIn(group: KubeObject, records: Workspace): string[] {
   const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '')
   if (boundaryId === undefined) return []
   const namespace = groupNamespace(boundaryId, group.metadata.name)
-  const all = records.cache<AccountBucket & KubeObject>(AccountBucket.resource).list({ namespace })
+  const all = records.cache(AccountBucket).list({ namespace })
   return keys(all.filter(({ metadata }) => metadata.deletionTimestamp !== undefined))
 }

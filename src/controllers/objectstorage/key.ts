@@ -214,7 +214,7 @@ async function followIdentity(pass: KeyPass): Promise<Outcome> {
   const { managedIdentityId } = pass.object.spec
   if (managedIdentityId === undefined) return done()
   const { namespace } = pass.object.metadata
-  const identities = pass.records.cache(ManagedIdentity.resource).list({ namespace })
+  const identities = pass.records.cache(ManagedIdentity).list({ namespace })
   const found = identities.find((identity) => identityIdOf(identity) === managedIdentityId)
   if (found !== undefined && found.metadata.deletionTimestamp === undefined) return done()
   if (pass.object.status?.accessKeyId !== undefined) return removeSelf(pass, 'Its managed identity is gone.')
@@ -270,8 +270,7 @@ async function removeSecret(pass: KeyPass): Promise<Outcome> {
   return done()
 }
 
-type CachedKey = ObjectAccessKey & KubeObject
-const allKeys = (records: Workspace) => records.cache<CachedKey>(ObjectAccessKey.resource)
+const allKeys = (records: Workspace) => records.cache(ObjectAccessKey)
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
 function keysUnder({ metadata }: KubeObject, records: Workspace): string[] {

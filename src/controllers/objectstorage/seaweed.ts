@@ -14,7 +14,7 @@ export function seaweedObservers(place: SeaweedPlace | undefined): Observed[] {
       resource: seaweed,
       keysOf: ({ metadata }, records) =>
         metadata.namespace === place.namespace && metadata.name === place.name
-          ? records.cache(ObjectStorageAccount.resource).list().map(keyOf)
+          ? records.cache(ObjectStorageAccount).list().map(keyOf)
           : [],
     },
   ]

@@ -55,12 +55,12 @@ export function unsupported({ field, feature }: Unsupported): Outcome {
 }
 
 export function bucketsOf(records: Workspace, namespace: string | undefined, account: string) {
-  const all = records.cache<Cached<AccountBucket>>(AccountBucket.resource).list({ namespace })
+  const all = records.cache(AccountBucket).list({ namespace })
   return all.filter(({ spec }) => spec.accountName === account)
 }
 
 export function keysOfAccount(records: Workspace, namespace: string | undefined, account: string) {
-  const all = records.cache<Cached<ObjectAccessKey>>(ObjectAccessKey.resource).list({ namespace })
+  const all = records.cache(ObjectAccessKey).list({ namespace })
   return all.filter(({ spec }) => spec.accountName === account)
 }
 
@@ -70,7 +70,7 @@ type FoundAccount =
 
 /** The account that a bucket or key hangs on, once its name is its own; else why it has to wait. */
 export function findAccount(records: Workspace, namespace: string | undefined, name: string): FoundAccount {
-  const account = records.cache<Cached<ObjectStorageAccount>>(ObjectStorageAccount.resource).get(namespace, name)
+  const account = records.cache(ObjectStorageAccount).get(namespace, name)
   if (account === undefined) {
     const message = `There is no object storage account "${name}" in the group. Create it, or delete this.`
     return { obstacle: stalled('ReferenceMissing', message) }
@@ -99,7 +99,7 @@ export function groupIsGoing(
 ): boolean {
   if (namespaceIsGoing(records, namespace ?? '')) return true
   if (boundaryId === undefined || resourceGroup === undefined) return false
-  const group = records.cache(ResourceGroup.resource).get(boundaryNamespace(boundaryId), resourceGroup)
+  const group = records.cache(ResourceGroup).get(boundaryNamespace(boundaryId), resourceGroup)
   return group === undefined || group.metadata.deletionTimestamp !== undefined
 }
 

@@ -73,7 +73,7 @@ function databasesOf({ workloads, records }: Pick<SettingsPass, 'workloads' | 'r
   return clusters.map((cluster) => ({ cluster, owner: owners.get(keyOf(cluster)) }))
 }
 
-const ownersOf = (records: Workspace) => records.cache(RelationalCluster.resource).list()
+const ownersOf = (records: Workspace) => records.cache(RelationalCluster).list()
 
 async function suspend(pass: SettingsPass, database: Database, wanted: SuspendedArchive): Promise<void> {
   const mark = `${wanted.suspendedAt ?? pass.now} ${wanted.suspendedBy ?? ''}`.trim()

@@ -41,10 +41,10 @@ const KEY = objectKey(SYSTEM_NAMESPACE, SETTINGS_NAME)
 const always = () => [KEY]
 
 const ofArchives = (object: KubeObject, records: Workspace) => {
-  const settings = records.cache<PlatformBackupSettings & KubeObject>(PlatformBackupSettings.resource)
+  const settings = records.cache(PlatformBackupSettings)
   const { suspendedArchives = [] } = settings.get(SYSTEM_NAMESPACE, SETTINGS_NAME)?.spec ?? {}
   // Of a tenant's database the resource is marked, and the engine tells of its Cluster.
-  const beside = records.cache(RelationalCluster.resource).list({ namespace: object.metadata.namespace })
+  const beside = records.cache(RelationalCluster).list({ namespace: object.metadata.namespace })
   return [object, ...beside].some((one) => concernsArchives(one, suspendedArchives)) ? [KEY] : []
 }
 const marksOf = ({ metadata: { annotations = {} } }: KubeObject) =>

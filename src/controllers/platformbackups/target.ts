@@ -4,7 +4,6 @@ import { TARGET_SECRET_KEYS } from '../../contracts/platformbackups/names.ts'
 import { isRolloutActive } from '../../contracts/rollouts/states.ts'
 import { OWNER_KIND_LABEL } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
-import type { KubeObject } from '../../core/object.ts'
 import { done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
 import { type SecretObject, secretText } from '../../core/secretData.ts'
 import { type BackupTarget, PlatformBackupSettings } from '../../crds/platformBackups.ts'
@@ -59,7 +58,7 @@ export async function applyTarget(pass: SettingsPass, options: PlatformBackupOpt
 
 /** Its snapshot goes to the target that it began with. */
 function isInRollout({ records }: SettingsPass): boolean {
-  const rollouts = records.cache<RolloutExecution & KubeObject>(RolloutExecution.resource).list()
+  const rollouts = records.cache(RolloutExecution).list()
   return rollouts.some(({ status }) => isRolloutActive(status?.state))
 }
 

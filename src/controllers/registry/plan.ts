@@ -58,11 +58,11 @@ export async function removalsOf(
   if (boundaryId === undefined || busy.has(repository)) return []
   const namespace = boundaryNamespace(boundaryId)
   const name = repositoryObjectName(repository)
-  const stored = pass.records.cache<RegistryRepository & KubeObject>(RegistryRepository.resource).get(namespace, name)
+  const stored = pass.records.cache(RegistryRepository).get(namespace, name)
   const held = await readContents(port.registry, repository, stored)
   const hasBoundary = await isThere(pass, boundaryId)
   if (hasBoundary) await makeKnown(pass, repository, { namespace, name }, stored, held)
-  const pins = pass.records.cache<RegistryPin & KubeObject>(RegistryPin.resource).list({ namespace })
+  const pins = pass.records.cache(RegistryPin).list({ namespace })
   const digests = held.map((one) => ({ ...one, pushedAt: pass.now, ...stored?.spec.digests[one.digest] }))
   const policy = hasBoundary ? DEFAULT_POLICY : NOTHING_KEPT
   const own = pins.map(({ spec }) => spec).filter((pin) => pin.repository === repository)
@@ -72,7 +72,7 @@ export async function removalsOf(
 
 /** A cache that lacks a boundary is no proof that it is gone: the API server is asked. */
 async function isThere({ records }: Looking, boundaryId: string): Promise<boolean> {
-  if (records.cache(Boundary.resource).get(undefined, boundaryId) !== undefined) return true
+  if (records.cache(Boundary).get(undefined, boundaryId) !== undefined) return true
   return (await records.client.get(Boundary.resource, { name: boundaryId }).catch(absent)) !== undefined
 }
 

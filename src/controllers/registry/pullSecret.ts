@@ -40,7 +40,7 @@ export async function ensurePullSecret(
   const { boundaryId, name, incarnation } = group
   const namespace = groupNamespace(boundaryId, name)
   const { from, left } = turnOf(namespace, clock.now())
-  const boundary = records.cache(Boundary.resource).get(undefined, boundaryId)
+  const boundary = records.cache(Boundary).get(undefined, boundaryId)
   const lives = {
     [boundaryId]: boundary?.metadata.annotations?.[INCARNATION_ANNOTATION] ?? '',
     [`${boundaryId}/${name}`]: incarnation,

@@ -24,7 +24,6 @@ import {
   type RelationalPass,
   type RelationalState,
   type RelationalStep,
-  type StoredSnapshot,
 } from './types.ts'
 import { isNameTaken } from './workload.ts'
 
@@ -46,7 +45,7 @@ export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 
     if ((isWanted || reads) && !workloads.isServed(barmanObjectStore)) return stalled('EngineMissing', INSTALL_PLUGIN)
     if (!isWanted || target === undefined) return done()
     const snapshots = records
-      .cache<StoredSnapshot>(RelationalSnapshot.resource)
+      .cache(RelationalSnapshot)
       .list({ namespace })
       .filter(({ spec }) => spec.clusterName === name)
     state.backup = {

@@ -41,18 +41,17 @@ import {
   newRelationalState,
   type RelationalOptions,
   type RelationalState,
-  type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
 import { checkStorage } from './volumes.ts'
 import { applyChildren, mirrorBackups } from './workload.ts'
 
-const all = (records: Workspace) => records.cache<StoredCluster>(RelationalCluster.resource).list()
+const all = (records: Workspace) => records.cache(RelationalCluster).list()
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
 /** The database of a Cluster of the engine. Long names are cut, so the name is not read backwards. */
 function keysOfEngine(records: Workspace, home: string | undefined, cluster: string | undefined): string[] {
-  const here = records.cache<StoredCluster>(RelationalCluster.resource).list({ namespace: home })
+  const here = records.cache(RelationalCluster).list({ namespace: home })
   return keys(here.filter(({ metadata }) => relationalNames(metadata.name).cluster === cluster))
 }
 
@@ -87,7 +86,7 @@ const OTHERS: readonly Observed[] = [
   {
     resource: RelationalCluster.resource,
     keysOf: ({ metadata: { namespace: home, name } }, records) => {
-      const here = records.cache<StoredCluster>(RelationalCluster.resource).list({ namespace: home })
+      const here = records.cache(RelationalCluster).list({ namespace: home })
       return keys(here.filter(({ spec }) => spec.connectTo === name))
     },
   },

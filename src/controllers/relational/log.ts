@@ -56,9 +56,7 @@ export function endLog({ engine }: Pick<RelationalOptions, 'engine'>): Relationa
 function sourceOf(pass: RelationalPass): StoredCluster | undefined {
   const { restoreFrom } = pass.object.spec
   const namespace = restoreFrom && homeOfOrigin(pass, restoreFrom)
-  const found = pass.records
-    .cache<StoredCluster>(RelationalCluster.resource)
-    .get(namespace, pass.state.origin?.clusterName ?? '')
+  const found = pass.records.cache(RelationalCluster).get(namespace, pass.state.origin?.clusterName ?? '')
   if (found?.status?.serverName !== pass.state.origin?.serverName) return undefined
   const isServed = found?.spec.running === true && found.spec.connectTo === undefined
   return isServed && (found.status?.readyReplicas ?? 0) > 0 ? found : undefined

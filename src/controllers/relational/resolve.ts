@@ -15,8 +15,6 @@ import {
   type RelationalOptions,
   type RelationalPass,
   type RelationalStep,
-  type Stored,
-  type StoredCluster,
   type StoredSnapshot,
 } from './types.ts'
 
@@ -33,7 +31,7 @@ export function checkEngine({ workloads, object }: RelationalPass): Outcome {
 
 /** How many connections the plan allows; the engine's own default where it does not say. */
 export function limitConnections({ records, state }: RelationalPass): Outcome {
-  const plan = records.cache<Stored<ComputePlan>>(ComputePlan.resource).get(undefined, state.planName)
+  const plan = records.cache(ComputePlan).get(undefined, state.planName)
   const connections = Number(plan?.spec.extras.maxConnections)
   state.maxConnections = Number.isSafeInteger(connections) && connections > 0 ? connections : undefined
   return done()
@@ -42,7 +40,7 @@ export function limitConnections({ records, state }: RelationalPass): Outcome {
 /** The database that the connection Services are to point to, and the one whose name is taken over, are on one cluster with it. */
 export function checkReferences({ object, records }: RelationalPass): Outcome {
   const { connectTo, takesOver } = object.spec
-  const databases = records.cache<StoredCluster>(RelationalCluster.resource)
+  const databases = records.cache(RelationalCluster)
   const here = otherClusterOf(object, records)
   for (const [field, name] of Object.entries({ connectTo, takesOver })) {
     const found = name === undefined ? undefined : databases.get(object.metadata.namespace, name)
@@ -75,7 +73,7 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
         'A database of another group is restored through the REST interface, which checks the rights on both.'
       return stalled('ReferenceMissing', message)
     }
-    const snapshots = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource)
+    const snapshots = pass.records.cache(RelationalSnapshot)
     const snapshot = snapshots.get(home, restoreFrom.snapshotId)
     if (snapshot?.spec.clusterName !== restoreFrom.clusterName) {
       const what = `snapshot "${restoreFrom.snapshotId}" of database "${restoreFrom.clusterName}"`
@@ -110,7 +108,7 @@ const CLOCK_SKEW = 60_000
 /** Why the engine could not restore to that moment, told before it is asked; undefined if it can. */
 function outsideOf({ records, clock }: RelationalPass, snapshot: StoredSnapshot, origin: Origin): string | undefined {
   if (origin.targetTime === undefined) return undefined
-  const clusters = records.cache<StoredCluster>(RelationalCluster.resource)
+  const clusters = records.cache(RelationalCluster)
   const source = clusters.get(snapshot.metadata.namespace, origin.clusterName)
   const archive = source?.status?.serverName === origin.serverName ? source.status : undefined
   const now = timestamp(clock.now() + CLOCK_SKEW)

@@ -46,7 +46,7 @@ const RIGHTS: Omit<Declared, 'kind'> = {
       resource: RelationalCluster.resource,
       keysOf: (object, records) => {
         const { metadata, spec } = object as StoredCluster
-        const snapshots = records.cache<StoredSnapshot>(RelationalSnapshot.resource)
+        const snapshots = records.cache(RelationalSnapshot)
         const here = snapshots.list({ namespace: metadata.namespace })
         const unsettled = here.filter(
           ({ spec: { clusterName }, status, metadata: { deletionTimestamp } }) =>
@@ -102,12 +102,12 @@ function clusterOfBackup({ metadata, spec, status }: SnapshotPass['object'], rec
   const isAtRest = metadata.annotations?.[BACKUP_ANNOTATION] === undefined && status?.completedAt !== undefined
   if (isAtRest && metadata.deletionTimestamp === undefined) return undefined
   if (status?.backupName !== undefined) return otherClusterOf({ spec: { clusterId: status.clusterId } }, records)
-  const database = records.cache<StoredCluster>(RelationalCluster.resource).get(metadata.namespace, spec.clusterName)
+  const database = records.cache(RelationalCluster).get(metadata.namespace, spec.clusterName)
   return database && otherClusterOf(database, records)
 }
 
 function clusterOf({ records, object }: SnapshotPass): StoredCluster | undefined {
-  const clusters = records.cache<StoredCluster>(RelationalCluster.resource)
+  const clusters = records.cache(RelationalCluster)
   return clusters.get(object.metadata.namespace, object.spec.clusterName)
 }
 
@@ -236,12 +236,12 @@ function storageOf(pass: SnapshotPass): string | undefined {
 
 /** Databases that are made from it and have not got their data yet. */
 function restoringFrom(records: Workspace, snapshot: SnapshotPass['object']): StoredCluster[] {
-  const databases = records.cache<StoredCluster>(RelationalCluster.resource).list()
+  const databases = records.cache(RelationalCluster).list()
   return databases.filter((database) => isBeingRestored(database, snapshot))
 }
 
 function siblingsOf(records: Workspace, namespace: string | undefined, clusterName: string): StoredSnapshot[] {
-  const all = records.cache<StoredSnapshot>(RelationalSnapshot.resource).list({ namespace })
+  const all = records.cache(RelationalSnapshot).list({ namespace })
   return all.filter(({ spec }) => spec.clusterName === clusterName)
 }
 

@@ -79,7 +79,7 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   // The engine goes only once the snapshot was complete, whatever became of it since.
   if (engine.metadata.deletionTimestamp !== undefined) return done()
   const { namespace } = placeOfPass(pass)
-  const found = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).get(namespace, finalSnapshotId(pass))
+  const found = pass.records.cache(RelationalSnapshot).get(namespace, finalSnapshotId(pass))
   if (found?.status?.completedAt !== undefined) return done()
   if (status.backupEnabled !== true) {
     return waiting('TearingDown', `A final snapshot is requested, but the database is not backed up. ${HOW}`)
@@ -126,8 +126,7 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
 export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
   const isGoing = goesWith(pass)
-  const going = () =>
-    pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).list({ namespace }).filter(isGoing)
+  const going = () => pass.records.cache(RelationalSnapshot).list({ namespace }).filter(isGoing)
   for (const snapshot of going()) {
     if (snapshot.metadata.deletionTimestamp !== undefined) continue
     const { uid } = snapshot.metadata

@@ -120,7 +120,7 @@ export function backupsOf(workloads: Workspace, namespace: string, cluster: stri
 export function ofThisLife(pass: RelationalPass, backups: readonly EngineBackup[]): EngineBackup[] {
   const { namespace, name } = placeOfPass(pass)
   const own = serverName(relationalNames(name).cluster, pass.incarnation)
-  const snapshots = pass.records.cache<StoredSnapshot>(RelationalSnapshot.resource).list({ namespace })
+  const snapshots = pass.records.cache(RelationalSnapshot).list({ namespace })
   const servers = new Map(snapshots.map(({ status }) => [status?.backupName, status?.serverName]))
   const begin = Date.parse(pass.object.metadata.creationTimestamp ?? '')
   return backups.filter(({ metadata, status }) => {

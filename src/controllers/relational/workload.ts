@@ -98,7 +98,7 @@ export async function mirrorBackups(pass: RelationalPass): Promise<Outcome> {
     if (backup.metadata.labels?.[ENGINE_SCHEDULE_LABEL] === undefined) continue
     if (backup.metadata.deletionTimestamp !== undefined) continue
     const id = scheduledSnapshotId(backup)
-    if (pass.records.cache(RelationalSnapshot.resource).get(namespace, id) === undefined) await mirror(pass, backup, id)
+    if (pass.records.cache(RelationalSnapshot).get(namespace, id) === undefined) await mirror(pass, backup, id)
   }
   return done()
 }

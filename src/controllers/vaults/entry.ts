@@ -25,7 +25,7 @@ export function findVault(pass: EntryPass): Outcome {
       `The object of secret "${secretName}" of vault "${vaultName}" must be named "${wanted}".`,
     )
   }
-  const vault = pass.records.cache<CachedVault>(SecretVault.resource).get(namespace, vaultName)
+  const vault = pass.records.cache(SecretVault).get(namespace, vaultName)
   if (vault === undefined) return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
   if (hasLostName(vault))
     return stalled('NameOccupied', `Vault "${vaultName}" cannot hold secrets: ${vault.status?.statusMessage ?? ''}`)

@@ -37,7 +37,7 @@ import {
 import { mountValue, prune, rewrapKey, takeValue, withdrawValue } from './values.ts'
 import { checkCluster, checkQuotaOnce, claimVaultName, countSecrets, removeEntries, stopWhileKept } from './vault.ts'
 
-const vaults = (records: Workspace) => records.cache<CachedVault>(SecretVault.resource).list()
+const vaults = (records: Workspace) => records.cache(SecretVault).list()
 
 const OTHERS: readonly Observed[] = [
   {
@@ -59,7 +59,7 @@ const OTHERS: readonly Observed[] = [
     resource: PlatformCluster.resource,
     keysOf: (_, records) =>
       records
-        .cache<CachedVault>(SecretVault.resource)
+        .cache(SecretVault)
         .byIndex(PHASE_INDEX, 'ReferenceMissing')
         .map((vault) => keyOf(vault as KubeObject)),
   },
@@ -87,7 +87,7 @@ const vaultController = controllerWith(
 function entriesBehind(vault: KubeObject, records: Workspace): string[] {
   const { spec, metadata } = vault as CachedVault
   return records
-    .cache<CachedEntry>(VaultEntry.resource)
+    .cache(VaultEntry)
     .list({ namespace: metadata.namespace })
     .filter((entry) => entry.spec.vaultName === metadata.name)
     .filter(({ spec: { history }, status }) => {
@@ -102,7 +102,7 @@ function entriesBehind(vault: KubeObject, records: Workspace): string[] {
 /** The secrets whose value comes from a Secret. */
 function entriesFed({ metadata }: KubeObject, records: Workspace): string[] {
   return records
-    .cache<CachedEntry>(VaultEntry.resource)
+    .cache(VaultEntry)
     .list({ namespace: metadata.namespace })
     .filter(({ spec }) => spec.valueFrom?.secretName === metadata.name)
     .map((entry) => keyOf(entry as KubeObject))
@@ -171,7 +171,7 @@ export function countDataKeys(registry: Registry, records: Workspace): void {
     registers: [registry],
     collect() {
       this.reset()
-      for (const { status } of records.cache<CachedEntry>(VaultEntry.resource).list()) {
+      for (const { status } of records.cache(VaultEntry).list()) {
         if (status?.keyId !== undefined) this.inc({ key: status.keyId })
       }
     },

@@ -38,9 +38,9 @@ type Reader = Pick<Pass, 'records' | 'clock'> & { object: { metadata: ObjectMeta
 /** The secret of a reference, or why its value may not be read now. */
 function readable(pass: Reader, { vaultName, secretName, version }: VaultReference): CachedEntry | Outcome {
   const { namespace } = placeOfPass(pass)
-  const entry = pass.records.cache<CachedEntry>(VaultEntry.resource).get(namespace, entryName(vaultName, secretName))
+  const entry = pass.records.cache(VaultEntry).get(namespace, entryName(vaultName, secretName))
   const named = `Secret "${secretName}" of vault "${vaultName}"`
-  if (pass.records.cache(SecretVault.resource).get(namespace, vaultName) === undefined)
+  if (pass.records.cache(SecretVault).get(namespace, vaultName) === undefined)
     return stalled('ReferenceMissing', `There is no vault "${vaultName}" in this group.`)
   if (entry === undefined || !isLive(entry)) return stalled('ReferenceMissing', `${named} does not exist.`)
   const refusal = readRefusal(entry, version ?? currentVersion(entry.spec), pass.clock.now())

@@ -11,8 +11,6 @@ import { checkQuota } from '../quota.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import type { CachedEntry, VaultPass } from './types.ts'
 
-type Cached<T> = T & { [key: string]: unknown }
-
 /** Whether one resource more fits into the boundary and the group. A vault that was ready stays. */
 export async function checkQuotaOnce(pass: VaultPass): Promise<Outcome> {
   return pass.object.status?.firstReadyAt === undefined ? checkQuota(pass) : done()
@@ -21,7 +19,7 @@ export async function checkQuotaOnce(pass: VaultPass): Promise<Outcome> {
 export function checkCluster({ object, records }: VaultPass): Outcome {
   const { clusterId } = object.spec
   if (clusterId === undefined) return done()
-  const cluster = records.cache<Cached<PlatformCluster>>(PlatformCluster.resource).get(undefined, clusterId)
+  const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
   if (cluster === undefined) return stalled('ReferenceMissing', `There is no cluster "${clusterId}".`)
   if (cluster.spec.isPlatform) return done()
   return stalled('ClusterUnreachable', `Cluster "${cluster.spec.displayName}" has no agent that could keep vaults.`)
@@ -36,7 +34,7 @@ export async function claimVaultName(pass: VaultPass): Promise<Outcome> {
 
 function entriesOf({ records, object }: Pick<VaultPass, 'records' | 'object'>): CachedEntry[] {
   const { namespace, name } = object.metadata
-  const entries = records.cache<CachedEntry>(VaultEntry.resource).list({ namespace })
+  const entries = records.cache(VaultEntry).list({ namespace })
   return entries.filter((entry) => entry.spec.vaultName === name)
 }
 

@@ -4,12 +4,10 @@ import { httpRoute } from '../../kube/gateway.ts'
 import type { Workspace } from '../engine/controller.ts'
 import type { WorkloadPass } from './pass.ts'
 
-type CachedCluster = PlatformCluster & { [key: string]: unknown }
-
 /** The cluster that it runs on. Whether another one than the platform's own can be reached, the engine has seen before. */
 export function findCluster({ object, records, state }: WorkloadPass): Outcome {
   const { clusterId } = object.spec
-  const clusters = records.cache<CachedCluster>(PlatformCluster.resource)
+  const clusters = records.cache(PlatformCluster)
   const home = clusterId === undefined ? platformCluster(records) : clusters.get(undefined, clusterId)
   if (home === undefined) {
     return clusterId === undefined
@@ -22,7 +20,7 @@ export function findCluster({ object, records, state }: WorkloadPass): Outcome {
 
 function platformCluster(records: Workspace): PlatformCluster | undefined {
   return records
-    .cache<CachedCluster>(PlatformCluster.resource)
+    .cache(PlatformCluster)
     .list()
     .filter((cluster) => cluster.spec.isPlatform)
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0]

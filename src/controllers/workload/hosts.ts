@@ -33,7 +33,7 @@ export function hostObserver<Stored extends KubeObject>(
     keysOf: (object, records) => {
       const { value, holder } = (object as ClaimObject).spec
       const waiting = records.cache<Stored>(kind.resource).byIndex(PHASE_INDEX, 'NameOccupied')
-      const domains = records.cache<PlatformCluster & { [key: string]: unknown }>(PlatformCluster.resource).list()
+      const domains = records.cache(PlatformCluster).list()
       const wants = waiting.filter((each) => domains.some(({ spec }) => hostsOf(each, spec.domain).includes(value)))
       return [...(holder.kind === kind.kind ? [objectKey(holder.namespace, holder.name)] : []), ...wants.map(keyOf)]
     },
@@ -76,7 +76,7 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
       `ingressHost "${host}" must end with ${suffix}, as hosts of this boundary do.`,
     )
   }
-  const clusters = pass.records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list()
+  const clusters = pass.records.cache(PlatformCluster).list()
   const isOfPlatform = (each: string) => platformDomainOf(each, [domain, ...clusters.map(({ spec }) => spec.domain)])
   const foreign = domains.find((each) => isOfPlatform(each) !== undefined)
   if (foreign !== undefined) {
@@ -109,7 +109,7 @@ export async function releaseUnserved(
   pass: Omit<ClaimPass, 'state' | 'place'> & Pick<WorkloadPass, 'children'>,
 ): Promise<Outcome> {
   const { kind, object, records, workloads, children } = pass
-  const clusters = records.cache<PlatformCluster & KubeObject>(PlatformCluster.resource).list()
+  const clusters = records.cache(PlatformCluster).list()
   // What is asked for by its name is wanted whether or not the record of a cluster is there.
   const domains = ['', ...clusters.map(({ spec }) => spec.domain)]
   const wanted = domains.flatMap((domain) => wantedHosts(kind.segment, object, domain))

@@ -36,7 +36,7 @@ export function identityObserver({ segment }: AnyKind): Observed {
 function identityOf({ kind, object, records }: IdentifiedPass): Cached | undefined {
   const { namespace } = placeOfPass({ object })
   return records
-    .cache<Cached>(ManagedIdentity.resource)
+    .cache(ManagedIdentity)
     .list({ namespace })
     .find((each) => each.spec.resourceType === kind.segment && isWorkloadOf(object, each))
 }

@@ -39,7 +39,6 @@ export const OUTPUT_KINDS: Readonly<Record<ResourceOutput['collection'], AnyKind
 }
 
 type OutputPass = Pick<Pass, 'records' | 'workloads'> & { object: { metadata: ObjectMeta } }
-type CachedKey = ObjectAccessKey & { [key: string]: unknown }
 type Outputs = Readonly<Record<string, string | undefined>>
 
 /** What another resource of the group says of itself, or why it says nothing yet. */
@@ -103,7 +102,7 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
     const { namespace } = placeOfPass(pass)
     const key = consumersKeyName(pass.object.metadata, name)
     // A key that is off or on its way out opens nothing.
-    const found = pass.records.cache<CachedKey>(ObjectAccessKey.resource).get(namespace, key)
+    const found = pass.records.cache(ObjectAccessKey).get(namespace, key)
     const isActive = found?.status?.state === 'Active' && found.metadata.deletionTimestamp === undefined
     const pair = isActive
       ? decodeAccessKey((await readSecret({ workloads: pass.records }, namespace, accessKeySecretName(key)))?.data)

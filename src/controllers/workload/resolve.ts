@@ -52,15 +52,12 @@ export function resolvePlan({
 function isNewlyDeprecated({ object: { spec, status }, records }: WorkloadPass, name: string): boolean {
   const accepted = status?.computePlan ?? (status?.firstReadyAt === undefined ? undefined : name)
   if (spec.computePlan === undefined || accepted === name) return false
-  return (
-    records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).get(undefined, name)?.spec
-      .deprecated === true
-  )
+  return records.cache(ComputePlan).get(undefined, name)?.spec.deprecated === true
 }
 
 function planOfSpec({ kind, sized }: AnyKind, spec: PlanOverrides, records: Workspace): PlanChoice {
   if (sized === undefined) throw new Error(`${kind} has no plans.`)
-  return choosePlan(sized, spec, records.cache<ComputePlan & { [key: string]: unknown }>(ComputePlan.resource).list())
+  return choosePlan(sized, spec, records.cache(ComputePlan).list())
 }
 
 /** `fillSpec` of a kind that scales: the plan's number, if the spec has none and there is a plan. */
