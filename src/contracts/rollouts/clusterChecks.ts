@@ -1,5 +1,5 @@
 import { agreed, counted } from '../../core/counted.ts'
-import { type Check, failed, over, passed, skipped, type Verdict, warns } from './verdicts.ts'
+import { type Check, failed, ofCluster, over, passed, skipped, type Verdict, warns } from './verdicts.ts'
 
 const HOUR = 3_600_000
 const WEEK = 7 * 24 * HOUR
@@ -20,12 +20,10 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: false,
     remedy: 'Apply the ceiling of the release first.',
-    decide: over(
-      ({ cluster }) => cluster.ceiling,
-      (lacking) =>
-        lacking.length === 0
-          ? passed('The ceiling contains every rule that it needs.')
-          : failed(`The ceiling lacks rules: ${lacking.join('; ')}.`),
+    decide: ofCluster('ceiling', (lacking) =>
+      lacking.length === 0
+        ? passed('The ceiling contains every rule that it needs.')
+        : failed(`The ceiling lacks rules: ${lacking.join('; ')}.`),
     ),
   },
   {
@@ -45,14 +43,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Repair or remove the nodes.',
-    decide: over(
-      ({ cluster }) => cluster.nodes,
-      (nodes) =>
-        unless(
-          nodes.filter(({ isReady }) => !isReady),
-          'These nodes are not ready',
-          `${counted(nodes.length, 'node')} ${agreed(nodes.length, 'is', 'are')} ready.`,
-        ),
+    decide: ofCluster('nodes', (nodes) =>
+      unless(
+        nodes.filter(({ isReady }) => !isReady),
+        'These nodes are not ready',
+        `${counted(nodes.length, 'node')} ${agreed(nodes.length, 'is', 'are')} ready.`,
+      ),
     ),
   },
   {
@@ -69,14 +65,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Make room on the disks of those nodes.',
-    decide: over(
-      ({ cluster }) => cluster.nodes,
-      (nodes) =>
-        unless(
-          nodes.filter(({ isShortOfDisk }) => isShortOfDisk),
-          'These nodes are short of disk',
-          'No node is short of disk.',
-        ),
+    decide: ofCluster('nodes', (nodes) =>
+      unless(
+        nodes.filter(({ isShortOfDisk }) => isShortOfDisk),
+        'These nodes are short of disk',
+        'No node is short of disk.',
+      ),
     ),
   },
   {
@@ -106,14 +100,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Databases',
     isOverridable: true,
     remedy: 'Wait for the failover, or repair the database.',
-    decide: over(
-      ({ cluster }) => cluster.databases,
-      (found) =>
-        unless(
-          found.filter(({ hasPrimary }) => !hasPrimary),
-          'These databases have no primary',
-          `${counted(found.length, 'database')} ${agreed(found.length, 'has', 'have')} a primary.`,
-        ),
+    decide: ofCluster('databases', (found) =>
+      unless(
+        found.filter(({ hasPrimary }) => !hasPrimary),
+        'These databases have no primary',
+        `${counted(found.length, 'database')} ${agreed(found.length, 'has', 'have')} a primary.`,
+      ),
     ),
   },
   {
@@ -122,14 +114,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Databases',
     isOverridable: true,
     remedy: 'Find out why the archive accepts nothing.',
-    decide: over(
-      ({ cluster }) => cluster.databases,
-      (found) =>
-        unless(
-          found.filter(({ isArchiving }) => isArchiving === false),
-          'These databases fail to archive',
-          'No database fails to archive.',
-        ),
+    decide: ofCluster('databases', (found) =>
+      unless(
+        found.filter(({ isArchiving }) => isArchiving === false),
+        'These databases fail to archive',
+        'No database fails to archive.',
+      ),
     ),
   },
   {
@@ -146,12 +136,10 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Backups',
     isOverridable: true,
     remedy: 'Set a backup target that can be reached.',
-    decide: over(
-      ({ cluster }) => cluster.backups,
-      ({ target }) =>
-        target === 'Available'
-          ? passed('The backup target is available.')
-          : failed(`The backup target is ${target.toLowerCase()}.`),
+    decide: ofCluster('backups', ({ target }) =>
+      target === 'Available'
+        ? passed('The backup target is available.')
+        : failed(`The backup target is ${target.toLowerCase()}.`),
     ),
   },
   {
@@ -160,16 +148,13 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Backups',
     isOverridable: true,
     remedy: 'Take a backup now.',
-    decide: over(
-      ({ cluster }) => cluster.backups,
-      ({ lastAt }, { now }) => {
-        if (lastAt === undefined) return failed('No backup of the platform was completed yet.')
-        const hours = Math.floor((now - Date.parse(lastAt)) / HOUR)
-        return now - Date.parse(lastAt) <= 24 * HOUR
-          ? passed('The last backup is less than a day old.', { lastAt })
-          : failed(`The last backup is ${hours} hours old.`, { lastAt })
-      },
-    ),
+    decide: ofCluster('backups', ({ lastAt }, { now }) => {
+      if (lastAt === undefined) return failed('No backup of the platform was completed yet.')
+      const hours = Math.floor((now - Date.parse(lastAt)) / HOUR)
+      return now - Date.parse(lastAt) <= 24 * HOUR
+        ? passed('The last backup is less than a day old.', { lastAt })
+        : failed(`The last backup is ${hours} hours old.`, { lastAt })
+    }),
   },
   {
     id: 'snapshot-possible',
@@ -191,17 +176,14 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Health',
     isOverridable: true,
     remedy: 'Find out why cert-manager does not renew them.',
-    decide: over(
-      ({ cluster }) => cluster.certificates,
-      (found, { now }) => {
-        const isBad = ({ isReady, endsAt }: (typeof found)[number]) => !isReady || Date.parse(endsAt ?? '') < now + WEEK
-        return unless(
-          found.filter(isBad),
-          'These certificates are not valid for a week',
-          `${counted(found.length, 'certificate')} ${agreed(found.length, 'is', 'are')} valid.`,
-        )
-      },
-    ),
+    decide: ofCluster('certificates', (found, { now }) => {
+      const isBad = ({ isReady, endsAt }: (typeof found)[number]) => !isReady || Date.parse(endsAt ?? '') < now + WEEK
+      return unless(
+        found.filter(isBad),
+        'These certificates are not valid for a week',
+        `${counted(found.length, 'certificate')} ${agreed(found.length, 'is', 'are')} valid.`,
+      )
+    }),
   },
   {
     id: 'crd-chart-match',
@@ -209,12 +191,10 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Health',
     isOverridable: true,
     remedy: 'Repair the component: its chart brings them.',
-    decide: over(
-      ({ cluster }) => cluster.missingDefinitions,
-      (missing) =>
-        missing.length === 0
-          ? passed('No definition of the components is missing.')
-          : failed(`These definitions are missing: ${missing.join(', ')}.`),
+    decide: ofCluster('missingDefinitions', (missing) =>
+      missing.length === 0
+        ? passed('No definition of the components is missing.')
+        : failed(`These definitions are missing: ${missing.join(', ')}.`),
     ),
   },
   {
@@ -223,15 +203,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Clusters',
     isOverridable: true,
     remedy: 'Raise the quota.',
-    decide: over(
-      ({ cluster }) => cluster.quotas,
-      (found) => {
-        const near = found.filter(({ share }) => share >= NEAR)
-        return near.length === 0
-          ? passed('No quota is nearly used up.')
-          : warns(`These quotas are 90 % used: ${named(near)}.`)
-      },
-    ),
+    decide: ofCluster('quotas', (found) => {
+      const near = found.filter(({ share }) => share >= NEAR)
+      return near.length === 0
+        ? passed('No quota is nearly used up.')
+        : warns(`These quotas are 90 % used: ${named(near)}.`)
+    }),
   },
   {
     id: 'pending-restarts',
@@ -239,15 +216,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     category: 'Health',
     isOverridable: true,
     remedy: 'Wait until it has restarted.',
-    decide: over(
-      ({ cluster }) => cluster.workloads,
-      (found) => {
-        const busy = found.filter(({ isPending }) => isPending)
-        return busy.length === 0
-          ? passed('No workload of the platform restarts.')
-          : warns(`These workloads restart: ${named(busy)}.`)
-      },
-    ),
+    decide: ofCluster('workloads', (found) => {
+      const busy = found.filter(({ isPending }) => isPending)
+      return busy.length === 0
+        ? passed('No workload of the platform restarts.')
+        : warns(`These workloads restart: ${named(busy)}.`)
+    }),
   },
 ]
 

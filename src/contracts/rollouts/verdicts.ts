@@ -38,3 +38,9 @@ export function over<Value>(
     return 'unknown' in known ? skipped(known.unknown) : decide(known.value, facts)
   }
 }
+
+/** The same over what is known of the cluster under one name. */
+export const ofCluster = <Name extends keyof Facts['cluster']>(
+  name: Name,
+  decide: (value: Extract<Facts['cluster'][Name], { value: unknown }>['value'], facts: Facts) => Verdict,
+): Check['decide'] => over(({ cluster }) => cluster[name] as Known<never>, decide)
