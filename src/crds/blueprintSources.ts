@@ -74,7 +74,6 @@ export const BlueprintSource = defineKind({
   placement: 'boundary',
   name: 'uuid',
   area: 'blueprints',
-  aggregate: false,
   description: 'A folder of a Git repository whose templates the boundary can deploy. Its name is its id.',
   forms: { 'blueprints/read': READ, 'blueprints/templates/write': WRITE },
   spec,

@@ -25,7 +25,6 @@ export const BugReport = defineKind({
   shortNames: ['bug'],
   placement: 'platform',
   area: 'bugreports',
-  aggregate: false,
   description:
     'A report of a problem with the platform, without what looked like secrets. Administrators read and close it.',
   spec: z.strictObject({

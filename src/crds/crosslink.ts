@@ -33,7 +33,6 @@ export const BoundaryCrosslink = defineKind({
   name: 'resource',
   area: 'crosslink',
   segment: 'crosslink',
-  aggregate: false,
   forms: { 'boundaries/read': READ, 'crosslink/admin': ['create', 'update', 'patch', 'delete'] },
   description: 'Links between the clusters of a boundary, through a hub. Its name is crosslink: there is one.',
   spec: z.strictObject({

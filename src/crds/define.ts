@@ -104,7 +104,7 @@ export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   hostsOf?(spec: z.output<S>): readonly string[]
   /** Paths that a spec names, each of which one object serves among those that share the name `within`. */
   pathsOf?(spec: z.output<S>): readonly { within: string; path: string }[]
-  /** IAM kinds are never part of the view, edit and admin roles of Kubernetes. */
+  /** Whether the roles view, edit and admin of Kubernetes get it by aggregation; if absent, those of a group alone. */
   aggregate?: boolean
   /** The prefix of this kind's actions (`vectorcluster`): read, write, delete, scale and data actions have a standard form. */
   actions?: string
@@ -289,7 +289,7 @@ export function defineKind<const S extends AnySpec, const T extends AnyStatus>(
     immutable,
     name: definition.name ?? 'resource',
     segment: definition.segment ?? definition.plural,
-    aggregate: definition.aggregate ?? true,
+    aggregate: definition.aggregate ?? definition.placement === 'group',
     apiVersion: `${group}/${API_VERSION}`,
     resource: {
       group,

@@ -25,7 +25,6 @@ export const PlatformUser = defineKind({
   bytesMax: LARGE_BYTES_MAX,
   name: 'uuid',
   area: 'identity',
-  aggregate: false,
   description:
     'A person who can sign in at the local identity provider. Its name is a uuid, the subject of the tokens.',
   spec: z.strictObject({
@@ -77,7 +76,6 @@ export const PlatformClient = defineKind({
   placement: 'platform',
   name: 'uuid',
   area: 'identity',
-  aggregate: false,
   description:
     'A service account. Its name is a uuid and is client id, principalId and subject at once; its secret is in a Secret.',
   spec: z.strictObject({

@@ -29,7 +29,6 @@ export const MemberInvitation = defineKind({
   placement: 'boundary',
   name: 'uuid',
   area: 'invitations',
-  aggregate: false,
   description:
     'An invitation of a person to a role. Only the hash of the token in its link is kept: the link is in the mail alone.',
   spec: z.strictObject({
@@ -92,7 +91,6 @@ export const PasswordReset = defineKind({
   placement: 'platform',
   name: 'uuid',
   area: 'invitations',
-  aggregate: false,
   description: 'A password reset that was asked for. Only the hash of the token in its link is kept.',
   spec: z.strictObject({
     userId: Uuid.describe('Id of the person whose password it is; immutable'),

@@ -85,7 +85,6 @@ export const PlatformComponent = defineKind({
   placement: 'platform',
   bytesMax: LARGE_BYTES_MAX,
   area: 'lifecycle',
-  aggregate: false,
   description:
     'A component of the platform: one of its modules, a third-party chart, or its definitions. Installs and rollouts set its version; Flux carries it out.',
   platformForms: { 'lifecycle/view': READ },
@@ -205,7 +204,6 @@ export const ComponentRelease = defineKind({
   shortNames: ['crel'],
   placement: 'platform',
   area: 'lifecycle',
-  aggregate: false,
   description: 'A version of a component, as the release feed describes it.',
   writtenByPlatform: 'it records what the registry of the charts has',
   platformForms: { 'lifecycle/view': READ },
@@ -250,7 +248,6 @@ export const ComponentInstall = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'lifecycle',
-  aggregate: false,
   description: 'One installation or repair of a component. They take turns, with rollouts too.',
   platformForms: { 'lifecycle/view': READ, 'lifecycle/install': ['create', 'update', 'patch'] },
   spec: z.strictObject({

@@ -19,7 +19,6 @@ export const PlatformAlert = defineKind({
   placement: 'boundaryOrPlatform',
   name: 'free',
   area: 'monitoring',
-  aggregate: false,
   spansGroups: true,
   description:
     'An alert for people. It is in the namespace of the boundary that it is about, or else in freehold-system, and is deleted 30 days after it was resolved.',

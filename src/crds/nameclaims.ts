@@ -14,7 +14,6 @@ export const NameClaim = defineKind({
   placement: 'cluster',
   name: 'free',
   area: 'nameclaims',
-  aggregate: false,
   writtenByPlatform: 'the platform claims names for resources; a name claimed by hand would be lost to everybody',
   description: 'A platform-wide name (a host, a vault, a storage account) and the resource that holds it.',
   spec: z.strictObject({

@@ -76,7 +76,6 @@ export const PlatformBackupSettings = defineKind({
   shortNames: ['pbs'],
   placement: 'platform',
   area: 'platformbackups',
-  aggregate: false,
   platformForms: { 'lifecycle/view': READ, 'lifecycle/backupsManage': WRITE },
   description: `How the platform itself is backed up, by Velero. There is one, named ${SETTINGS_NAME}.`,
   spec: z.strictObject({

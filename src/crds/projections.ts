@@ -16,7 +16,6 @@ export const BoundaryProjection = defineKind({
   name: 'uuid',
   area: 'projections',
   segment: 'projections',
-  aggregate: false,
   forms: {
     'boundaries/projections/read': READ,
     'boundaries/projections/manage': ['create', 'update', 'patch', 'delete'],

@@ -14,7 +14,6 @@ export const QuotaLedger = defineKind({
   placement: 'boundary',
   name: 'free',
   area: 'quotas',
-  aggregate: false,
   writtenByPlatform: 'it records what each resource was granted; writing it by hand grants nothing',
   description: 'What the resources of a boundary were granted from its quotas and those of its groups.',
   spec: z.strictObject({

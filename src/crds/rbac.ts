@@ -51,7 +51,6 @@ export const RoleDefinition = defineKind({
   shortNames: ['rdef'],
   placement: 'cluster',
   area: 'rbac',
-  aggregate: false,
   description: 'A named set of actions. Grants nothing until assigned.',
   spec: z.strictObject({
     displayName: DisplayName.describe('The roleDefinitionName that assignments say, matched exactly'),
@@ -93,7 +92,6 @@ export const RoleAssignment = defineKind({
   placement: 'boundaryOrPlatform',
   name: 'free',
   area: 'rbac',
-  aggregate: false,
   description: 'Gives a principal a role at a scope.',
   spec: z.strictObject({
     principalId: Uuid.describe('Id of the person, service account or group that gets the role; immutable'),
@@ -137,7 +135,6 @@ export const PrincipalGroup = defineKind({
   placement: 'boundaryOrPlatform',
   name: 'uuid',
   area: 'rbac',
-  aggregate: false,
   description: 'A group of principals of one boundary. Its name is a uuid, the principalId of the group.',
   spec: z.strictObject({
     displayName: DisplayName,
@@ -161,7 +158,6 @@ export const DenyAssignment = defineKind({
   placement: 'boundaryOrPlatform',
   name: 'free',
   area: 'rbac',
-  aggregate: false,
   description: 'Takes actions away from a principal, or from everyone, at a scope. It beats every grant.',
   spec: z.strictObject({
     principalId: Uuid.optional().describe(
@@ -222,7 +218,6 @@ export const JitRequest = defineKind({
   placement: 'boundary',
   name: 'uuid',
   area: 'rbac',
-  aggregate: false,
   description: 'A request for a role for a limited time. Grants nothing itself: its approval writes a RoleAssignment.',
   spec: z.strictObject({
     principalId: Uuid.describe('Id of the person or service account that asks for the role; immutable'),
@@ -281,7 +276,6 @@ export const BoundaryTrust = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'rbac',
-  aggregate: false,
   description: 'Lends reading actions of one boundary to those who hold them in another.',
   spec: z.strictObject({
     boundaryId: Uuid.describe('Id of the boundary that grants; immutable'),
@@ -328,7 +322,6 @@ export const PlatformTenant = defineKind({
   placement: 'cluster',
   name: 'uuid',
   area: 'rbac',
-  aggregate: false,
   description: 'An organization whose people and boundaries belong together. Its name is a uuid, the tenantId.',
   spec: z.strictObject({ displayName: DisplayName }),
   status: z.object({}),

@@ -32,6 +32,7 @@ export const RegistryPin = defineKind({
   shortNames: ['rpin'],
   placement: 'boundary',
   area: 'registry',
+  aggregate: true,
   description: 'Keeps images of a repository until a time, whatever the rules of retention say.',
   forms: { 'kernel/deployments/read': READ, 'kernel/deployments/token': WRITE },
   spec: z.strictObject({
@@ -96,6 +97,7 @@ export const RegistryRepository = defineKind({
   placement: 'boundary',
   bytesMax: LARGE_BYTES_MAX,
   area: 'registry',
+  aggregate: true,
   description:
     'A repository of the registry: written by the platform from what the registry tells, and read by people.',
   forms: { 'kernel/deployments/read': READ },
@@ -140,7 +142,6 @@ export const RetentionRun = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'registry',
-  aggregate: false,
   description: 'One pass over the registry that removes what retention does not keep. Runs take turns.',
   platformForms: { 'registry/audit/read': READ, 'registry/retention/manage': ['create'] },
   spec: z.strictObject({

@@ -33,6 +33,7 @@ export const ResourceGroup = defineKind({
   shortNames: ['rg'],
   placement: 'boundary',
   area: 'resourcegroups',
+  aggregate: true,
   actions: 'resourcegroups',
   description: 'A group of resources that are managed and deleted together, in a namespace of its own.',
   spec: z.strictObject({

@@ -37,7 +37,6 @@ export const RolloutPlan = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'rollouts',
-  aggregate: false,
   description: 'Versions that components are to get together, in which order, and what speaks against it.',
   platformForms: { 'lifecycle/view': READ, 'lifecycle/plan': ['create', 'update', 'patch'] },
   spec: z.strictObject({
@@ -161,7 +160,6 @@ export const RolloutExecution = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'rollouts',
-  aggregate: false,
   description: 'A plan that is carried out, one batch after the other. Only one runs at a time; a paused one counts.',
   platformForms: {
     'lifecycle/view': READ,
@@ -288,7 +286,6 @@ export const PlatformDriftScan = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'rollouts',
-  aggregate: false,
   description: 'One look at the objects of components for fields that somebody else wrote.',
   platformForms: { 'lifecycle/view': READ, 'lifecycle/plan': ['create'] },
   spec: z.strictObject({

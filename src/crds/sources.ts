@@ -150,6 +150,7 @@ export const DeploymentSource = defineKind({
   placement: 'boundary',
   name: 'uuid',
   area: 'sources',
+  aggregate: true,
   actions: 'kernel/deployments',
   // What is built with its credentials shows what they open, as a token does.
   forms: { 'kernel/deployments/token': ['use'] },

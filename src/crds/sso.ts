@@ -50,7 +50,6 @@ export const IdpBinding = defineKind({
   placement: 'platform',
   name: 'free',
   area: 'sso',
-  aggregate: false,
   description: 'What people get if an external issuer sends a claim about them: a group, or a role at a scope.',
   spec: z.strictObject({
     tenantId: Uuid.describe('Id of the PlatformTenant whose people are meant; immutable'),
@@ -162,7 +161,6 @@ export const SsoConnection = defineKind({
   bytesMax: LARGE_BYTES_MAX,
   name: 'uuid',
   area: 'sso',
-  aggregate: false,
   description:
     'Single sign-on of a tenant: its domains and the identity providers of its people. Its name is the tenantId; its secrets are in Secrets.',
   spec: z.strictObject({

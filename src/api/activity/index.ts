@@ -199,7 +199,6 @@ const list = {
   errors: 'problem',
   dto: ActivityEntry,
   sort: '-occurredAt',
-  configSummary: 'How the list of activity can be sorted and filtered',
   collection: 'activity',
   actionPrefix: 'kernel/activity',
   unfollowed: 'the activity log',

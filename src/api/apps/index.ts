@@ -43,7 +43,7 @@ export const appRoutes: readonly RouteDraft[] = [
       sourceKind: enumeration('Source', PlatformApp.spec.shape.sourceKind.options, { isSorted: false }),
       runtime: text('Runtime'),
       branch: text('Branch', { isSorted: false }),
-      isPublic: flag('Public', { isSorted: false }),
+      isPublic: flag('Public'),
       certificateStatus: certificateField,
       restartCount: number('Restarts', { of: ({ object }) => object.status?.restartCount ?? 0, isFiltered: false }),
     },

@@ -55,7 +55,6 @@ export const blueprintRoutes: readonly RouteDraft[] = [
       const blueprints = await blueprintsOf(context.services, boundaryId)
       return blueprints.map((each) => blueprintDto(each, context as Context, boundaryId))
     },
-    configSummary: 'How the list can be sorted and filtered',
     collection: 'blueprints',
     actionPrefix: 'blueprints',
     before: inBoundary,

@@ -86,7 +86,6 @@ export const memberRoutes: readonly RouteDraft[] = [
       const { metadata } = await findBoundary(context, context.parameters.boundaryId ?? '')
       return membersOf(context, metadata.name)
     },
-    configSummary: 'How the list of members can be sorted and filtered',
     collection: 'members',
     actionPrefix: 'boundaries/members',
     before: (context) => findBoundary(context, context.parameters.boundaryId ?? ''),

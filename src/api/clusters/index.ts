@@ -236,7 +236,7 @@ export const clusterRoutes: readonly RouteDraft[] = [
       name: text('Name', { isSearched: true }),
       status: enumeration('Status', CLUSTER_STATES),
       region: text('Region'),
-      isLocal: flag('Local', { isSorted: false }),
+      isLocal: flag('Local'),
       lastSeenAt: dateTime('Last seen', { isFiltered: false }),
       createdAt: dateTime('Created', { isFiltered: false }),
     },

@@ -91,7 +91,7 @@ export function crateRoutes(base: string): RouteDraft[] {
       columns: {
         component: text('Component', { isSorted: false }),
         status: enumeration('Status', STATES, { isSorted: false }),
-        ready: flag('Ready', { isSorted: false }),
+        ready: flag('Ready'),
         startedAt: dateTime('Started', { isFiltered: false }),
       },
       rows: async (context) => {

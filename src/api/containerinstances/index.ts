@@ -69,7 +69,7 @@ export const containerInstanceRoutes: readonly RouteDraft[] = [
         // Its components have one each.
         isColumn: false,
       }),
-      isPublic: flag('Public', { isSorted: false }),
+      isPublic: flag('Public'),
       revision: number('Revision', { of: ({ object }) => object.status?.revision ?? 0 }),
       restartCount: number('Restarts', { of: ({ object }) => object.status?.restartCount ?? 0, isFiltered: false }),
     },

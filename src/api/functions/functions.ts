@@ -56,7 +56,7 @@ const functions = collection(ServerlessFunction, {
     name: text('Name', { isSearched: true }),
     status: enumeration('Status', RESOURCE_STATES, { isSorted: false }),
     buildStatus: enumeration('Build', BUILD_STATES, { isSorted: false }),
-    enabled: flag('Enabled', { isSorted: false }),
+    enabled: flag('Enabled'),
     createdAt: dateTime('Created', { isFiltered: false }),
   },
   sort: 'name',

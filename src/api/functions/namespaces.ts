@@ -86,7 +86,7 @@ function chosenVersion({ runtime, runtimeVersion }: Draft, { previous }: Write):
 
 export const namespaceFields = {
   runtime: enumeration('Runtime', FUNCTION_RUNTIME_NAMES),
-  isPublic: flag('Public', { isSorted: false }),
+  isPublic: flag('Public'),
   functionCount: number<{ object: { status?: { functionCount: number } | undefined } }>('Functions', {
     of: ({ object }) => object.status?.functionCount ?? 0,
     isFiltered: false,

@@ -138,8 +138,8 @@ export const componentRoutes: readonly RouteDraft[] = [
       title: text('Title', { isSearched: true, isSorted: false, isFiltered: false }),
       kind: enumeration('Kind', COMPONENT_KINDS),
       status: enumeration('Status', COMPONENT_STATES, { isSorted: false }),
-      isOutdated: flag('Outdated', { isSorted: false }),
-      isInstalled: flag('Installed', { isSorted: false }),
+      isOutdated: flag('Outdated'),
+      isInstalled: flag('Installed'),
     },
     sort: 'name',
     name: 'name',
@@ -172,8 +172,8 @@ export const componentRoutes: readonly RouteDraft[] = [
     columns: {
       // As text 1.10.0 would come before 1.9.0.
       version: text('Version', { isFiltered: false, of: orderOfRelease }),
-      isInstalled: flag('Installed', { isSorted: false }),
-      isSchemaBreaking: flag('Schema-breaking', { isSorted: false }),
+      isInstalled: flag('Installed'),
+      isSchemaBreaking: flag('Schema-breaking'),
     },
     sort: '-version',
     name: 'version',

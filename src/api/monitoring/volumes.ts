@@ -82,7 +82,7 @@ export const volumesRoute: RouteDraft = clusterListRoute('/admin/monitoring/stor
     resourceGroup: text('Resource group'),
     collection: text('Type'),
     resourceName: text('Resource'),
-    isOrphaned: flag('Orphaned'),
+    isOrphaned: flag('Orphaned', { isSorted: true }),
     createdAt: dateTime('Created'),
   },
   sort: 'name',

@@ -14,7 +14,7 @@ export const accountRoutes: readonly RouteDraft[] = resource(ObjectStorageAccoun
   beforeDelete: refuseDeletion,
   deletesAtOnce: true,
   fields: {
-    enablePublicAccess: flag('Public access', { isSorted: false }),
+    enablePublicAccess: flag('Public access'),
     usedBytes: number('Used bytes', {
       of: ({ object, services }) => useOfAccount(services, object).usedBytes,
       isFiltered: false,

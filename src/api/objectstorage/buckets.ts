@@ -108,7 +108,7 @@ const buckets = collection(AccountBucket, {
   columns: {
     name: text('Name', { isSearched: true }),
     versioning: enumeration('Versioning', VERSIONING, { isSorted: false }),
-    publicRead: flag('Public', { isSorted: false }),
+    publicRead: flag('Public'),
     status: enumeration('Status', BUCKET_STATES, { isSorted: false }),
     usedBytes: number('Used bytes', { isFiltered: false }),
     createdAt: dateTime('Created', { isFiltered: false }),

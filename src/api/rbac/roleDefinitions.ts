@@ -61,8 +61,8 @@ export const roleDefinitionRoutes: readonly RouteDraft[] = [
     dto: RoleDefinitionDto,
     columns: {
       displayName: text('Name', { isSearched: true }),
-      isBuiltIn: flag('Built in', { isSorted: false }),
-      isRootOnly: flag('At the root only', { isSorted: false }),
+      isBuiltIn: flag('Built in'),
+      isRootOnly: flag('At the root only'),
     },
     sort: 'displayName',
     name: 'displayName',

@@ -63,7 +63,6 @@ export const relationalRoutes: readonly RouteDraft[] = [
       replicas: replicasField(RelationalCluster, { isSorted: false }),
       backupEnabled: flag('Backups', {
         of: ({ object, services }) => isBackedUp(object.spec, services.relational.hasBackupTarget),
-        isSorted: false,
       }),
       storageSize: storageField(RelationalCluster),
       lastBackupAt: dateTime('Last backup', { of: ({ object }) => object.status?.lastBackupAt, isFiltered: false }),

@@ -51,7 +51,9 @@ const field =
   <Row>(title: string, options: Options<Row> = {}): ListField<Row> => ({ title, type, ...options })
 export const text = field('text')
 export const number = field('number')
-export const flag = field('boolean')
+/** What is true or false is filtered, not sorted by. */
+export const flag = <Row>(title: string, options: Options<Row> = {}): ListField<Row> =>
+  field('boolean')(title, { isSorted: false, ...options })
 export const dateTime = field('dateTime')
 export const quantity = field('quantity')
 export const enumeration = <Row>(

@@ -131,7 +131,7 @@ const planShape: ListShape<PlanDto> = {
   fields: {
     name: text('Name', { isSearched: true }),
     verdict: enumeration('Verdict', VERDICTS, { isSorted: false }),
-    isProductionReady: flag('For production', { isSorted: false }),
+    isProductionReady: flag('For production'),
     memoryRequest: quantity('Memory', { isFiltered: false }),
     cpuRequest: quantity('CPU', { isFiltered: false }),
   },

@@ -96,7 +96,7 @@ export function podRoute(
     columns: {
       name: text('Name', { isSearched: true }),
       phase: enumeration('Phase', PHASES, { isSorted: false }),
-      ready: flag('Ready', { isSorted: false }),
+      ready: flag('Ready'),
       startedAt: dateTime('Started', { isFiltered: false }),
     },
     rows: async (context) => (await find(context as Context)).map((pod) => podOf(pod as Pod)),

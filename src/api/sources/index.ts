@@ -102,7 +102,6 @@ const routes: readonly RouteDraft[] = [
     },
     sort: 'displayName',
     name: 'displayName',
-    configSummary: 'How the list of sources can be sorted and filtered',
     collection: 'sources',
     actionPrefix: actions,
     before: inBoundary,
@@ -148,7 +147,6 @@ const routes: readonly RouteDraft[] = [
     sort: 'accountName',
     name: 'accountName',
     id: 'deploymentSourceId',
-    configSummary: 'How the list of installations can be sorted and filtered',
     collection: 'installations',
     actionPrefix: actions,
     before: async (context) => {

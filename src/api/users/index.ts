@@ -68,7 +68,7 @@ export const userRoutes: readonly RouteDraft[] = [
       displayName: text('Name', { isSearched: true }),
       userName: text('User name', { isSearched: true }),
       email: text('E-mail', { isSearched: true }),
-      isEnabled: flag('Enabled'),
+      isEnabled: flag('Enabled', { isSorted: true }),
       createdAt: dateTime('Created'),
     },
     sort: 'displayName',

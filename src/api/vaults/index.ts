@@ -39,8 +39,8 @@ export const vaultRoutes: readonly RouteDraft[] = [
     nameTaken: 'VAULT_NAME_TAKEN',
     beforeDelete: refuseProtected,
     fields: {
-      softDeleteEnabled: flag('Soft delete', { isSorted: false }),
-      enablePurgeProtection: flag('Purge protection', { isSorted: false }),
+      softDeleteEnabled: flag('Soft delete'),
+      enablePurgeProtection: flag('Purge protection'),
       secretCount: number('Secrets', {
         of: ({ object, services }) => secretCount(services, object),
         isFiltered: false,

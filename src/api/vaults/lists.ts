@@ -39,8 +39,8 @@ export const secretList = listRoute(SECRETS, {
   dto: SecretDto,
   columns: {
     name: text('Name', { isSearched: true }),
-    enabled: flag('Enabled', { isSorted: false }),
-    isDeleted: flag('Deleted', { isSorted: false }),
+    enabled: flag('Enabled'),
+    isDeleted: flag('Deleted'),
     expiresOn: dateTime('Expires'),
     contentType: text('Content type', { isSorted: false }),
     updatedAt: dateTime('Updated', { isFiltered: false }),
@@ -64,7 +64,7 @@ export const versionList = listRoute(`${SECRET}/versions`, {
   columns: {
     name: text('Name'),
     version: number('Version'),
-    enabled: flag('Enabled', { isSorted: false }),
+    enabled: flag('Enabled'),
     createdAt: dateTime('Created'),
   },
   sort: '-version',

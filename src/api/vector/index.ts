@@ -85,8 +85,8 @@ export const vectorRoutes: readonly RouteDraft[] = [
     example: { computePlan: 'vector-medium', replicas: 3 },
     fields: {
       vectorVersion: text('Version'),
-      enableIngress: flag('Ingress', { isSorted: false }),
-      enableLoadBalancer: flag('Load balancer', { isSorted: false }),
+      enableIngress: flag('Ingress'),
+      enableLoadBalancer: flag('Load balancer'),
       replicas: replicasField(VectorCluster),
       storageSize: storageField(VectorCluster),
     },

@@ -101,7 +101,6 @@ type ConfigDeclaration = {
   collection: string
   /** One of the actions that are listed if the caller may do them. */
   actionPrefix: string
-  configSummary: string
   /** Throws if there is no such list. */
   before?: (context: Context) => unknown
 }
@@ -111,11 +110,11 @@ export function listWithConfig<Dto extends z.ZodObject, Query extends z.ZodObjec
   path: string,
   declaration: ListDeclaration<Dto, Query> & ConfigDeclaration,
 ): RouteDraft[] {
-  const { auth, configSummary: summary, collection, actionPrefix, errors = 'platform', before } = declaration
+  const { auth, collection, actionPrefix, errors = 'platform', before } = declaration
   const list = shapeOf(declaration)
   const config = route('GET', `${path}/config`, {
     auth,
-    summary,
+    summary: `How the list of ${collection} can be sorted and filtered`,
     errors,
     reply: ListConfigDto,
     handler: async (context) => {

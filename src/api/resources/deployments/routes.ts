@@ -37,7 +37,7 @@ const columns = {
   phase: enumeration('Phase', DEPLOYMENT_PHASES),
   branch: text('Branch', { isSorted: false }),
   commitSha: text('Commit', { isSorted: false }),
-  isServing: flag('Serving', { isSorted: false }),
+  isServing: flag('Serving'),
   timestamp: dateTime('Asked for'),
 } as const
 
@@ -55,7 +55,6 @@ export function deploymentRoutes<K extends AnyKind>(kind: K, base: string, given
         const found = deploymentsOf(context, { ...ref, collection })
         return found.map((record) => entryOf(record, object as DeployedObject, place))
       },
-      configSummary: 'How the list of deployments can be sorted and filtered',
       collection: 'deployments',
       actionPrefix,
       before: (context) => findResource(kind, context, parameter),
