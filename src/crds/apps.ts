@@ -10,7 +10,7 @@ import {
   VolumeField,
 } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
-import { defineKind, detailColumns, LARGE_BYTES_MAX, type ObjectOf, statusColumns, statusWith } from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, resourceColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
 import { listBy, MountPath, matching, Off, On, ResourceName, setOf, Tags, whole } from './fields.ts'
 import { AllowedCidrs, ClusterId, OnDelete, RestartedAt, Running } from './workloadFields.ts'
@@ -130,16 +130,14 @@ export const PlatformApp = defineKind({
   immutable: ['clusterId', 'sourceKind'],
   rules: appRules,
   admission: appAdmission,
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Source', path: '.spec.sourceKind' },
     { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
     { name: 'Revision', path: '.status.revision', type: 'integer' },
     { name: 'Serving', path: '.status.servingRevision', type: 'integer' },
     { name: 'URL', path: '.status.publicUrl' },
     { name: 'Image', path: '.status.servingImage', priority: 1 },
-    ...detailColumns,
-  ],
+  ),
   selectable: ['spec.computePlan', 'status.phase'],
 })
 export type PlatformApp = ObjectOf<typeof PlatformApp>

@@ -20,15 +20,7 @@ import {
   publicComponentRule,
   publicRule,
 } from './containerRules.ts'
-import {
-  defineKind,
-  detailColumns,
-  LARGE_BYTES_MAX,
-  type ObjectOf,
-  type Rule,
-  statusColumns,
-  statusWith,
-} from './define.ts'
+import { defineKind, LARGE_BYTES_MAX, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
 import { DateTime, listBy, mapOf, matching, Off, PlainText, ResourceName, setOf, Tags, whole } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { referenceAdmission } from './referenceAdmission.ts'
@@ -198,15 +190,13 @@ export const ContainerInstance = defineKind({
   immutable: ['clusterId'],
   rules,
   admission,
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Plan', path: '.spec.computePlan' },
     { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
     { name: 'Revision', path: '.status.revision', type: 'integer' },
     { name: 'Restarts', path: '.status.restartCount', type: 'integer' },
     { name: 'URL', path: '.status.publicUrl' },
-    ...detailColumns,
-  ],
+  ),
   selectable: ['spec.computePlan', 'status.phase'],
 })
 type Sparse = ObjectOf<typeof ContainerInstance>

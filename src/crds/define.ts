@@ -264,7 +264,12 @@ export const statusColumns: readonly Column[] = [
 
 /** Shown last, and only to who asks for all of them. */
 export const messageColumn: Column = { name: 'Message', path: '.status.statusMessage', priority: 1 }
-export const detailColumns: readonly Column[] = [{ name: 'Phase', path: '.status.phase', priority: 1 }, messageColumn]
+const phaseColumn: Column = { name: 'Phase', path: '.status.phase', priority: 1 }
+
+/** Of a kind that REST shows with a phase: how it is, its own columns, and why. */
+export const resourceColumns = (...own: Column[]) => [...statusColumns, ...own, phaseColumn, messageColumn]
+/** Of any other. */
+export const partColumns = (...own: Column[]) => [...statusColumns, ...own, messageColumn]
 
 /** Verbs of a right to read, and of one to write whatever there is. */
 export const READ = ['get', 'list', 'watch']

@@ -6,10 +6,9 @@ import { HostName } from './containerinstances.ts'
 import {
   type AdmissionRule,
   defineKind,
-  detailColumns,
   LARGE_BYTES_MAX,
   type ObjectOf,
-  statusColumns,
+  resourceColumns,
   statusWith,
 } from './define.ts'
 import { CancelledDeployment, deployedStatus } from './deployments.ts'
@@ -112,13 +111,11 @@ export const FunctionNamespace = defineKind({
       message: 'runtimeVersion must be one that the platform still has for this runtime',
     },
   ],
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Runtime', path: '.spec.runtime' },
     { name: 'Functions', path: '.status.functionCount', type: 'integer' },
     { name: 'URL', path: '.status.publicUrl' },
-    ...detailColumns,
-  ],
+  ),
   selectable: ['spec.runtime', 'status.phase'],
 })
 export type FunctionNamespace = ObjectOf<typeof FunctionNamespace>
@@ -267,13 +264,11 @@ export const ServerlessFunction = defineKind({
     ),
   ],
   beside: [{ of: FunctionNamespace.kind, rules: codeAdmission }],
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Build', path: '.status.buildStatus' },
     { name: 'Copies', path: '.status.readyReplicas', type: 'integer' },
     { name: 'Handler', path: '.spec.handler', priority: 1 },
-    ...detailColumns,
-  ],
+  ),
   selectable: ['spec.namespaceName', 'status.phase'],
 })
 export type ServerlessFunction = ObjectOf<typeof ServerlessFunction>

@@ -1,14 +1,6 @@
 import { z } from 'zod'
 import { ACCOUNT_NAME_MIN_LENGTH } from '../contracts/objectstorage.ts'
-import {
-  defineKind,
-  detailColumns,
-  messageColumn,
-  type ObjectOf,
-  type Rule,
-  statusColumns,
-  statusWith,
-} from './define.ts'
+import { defineKind, type ObjectOf, partColumns, type Rule, resourceColumns, statusWith } from './define.ts'
 import { DateTime, Line, matching, Off, On, PlainText, ResourceName, Tags, Uuid, whole } from './fields.ts'
 import { HeldBy, notWhileHeld } from './held.ts'
 import { tagKeyRule } from './tags.ts'
@@ -94,13 +86,11 @@ export const ObjectStorageAccount = defineKind({
   admission: [notWhileHeld('still has buckets', 'delete them first')],
   immutable: ['clusterId'],
   rules: [tagKeyRule],
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Buckets', path: '.status.bucketCount', type: 'integer' },
     { name: 'Endpoint', path: '.status.endpoint' },
     { name: 'Public', path: '.spec.enablePublicAccess', type: 'boolean', priority: 1 },
-    ...detailColumns,
-  ],
+  ),
 })
 export type ObjectStorageAccount = ObjectOf<typeof ObjectStorageAccount>
 
@@ -227,15 +217,13 @@ export const AccountBucket = defineKind({
   }),
   immutable: ['accountName', 'bucketName', 'objectLock'],
   rules: bucketRules,
-  columns: [
-    ...statusColumns,
+  columns: partColumns(
     { name: 'Account', path: '.spec.accountName' },
     { name: 'Bucket', path: '.spec.bucketName' },
     { name: 'Objects', path: '.status.objectCount', type: 'integer' },
     { name: 'Bytes', path: '.status.usedBytes', type: 'integer' },
     { name: 'Store Name', path: '.status.storeName', priority: 1 },
-    messageColumn,
-  ],
+  ),
   selectable: ['spec.accountName'],
 })
 export type AccountBucket = ObjectOf<typeof AccountBucket>
@@ -321,15 +309,13 @@ export const ObjectAccessKey = defineKind({
   }),
   immutable: ['accountName', 'managedIdentityId', 'permission', 'buckets', 'prefix', 'isSession', 'expiresAt'],
   rules: keyRules,
-  columns: [
-    ...statusColumns,
+  columns: partColumns(
     { name: 'Account', path: '.spec.accountName' },
     { name: 'Permission', path: '.spec.permission' },
     { name: 'State', path: '.status.state' },
     { name: 'Key', path: '.status.accessKeyId' },
     { name: 'Expires', path: '.spec.expiresAt', priority: 1 },
-    messageColumn,
-  ],
+  ),
   selectable: ['spec.accountName'],
 })
 export type ObjectAccessKey = ObjectOf<typeof ObjectAccessKey>

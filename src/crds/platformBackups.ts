@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SETTINGS_NAME, TARGET_SECRETS } from '../contracts/platformbackups/names.ts'
 import { STORE_URL } from '../core/outgoingUrl.ts'
-import { defineKind, messageColumn, type ObjectOf, READ, statusColumns, statusWith, WRITE } from './define.ts'
+import { defineKind, type ObjectOf, partColumns, READ, statusWith, WRITE } from './define.ts'
 import { CertificatesPem, DateTime, matching, Off, On, PlainText, whole } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { CronSchedule } from './schedule.ts'
@@ -116,13 +116,11 @@ export const PlatformBackupSettings = defineKind({
     // REST asks for the key each time.
     secretAdmission('target'),
   ],
-  columns: [
-    ...statusColumns,
+  columns: partColumns(
     { name: 'Schedule', path: '.spec.schedule.cron' },
     { name: 'Bucket', path: '.spec.target.bucket' },
     { name: 'Last Backup', path: '.status.lastBackup.name' },
     { name: 'Ended As', path: '.status.lastBackup.phase' },
-    messageColumn,
-  ],
+  ),
 })
 export type PlatformBackupSettings = ObjectOf<typeof PlatformBackupSettings>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isRefusedParameter, REFUSED_PARAMETER_PREFIXES, REFUSED_PARAMETERS } from '../contracts/relational.ts'
-import { atOwner, defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
+import { atOwner, defineKind, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
 import { Bytes, DateTime, mapOf, Off, PlainText, ResourceName, Tags, Uuid, whole } from './fields.ts'
 import { namesRule } from './mapRules.ts'
 import { DESTINATION_PATH, SERVER_NAME } from './relationalSnapshots.ts'
@@ -312,8 +312,7 @@ export const RelationalCluster = defineKind({
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName', 'databaseName', 'ownerName', 'restoreFrom', 'takesOver'],
   rules,
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Plan', path: '.spec.computePlan' },
     { name: 'Replicas', path: '.spec.replicas', type: 'integer' },
     { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
@@ -321,8 +320,7 @@ export const RelationalCluster = defineKind({
     { name: 'Primary', path: '.status.currentPrimary' },
     { name: 'Archiving', path: '.status.archiving' },
     { name: 'Last Backup', path: '.status.lastBackupAt', type: 'date', priority: 1 },
-    ...detailColumns,
-  ],
+  ),
   selectable: ['spec.computePlan', 'status.phase'],
 })
 export type RelationalCluster = ObjectOf<typeof RelationalCluster>

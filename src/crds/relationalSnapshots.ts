@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, messageColumn, type ObjectOf, READ, statusColumns, statusWith } from './define.ts'
+import { defineKind, type ObjectOf, partColumns, READ, statusWith } from './define.ts'
 import { Description, Off, ResourceName, whole } from './fields.ts'
 
 export const SNAPSHOT_KINDS = ['Manual', 'Scheduled', 'Final'] as const
@@ -74,15 +74,13 @@ export const RelationalSnapshot = defineKind({
       message: 'the snapshot is being taken: delete it once it is complete',
     },
   ],
-  columns: [
-    ...statusColumns,
+  columns: partColumns(
     { name: 'Database', path: '.spec.clusterName' },
     { name: 'Name', path: '.spec.name' },
     { name: 'Kind', path: '.spec.kind' },
     { name: 'Completed', path: '.status.completedAt', type: 'date' },
     { name: 'Expires', path: '.status.expiresAt', priority: 1 },
-    messageColumn,
-  ],
+  ),
   selectable: ['spec.clusterName', 'status.phase'],
 })
 export type RelationalSnapshot = ObjectOf<typeof RelationalSnapshot>

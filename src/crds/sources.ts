@@ -3,7 +3,7 @@ import { Head } from '../contracts/sources/events.ts'
 import { DELIVERY_KEYS_KEPT, HEADS_KEPT } from '../contracts/sources/journal.ts'
 import { PROVIDERS, type Provider } from '../contracts/sources/providers.ts'
 import { CALLED_URL, PAGE_URL } from '../core/outgoingUrl.ts'
-import { defineKind, messageColumn, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
+import { defineKind, type ObjectOf, partColumns, type Rule, statusWith } from './define.ts'
 import { DateTime, DisplayName, matching, On, PlainText, whole } from './fields.ts'
 import { BranchName } from './gitFields.ts'
 import { HELD_SHOWN, HeldBy, notWhileHeld } from './held.ts'
@@ -201,14 +201,12 @@ export const DeploymentSource = defineKind({
     // baseUrl, where they are sent, is immutable.
     secretAdmission('credentials'),
   ],
-  columns: [
-    ...statusColumns,
+  columns: partColumns(
     { name: 'Provider', path: '.spec.provider' },
     { name: 'Display Name', path: '.spec.displayName' },
     { name: 'Account', path: '.status.accountName' },
     { name: 'Last Event', path: '.status.lastEventAt', type: 'date' },
     { name: 'URL', path: '.spec.baseUrl', priority: 1 },
-    messageColumn,
-  ],
+  ),
 })
 export type DeploymentSource = ObjectOf<typeof DeploymentSource>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { MSSQL_MEMORY, SQL_ENGINES, type SqlEngineName } from '../contracts/sql.ts'
 import { compareQuantities } from '../core/quantity.ts'
-import { defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
+import { defineKind, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
 import { matching, Off, ResourceName, Tags, whole } from './fields.ts'
 import { CronSchedule } from './schedule.ts'
 import { tagKeyRule } from './tags.ts'
@@ -230,15 +230,13 @@ export const SqlInstance = defineKind({
   }),
   immutable: ['clusterId', 'storageClass', 'engine', 'collation', 'timeZone', 'databaseName'],
   rules,
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Engine', path: '.spec.engine' },
     { name: 'Version', path: '.status.productVersion' },
     { name: 'Edition', path: '.spec.edition' },
     { name: 'Plan', path: '.spec.computePlan' },
     { name: 'License', path: '.status.licenseStatus', priority: 1 },
-    ...detailColumns,
-  ],
+  ),
   selectable: ['spec.engine', 'status.phase'],
 })
 export type SqlInstance = ObjectOf<typeof SqlInstance>

@@ -3,7 +3,7 @@ import { CALLED_URL } from '../core/outgoingUrl.ts'
 import { codeFields, deploymentRequests } from './codeFields.ts'
 import { ImageReference } from './containerFields.ts'
 import { containerStatus, HostName } from './containerinstances.ts'
-import { defineKind, detailColumns, type ObjectOf, statusColumns, statusWith } from './define.ts'
+import { defineKind, type ObjectOf, resourceColumns, statusWith } from './define.ts'
 import { deployedStatus } from './deployments.ts'
 import { mapOf, matching, On, ResourceName, setOf, Tags, whole } from './fields.ts'
 import { siteAdmission, siteRules } from './siteRules.ts'
@@ -85,15 +85,13 @@ export const StaticWebApp = defineKind({
   immutable: ['clusterId'],
   rules: siteRules,
   admission: siteAdmission,
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Branch', path: '.spec.branch' },
     { name: 'Commit', path: '.status.commit' },
     { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
     { name: 'URL', path: '.status.publicUrl' },
     { name: 'Image', path: '.status.servingImage', priority: 1 },
-    ...detailColumns,
-  ],
+  ),
   selectable: ['spec.computePlan', 'status.phase'],
 })
 export type StaticWebApp = ObjectOf<typeof StaticWebApp>

@@ -1,16 +1,7 @@
 import { z } from 'zod'
 import { ENTRY_STATES, VERSIONS_KEPT } from '../contracts/vaults/history.ts'
 import { SECRET_NAME_PATTERN, VALUE_PREFIX, vaultOfEntry } from '../contracts/vaults/names.ts'
-import {
-  defineKind,
-  detailColumns,
-  messageColumn,
-  type ObjectOf,
-  READ,
-  type Rule,
-  statusColumns,
-  statusWith,
-} from './define.ts'
+import { defineKind, type ObjectOf, partColumns, READ, type Rule, resourceColumns, statusWith } from './define.ts'
 import { DateTime, mapOf, matching, Off, On, PlainText, ResourceName, Tags, whole } from './fields.ts'
 import { secretAdmission } from './referenceAdmission.ts'
 import { tagKeyRule } from './tags.ts'
@@ -76,16 +67,14 @@ export const SecretVault = defineKind({
       message: 'a vault under purge protection can be deleted only when it holds no secrets, live or deleted',
     },
   ],
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Secrets', path: '.status.secretCount', type: 'integer' },
     { name: 'Deleted', path: '.status.deletedCount', type: 'integer' },
     { name: 'Soft Delete', path: '.spec.softDeleteEnabled', type: 'boolean' },
     { name: 'Purge Protection', path: '.spec.enablePurgeProtection', type: 'boolean' },
     { name: 'Key', path: '.status.keyId', priority: 1 },
     { name: 'Pending Rewraps', path: '.status.pendingRewraps', type: 'integer', priority: 1 },
-    ...detailColumns,
-  ],
+  ),
 })
 export type SecretVault = ObjectOf<typeof SecretVault>
 
@@ -286,8 +275,7 @@ export const VaultEntry = defineKind({
         'the vault is under purge protection: a secret goes only when it was deleted, by its state, and its time is over',
     },
   ],
-  columns: [
-    ...statusColumns,
+  columns: partColumns(
     { name: 'Vault', path: '.spec.vaultName' },
     { name: 'Secret', path: '.spec.secretName' },
     { name: 'State', path: '.spec.state' },
@@ -296,8 +284,7 @@ export const VaultEntry = defineKind({
     { name: 'Expires', path: '.spec.expiresOn' },
     { name: 'Key', path: '.status.keyId', priority: 1 },
     { name: 'Purge At', path: '.status.purgeAt', priority: 1 },
-    messageColumn,
-  ],
+  ),
   selectable: ['spec.vaultName', 'spec.state'],
 })
 export type VaultEntry = ObjectOf<typeof VaultEntry>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineKind, detailColumns, type ObjectOf, type Rule, statusColumns, statusWith } from './define.ts'
+import { defineKind, type ObjectOf, type Rule, resourceColumns, statusWith } from './define.ts'
 import { matching, Off, On, ResourceName, Tags, whole } from './fields.ts'
 import { tagKeyRule } from './tags.ts'
 import { TakenSnapshots, VectorSnapshots } from './vectorSnapshots.ts'
@@ -145,14 +145,12 @@ export const VectorCluster = defineKind({
   scale: { replicas: '.spec.replicas', ready: '.status.replicas', selector: '.status.selector' },
   immutable: ['clusterId', 'storageClass', 'imageName'],
   rules,
-  columns: [
-    ...statusColumns,
+  columns: resourceColumns(
     { name: 'Plan', path: '.spec.computePlan' },
     { name: 'Replicas', path: '.spec.replicas', type: 'integer' },
     { name: 'Ready Replicas', path: '.status.readyReplicas', type: 'integer' },
     { name: 'Version', path: '.spec.vectorVersion' },
-    ...detailColumns,
-  ],
+  ),
   selectable: ['spec.computePlan', 'status.phase'],
 })
 export type VectorCluster = ObjectOf<typeof VectorCluster>
