@@ -21,7 +21,6 @@ const version = z.strictObject({
 export const AppRuntime = defineKind({
   group: 'compute',
   kind: 'AppRuntime',
-  plural: 'appruntimes',
   shortNames: ['apprt'],
   placement: 'cluster',
   area: 'apps',

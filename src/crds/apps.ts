@@ -93,7 +93,6 @@ const revision = z.object({
 export const PlatformApp = defineKind({
   group: 'compute',
   kind: 'PlatformApp',
-  plural: 'platformapps',
   segment: 'apps',
   shortNames: ['papp'],
   placement: 'group',

@@ -68,7 +68,6 @@ const rules: Rule<Spec>[] = [
 export const BlueprintSource = defineKind({
   group: 'delivery',
   kind: 'BlueprintSource',
-  plural: 'blueprintsources',
   called: { collection: 'sources' },
   shortNames: ['bps'],
   placement: 'boundary',

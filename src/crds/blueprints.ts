@@ -34,7 +34,6 @@ const slugRule: Rule<z.output<typeof templateSpec>> = {
 export const BlueprintTemplate = defineKind({
   group: 'delivery',
   kind: 'BlueprintTemplate',
-  plural: 'blueprinttemplates',
   called: { collection: 'blueprints', by: 'slug' },
   shortNames: ['bpt'],
   placement: 'boundaryOrPlatform',
@@ -143,7 +142,6 @@ const executionSpec = z.strictObject({
 export const BlueprintExecution = defineKind({
   group: 'delivery',
   kind: 'BlueprintExecution',
-  plural: 'blueprintexecutions',
   called: { collection: 'deploys' },
   shortNames: ['bpx'],
   placement: 'boundary',

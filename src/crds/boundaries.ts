@@ -8,7 +8,6 @@ import { tagKeyRule } from './tags.ts'
 export const Boundary = defineKind({
   group: 'core',
   kind: 'Boundary',
-  plural: 'boundaries',
   shortNames: ['bnd'],
   placement: 'cluster',
   name: 'uuid',

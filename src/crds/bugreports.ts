@@ -20,7 +20,6 @@ const Attachment = z.strictObject({
 export const BugReport = defineKind({
   group: 'core',
   kind: 'BugReport',
-  plural: 'bugreports',
   called: { collection: 'bug-reports' },
   shortNames: ['bug'],
   placement: 'platform',

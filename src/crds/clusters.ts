@@ -61,7 +61,6 @@ const Agent = z.object({
 export const PlatformCluster = defineKind({
   group: 'core',
   kind: 'PlatformCluster',
-  plural: 'platformclusters',
   forms: {
     'kernel/clusters/read': READ,
     'kernel/clusters/write': ['create', 'update', 'patch', 'delete'],

@@ -175,7 +175,6 @@ export const containerStatus = {
 export const ContainerInstance = defineKind({
   group: 'compute',
   kind: 'ContainerInstance',
-  plural: 'containerinstances',
   shortNames: ['cti'],
   placement: 'group',
   bytesMax: LARGE_BYTES_MAX,

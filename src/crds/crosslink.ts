@@ -27,7 +27,6 @@ const Exposure = z.object({
 export const BoundaryCrosslink = defineKind({
   group: 'core',
   kind: 'BoundaryCrosslink',
-  plural: 'boundarycrosslinks',
   shortNames: ['bxl'],
   placement: 'boundary',
   name: 'resource',

@@ -68,8 +68,8 @@ type AnyStatus = z.ZodObject
 export type KindDefinition<S extends AnySpec, T extends AnyStatus> = {
   group: ApiGroup
   kind: string
-  /** Lower-case plural; also the URL segment of REST, unless `segment` says otherwise. */
-  plural: string
+  /** Lower-case plural, where it is another than `pluralOf`; also the URL segment of REST, unless `segment` says otherwise. */
+  plural?: string
   /** How REST and scopes call the collection, where that is not the plural. */
   segment?: string
   /**
@@ -173,11 +173,12 @@ export type AdmissionRule = {
 }
 
 export type Kind<S extends AnySpec = AnySpec, T extends AnyStatus = AnyStatus> = Readonly<
-  Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate' | 'segment'> & {
+  Omit<KindDefinition<S, T>, 'rules' | 'immutable' | 'name' | 'aggregate' | 'segment' | 'plural'> & {
     segment: string
     rules: readonly DeclaredRule<z.output<S>>[]
     immutable: readonly string[]
     name: 'resource' | 'uuid' | 'free'
+    plural: string
     aggregate: boolean
     resource: Resource
     apiVersion: string
@@ -284,6 +285,7 @@ export function defineKind<const S extends AnySpec, const T extends AnyStatus>(
 ): Kind<S, T> {
   const group = definition.group === 'core' ? 'freehold.dev' : `${definition.group}.freehold.dev`
   const immutable = definition.immutable ?? []
+  const plural = definition.plural ?? pluralOf(definition.kind)
   const rules = [...immutable.map((field) => immutableRule<z.output<S>>(field)), ...(definition.rules ?? [])]
   return Object.freeze({
     ...definition,
@@ -293,17 +295,24 @@ export function defineKind<const S extends AnySpec, const T extends AnyStatus>(
     }),
     immutable,
     name: definition.name ?? 'resource',
-    segment: definition.segment ?? definition.plural,
+    plural,
+    segment: definition.segment ?? plural,
     aggregate: definition.aggregate ?? definition.placement === 'group',
     apiVersion: `${group}/${API_VERSION}`,
     resource: {
       group,
       version: API_VERSION,
-      plural: definition.plural,
+      plural,
       kind: definition.kind,
       namespaced: definition.placement !== 'cluster',
     },
   })
+}
+
+/** `VectorCluster` becomes `vectorclusters`, `VaultEntry` `vaultentries`. */
+function pluralOf(kind: string): string {
+  const name = kind.toLowerCase()
+  return /[^aeiou]y$/.test(name) ? `${name.slice(0, -1)}ies` : `${name}s`
 }
 
 function immutableRule<Spec>(field: string): Rule<Spec> {

@@ -104,7 +104,6 @@ const rules: Rule<Spec>[] = [
 export const DeploymentRecord = defineKind({
   group: 'delivery',
   kind: 'DeploymentRecord',
-  plural: 'deploymentrecords',
   called: { collection: 'deployments' },
   shortNames: ['drec'],
   placement: 'group',

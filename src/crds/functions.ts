@@ -44,7 +44,6 @@ const versionMap = (...states: Parameters<typeof versionsOf>[1][]) =>
 export const FunctionNamespace = defineKind({
   group: 'compute',
   kind: 'FunctionNamespace',
-  plural: 'functionnamespaces',
   shortNames: ['fnns'],
   placement: 'group',
   bytesMax: LARGE_BYTES_MAX,
@@ -165,7 +164,6 @@ type Spec = z.output<typeof spec>
 export const ServerlessFunction = defineKind({
   group: 'compute',
   kind: 'ServerlessFunction',
-  plural: 'serverlessfunctions',
   segment: 'functions',
   called: { by: 'functionName' },
   shortNames: ['sfn'],

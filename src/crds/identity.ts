@@ -18,7 +18,6 @@ import {
 export const PlatformUser = defineKind({
   group: 'iam',
   kind: 'PlatformUser',
-  plural: 'platformusers',
   called: { collection: 'users' },
   shortNames: ['puser'],
   placement: 'platform',
@@ -71,7 +70,6 @@ export type PlatformUser = ObjectOf<typeof PlatformUser>
 export const PlatformClient = defineKind({
   group: 'iam',
   kind: 'PlatformClient',
-  plural: 'platformclients',
   shortNames: ['pclient'],
   placement: 'platform',
   name: 'uuid',

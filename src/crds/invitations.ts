@@ -23,7 +23,6 @@ const Sha256 = matching(64, /^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in 
 export const MemberInvitation = defineKind({
   group: 'iam',
   kind: 'MemberInvitation',
-  plural: 'memberinvitations',
   called: { collection: 'invitations' },
   shortNames: ['minv'],
   placement: 'boundary',
@@ -85,7 +84,6 @@ export type MemberInvitation = ObjectOf<typeof MemberInvitation>
 export const PasswordReset = defineKind({
   group: 'iam',
   kind: 'PasswordReset',
-  plural: 'passwordresets',
   called: { collection: 'password-reset' },
   shortNames: ['preset'],
   placement: 'platform',

@@ -122,7 +122,6 @@ const rules: Rule<Spec>[] = [
 export const PlatformJob = defineKind({
   group: 'compute',
   kind: 'PlatformJob',
-  plural: 'platformjobs',
   segment: 'jobs',
   shortNames: ['pjob'],
   placement: 'group',

@@ -79,7 +79,6 @@ const ObservedWorkload = z.object({
 export const PlatformComponent = defineKind({
   group: 'lifecycle',
   kind: 'PlatformComponent',
-  plural: 'platformcomponents',
   called: { collection: 'components' },
   shortNames: ['pcomp'],
   placement: 'platform',
@@ -200,7 +199,6 @@ export type PlatformComponent = ObjectOf<typeof PlatformComponent>
 export const ComponentRelease = defineKind({
   group: 'lifecycle',
   kind: 'ComponentRelease',
-  plural: 'componentreleases',
   shortNames: ['crel'],
   placement: 'platform',
   area: 'lifecycle',
@@ -242,7 +240,6 @@ export type ComponentRelease = ObjectOf<typeof ComponentRelease>
 export const ComponentInstall = defineKind({
   group: 'lifecycle',
   kind: 'ComponentInstall',
-  plural: 'componentinstalls',
   called: { collection: 'installs' },
   shortNames: ['cinst'],
   placement: 'platform',

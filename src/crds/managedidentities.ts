@@ -14,7 +14,6 @@ export const ResourceUid = PlainText.min(1).max(128)
 export const ManagedIdentity = defineKind({
   group: 'iam',
   kind: 'ManagedIdentity',
-  plural: 'managedidentities',
   shortNames: ['mi'],
   placement: 'group',
   name: 'uuid',

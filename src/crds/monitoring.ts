@@ -13,7 +13,6 @@ const Told = z.strictObject({
 export const PlatformAlert = defineKind({
   group: 'monitoring',
   kind: 'PlatformAlert',
-  plural: 'platformalerts',
   called: { collection: 'alerts' },
   shortNames: ['palert'],
   placement: 'boundaryOrPlatform',

@@ -9,7 +9,6 @@ import { PlainText } from './fields.ts'
 export const NameClaim = defineKind({
   group: 'core',
   kind: 'NameClaim',
-  plural: 'nameclaims',
   shortNames: ['nclaim'],
   placement: 'cluster',
   name: 'free',

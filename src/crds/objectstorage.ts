@@ -30,7 +30,6 @@ export const ObjectStorageAccount = defineKind({
   kind: 'ObjectStorageAccount',
   uniqueName: 'StorageAccount',
   nameMin: ACCOUNT_NAME_MIN_LENGTH,
-  plural: 'objectstorageaccounts',
   shortNames: ['osa'],
   placement: 'group',
   area: 'objectstorage',
@@ -196,7 +195,6 @@ const bucketRules: Rule<BucketSpec>[] = [
 export const AccountBucket = defineKind({
   group: 'data',
   kind: 'AccountBucket',
-  plural: 'accountbuckets',
   called: { collection: 'buckets', by: 'bucketName' },
   shortNames: ['abkt'],
   placement: 'group',
@@ -289,7 +287,6 @@ const keyRules: Rule<KeySpec>[] = [
 export const ObjectAccessKey = defineKind({
   group: 'data',
   kind: 'ObjectAccessKey',
-  plural: 'objectaccesskeys',
   called: { collection: 'accesskeys', by: 'id' },
   shortNames: ['oak'],
   placement: 'group',

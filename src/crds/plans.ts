@@ -9,7 +9,6 @@ import { boundsRules } from './workloadRules.ts'
 export const ComputePlan = defineKind({
   group: 'core',
   kind: 'ComputePlan',
-  plural: 'computeplans',
   open: READ,
   shortNames: ['cplan'],
   placement: 'cluster',

@@ -10,7 +10,6 @@ const NamespaceName = matching(63, /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be t
 export const BoundaryProjection = defineKind({
   group: 'core',
   kind: 'BoundaryProjection',
-  plural: 'boundaryprojections',
   shortNames: ['bproj'],
   placement: 'boundary',
   name: 'uuid',

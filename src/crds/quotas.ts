@@ -9,7 +9,6 @@ import { PlainText } from './fields.ts'
 export const QuotaLedger = defineKind({
   group: 'core',
   kind: 'QuotaLedger',
-  plural: 'quotaledgers',
   shortNames: ['qledger'],
   placement: 'boundary',
   name: 'free',

@@ -43,7 +43,6 @@ const ExpiresAt = DateTime.optional().describe('When it ends and is removed; it 
 export const RoleDefinition = defineKind({
   group: 'iam',
   kind: 'RoleDefinition',
-  plural: 'roledefinitions',
   // Whether somebody may give the role is asked as the virtual verb `grant`, in the namespace of the boundary.
   forms: { 'rbac/members/admin': WRITE },
   open: READ,
@@ -84,7 +83,6 @@ export type RoleDefinition = ObjectOf<typeof RoleDefinition>
 export const RoleAssignment = defineKind({
   group: 'iam',
   kind: 'RoleAssignment',
-  plural: 'roleassignments',
   forms: { 'rbac/members/read': READ, 'boundaries/members/manage': WRITE },
   platformForms: { 'rbac/members/read': READ, 'rbac/members/admin': WRITE },
   called: { collection: 'roleAssignments' },
@@ -127,7 +125,6 @@ export type RoleAssignment = ObjectOf<typeof RoleAssignment>
 export const PrincipalGroup = defineKind({
   group: 'iam',
   kind: 'PrincipalGroup',
-  plural: 'principalgroups',
   forms: { 'rbac/members/read': READ, 'rbac/members/write': WRITE },
   platformForms: { 'rbac/members/read': READ },
   called: { collection: 'groups' },
@@ -150,7 +147,6 @@ export type PrincipalGroup = ObjectOf<typeof PrincipalGroup>
 export const DenyAssignment = defineKind({
   group: 'iam',
   kind: 'DenyAssignment',
-  plural: 'denyassignments',
   forms: { 'rbac/members/read': READ, 'rbac/members/write': WRITE },
   platformForms: { 'rbac/members/read': READ },
   called: { collection: 'denyAssignments' },
@@ -210,7 +206,6 @@ export type DenyAssignment = ObjectOf<typeof DenyAssignment>
 export const JitRequest = defineKind({
   group: 'iam',
   kind: 'JitRequest',
-  plural: 'jitrequests',
   // Everybody who sees the boundary may ask, and take their request back; admission checks whose request it is.
   forms: { 'rbac/members/read': READ, 'boundaries/read': ['create', 'delete'] },
   called: { collection: 'jitRequests' },
@@ -269,7 +264,6 @@ export type JitRequest = ObjectOf<typeof JitRequest>
 export const BoundaryTrust = defineKind({
   group: 'iam',
   kind: 'BoundaryTrust',
-  plural: 'boundarytrusts',
   platformForms: { 'rbac/boundaryTrusts/admin': [...READ, ...WRITE] },
   called: { collection: 'boundary-trusts' },
   shortNames: ['btrust'],
@@ -316,7 +310,6 @@ export type BoundaryTrust = ObjectOf<typeof BoundaryTrust>
 export const PlatformTenant = defineKind({
   group: 'iam',
   kind: 'PlatformTenant',
-  plural: 'platformtenants',
   called: { collection: 'tenants' },
   shortNames: ['ptn'],
   placement: 'cluster',

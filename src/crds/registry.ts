@@ -27,7 +27,6 @@ const ofThisBoundary = (noun: string) => ({
 export const RegistryPin = defineKind({
   group: 'registry',
   kind: 'RegistryPin',
-  plural: 'registrypins',
   called: { collection: 'pins', by: 'repository' },
   shortNames: ['rpin'],
   placement: 'boundary',
@@ -91,7 +90,6 @@ export function shownManifests<Held extends Pick<z.infer<typeof ShownManifest>, 
 export const RegistryRepository = defineKind({
   group: 'registry',
   kind: 'RegistryRepository',
-  plural: 'registryrepositories',
   called: { collection: 'repositories', by: 'repository' },
   shortNames: ['rrepo'],
   placement: 'boundary',
@@ -136,7 +134,6 @@ export const isRunActing = (state: string | undefined) => state === 'Running' ||
 export const RetentionRun = defineKind({
   group: 'registry',
   kind: 'RetentionRun',
-  plural: 'retentionruns',
   called: { collection: 'runs' },
   shortNames: ['rrun'],
   placement: 'platform',

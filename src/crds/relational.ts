@@ -253,7 +253,6 @@ export const RelationalCluster = defineKind({
   kind: 'RelationalCluster',
   sized: 'Relational',
   runsAnywhere: true,
-  plural: 'relationalclusters',
   shortNames: ['relc'],
   placement: 'group',
   area: 'relational',

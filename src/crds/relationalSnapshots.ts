@@ -14,7 +14,6 @@ export const SERVER_NAME = z
 export const RelationalSnapshot = defineKind({
   group: 'data',
   kind: 'RelationalSnapshot',
-  plural: 'relationalsnapshots',
   called: { collection: 'snapshots' },
   shortNames: ['rsnap'],
   placement: 'group',

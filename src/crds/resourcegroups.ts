@@ -29,7 +29,6 @@ const quotaAdmission: AdmissionRule = {
 export const ResourceGroup = defineKind({
   group: 'core',
   kind: 'ResourceGroup',
-  plural: 'resourcegroups',
   shortNames: ['rg'],
   placement: 'boundary',
   area: 'resourcegroups',

@@ -31,7 +31,6 @@ const list = <Item extends z.ZodType>(item: Item, most = ITEMS_MAX) => z.array(i
 export const RolloutPlan = defineKind({
   group: 'lifecycle',
   kind: 'RolloutPlan',
-  plural: 'rolloutplans',
   called: { collection: 'plans' },
   shortNames: ['rplan'],
   placement: 'platform',
@@ -154,7 +153,6 @@ function heardIn(field: string, cel: string, message: string): AdmissionRule {
 export const RolloutExecution = defineKind({
   group: 'lifecycle',
   kind: 'RolloutExecution',
-  plural: 'rolloutexecutions',
   called: { collection: 'executions' },
   shortNames: ['rexec'],
   placement: 'platform',
@@ -280,7 +278,6 @@ export type RolloutExecution = ObjectOf<typeof RolloutExecution>
 export const PlatformDriftScan = defineKind({
   group: 'lifecycle',
   kind: 'PlatformDriftScan',
-  plural: 'platformdriftscans',
   called: { collection: 'platform-drift' },
   shortNames: ['dscan'],
   placement: 'platform',

@@ -144,7 +144,6 @@ const head = Head.omit({ before: true }).extend({
 export const DeploymentSource = defineKind({
   group: 'delivery',
   kind: 'DeploymentSource',
-  plural: 'deploymentsources',
   called: { collection: 'sources' },
   shortNames: ['dsrc'],
   placement: 'boundary',

@@ -196,7 +196,6 @@ export const SqlInstance = defineKind({
   kind: 'SqlInstance',
   sized: 'Sql',
   runsAnywhere: true,
-  plural: 'sqlinstances',
   segment: 'sqlclusters',
   shortNames: ['sqli'],
   placement: 'group',

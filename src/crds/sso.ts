@@ -44,7 +44,6 @@ const people = z.array(Uuid).max(PEOPLE_OF_BINDING).optional()
 export const IdpBinding = defineKind({
   group: 'iam',
   kind: 'IdpBinding',
-  plural: 'idpbindings',
   called: { collection: 'idp-bindings' },
   shortNames: ['idpb'],
   placement: 'platform',
@@ -154,7 +153,6 @@ const aliases = (providers: readonly SsoIdentityProvider[]) => providers.map(({ 
 export const SsoConnection = defineKind({
   group: 'iam',
   kind: 'SsoConnection',
-  plural: 'ssoconnections',
   called: { collection: 'sso' },
   shortNames: ['sso'],
   placement: 'platform',

@@ -58,7 +58,6 @@ const spec = z.strictObject({
 export const StaticWebApp = defineKind({
   group: 'compute',
   kind: 'StaticWebApp',
-  plural: 'staticwebapps',
   shortNames: ['swa'],
   placement: 'group',
   area: 'staticwebapps',

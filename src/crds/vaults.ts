@@ -45,7 +45,6 @@ export const SecretVault = defineKind({
   group: 'data',
   kind: 'SecretVault',
   uniqueName: 'Vault',
-  plural: 'secretvaults',
   shortNames: ['svault'],
   placement: 'group',
   area: 'vaults',
@@ -220,7 +219,6 @@ const entryRules: Rule<EntrySpec>[] = [
 export const VaultEntry = defineKind({
   group: 'data',
   kind: 'VaultEntry',
-  plural: 'vaultentries',
   called: { collection: 'secrets', by: 'secretName' },
   shortNames: ['vent'],
   placement: 'group',

@@ -111,7 +111,6 @@ export const VectorCluster = defineKind({
   sized: 'Vector',
   runsAnywhere: true,
   hostsOf: ({ enableIngress, ingressHost }) => (enableIngress && ingressHost !== undefined ? [ingressHost] : []),
-  plural: 'vectorclusters',
   shortNames: ['vc'],
   placement: 'group',
   area: 'vector',
