@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { notFound, PlatformError } from '../../core/errors.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { Uuid } from '../../crds/fields.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
 import { boundaryScope } from '../callers/visibility.ts'
@@ -58,8 +59,7 @@ async function removeMember(context: Context<'boundaryId' | 'assignmentId'>) {
     }
     const after = { removed: new Set([assignmentId]) }
     await refuseUngoverned(services, { level: 'boundary', boundaryId }, after, 'LAST_OWNER', { assignmentId })
-    const { namespace = '', name } = found.metadata
-    await services.records.remove(RoleAssignment, { namespace, name }, { caller, ifMatch })
+    await services.records.remove(RoleAssignment, refOf(found), { caller, ifMatch })
     return noContent()
   })
 }

@@ -3,6 +3,7 @@ import { timestamp } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { newLinkToken } from '../../core/linkToken.ts'
 import { boundaryOfNamespace } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { Boundary } from '../../crds/boundaries.ts'
 import { INVITATION_STATES, MemberInvitation } from '../../crds/invitations.ts'
 import { refuseResend, refuseRevoke, stateAt } from '../../iam/invitations.ts'
@@ -77,8 +78,7 @@ const invitations = collection(MemberInvitation, {
 async function revokeInvitation(context: Context) {
   const { services, caller, ifMatch } = context
   const { object: found } = await invitations.find(context)
-  const { namespace, name } = found.metadata
-  const ref = { namespace, name }
+  const ref = refOf(found)
   return oneAtATime(services, invitationTurn(found), async () => {
     await services.records.update(MemberInvitation, ref, {
       ...{ caller, ifMatch },
@@ -98,8 +98,7 @@ async function revokeInvitation(context: Context) {
 async function resendInvitation(context: Context<'boundaryId' | 'invitationId'>) {
   const { services, caller, ifMatch, parameters } = context
   const { object: found } = await invitations.find(context)
-  const { namespace, name } = found.metadata
-  const ref = { namespace, name }
+  const ref = refOf(found)
   const user = await services.accounts.users.findByEmail(found.spec.email)
   const refused = refuseResend(found.spec, services.clock.now(), services.accounts.resendLimits)
   if (refused?.code !== 'invalid_state')

@@ -5,6 +5,7 @@ import { alreadyGone, notFound, PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Boundary } from '../../crds/boundaries.ts'
@@ -61,16 +62,11 @@ function throwRefusal({ code, message }: Refusal): never {
 
 /** Writes down that the expiry was told, so that the next call is told of the state. */
 async function tellExpiry(services: Services, invitation: InvitationRecord, caller: Caller): Promise<void> {
-  const { namespace, name } = invitation.metadata
-  await services.records.update(
-    MemberInvitation,
-    { namespace, name },
-    {
-      caller,
-      change: ({ spec }) =>
-        stateAt(spec, services.clock.now()) === 'Expired' ? { ...spec, state: 'Expired', expiryAnswered: true } : spec,
-    },
-  )
+  await services.records.update(MemberInvitation, refOf(invitation), {
+    caller,
+    change: ({ spec }) =>
+      stateAt(spec, services.clock.now()) === 'Expired' ? { ...spec, state: 'Expired', expiryAnswered: true } : spec,
+  })
 }
 
 /** GET /invitations/{token}. @throws PlatformError NOT_FOUND for links that can no longer be used */

@@ -4,6 +4,7 @@ import { missingValues, type NeededValue, neededValues, valueTrouble } from '../
 import { configKey, INSTALL_STATES, missingDependencies, newestOf } from '../../contracts/lifecycle.ts'
 import { timestamp } from '../../core/clock.ts'
 import { type FieldError, PlatformError, refusedFields } from '../../core/errors.ts'
+import { refOf } from '../../core/object.ts'
 import { ComponentInstall, Version } from '../../crds/lifecycle.ts'
 import { accepted, ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -174,21 +175,16 @@ async function resume(context: Context<'installId'>) {
   const { object: found } = await installs.find(context)
   const object = await oneAtATime(services, LIFECYCLE_TURN, async () => {
     await refuseWhileBusy(context, found.metadata.name)
-    const { namespace = '', name } = found.metadata
     const resumeAt = new Date(services.clock.now()).toISOString()
-    const written = await services.records.update(
-      ComponentInstall,
-      { namespace, name },
-      {
-        caller,
-        ifMatch,
-        change: ({ spec, status }) => {
-          if (!canResume(status?.state))
-            throw new PlatformError('NotResumable', 'It can be resumed only while it is Paused or Failed.')
-          return { ...spec, requests: { ...spec.requests, resumeAt } }
-        },
+    const written = await services.records.update(ComponentInstall, refOf(found), {
+      caller,
+      ifMatch,
+      change: ({ spec, status }) => {
+        if (!canResume(status?.state))
+          throw new PlatformError('NotResumable', 'It can be resumed only while it is Paused or Failed.')
+        return { ...spec, requests: { ...spec.requests, resumeAt } }
       },
-    )
+    })
     return written.object
   })
   return accepted(dtoOf(object, object.spec.version ?? ''), { etag: etagOf(object) })

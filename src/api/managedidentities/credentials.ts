@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { CLIENT_SECRET_KEY, managedIdentitySecretName } from '../../contracts/managedIdentities.ts'
 import type { PlatformError } from '../../core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { secretText } from '../../core/secretData.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { type Answer, ok } from '../http/answer.ts'
@@ -64,8 +65,7 @@ function notReady(object: IdentityRecord): PlatformError {
 /** Asks for a new secret and waits a moment for it. The old one stops working when the new one is in force. */
 export async function rotateCredentials(context: Context, object: IdentityRecord): Promise<IdentityRecord> {
   const { records } = context.services
-  const { name, namespace } = object.metadata
-  const ref = { namespace, name }
+  const ref = refOf(object)
   const { object: asked } = await records.update(ManagedIdentity, ref, {
     caller: context.caller,
     ifMatch: context.ifMatch,

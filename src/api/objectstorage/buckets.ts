@@ -3,6 +3,7 @@ import { isStoreError } from '../../adapters/objectstorage/port.ts'
 import { bucketLacks, storeBucketName, storeNameOf } from '../../contracts/objectstorage.ts'
 import { counted } from '../../core/counted.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { refOf } from '../../core/object.ts'
 import { AccountBucket, ObjectStorageAccount, VERSIONING } from '../../crds/objectstorage.ts'
 import type { Context } from '../http/context.ts'
 import { action } from '../http/route.ts'
@@ -85,9 +86,8 @@ async function beforeRemoval(context: Remove, object: BucketObject): Promise<boo
   await refuseFull(context as Context, object, force)
   if (!force) return false
   const { caller, ifMatch, services } = context
-  const { namespace, name } = object.metadata
   const change = ({ spec }: BucketObject) => ({ ...spec, forceDelete: true })
-  await services.records.update(AccountBucket, { namespace, name }, { caller, ifMatch, change })
+  await services.records.update(AccountBucket, refOf(object), { caller, ifMatch, change })
   return true
 }
 

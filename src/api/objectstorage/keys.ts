@@ -5,6 +5,7 @@ import type { ActionName } from '../../core/actions.ts'
 import { notFound, PlatformError, refusedFields, unreadableFields } from '../../core/errors.ts'
 import { idOf } from '../../core/ids.ts'
 import { groupNamespace } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { ManagedIdentity } from '../../crds/managedidentities.ts'
 import { BucketName, KEY_PERMISSIONS, ObjectAccessKey, ObjectStorageAccount } from '../../crds/objectstorage.ts'
 import { requireBelow, resourceScope } from '../callers/visibility.ts'
@@ -203,10 +204,9 @@ function keysAt<H extends KeysHome>(options: {
 
 /** Answers when the store has it: an answer that says Inactive means that the key opens nothing any more. */
 async function untilApplied(context: Context, object: KeyObject): Promise<KeyObject> {
-  const { namespace, name } = object.metadata
   let seen = object
   await untilChanged(context, async () => {
-    seen = context.services.records.peek(ObjectAccessKey, { namespace, name }) ?? seen
+    seen = context.services.records.peek(ObjectAccessKey, refOf(object)) ?? seen
     return seen.status?.state === (object.spec.isActive ? 'Active' : 'Inactive')
   })
   return seen

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { timestamp } from '../../core/clock.ts'
 import { alreadyGone, PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FINALIZER } from '../../core/labels.ts'
-import { createdAtOf } from '../../core/object.ts'
+import { createdAtOf, refOf } from '../../core/object.ts'
 import { parseScope } from '../../core/scope.ts'
 import { Description, Prose, Scope } from '../../crds/fields.ts'
 import { meansPresent } from '../../crds/principals.ts'
@@ -122,8 +122,7 @@ async function decidable(context: Decide): Promise<{ request: JitRecord; home: B
 
 async function decide(context: Decide, request: JitRecord, decision: 'Approved' | 'Denied'): Promise<JitRecord> {
   const { services, caller, body, ifMatch } = context
-  const { namespace, name } = request.metadata
-  const ref = { namespace, name }
+  const ref = refOf(request)
   const { object } = await services.records.update(JitRequest, ref, {
     caller,
     ifMatch,

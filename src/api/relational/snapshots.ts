@@ -6,6 +6,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { uuidV5 } from '../../core/ids.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { RESOURCE_NAME_PATTERN } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { parseQuantity } from '../../core/quantity.ts'
 import { Description } from '../../crds/fields.ts'
 import { ARCHIVING_STATES, RelationalCluster } from '../../crds/relational.ts'
@@ -240,9 +241,8 @@ async function refuseNeeded(context: Remove, snapshot: SnapshotObject, home: Sna
     throw new PlatformError('LAST_RECOVERY_BASE', message)
   }
   const { caller, ifMatch, services } = context
-  const { namespace, name } = snapshot.metadata
   const change = ({ spec }: SnapshotObject) => ({ ...spec, forceDelete: true })
-  await services.records.update(RelationalSnapshot, { namespace, name }, { caller, ifMatch, change })
+  await services.records.update(RelationalSnapshot, refOf(snapshot), { caller, ifMatch, change })
   return true
 }
 

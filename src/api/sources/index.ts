@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SOURCE_NAMES } from '../../contracts/sources/providers.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { refOf } from '../../core/object.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { noContent } from '../http/answer.ts'
 import { ANY_TYPE } from '../http/body.ts'
@@ -81,8 +82,7 @@ async function removeSource(context: OfSource) {
     const message = `Other resources get their code from "${name}": change or delete them first.${words}`
     throw new PlatformError('in-use', message, { usedBy })
   }
-  const { namespace, name } = source.metadata
-  await services.records.remove(DeploymentSource, { namespace, name }, { caller, ifMatch })
+  await services.records.remove(DeploymentSource, refOf(source), { caller, ifMatch })
   return noContent()
 }
 

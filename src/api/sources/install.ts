@@ -5,6 +5,7 @@ import { messageOf, PlatformError } from '../../core/errors.ts'
 import { createdByOf } from '../../core/labels.ts'
 import { readLinkToken } from '../../core/linkToken.ts'
 import { boundaryNamespace, boundaryOfNamespace } from '../../core/names.ts'
+import { refOf } from '../../core/object.ts'
 import { escapeHtml, page } from '../../core/page.ts'
 import { isSameText } from '../../core/sameText.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
@@ -94,9 +95,8 @@ async function useState(
 }
 
 async function writeSpec(services: Services, source: SourceRecord, change: (stored: SourceRecord) => object) {
-  const { namespace, name } = source.metadata
   const request = { caller: actorOf(source), fresh: true, isOnce: true, change }
-  await services.records.update(DeploymentSource, { namespace, name }, request)
+  await services.records.update(DeploymentSource, refOf(source), request)
 }
 
 const redirect = (location: string): Answer<never> => ({

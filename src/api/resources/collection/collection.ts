@@ -5,7 +5,7 @@ import { notFound, refusedFields } from '../../../core/errors.ts'
 import { objectId } from '../../../core/ids.ts'
 import { createdByOf } from '../../../core/labels.ts'
 import { isUuid } from '../../../core/names.ts'
-import { byAge, createdAtOf } from '../../../core/object.ts'
+import { byAge, createdAtOf, refOf } from '../../../core/object.ts'
 import type { AnyKind } from '../../../crds/define.ts'
 import { type Answer, acceptedEmpty, noContent } from '../../http/answer.ts'
 import type { Context } from '../../http/context.ts'
@@ -264,8 +264,7 @@ function patchOf(parts: Parts): RouteDraft | undefined {
           refuseWhileDeleting(stored)
           return toSpec(stored, context, home)
         }
-        const { namespace, name } = found.metadata
-        const ref = { namespace, name }
+        const ref = refOf(found)
         const { object } = await services.records.update(parts.kind, ref, { caller, ifMatch, change })
         return parts.answer(200, context, home, { object: (await after?.(context, object)) ?? object })
       })
