@@ -15,6 +15,7 @@ import { besidePolicies, deletionProtectionPolicy, kindRulesPolicies, protectedF
 import { metadataPolicy } from './metadataPolicy.ts'
 import { activatorPolicy, ownAccountsPolicy, ownSecretsPolicy } from './ownPolicies.ts'
 import { CALLER_VARIABLES, NOT_OURS, namespaceLabel, policyWithBinding, ruleFor } from './policy.ts'
+import { removalPolicy } from './removalPolicy.ts'
 import { roomPolicies } from './roomPolicies.ts'
 
 export { ACTIVATOR_ACCOUNT, CONTROLLERS_ACCOUNT, FACADE_ACCOUNT } from './policy.ts'
@@ -191,6 +192,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...kindRulesPolicies(kinds),
     ...besidePolicies(kinds),
     ...deletionProtectionPolicy(kinds),
+    ...removalPolicy(),
     ...activityPolicies(kinds),
   ]
 }

@@ -52,6 +52,8 @@ type Policy = {
   namespaceSelector?: object
   /** Each object of the kind is looked at beside the one that is written. */
   paramKind?: { apiVersion: string; kind: string }
+  /** What becomes of a request that cannot be judged; it is refused. */
+  failurePolicy?: 'Ignore'
   variables?: Variable[]
   validations?: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
   /** What the audit log is told. A policy with nothing else refuses nothing, whatever becomes of it. */
@@ -66,7 +68,7 @@ export function policyWithBinding(policy: Policy): KubeObject[] {
       kind: 'ValidatingAdmissionPolicy',
       metadata: { name: policy.name, labels },
       spec: {
-        failurePolicy: policy.validations === undefined ? 'Ignore' : 'Fail',
+        failurePolicy: policy.validations === undefined ? 'Ignore' : (policy.failurePolicy ?? 'Fail'),
         ...(policy.paramKind === undefined ? {} : { paramKind: policy.paramKind }),
         matchConstraints: {
           resourceRules: policy.rules,

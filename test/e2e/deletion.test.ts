@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { FINALIZER } from '../../src/core/labels.ts'
-import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import { boundaryNamespace, groupNamespace, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import { Boundary } from '../../src/crds/boundaries.ts'
 import { NameClaim } from '../../src/crds/nameclaims.ts'
 import { ResourceGroup } from '../../src/crds/resourcegroups.ts'
@@ -11,6 +11,7 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { TEST_CONFIG } from '../config.ts'
 import { isReady, objectOf } from '../worlds/fleet.ts'
+import { ranKubectl } from '../worlds/kubectl.ts'
 import { call, expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator } from '../worlds/tenant.ts'
 
@@ -174,6 +175,21 @@ describe('deleting', () => {
       ['search'],
     ])
     await expectCall(202, 'DELETE', `/boundaries/${id}/resourcegroups/search`)
+  })
+
+  it('a definition, or the namespace of the platform, is refused while there is a boundary', async () => {
+    await makeBoundary()
+    for (const words of [
+      ['crd', 'vectorclusters.data.freehold.dev'],
+      ['crd', '--selector=app.kubernetes.io/part-of=freehold'],
+      ['namespace', SYSTEM_NAMESPACE],
+    ]) {
+      const { code, stderr } = await ranKubectl(['delete', '--dry-run=server', ...words])
+      expect(code, words.join(' ')).to.not.equal(0)
+      expect(stderr).to.match(/would go what tenants have: boundary "[-0-9a-f]{36}" is still there/)
+    }
+    const { code } = await ranKubectl(['delete', '--dry-run=server', 'crd', 'clusters.postgresql.cnpg.io'])
+    expect(code, 'of others').to.equal(0)
   })
 })
 
