@@ -72,10 +72,16 @@ export function encodePasswords(passwords: SqlPasswords): Record<string, string>
   return secretData(Object.fromEntries(PASSWORDS.map((whose) => [passwordEntry(whose), passwords[whose]])))
 }
 
-/** The inverse; undefined if one is missing, since without it nobody gets in. */
-export function decodePasswords(data: Readonly<Record<string, string>> | undefined): SqlPasswords | undefined {
+/** The inverse, of those that are there. */
+export function decodeSomePasswords(data: Readonly<Record<string, string>> | undefined): Partial<SqlPasswords> {
   const found = PASSWORDS.map((whose) => [whose, secretText(data, passwordEntry(whose))] as const)
-  return found.some(([, text]) => text === undefined) ? undefined : (Object.fromEntries(found) as SqlPasswords)
+  return Object.fromEntries(found.filter(([, text]) => text !== undefined))
+}
+
+/** Undefined if one is missing, since without it nobody gets in. */
+export function decodePasswords(data: Readonly<Record<string, string>> | undefined): SqlPasswords | undefined {
+  const found = decodeSomePasswords(data)
+  return PASSWORDS.every((whose) => whose in found) ? (found as SqlPasswords) : undefined
 }
 
 /** A product key with who set it. Keys are numbered, so that one that is rejected can give way to the one before. */

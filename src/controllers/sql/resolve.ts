@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { decodePasswords, decodeProductKey, memoryFault, sqlNames } from '../../contracts/sql.ts'
+import {
+  decodePasswords,
+  decodeProductKey,
+  decodeSomePasswords,
+  memoryFault,
+  type SqlPasswords,
+  sqlNames,
+} from '../../contracts/sql.ts'
 import { OWNER_INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, RETAINED_LIVES_ANNOTATION } from '../../core/labels.ts'
 import { refOf } from '../../core/object.ts'
 import { done, type Outcome, stalled } from '../../core/outcome.ts'
@@ -39,18 +46,24 @@ export function checkMemory(pass: SqlPass): Outcome {
   return fault === undefined ? done() : stalled('ConfigurationInvalid', `${fault.field} ${fault.message}.`)
 }
 
+/** Milliseconds until passwords that somebody has to put back are looked for again. */
+const LOST_RETRY = 30_000
+
 /** Passwords are made once, and stored before anything is told of them. */
 export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePassword'>): SqlStep {
   return function ensureLogins(pass: SqlPass): Promise<Outcome> {
+    const { logins } = sqlNames(pass.object.metadata.name)
     return withSecretRights(async () => {
-      pass.state.passwords = await keepSecret(pass, sqlNames(pass.object.metadata.name).logins, {
+      if (await isAdminLost(pass, logins)) return adminLost(logins)
+      pass.state.passwords = await keepSecret(pass, logins, {
         decode: decodePasswords,
-        decide: (stored) =>
+        decide: async (stored) =>
           stored ?? {
             admin: generatePassword(),
             owner: generatePassword(),
             writer: generatePassword(),
             reader: generatePassword(),
+            ...(await somePasswords(pass, logins)),
           },
         build: (passwords) => loginSecret(pass.object, passwords),
         load: async (_, namespace, name) => takeBack(pass, await readSecret(pass, namespace, name)),
@@ -58,6 +71,22 @@ export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePas
       return done()
     })
   }
+}
+
+async function somePasswords(pass: SqlPass, logins: string): Promise<Partial<SqlPasswords>> {
+  return decodeSomePasswords((await readSecret(pass, placeOfPass(pass).namespace, logins))?.data)
+}
+
+/** An engine takes its administrator's password once, so another one for the volume that is there would open nothing. */
+async function isAdminLost(pass: SqlPass, logins: string): Promise<boolean> {
+  if (pass.state.claims.size === 0) return false
+  const held = await pass.children.get<SecretObject>(secret, placeOfPass(pass).namespace, logins)
+  return decodePasswords(held?.data) === undefined && (await somePasswords(pass, logins)).admin === undefined
+}
+
+function adminLost(logins: string): Outcome {
+  const message = `The passwords of the engine are gone, and its volume accepts no others. Restore the Secret "${logins}" of this namespace from a backup.`
+  return stalled('ReferenceMissing', message, LOST_RETRY)
 }
 
 /** Passwords that were kept with the volume of a former instance of this name: its engine accepts no others. */
