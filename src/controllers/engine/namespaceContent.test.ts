@@ -14,4 +14,10 @@ describe('the content of a namespace that is being deleted', () => {
     expect(contentOf(space)).to.equal('')
     expect(contentOf(undefined)).to.equal('')
   })
+
+  it('is what keeps the namespace controller from looking', () => {
+    const message = 'Discovery failed for some groups, 1 failing: metrics.k8s.io/v1beta1: stale GroupVersion discovery'
+    const conditions = [{ type: 'NamespaceDeletionDiscoveryFailure', status: 'True', message }]
+    expect(contentOf({ ...space, status: { conditions } })).to.equal(` (${message})`)
+  })
 })

@@ -2,9 +2,18 @@ import type { KubeObject } from '../../core/object.ts'
 
 type NamespaceStatus = { conditions?: readonly { type: string; status: string; message?: string }[] }
 
-const SHOWN = ['NamespaceContentRemaining', 'NamespaceFinalizersRemaining', 'NamespaceDeletionContentFailure']
+const SHOWN = [
+  'NamespaceContentRemaining',
+  'NamespaceFinalizersRemaining',
+  'NamespaceDeletionContentFailure',
+  'NamespaceDeletionDiscoveryFailure',
+  'NamespaceDeletionGroupVersionParsingFailure',
+]
 
-/** What a terminating namespace still contains, according to the namespace controller; empty if it reports nothing. */
+/**
+ * What a terminating namespace still contains, or what keeps the namespace controller from looking, as an API group that does
+ * not answer does; empty if it reports nothing.
+ */
 export function contentOf(terminating: KubeObject | undefined): string {
   const { conditions = [] } = (terminating?.status ?? {}) as NamespaceStatus
   const messages = conditions
