@@ -13,6 +13,7 @@ import { iamWebhook } from './iamPolicies.ts'
 import { chartFiles, installFile, monitoringObjects, RELEASE_COMPONENT, readInstallation } from './installation.ts'
 import { metricsPage } from './metrics.ts'
 import { admissionPolicies } from './policies.ts'
+import { policiesModule } from './policy.ts'
 import { configurationPage, kindPage, refusalsPage, rolesPage } from './reference.ts'
 import { accessObjects, agentAccessObjects } from './rights.ts'
 import { troubleshootingPage } from './troubleshooting.ts'
@@ -39,7 +40,9 @@ export function generatedFiles(): Map<string, string> {
   const operator = { cluster: operatorRights(), system: operatorSystemRights() }
   files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operator, facadeReads())))
   files.set('deploy/agent/rbac.yaml', yaml(agentAccessObjects(agentRights())))
-  files.set('deploy/manifests/policies.yaml', yaml(admissionPolicies(KINDS, reservedNames())))
+  const policies = admissionPolicies(KINDS, reservedNames())
+  files.set('deploy/manifests/policies.yaml', yaml(policies))
+  files.set('src/composition/check/policies.ts', policiesModule(policies))
   files.set('deploy/manifests/flowcontrol.yaml', yaml(flowControl()))
   files.set('deploy/manifests/webhooks.yaml', yaml([iamWebhook()]))
   files.set('deploy/release/kustomization.yaml', NOTE + dump(RELEASE_COMPONENT))

@@ -186,6 +186,11 @@ function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]):
       verbs: ['get', 'patch'],
       resourceNames: [WEBHOOK_CONFIGURATION],
     },
+    // Looked at by `freehold check`.
+    ...['validatingadmissionpolicies', 'validatingadmissionpolicybindings'].map((plural) => ({
+      resource: { group: 'admissionregistration.k8s.io', plural },
+      verbs: ['list'],
+    })),
     ...facadeReads,
   ]
 }

@@ -69,6 +69,8 @@ export const FORMER_INCARNATIONS_ANNOTATION = `${PREFIX}former-incarnations`
 export const RESTORE_ANNOTATION = `${PREFIX}restore-approved`
 /** On a snapshot of a Backup that the engine's schedule made: the name of that Backup. */
 export const BACKUP_ANNOTATION = `${PREFIX}backup`
+/** On an admission policy: a digest of what it says, by which `freehold check` tells that of another version. */
+export const DIGEST_ANNOTATION = `${PREFIX}digest`
 
 /** On a namespace, set by an administrator: its pods may read the metrics of the engines. */
 export const METRICS_READER_LABEL = `${PREFIX}metrics-reader`

@@ -54,13 +54,11 @@ export const clusterRole = builtin('rbac.authorization.k8s.io', 'ClusterRole', O
 /** @internal Found by the words of a manifest; only tests name it. */
 export const clusterRoleBinding = builtin('rbac.authorization.k8s.io', 'ClusterRoleBinding', ON_CLUSTER)
 export const customResourceDefinition = builtin('apiextensions.k8s.io', 'CustomResourceDefinition', ON_CLUSTER)
-/** @internal Found by the words of a manifest; only tests name it. */
 export const validatingAdmissionPolicy = builtin(
   'admissionregistration.k8s.io',
   'ValidatingAdmissionPolicy',
   ON_CLUSTER,
 )
-/** @internal Found by the words of a manifest; only tests name it. */
 export const validatingAdmissionPolicyBinding = builtin(
   'admissionregistration.k8s.io',
   'ValidatingAdmissionPolicyBinding',

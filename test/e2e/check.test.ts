@@ -57,6 +57,7 @@ describe('a check of the installation', () => {
         .toArray(),
       out,
     ).to.deep.equal(wrong)
+    expect(lines.get('Policies'), out).to.equal('ok')
     expect(code, out).to.equal(wrong.length)
     for (const name of ['API server', 'Kinds', 'Webhook', 'Identity', 'First Owner'])
       expect(lines.get(name), out).to.equal('ok')

@@ -8,7 +8,7 @@ import type { ShownLocation } from '../../contracts/platformbackups/conditions.t
 import { systemClock } from '../../core/clock.ts'
 import { type Summarized, summaryOf } from '../../core/conditions.ts'
 import { messageOf } from '../../core/errors.ts'
-import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
+import { DIGEST_ANNOTATION, INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../core/webhook.ts'
@@ -19,7 +19,11 @@ import { rootSchema } from '../../crds/manifest.ts'
 import { ObjectAccessKey } from '../../crds/objectstorage.ts'
 import { PlatformBackupSettings } from '../../crds/platformBackups.ts'
 import { RoleAssignment } from '../../crds/rbac.ts'
-import { validatingWebhookConfiguration } from '../../kube/builtin.ts'
+import {
+  validatingAdmissionPolicy,
+  validatingAdmissionPolicyBinding,
+  validatingWebhookConfiguration,
+} from '../../kube/builtin.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import { veleroLocation } from '../../kube/velero.ts'
@@ -36,11 +40,13 @@ import {
   judgeKinds,
   judgeObjectStore,
   judgeOwners,
+  judgePolicies,
   judgeRegistry,
   judgeVersion,
   judgeWebhook,
   saysTheSame,
 } from './judge.ts'
+import { POLICIES } from './policies.ts'
 
 /** What the checks look at: the cluster and the systems that the configuration names. */
 export type Scene = {
@@ -55,6 +61,7 @@ const CHECKS: readonly Check[] = [
   { name: 'API server', look: async ({ client }) => judgeVersion(await json(client, '/version')) },
   { name: 'Kinds', look: lookAtKinds },
   { name: 'Webhook', look: lookAtWebhook },
+  { name: 'Policies', look: lookAtPolicies },
   { name: 'Identity', look: lookAtIssuer },
   { name: 'First Owner', look: lookAtOwners },
   { name: 'Secret vaults', look: lookAtVaultKeys },
@@ -79,8 +86,15 @@ export function checkInstallation(scene: Scene): Promise<(Finding & { name: stri
 }
 
 async function json<T>(client: Scene['client'], path: string): Promise<T> {
+  const found = await jsonIfThere<T>(client, path)
+  if (found === undefined) throw new Error(`The API server answers ${path} with 404.`)
+  return found
+}
+
+async function jsonIfThere<T>(client: Scene['client'], path: string): Promise<T | undefined> {
   const answer = await client.request({ path, timeout: PATIENCE })
   const text = await answer.text()
+  if (answer.status === 404) return undefined
   if (answer.status !== 200) throw new Error(`The API server answers ${path} with ${answer.status}.`)
   return JSON.parse(text)
 }
@@ -95,7 +109,7 @@ async function lookAtKinds({ client }: Scene): Promise<Finding> {
   const other: string[] = []
   for (const apiVersion of new Set(KINDS.map((kind) => kind.apiVersion))) {
     const group = apiVersion.split('/')[0]
-    const found = await json<{ resources: { name: string }[] }>(client, `/apis/${apiVersion}`).catch(() => undefined)
+    const found = await jsonIfThere<{ resources: { name: string }[] }>(client, `/apis/${apiVersion}`)
     for (const { name } of found?.resources ?? []) served.add(`${name}.${group}`)
     const published = await publishedSchemas(client, apiVersion)
     const kinds = KINDS.filter((kind) => kind.apiVersion === apiVersion)
@@ -111,8 +125,8 @@ type Published = { properties?: Record<string, unknown>; 'x-kubernetes-group-ver
 /** By kind: the schemas of a group as the API server tells everybody. */
 async function publishedSchemas(client: Scene['client'], apiVersion: string): Promise<Map<string, Published>> {
   type Document = { components?: { schemas?: Record<string, Published> } }
-  const document = await json<Document>(client, `/openapi/v3/apis/${apiVersion}`).catch((): Document => ({}))
-  const schemas = Object.values(document.components?.schemas ?? {})
+  const document = await jsonIfThere<Document>(client, `/openapi/v3/apis/${apiVersion}`)
+  const schemas = Object.values(document?.components?.schemas ?? {})
   return new Map(
     schemas.flatMap((schema) => (schema['x-kubernetes-group-version-kind'] ?? []).map(({ kind }) => [kind, schema])),
   )
@@ -143,6 +157,20 @@ async function lookAtWebhook({ client }: Scene): Promise<Finding> {
     return judgeWebhook(config && { authority: caBundle !== '' }, {})
   }
   return judgeWebhook({ authority: true }, await knock(address, Buffer.from(caBundle, 'base64').toString()))
+}
+
+type Binding = KubeObject & { spec: { policyName: string; validationActions?: string[] } }
+
+async function lookAtPolicies({ client }: Scene): Promise<Finding> {
+  const [policies, bindings] = await Promise.all([
+    client.list(validatingAdmissionPolicy, {}),
+    client.list<Binding>(validatingAdmissionPolicyBinding, {}),
+  ])
+  const found = policies.items.map(
+    ({ metadata }) => [metadata.name, metadata.annotations?.[DIGEST_ANNOTATION] ?? ''] as const,
+  )
+  const bound = bindings.items.filter(({ spec }) => spec.validationActions?.includes('Deny') === true)
+  return judgePolicies(POLICIES, new Map(found), new Set(bound.map(({ spec }) => spec.policyName)))
 }
 
 /** Any answer will do: what is asked is only the API server's to know. */

@@ -10,6 +10,7 @@ import {
   judgeKinds,
   judgeObjectStore,
   judgeOwners,
+  judgePolicies,
   judgeRegistry,
   judgeVersion,
   judgeWebhook,
@@ -19,6 +20,11 @@ import {
 const ISSUER = 'https://id.example.com/realms/freehold'
 const REALM = 'Bearer realm="https://api.example.com/registry/auth/token",service="r"'
 const GIT = 'https://git.example.com'
+const AB = new Map([
+  ['a', '1'],
+  ['b', '2'],
+])
+const DENYING = new Set(['a', 'b'])
 const NOW = Date.parse('2026-01-02T00:00:00Z')
 const location = (phase: string | undefined, lastValidationTime = '2026-01-01T23:59:00Z', spec: object = {}) =>
   ({
@@ -47,6 +53,15 @@ describe('a check of an installation', () => {
     ['wants its authority', judgeWebhook({ authority: false }, { status: 404 }), 'fault', 'names no authority'],
     ['wants its answer', judgeWebhook({ authority: true }, { reason: 'refused' }), 'fault', 'refused'],
     ['takes any answer of it', judgeWebhook({ authority: true }, { status: 404 }), 'ok', 'answers'],
+    ['wants every policy', judgePolicies({ a: '1', b: '2' }, new Map([['a', '1']]), DENYING), 'fault', 'installed: b.'],
+    [
+      'wants every binding',
+      judgePolicies({ a: '1', c: '2' }, new Map([...AB, ['c', '2']]), DENYING),
+      'fault',
+      'installed: c.',
+    ],
+    ['wants those of its version', judgePolicies({ a: '1', b: '3' }, AB, DENYING), 'fault', 'another version: b.'],
+    ['takes those, and others beside them', judgePolicies({ a: '1' }, AB, DENYING), 'ok', 'All 1'],
     ['wants an issuer that can be asked', judgeIssuer(ISSUER, undefined, 0, 'timeout'), 'fault', 'timeout'],
     ['wants the name of the issuer', judgeIssuer(ISSUER, { issuer: `${ISSUER}/` }, 1), 'fault', 'calls itself'],
     ['wants a key of it', judgeIssuer(ISSUER, { issuer: ISSUER }, 0), 'fault', 'no key'],

@@ -78,6 +78,25 @@ export function judgeWebhook(
   return fault(`The webhook freehold-iam does not answer: ${answer.reason ?? 'no reason given'}.`, remedy)
 }
 
+/**
+ * @param wanted the digest of each policy @param found the same of those that are installed, '' for one of a version that had none
+ * @param bound those that refuse what they judge
+ */
+export function judgePolicies(
+  wanted: Readonly<Record<string, string>>,
+  found: ReadonlyMap<string, string>,
+  bound: ReadonlySet<string>,
+): Finding {
+  const names = Object.keys(wanted)
+  const remedy = 'Apply the manifests of this version: deploy/manifests, or the chart.'
+  const missing = names.filter((name) => !found.has(name) || !bound.has(name))
+  if (missing.length > 0)
+    return fault(`These admission policies, or their bindings, are not installed: ${first(missing)}.`, remedy)
+  const other = names.filter((name) => found.get(name) !== wanted[name])
+  if (other.length > 0) return fault(`These admission policies are of another version: ${first(other)}.`, remedy)
+  return ok(`All ${names.length} admission policies are installed.`)
+}
+
 type Discovery = { issuer?: unknown; jwks_uri?: unknown }
 
 export function judgeIssuer(issuer: string, found: Discovery | undefined, keys: number, reason = ''): Finding {
