@@ -120,6 +120,42 @@ describe('leader lease', () => {
     expect(told.at(-1)).to.equal('first lost: another process took the lease')
   })
 
+  it('stays with its holder when somebody deletes it', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    const second = contender('second')
+    await clock.advance(5_000)
+    await server.remove(leaseResource, REF)
+    await clock.advance(600_000)
+    expect([first.isLeader, second.isLeader]).to.deep.equal([true, false])
+    expect(told).to.deep.equal(['first leads'])
+    expect(await holder()).to.equal('first')
+  })
+
+  it('that somebody deleted is not taken before its holder stops writing', async () => {
+    const cutOff = new ManualClock()
+    contender('first', cutOff)
+    await cutOff.advance(10)
+    const second = contender('second')
+    await clock.advance(1_000)
+    await server.remove(leaseResource, REF)
+    await clock.advance(5_000)
+    expect(second.isLeader).to.equal(false)
+    await clock.advance(4_000)
+    expect(second.isLeader).to.equal(true)
+  })
+
+  it('that was deleted goes to who made it again first', async () => {
+    const first = contender('first')
+    await clock.advance(10)
+    await server.remove(leaseResource, REF)
+    const fresh = new ManualClock()
+    const second = contender('second', fresh)
+    await fresh.advance(10)
+    await clock.advance(3_000)
+    expect([first.isLeader, second.isLeader]).to.deep.equal([false, true])
+  })
+
   it('does not care what the wall clocks say', async () => {
     const ahead = new ManualClock(Date.UTC(2030, 0, 1))
     const first = contender('first')

@@ -138,10 +138,12 @@ export class LeaderLease {
     const { retryEvery, duration } = this.#timings
     const current = await this.#read()
     const now = this.#clock.monotonic()
-    if (current === undefined || this.#isFree(current)) return this.#take(current)
-    const version = current.metadata.resourceVersion ?? ''
-    if (this.#rival?.version !== version) this.#rival = { version, seenAt: now }
-    const theirs = (current.spec?.leaseDurationSeconds ?? duration / 1000) * 1000
+    if (current === undefined ? this.#rival === undefined : this.#isFree(current)) return this.#take(current)
+    // Its holder may not know yet that it was deleted, and makes it again when it renews.
+    const version = current?.metadata.resourceVersion
+    if (this.#rival === undefined || (version !== undefined && version !== this.#rival.version))
+      this.#rival = { version: version ?? '', seenAt: now }
+    const theirs = (current?.spec?.leaseDurationSeconds ?? duration / 1000) * 1000
     const left = this.#rival.seenAt + theirs - now
     if (left <= 0) return this.#take(current)
     // Up to a tenth of jitter; never later than the moment in which the lease runs out.
@@ -153,7 +155,6 @@ export class LeaderLease {
   }
 
   async #take(current: LeaseObject | undefined): Promise<number> {
-    const { namespace, name } = this.#options
     const transitions = current?.spec?.leaseTransitions ?? -1
     const spec = { ...this.#renewedSpec(), acquireTime: this.#microTime(), leaseTransitions: transitions + 1 }
     const started = this.#clock.monotonic()
@@ -161,11 +162,7 @@ export class LeaderLease {
     try {
       this.#held =
         current === undefined
-          ? await this.#options.client.create<LeaseObject>(
-              leaseResource,
-              { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name, namespace }, spec },
-              call,
-            )
+          ? await this.#create(spec)
           : await this.#options.client.update<LeaseObject>(leaseResource, { ...current, spec }, call)
     } catch (error) {
       if (isKubeError(error, 'Conflict', 'AlreadyExists')) return this.#timings.retryEvery
@@ -177,6 +174,12 @@ export class LeaderLease {
     this.#log.info({}, 'This process leads now.')
     this.#tell(() => this.#options.onAcquired?.())
     return this.#timings.renewEvery
+  }
+
+  #create(spec: LeaseObject['spec']): Promise<LeaseObject> {
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: this.#ref, spec } as LeaseObject
+    const call = { unfenced: true, timeout: this.#timings.retryEvery * 2 }
+    return this.#options.client.create<LeaseObject>(leaseResource, lease, call)
   }
 
   /** @returns milliseconds until the next renewal */
@@ -196,15 +199,23 @@ export class LeaderLease {
     return this.#timings.renewEvery
   }
 
-  /** Somebody wrote the lease, or our own renewal succeeded without a response. */
+  /** Somebody wrote or deleted the lease, or our own renewal succeeded without a response. */
   async #contested(): Promise<number> {
-    const current = await this.#read()
+    const current = (await this.#read()) ?? (await this.#madeAgain())
     if (current?.spec?.holderIdentity !== this.#options.identity) {
       this.#lose('another process took the lease')
       return 0
     }
     this.#held = current
     return 0
+  }
+
+  /** Undefined if another process was first. */
+  #madeAgain(): Promise<LeaseObject | undefined> {
+    return this.#create({ ...this.#held?.spec, ...this.#renewedSpec() }).catch((error) => {
+      if (isKubeError(error, 'AlreadyExists')) return undefined
+      throw error
+    })
   }
 
   async #read(): Promise<LeaseObject | undefined> {
