@@ -44,6 +44,13 @@ describe('errors of the API server', () => {
     expect(error.causes).to.deep.equal([{ field: 'spec.replicas', message: 'Invalid value: 100: too many' }])
   })
 
+  it('tells a store that is full from a server that is away', () => {
+    const message = 'etcdserver: mvcc: database space exceeded'
+    const error = errorFromAnswer(attempt, 500, status({ message }))
+    expect(error.reason).to.equal('Unavailable')
+    expect(error.message).to.contain('the store of the API server is full (HTTP 500)')
+  })
+
   it('names no field whose path somebody chose', () => {
     for (const field of ['spec.tags[hunter2]', 'spec.tags.hunter-2', 'hunter2', ''])
       expect(

@@ -166,7 +166,9 @@ export function errorFromAnswer(
   const denial = denialOf(body)
   const reason = reasonOf(status, body, causes)
   const typeMissing = reason === 'NotFound' && attempt.resource !== undefined && body?.details?.name === undefined
-  const sentence = typeMissing ? 'the API server does not serve this type' : SENTENCE[reason]
+  const isFull = status === 500 && sentenceOf(body) === STORE_FULL
+  const known = isFull ? 'the store of the API server is full' : SENTENCE[reason]
+  const sentence = typeMissing ? 'the API server does not serve this type' : known
   const where = denial === undefined ? fieldsOf(causes) : ` (policy "${denial.policy}")`
   return new KubeError(reason, `Cannot ${describeAttempt(attempt)}: ${sentence}${where} (HTTP ${status}).`, {
     status,
@@ -214,6 +216,9 @@ function parseStatus(text: string): StatusBody | undefined {
     return undefined // Proxies and dying servers answer in plain text or half a document.
   }
 }
+
+/** What etcd says of each write until somebody has made room and taken the alarm back. */
+const STORE_FULL = 'etcdserver: mvcc: database space exceeded'
 
 /**
  * Policies that are not loaded, or whose parameters' types are not found, refuse what they would judge. So it is for up to
