@@ -87,6 +87,15 @@ describe('runs of timers', () => {
     ])
   })
 
+  it('forget that they fired by a clock that was ahead', async () => {
+    const { runs, patches, activator } = await world(() => {})
+    activator.put('night', { status: { lastRuns: { tick: '2026-03-01T00:00:00.000Z' } } })
+    const timer = { schedule: '*/10 * * * * UTC', since: '2026-01-01T00:00:00.000Z' }
+    await runs.learn(due.key, { tick: timer })
+    const [, , patch] = patches[0] as unknown[]
+    expect(patch).to.deep.equal({ status: { timers: { tick: timer }, lastRuns: { tick: null } } })
+  })
+
   it('are noted in the status of this life of the function', async () => {
     const { runs, patches } = await world(() => {})
     await runs.note(due)

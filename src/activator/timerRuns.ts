@@ -29,8 +29,12 @@ export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'funct
   return {
     functions: () => switchboard.lines().map(scheduledOf),
     learn: (key, timers) => {
-      const gone = Object.entries(timers).filter(([, timer]) => timer === null)
-      return store(key, { timers, lastRuns: Object.fromEntries(gone) })
+      const { lastRuns = {} } = lineOf(key)?.object.status ?? {}
+      // Gone, or fired by a clock that was ahead.
+      const forgotten = Object.entries(timers).filter(
+        ([name, timer]) => timer === null || (lastRuns[name] ?? '') > timer.since,
+      )
+      return store(key, { timers, lastRuns: Object.fromEntries(forgotten.map(([name]) => [name, null])) })
     },
     note: ({ key, trigger, scheduledAt }) => store(key, { lastRuns: { [trigger]: scheduledAt } }),
     async call(due) {

@@ -136,6 +136,17 @@ describe('timers', () => {
       knownOf(TENTH, now),
     ],
     ['are forgotten when they are gone', { triggers: [], known: knownOf(TENTH) }, { tick: null }],
+    [
+      'begin anew where the clock that they fired by was a day ahead',
+      { lastRuns: { tick: '2026-01-06T00:00:00.000Z' } },
+      knownOf(TENTH, now),
+    ],
+    [
+      'begin anew where they were learned by such a clock',
+      { known: knownOf(TENTH, '2026-01-06T00:00:00Z') },
+      knownOf(TENTH, now),
+    ],
+    ['stay where another clock is a few seconds behind', { lastRuns: { tick: '2026-01-05T00:00:30.000Z' } }, undefined],
     ['are known of a function that is off, too', { known: {}, enabled: false }, knownOf(TENTH)],
   ]
   for (const [sentence, given, changed] of learned) {
@@ -171,6 +182,13 @@ describe('timers', () => {
     expect(called).to.deep.equal(['00:10', '00:20', '00:30'])
     timers.stop()
     expect(clock.pending).to.equal(0)
+  })
+
+  it('fire within a minute of their time by a clock that was set forward', async () => {
+    const { clock, called } = played()
+    clock.jump(7 * 60_000)
+    await clock.advance(60_000)
+    expect(called).to.deep.equal(['00:10'])
   })
 
   it('fire once, although functions change while that is being noted', async () => {

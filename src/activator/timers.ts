@@ -25,21 +25,30 @@ export type Due = { key: string; trigger: string; scheduledAt: string }
 
 const scheduleOf = ({ schedule, timeZone }: Scheduled['triggers'][number]) => `${schedule} ${timeZone}`
 
+/** Milliseconds by which the clocks of replicas may differ. What is later than that was written by a clock that was wrong. */
+const CLOCKS_DIFFER = 3_600_000
+
 /**
  * What is to be known of timers that are new or have another schedule now, and null for those that are gone; undefined if
- * nothing changed. Without it, a timer that is added to a function of last week would be due at once.
+ * nothing changed. Without it, a timer that is added to a function of last week would be due at once. One that fired by a
+ * clock which was ahead begins anew: else it would wait until that time has come.
  */
 export function changedTimers(
-  { createdAt, isUnchanged, triggers, known }: Scheduled,
+  { createdAt, isUnchanged, triggers, known, lastRuns }: Scheduled,
   now: number,
 ): Record<string, KnownTimer | null> | undefined {
-  const since = isUnchanged ? createdAt : new Date(now).toISOString()
+  const today = new Date(now).toISOString()
+  const isAhead = (time: string | undefined) => time !== undefined && Date.parse(time) > now + CLOCKS_DIFFER
+  const wereAhead = (name: string) => isAhead(lastRuns[name]) || isAhead(known[name]?.since)
   const timers = triggers.filter(({ kind }) => kind === 'Timer')
-  const changed = timers.filter((timer) => known[timer.name]?.schedule !== scheduleOf(timer))
+  const changed = timers.filter((timer) => known[timer.name]?.schedule !== scheduleOf(timer) || wereAhead(timer.name))
   const gone = Object.keys(known).filter((name) => timers.every((timer) => timer.name !== name))
   if (changed.length + gone.length === 0) return undefined
   return Object.fromEntries([
-    ...changed.map((timer) => [timer.name, { schedule: scheduleOf(timer), since }] as const),
+    ...changed.map((timer) => {
+      const since = isUnchanged && !wereAhead(timer.name) ? createdAt : today
+      return [timer.name, { schedule: scheduleOf(timer), since }] as const
+    }),
     ...gone.map((name) => [name, null] as const),
   ])
 }
@@ -113,8 +122,8 @@ export type TimersOptions = {
   log: Pick<Log, 'warn'>
 }
 
-/** Timers of the process count to 24 days. */
-const A_DAY = 86_400_000
+/** Milliseconds. Timers of the process do not count what a clock was set forward, or how long the machine slept. */
+const LOOK_WITHIN = 60_000
 /** Milliseconds after which what could not be noted is tried again. */
 const AGAIN = 1_000
 
@@ -139,7 +148,7 @@ export class Timers {
     const all = functions()
     const { due, next } = dueTimers(all, now, this.#times)
     this.#times.forget()
-    this.#lookIn(next === undefined ? undefined : Math.min(next - now, A_DAY))
+    this.#lookIn(next === undefined ? undefined : Math.min(next - now, LOOK_WITHIN))
     for (const each of due) void this.#fire(each)
     for (const each of all) {
       const changed = changedTimers(each, now)
