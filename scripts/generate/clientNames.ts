@@ -7,7 +7,7 @@ type Named = { readonly noun: string; readonly verb: string; readonly row: Row }
 const PLACES = ['boundaries/{}/resourcegroups/{}/resources', 'boundaries/{}/resources', 'boundaries/{}', ''] as const
 const GROUP = 'boundaries/{}/resourcegroups/{}'
 /** Prefixes of the interface that a person would not say. */
-const SCAFFOLDING = new Set(['providers', 'authorization', 'v1', 'internal', 'resources'])
+const SCAFFOLDING = new Set(['providers', 'authorization', 'v1', 'internal', 'resources', '.well-known'])
 const ITEM_VERBS: Readonly<Record<string, string>> = {
   GET: 'get',
   POST: 'create',

@@ -411,6 +411,7 @@ export const OPERATIONS = {
   "PostLifecyclePlatformDriftScan": of<unknown, PlatformDriftScanDto>()({ name: 'lifecycle.scanPlatformDrift', method: 'POST', path: '/lifecycle/platform-drift/scan' }),
   "PostLifecyclePlatformDriftAdopt": of<AdoptPlatformDriftRequestInput, PlatformDriftAdoption>()({ name: 'lifecycle.adoptPlatformDrift', method: 'POST', path: '/lifecycle/platform-drift/adopt' }),
   "GetDocs": of<unknown, DocumentedModules>()({ name: 'docs.list', method: 'GET', path: '/docs' }),
+  "GetWellKnownOauthProtectedResource": of<unknown, ProtectedResourceDto>()({ name: 'oauthProtectedResource.get', method: 'GET', path: '/.well-known/oauth-protected-resource' }),
   "GetOpenapiJson": of<unknown, { openapi: string }>()({ name: 'openapiJson.get', method: 'GET', path: '/openapi.json' }),
   "GetBoundariesResourcegroupsResourcesVectorclustersNameSnapshots": of<unknown, PagedListResponseOfVectorSnapshotDto>()({ name: 'vectorClusters.listSnapshots', method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots', query: ["filter", "page", "pageSize", "search", "sort"], paged: true }),
   "GetBoundariesResourcegroupsResourcesVectorclustersSnapshotsBySnapshotName": of<unknown, VectorSnapshotDto>()({ name: 'vectorClusters.getSnapshot', method: 'GET', path: '/boundaries/{boundaryId}/resourcegroups/{resourceGroupName}/resources/vectorclusters/{name}/snapshots/{snapshotName}', statuses: ["Pending", "Running", "Completed", "Failed", "Deleting"] }),
@@ -883,6 +884,7 @@ export type PreflightCheckDto = { id: string; title: string; category: "Plan" | 
 export type PreflightReportDto = { id: string; planId: string | null; runAt: string; result: "Passed" | "Warnings" | "Failed"; canExecute: boolean; checks: Array<PreflightCheckDto> }
 export type ProjectedNamespace = { namespace: string; state: "Pending" | "Applied" | "Drifted" | "Failed" | "Removing"; message: string | null; appliedAt: string | null }
 export type ProjectorCeilingDto = { release: string; dryRun: boolean; isApplied: boolean; added: Array<PolicyRule>; removed: Array<PolicyRule>; appliedAt: string | null }
+export type ProtectedResourceDto = { resource: string; authorization_servers: Array<string>; bearer_methods_supported: Array<"header">; resource_name: string; resource_documentation: string }
 export type ProvisionRequestInput = { resourceName: string; resourceType: "apps" | "containerinstances" | "staticwebapps" | "jobs" | "functionnamespaces"; resourceUid: string }
 export type PublicInvitationDto = { email: string; boundary: string; roleDefinitionName: string; invitedBy: string; expiresAt: string; status: "Pending" | "AwaitingLogin" | "Accepted" | "Revoked" | "Expired"; hasAccount: boolean; requiresPassword: boolean }
 export type ReadinessDto = { status: "Ready" | "NotReady"; checks: Array<HealthCheck> }

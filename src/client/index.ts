@@ -3,6 +3,7 @@ import type { Operation } from './operation.ts'
 import { pause } from './waiting.ts'
 
 export * from './generated.ts'
+export * from './issuer.ts'
 export type { Operation } from './operation.ts'
 export * from './waiting.ts'
 

@@ -112,7 +112,7 @@ export async function runFacade(
     ...(await areaServices({ ...setup, tokens, standing, ...doors })),
     documentation: loadDocumentation(DOCUMENTATION, VERSION, openApiDocument),
     wholeDocument: wholeDocument(readOpenApi),
-    platform: await platformFacts(configuration, client, [...checks, ...otherChecks()]),
+    ...(await platformFacts(configuration, client, { address: linkBase, readiness: [...checks, ...otherChecks()] })),
   }
   served = services
   const { recorder, witness } = activityRecorder(setup, services)
@@ -319,12 +319,13 @@ async function openPeople(
 }
 
 async function platformFacts(
-  { commit, builtAt, simulated }: Configuration,
+  { commit, builtAt, simulated, issuer }: Configuration,
   client: KubeClient,
-  readiness: readonly ReadinessCheck[],
-): Promise<Services['platform']> {
+  { address, readiness }: { address: string; readiness: readonly ReadinessCheck[] },
+): Promise<Pick<Services, 'platform' | 'protectedResource'>> {
   const kubernetes = await kubernetesVersion(client)
-  return { version: VERSION, commit, builtAt, kubernetesVersion: kubernetes, simulated, readiness }
+  const platform = { version: VERSION, commit, builtAt, kubernetesVersion: kubernetes, simulated, readiness }
+  return { platform, protectedResource: { address, issuer } }
 }
 
 async function openedTokens(configuration: Configuration, surroundings: Surroundings, closing: Closing) {

@@ -217,6 +217,7 @@ export function makeFacade(given: Given = {}, change: Partial<Services> = {}) {
     vaults: makeVaults(),
     documentation: new Documentation('0', {}),
     wholeDocument: wholeDocument(async () => '{"openapi":"3.1.0"}'),
+    protectedResource: { address: 'https://api.test', issuer: 'https://id.test/realms/test' },
     platform: {
       version: '1.2.3',
       commit: 'abc',

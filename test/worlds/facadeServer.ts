@@ -264,6 +264,7 @@ async function serve(
         secrets: kubeSecrets(client),
         signIn: { tokenUrl: 'https://id.test/token', audience: 'platform', realm: 'test' },
       },
+      protectedResource: { address: 'https://api.test', issuer: 'https://id.test/realms/test' },
       platform: {
         version: '1.2.3',
         commit: 'abc',

@@ -22,6 +22,7 @@ import { checkLocation, located } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { isFollowable, negotiate } from './negotiation.ts'
 import { toPlatformError } from './problem.ts'
+import { metadataParameter } from './protectedResource.ts'
 import { parseQuery } from './query.ts'
 import { beginRawBody, type RawBody } from './rawBody.ts'
 import { isRefusal, refusalOf, sendRefusal, unlessUntold } from './refusal.ts'
@@ -67,6 +68,7 @@ type Passage = {
   readonly response: ServerResponse
   readonly trace: Trace
   readonly address: string | undefined
+  readonly metadata: string
   match: Match | undefined
   caller: Caller | undefined
   /** From the moment that the caller is known, on routes that change something. */
@@ -121,6 +123,7 @@ export class Pipeline {
       response,
       trace,
       address,
+      metadata: metadataParameter(services.protectedResource),
       match: undefined,
       caller: undefined,
       attendance: undefined,

@@ -21,6 +21,8 @@ export type ErrorPlace = {
   traceId: string
   /** Whether the request carried an access token, valid or not. */
   hasToken?: boolean
+  /** Where a client learns how to get one: a parameter of the challenge. */
+  metadata?: string | undefined
 }
 
 export type ErrorAnswer = { status: number; headers: Record<string, string>; body: object }
@@ -82,8 +84,9 @@ function asShown(error: object): object {
 }
 
 /** RFC 6750 section 3.1: a request without a token is not told of an error in it. */
-function bearerChallenge({ hasToken = false }: ErrorPlace): string {
-  return hasToken ? 'Bearer error="invalid_token"' : 'Bearer'
+function bearerChallenge({ hasToken = false, metadata }: ErrorPlace): string {
+  const parameters = [...(hasToken ? ['error="invalid_token"'] : []), ...(metadata === undefined ? [] : [metadata])]
+  return ['Bearer', parameters.join(', ')].filter((part) => part !== '').join(' ')
 }
 
 /** Turns anything that a handler throws into an error that the caller may see. */

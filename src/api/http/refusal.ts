@@ -20,10 +20,15 @@ type Refused = {
   readonly response: ServerResponse
   readonly trace: Trace
   readonly match: Match | undefined
+  /** Where to get a token, for the challenge of 401. */
+  readonly metadata: string
 }
 
 /** The refusal as the route of the request says it. */
-export function refusalOf({ request, trace, match }: Omit<Refused, 'response'>, error: PlatformError): ErrorAnswer {
+export function refusalOf(
+  { request, trace, match, metadata }: Omit<Refused, 'response'>,
+  error: PlatformError,
+): ErrorAnswer {
   const { correlationId, traceId } = trace
   return errorAnswer(error, {
     module: match?.route.module ?? 'platform',
@@ -31,20 +36,18 @@ export function refusalOf({ request, trace, match }: Omit<Refused, 'response'>, 
     correlationId,
     traceId,
     hasToken: request.headers.authorization !== undefined,
+    metadata,
   })
 }
 
-export function sendRefusal(
-  { request, response, trace, match }: Refused,
-  error: PlatformError,
-  dropping: Dropping,
-): void {
+export function sendRefusal(refused: Refused, error: PlatformError, dropping: Dropping): void {
+  const { request, response } = refused
   // Part of the answer has been sent: the client must not take it for the whole.
   if (response.headersSent) {
     response.destroy()
     return
   }
-  const { status, headers, body } = refusalOf({ request, trace, match }, error)
+  const { status, headers, body } = refusalOf(refused, error)
   const rest = restOf(request, response, dropping)
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)

@@ -53,6 +53,7 @@ describe('the facade as a server', () => {
 
   it('keeps the ids of the caller where they are well-formed', async () => {
     const trace = '0af7651916cd43dd8448eb211c80319c'
+    const metadata = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
     const answer = await request(server.app)
       .get(ITEM)
       .set('x-correlation-id', 'order-7')
@@ -65,9 +66,9 @@ describe('the facade as a server', () => {
       correlationId: 'order-7',
       traceId: trace,
     })
-    expect(answer.headers['www-authenticate']).to.equal('Bearer')
+    expect(answer.headers['www-authenticate']).to.equal(`Bearer ${metadata}`)
     const wrong = await request(server.app).get(ITEM).set('authorization', 'Bearer nonsense')
-    expect(wrong.headers['www-authenticate']).to.equal('Bearer error="invalid_token"')
+    expect(wrong.headers['www-authenticate']).to.equal(`Bearer error="invalid_token", ${metadata}`)
     const forged = await request(server.app)
       .get(ITEM)
       .set('x-correlation-id', 'a b"}{')

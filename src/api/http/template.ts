@@ -39,7 +39,7 @@ function parsedSegments(path: string): TemplateSegment[] {
   return parts.map((part, index) => {
     const name = /^\{([A-Za-z]+)\}$/.exec(part)?.[1]
     if (name === undefined) {
-      if (!/^[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(part))
+      if (!/^\.?[A-Za-z0-9][A-Za-z0-9.:-]*$/.test(part))
         throw new TypeError(`"${part}" in ${path} is not a literal segment.`)
       return { kind: 'literal', text: part }
     }

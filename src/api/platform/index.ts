@@ -5,6 +5,7 @@ import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
 import type { ReadinessCheck } from '../http/management.ts'
 import { namedRecord } from '../http/named.ts'
+import { METADATA_PATH } from '../http/protectedResource.ts'
 import { anonymous, authenticated, type RouteDraft, route } from '../http/route.ts'
 import { DateTime, HealthCheckDto } from '../resources/dto.ts'
 import { DocsManifestDto, type Documentation, DocumentedModules } from './documentation.ts'
@@ -44,6 +45,26 @@ export const VersionDto = namedRecord('VersionDto', {
   kubernetesVersion: z.string(),
   simulated: z.array(z.string()).describe('Drivers that are simulated'),
 })
+
+/** RFC 9728: a client that knows only the address of the platform learns here who issues its tokens. */
+export const ProtectedResourceDto = namedRecord('ProtectedResourceDto', {
+  resource: z.string().describe('The address of the platform; a client that asked at another does not use this'),
+  authorization_servers: z.array(z.string()).describe('The issuer, as OpenID Connect discovery takes it'),
+  bearer_methods_supported: z.array(z.literal('header')),
+  resource_name: z.string(),
+  resource_documentation: z.string(),
+})
+
+function protectedResource({ services }: Context) {
+  const { address, issuer } = services.protectedResource
+  return ok({
+    resource: address,
+    authorization_servers: [issuer],
+    bearer_methods_supported: ['header' as const],
+    resource_name: 'Freehold',
+    resource_documentation: `${address}/`,
+  })
+}
 
 function findManifest({ services, parameters }: Context<'module'>) {
   const manifest = services.documentation.manifest(parameters.module)
@@ -117,6 +138,12 @@ export const additionalCommonRoutes: readonly RouteDraft[] = [
     summary: 'The modules that have documentation',
     reply: DocumentedModules,
     handler: ({ services }) => ok(services.documentation.modules()),
+  }),
+  route('GET', METADATA_PATH, {
+    auth: anonymous,
+    summary: 'Where to sign in',
+    reply: ProtectedResourceDto,
+    handler: protectedResource,
   }),
   route('GET', '/openapi.json', {
     auth: anonymous,

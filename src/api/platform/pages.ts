@@ -4,6 +4,7 @@ import express, { type RequestHandler, type Response } from 'express'
 import { rateLimit } from 'express-rate-limit'
 import Negotiator from 'negotiator'
 import { escapeHtml, page } from '../../core/page.ts'
+import { METADATA_PATH } from '../http/protectedResource.ts'
 import type { Platform } from './index.ts'
 
 /** Pages and files of one address in a minute. The reference is four requests. */
@@ -14,6 +15,7 @@ const LINKS = [
   { path: '/openapi.json', title: 'OpenAPI document', about: 'the same for programs' },
   { path: '/docs', title: 'Documentation', about: 'its modules; the pages of each need a token' },
   { path: '/version', title: 'Version', about: 'of the platform and of Kubernetes' },
+  { path: METADATA_PATH, title: 'Sign-in', about: 'who issues the tokens' },
   { path: '/readyz', title: 'Readiness', about: 'whether requests are taken' },
 ] as const
 
@@ -78,8 +80,8 @@ ${played(platform)}
 <ul>
 ${links.join('\n')}
 </ul>
-<p>With the command line, <code>freehold setup</code> and <code>freehold login</code> sign you in (<code>freehold setup
---dev</code> alone where <code>npm run up</code> runs this), and <code>freehold kinds</code> shows what there is.</p>
+<p>With the command line, <code>freehold setup --facade-url ADDRESS</code> and <code>freehold login</code> sign you in
+(<code>freehold setup --dev</code> alone where <code>npm run up</code> runs this), and <code>freehold kinds</code> shows what there is.</p>
 <p class="small">Version ${escapeHtml(version)}, commit ${escapeHtml(commit)}, on Kubernetes ${escapeHtml(kubernetesVersion)}</p>`,
   )
 }

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { codeOf, makeFacade } from '../../../test/worlds/facade.ts'
 import { DOCUMENTED_MODULES, loadDocumentation } from './documentation.ts'
-import { commonRoutes } from './index.ts'
+import { additionalCommonRoutes, commonRoutes } from './index.ts'
 
 describe('documentation files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'freehold-docs-'))
@@ -94,6 +94,17 @@ describe('readiness', () => {
       ])
     })
   }
+})
+
+describe('where to sign in', () => {
+  it('is named to everybody, as RFC 9728 says', async () => {
+    const { body } = await makeFacade().call(additionalCommonRoutes, 'GET', '/.well-known/oauth-protected-resource')
+    expect(body).to.include({ resource: 'https://api.test' })
+    expect(body).to.deep.include({
+      authorization_servers: ['https://id.test/realms/test'],
+      bearer_methods_supported: ['header'],
+    })
+  })
 })
 
 describe('version', () => {

@@ -42,6 +42,50 @@ describe('platforms and places that are set up', () => {
     expect((await settings()).others.map(({ facadeUrl }: { facadeUrl: string }) => facadeUrl)).to.deep.equal([SECOND])
   })
 
+  describe('sign in where the platform says', () => {
+    let address: string
+    let server: Server
+    let metadata: object | undefined
+    beforeEach(async () => {
+      server = createServer((request, response) => {
+        const isThere = request.url === '/.well-known/oauth-protected-resource' && metadata !== undefined
+        response.writeHead(isThere ? 200 : 404, { 'content-type': 'application/json' })
+        response.end(JSON.stringify(isThere ? metadata : { error: 'There is no such route.', code: 'NOT_FOUND' }))
+      })
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+      address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      metadata = { resource: address, authorization_servers: ['https://mine.example.com'] }
+    })
+    afterEach(() => void server.close())
+
+    it('without being told the issuer, also after another platform', async () => {
+      await succeeds('setup', '--facade-url', `${address}/`)
+      expect((await settings()).issuer).to.equal('https://mine.example.com')
+      await succeeds('setup', '--facade-url', FIRST, ...ISSUER)
+      metadata = { resource: address, authorization_servers: ['https://moved.example.com'] }
+      await succeeds('setup', '--facade-url', address)
+      expect((await settings()).issuer, 'what is known of it stays').to.equal('https://mine.example.com')
+    })
+
+    it('but not where one says that it is another, or names what no token may be sent to', async () => {
+      metadata = { resource: FIRST, authorization_servers: ['https://mine.example.com'] }
+      expect(await freehold('setup', '--facade-url', address)).to.equal(2)
+      expect(said).to.contain(`says that it is at ${FIRST}`)
+      metadata = { resource: address, authorization_servers: ['http://mine.example.com'] }
+      expect(await freehold('setup', '--facade-url', address)).to.equal(2)
+      expect(said).to.contain('must be https')
+    })
+
+    it('and where an earlier version says nothing, as the platform before it', async () => {
+      metadata = undefined
+      expect(await freehold('setup', '--facade-url', address)).to.equal(2)
+      expect(said).to.contain('--issuer is missing').and.contain('There is no such route.')
+      await succeeds('setup', '--facade-url', FIRST, ...ISSUER)
+      await succeeds('setup', '--facade-url', address)
+      expect((await settings()).issuer).to.equal(ISSUER[1])
+    })
+  })
+
   for (const [words, status] of [
     [['setup'], 2],
     [['whoami'], 5],

@@ -1,4 +1,6 @@
 import { resolve } from 'node:path'
+import { createClient, issuerOf as issuerNamedBy, NetworkError, PlatformApiError } from '../../client/index.ts'
+import { messageOf } from '../../core/errors.ts'
 import type { Command, Context, Input } from '../command.ts'
 import { DEV_FILE, issuerOf, readDevFile, serverOfKubeconfig } from '../devFile.ts'
 import { localTrouble, usage } from '../failure.ts'
@@ -21,8 +23,8 @@ export const setup: Command = {
   summary: 'Set the addresses of the platform and its identity provider',
   options: [
     { long: 'facade-url', value: 'URL', summary: 'Address of the platform' },
-    { long: 'issuer', value: 'URL', summary: 'The full issuer URL, instead of the next two' },
-    { long: 'identity-url', value: 'URL', summary: 'Address of the identity provider' },
+    { long: 'issuer', value: 'URL', summary: 'Issuer of tokens; default: what the platform names' },
+    { long: 'identity-url', value: 'URL', summary: 'Address of a Keycloak, instead of its issuer' },
     { long: 'realm', value: 'NAME', summary: 'Its realm' },
     { long: 'client-id', value: 'ID', summary: `The public client for logins; default ${DEFAULT_CLIENT_ID}` },
     { long: 'certificate-authority', value: 'FILE', summary: "PEM file of the servers' CA" },
@@ -60,12 +62,13 @@ export const setup: Command = {
 
 async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Settings> {
   const facadeUrl = input.text('facade-url') ?? known.facadeUrl
-  const issuer = issuerFrom(input) ?? known.issuer
   if (facadeUrl === undefined) throw usage('--facade-url is missing, or --dev in the folder of a running `npm run up`.')
-  if (issuer === undefined) throw usage('--issuer is missing, or --identity-url and --realm.')
+  const address = safeUrl('The address of the platform', facadeUrl)
   const authority = input.text('certificate-authority')
+  const certificateAuthority = authority === undefined ? known.certificateAuthority : resolve(authority)
+  const issuer = issuerFrom(input) ?? (await issuerAt(address, { ...known, certificateAuthority }))
   const optional = {
-    certificateAuthority: authority === undefined ? known.certificateAuthority : resolve(authority),
+    certificateAuthority,
     boundary: input.text('boundary') ?? known.boundary,
     group: input.text('group') ?? known.group,
     kubernetes: (await kubernetesFrom(input, known.kubernetes)) ?? known.kubernetes,
@@ -73,7 +76,7 @@ async function settingsFrom(input: Input, known: Partial<Settings>): Promise<Set
     others: known.others,
   }
   return {
-    facadeUrl: safeUrl('The address of the platform', facadeUrl),
+    facadeUrl: address,
     issuer: safeUrl('The issuer', issuer),
     clientId: input.text('client-id') ?? known.clientId ?? DEFAULT_CLIENT_ID,
     ...withoutAbsent(optional),
@@ -98,6 +101,26 @@ function issuerFrom(input: Input): string | undefined {
   if (identityUrl === undefined || realm === undefined) throw usage('--identity-url and --realm belong together.')
   return `${identityUrl.replace(/\/+$/, '')}/realms/${encodeURIComponent(realm)}`
 }
+
+/**
+ * The issuer that is known of the platform, else what the platform itself says. One that says nothing is taken to have
+ * that of the platform before it.
+ */
+async function issuerAt(facadeUrl: string, known: Partial<Settings>): Promise<string> {
+  if (known.issuer !== undefined && known.facadeUrl === facadeUrl) return known.issuer
+  const fetch = await fetchOf(withoutAbsent({ certificateAuthority: known.certificateAuthority }))
+  const client = createClient({ baseUrl: facadeUrl, fetch, retries: 0, connectionRetries: 0 })
+  try {
+    return issuerNamedBy(await client.oauthProtectedResource.get({ signal: AbortSignal.timeout(ASKED_FOR) }), facadeUrl)
+  } catch (error) {
+    const isSilent = error instanceof PlatformApiError || error instanceof NetworkError
+    if (isSilent && known.issuer !== undefined) return known.issuer
+    throw usage(`--issuer is missing, or --identity-url and --realm: ${messageOf(error)}`)
+  }
+}
+
+/** Milliseconds. */
+const ASKED_FOR = 10_000
 
 type FromDevFile = Partial<Settings> & Pick<Settings, 'facadeUrl' | 'issuer'>
 
