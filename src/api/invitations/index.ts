@@ -15,7 +15,7 @@ import { action, anonymous, authenticated, type RouteDraft, route } from '../htt
 import { PasswordPolicyDto, passwordPolicyDto } from '../people/passwordRecord.ts'
 import { collection } from '../resources/collection/collection.ts'
 import { inBoundary } from '../resources/collection/homes.ts'
-import { dateTime, enumeration, text } from '../resources/paging.ts'
+import { dateTime, enumeration, foldedWord, text } from '../resources/paging.ts'
 import { findRole } from '../rules/grants.ts'
 import { oneAtATime } from '../rules/turns.ts'
 import { createInvitation, deliver, linkOf } from './create.ts'
@@ -35,11 +35,9 @@ import {
 
 const INVITATIONS = '{B}/providers/authorization/invitations'
 
-/** The states without regard to case, and the interface's own "Awaiting login". */
 const StatusQuery = z
   .string()
-  .transform((text) => text.replaceAll(' ', '').toLowerCase())
-  .transform((text) => INVITATION_STATES.find((state) => state.toLowerCase() === text))
+  .transform((text) => INVITATION_STATES.find((state) => foldedWord(state) === foldedWord(text)))
   .refine((state) => state !== undefined, `must be one of ${INVITATION_STATES.join(', ')}`)
   .meta({ override: { enum: [...INVITATION_STATES] } })
   .optional()

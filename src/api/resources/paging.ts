@@ -218,8 +218,13 @@ function typeOfField<Row>(name: string, shape: ListShape<Row>): FieldType | unde
   return field === undefined || field.isFiltered === false ? undefined : field.type
 }
 
+/** Words of enumerations count the same in capitals, and with spaces: the interface shows "Awaiting login". */
+export function foldedWord(text: string): string {
+  return text.replaceAll(' ', '').toLowerCase()
+}
+
 /** Splits at commas; `\,` is a comma. */
-function splitList(text: string): string[] {
+export function splitList(text: string): string[] {
   const items: string[] = ['']
   for (let index = 0; index < text.length; index += 1) {
     const letter = text[index] ?? ''
@@ -261,7 +266,7 @@ function checkValue(
   } else if (type === 'quantity') {
     if (!isQuantity(value)) throw bad('a Kubernetes quantity')
   } else if (type === 'enumeration' && values !== undefined) {
-    if (!values.some((known) => known.toLowerCase() === value.toLowerCase())) throw bad(`one of ${values.join(', ')}`)
+    if (!values.some((known) => foldedWord(known) === foldedWord(value))) throw bad(`one of ${values.join(', ')}`)
   }
 }
 
@@ -350,7 +355,7 @@ function compare(type: FieldType, value: string | number | boolean, text: string
     case 'quantity':
       return compareQuantities(String(value), String(text))
     case 'enumeration':
-      return order(String(value).toLowerCase(), String(text).toLowerCase())
+      return order(foldedWord(String(value)), foldedWord(String(text)))
     default:
       return order(String(value), String(text))
   }

@@ -1,18 +1,11 @@
-import {
-  FILTER_OPERATORS,
-  type FilterOperator,
-  type Row,
-  type RowChange,
-  type RowFilter,
-  SqlFault,
-} from '../../../adapters/sql/port.ts'
+import { type Row, type RowChange, SqlFault } from '../../../adapters/sql/port.ts'
 import { PlatformError } from '../../../core/errors.ts'
 import { type Column, findColumn, findTable, keyColumns, singleKey, type Table } from '../../../editor/catalogue.ts'
 import type { SqlLevel } from '../../../editor/classification.ts'
 import { type BoundValue, bindKeyText, bindValue } from '../../../editor/values.ts'
 import type { Context } from '../../http/context.ts'
-import { badParameter } from '../../resources/queryFaults.ts'
 import type { EditorRow } from './dto.ts'
+import { filterOf, sortOf } from './filters.ts'
 import { type EditorDatabase, type EditorPlace, holds, refusalOf, rowDto } from './place.ts'
 
 type Values = Record<string, unknown>
@@ -59,39 +52,6 @@ export async function rowPage(
   } catch (error) {
     throw refusalOf(error, table)
   }
-}
-
-/** `column:operator:value`, as lists have it (records: lists). */
-function filterOf(table: Table, text: string): RowFilter {
-  const [field = '', operator = '', ...rest] = text.split(':')
-  const column = columnOf(table, field, 'filter')
-  const value = rest.join(':')
-  if (operator === 'missing' || !FILTER_OPERATORS.includes(operator as FilterOperator))
-    throw badParameter('filter', `The filter has no operator "${operator.slice(0, 32)}".`)
-  if (operator === 'exists') {
-    if (value !== 'true' && value !== 'false')
-      throw badParameter('filter', `The value for ${column.name} must be true or false.`)
-    return { column, operator: value === 'false' ? 'missing' : 'exists', values: [] }
-  }
-  const isText = operator === 'contains' || operator === 'startsWith'
-  const texts = operator === 'in' ? value.split(/(?<!\\),/).map((part) => part.replaceAll('\\,', ',')) : [value]
-  try {
-    const values = texts.map((each) => (isText ? each : bindKeyText(column, each)))
-    return { column, operator: operator as FilterOperator, values }
-  } catch {
-    throw badParameter('filter', `The value of the filter does not fit the type of "${column.name}".`)
-  }
-}
-
-function sortOf(table: Table, text: string) {
-  const isDescending = text.startsWith('-')
-  return { column: columnOf(table, isDescending ? text.slice(1) : text, 'sort'), isDescending }
-}
-
-function columnOf(table: Table, name: string, parameter: string): Column {
-  const column = table.columns.find((each) => each.name === name)
-  if (column === undefined) throw badParameter(parameter, `"${table.name}" has no column "${name.slice(0, 128)}".`)
-  return column
 }
 
 /**
