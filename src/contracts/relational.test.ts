@@ -1,9 +1,24 @@
 import { expect } from 'chai'
-import { connectionForms, engineHost, isRefusedParameter, serverName } from './relational.ts'
+import { connectionForms, engineHost, isRefusedParameter, outsideRecoveryWindow, serverName } from './relational.ts'
 
 describe('words of relational databases', () => {
   it('name the engine itself, never a Service that may lead to another database', () => {
     expect(engineHost('home', 'orders')).to.equal('relc-orders-rw.home.svc')
+  })
+
+  it('let a snapshot be restored to its end, also where the archive stopped before', () => {
+    const archive = {
+      archiving: 'Failing',
+      firstRecoverableAt: '2026-01-01T08:00:00Z',
+      archivingStoppedAt: '2026-01-01T09:00:00Z',
+    }
+    const outside = (target: string) =>
+      outsideRecoveryWindow(target, '2026-01-01T10:00:00Z', archive, '2026-01-01T12:00:00Z')
+    expect(outside('2026-01-01T10:00:00Z')).to.equal(undefined)
+    expect(outside('2026-01-01T11:00:00Z')).to.include({
+      earliest: '2026-01-01T10:00:00Z',
+      latest: '2026-01-01T10:00:00Z',
+    })
   })
 
   it('escape what a password may hold, in each form', () => {

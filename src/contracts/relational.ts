@@ -255,10 +255,20 @@ type Archive = {
   readonly archivingGaps?: readonly { readonly from: string; readonly to?: string | undefined }[] | undefined
 }
 
-/** The last moment that the archive of a database reaches, RFC 3339; undefined without one. */
+/** The later of two moments, RFC 3339; of two in one millisecond the first. */
+export function laterOf(one: string | undefined, other: string | undefined): string | undefined {
+  if (one === undefined || other === undefined) return one ?? other
+  return Date.parse(other) > Date.parse(one) ? other : one
+}
+
+/**
+ * The last moment that the archive of a database reaches, RFC 3339; undefined without one. A base is whole in itself: where the
+ * archive stopped before the first was there, or the engine's clock is ahead, that base is all that can be restored.
+ */
 export function endOfArchive(archive: Archive | undefined, now: string): string | undefined {
   const { archiving = 'Disabled', firstRecoverableAt, archivingStoppedAt } = archive ?? {}
-  return archiving === 'Disabled' || firstRecoverableAt === undefined ? undefined : (archivingStoppedAt ?? now)
+  if (archiving === 'Disabled' || firstRecoverableAt === undefined) return undefined
+  return laterOf(firstRecoverableAt, archivingStoppedAt ?? now)
 }
 
 /**
@@ -272,7 +282,7 @@ export function outsideRecoveryWindow(
   archive: Archive | undefined,
   now: string,
 ): { message: string; earliest: string; latest: string } | undefined {
-  const [earliest, latest] = [completedAt, endOfArchive(archive, now) ?? completedAt]
+  const [earliest, latest] = [completedAt, laterOf(completedAt, endOfArchive(archive, now)) ?? completedAt]
   const wanted = Date.parse(targetTime)
   const gaps = endOfArchive(archive, now) === undefined ? [] : (archive?.archivingGaps ?? [])
   const isInGap = gaps.some(({ from, to = now }) => wanted > Date.parse(from) && wanted < Date.parse(to))

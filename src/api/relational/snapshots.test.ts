@@ -95,6 +95,20 @@ describe('snapshots of relational databases over REST', () => {
       { archiving: 'Healthy', firstRecoverableAt: '2026-11-01T10:00:00.123456789Z' },
       { earliest: '2026-11-01T10:00:00.123456789Z', isAvailable: true },
     ],
+    [
+      'is one moment where the archive stopped before the first base was there',
+      {
+        archiving: 'Failing',
+        archivingStoppedAt: '2026-11-01T09:00:00Z',
+        firstRecoverableAt: '2026-11-01T10:00:00.5Z',
+      },
+      { earliest: '2026-11-01T10:00:00.5Z', latest: '2026-11-01T10:00:00.5Z', isAvailable: true },
+    ],
+    [
+      'is one moment where the clock of the engine is ahead',
+      { archiving: 'Healthy', firstRecoverableAt: '2999-11-01T10:00:00Z' },
+      { earliest: '2999-11-01T10:00:00Z', latest: '2999-11-01T10:00:00Z', isAvailable: true },
+    ],
   ]
   for (const [sentence, status, shown] of windows) {
     it(`the window of recovery ${sentence}`, async () => {

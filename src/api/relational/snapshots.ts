@@ -88,7 +88,7 @@ export function recoveryWindow({ status }: RelationalObject, services: Services)
   const archiving = status?.archiving ?? 'Disabled'
   const earliest = archiving === 'Disabled' ? null : (status?.firstRecoverableAt ?? null)
   const latest = endOfArchive(status, now) ?? null
-  const isAvailable = earliest !== null && latest !== null && Date.parse(latest) >= Date.parse(earliest)
+  const isAvailable = earliest !== null && latest !== null
   return {
     isAvailable,
     earliest,

@@ -1,4 +1,10 @@
-import { ENGINE_CLUSTER_LABEL, ENGINE_POD_LABEL, RELATIONAL_PORT, relationalNames } from '../../contracts/relational.ts'
+import {
+  ENGINE_CLUSTER_LABEL,
+  ENGINE_POD_LABEL,
+  laterOf,
+  RELATIONAL_PORT,
+  relationalNames,
+} from '../../contracts/relational.ts'
 import { counted, readyOf } from '../../core/counted.ts'
 import { hostInUrl } from '../../core/hostInUrl.ts'
 import { degraded, done, type Outcome, stalled, waiting } from '../../core/outcome.ts'
@@ -121,15 +127,10 @@ function recoveryFields(pass: RelationalPass, observed: EngineCluster | undefine
       basesStartedAt: times('startedAt'),
       firstRecoverableAt,
     }),
-    lastBackupAt: latest(window?.lastSuccessfulBackupTime, times('stoppedAt').at(-1)),
+    lastBackupAt: laterOf(window?.lastSuccessfulBackupTime, times('stoppedAt').at(-1)),
     backupMessage: lastBackup?.status === 'False' ? lastBackup.message : undefined,
     firstRecoverableAt,
   }
-}
-
-function latest(one: string | undefined, other: string | undefined): string | undefined {
-  if (one === undefined || other === undefined) return one ?? other
-  return Date.parse(one) > Date.parse(other) ? one : other
 }
 
 function storeWindow(pass: RelationalPass, store: string) {
