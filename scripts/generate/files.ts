@@ -9,6 +9,7 @@ import { crdManifest } from '../../src/crds/manifest.ts'
 import { bodiesModule } from './bodies.ts'
 import { clientModule } from './client.ts'
 import { flowControl } from './flowControl.ts'
+import { formsModule } from './forms.ts'
 import { iamWebhook } from './iamPolicies.ts'
 import { chartFiles, installFile, monitoringObjects, RELEASE_COMPONENT, readInstallation } from './installation.ts'
 import { metricsPage } from './metrics.ts'
@@ -53,6 +54,7 @@ export function generatedFiles(): Map<string, string> {
   files.set('docs/reference/troubleshooting.md', troubleshootingPage())
   files.set('src/client/generated.ts', clientModule(SERVED_ROUTES, operationIds(SERVED_ROUTES), KINDS))
   files.set('src/client/bodies.ts', bodiesModule(SERVED_ROUTES, KINDS, RESOURCE_KINDS))
+  files.set('src/kube/forms.json', formsModule())
   files.set('docs/reference/configuration.md', configurationPage())
   files.set('docs/reference/refusals.md', refusalsPage(KINDS))
   files.set('docs/reference/roles.md', rolesPage())

@@ -99,7 +99,9 @@ export class Caller {
       if (this.#options.answerMax !== undefined && isDense(text)) throw tooLong(attempt)
       if (status >= 300) throw this.#refused(attempt, status, headers, text)
       const answer = parse<T>(attempt, status, text)
-      if (attempt.cluster !== undefined && !isReadable(answer)) throw unreadable(attempt, status)
+      // A deletion may be answered with a status, of which nothing but metadata is read.
+      const form = attempt.verb === 'delete' ? undefined : attempt.resource
+      if (attempt.cluster !== undefined && !isReadable(answer, form)) throw unreadable(attempt, status)
       return answer
     })
   }

@@ -3,7 +3,7 @@ import { staticAccess } from '../../test/make/access.ts'
 import { until } from '../../test/make/until.ts'
 import { type PlayedRequest, sent, WatchServer } from '../../test/worlds/watchServer.ts'
 import { isRecord } from '../core/isRecord.ts'
-import { configMap } from './builtin.ts'
+import { configMap, pod } from './builtin.ts'
 import { CacheSet } from './caches.ts'
 import { createKubeClient, type KubeClient } from './client.ts'
 import { isKubeError } from './errors.ts'
@@ -156,6 +156,58 @@ describe('what a cluster in the hands of somebody else may send', () => {
       text = JSON.stringify({ type: 'ADDED', object: isRecord(odd) && 'items' in odd ? 7 : odd })
       expect(await failure(watched)).to.contain('Unexpected')
     })
+
+  const containers = [{ name: 'main', image: 'x' }]
+  for (const odd of [
+    {},
+    { spec: 7 },
+    { spec: {} },
+    { spec: { containers: 'main' } },
+    { spec: { containers: [null] } },
+    { spec: { containers: [{ image: 'x' }] } },
+    { spec: { containers, nodeName: {} } },
+    { spec: { containers, volumes: [{ name: 'a', secret: [] }] } },
+    { spec: { containers }, status: 'Running' },
+    { spec: { containers }, status: { conditions: {} } },
+    { spec: { containers }, status: { startTime: 'yesterday' } },
+    { spec: { containers: [{ ...containers[0], resources: { requests: { cpu: 1 } } }] } },
+  ])
+    it(`is no pod, and is known as its own: ${JSON.stringify(odd).slice(0, 90)}`, async () => {
+      let text = JSON.stringify({ metadata, ...odd })
+      await play(({ response }) => response.end(`${text}\n`))
+      const thrown: unknown[] = []
+      await client.get(pod, ref).catch((error) => thrown.push(error))
+      text = JSON.stringify({
+        metadata: {},
+        items: [
+          { metadata, spec: { containers } },
+          { metadata, ...odd },
+        ],
+      })
+      await client.list(pod).catch((error) => thrown.push(error))
+      expect(thrown.map((error) => isKubeError(error, 'Unexpected') && error.cluster)).to.deep.equal(['c-1', 'c-1'])
+      text = JSON.stringify({ type: 'ADDED', object: { metadata, ...odd } })
+      const watching = async () => {
+        for await (const _ of client.watchStream(pod, { sendInitialEvents: true }));
+      }
+      expect(await failure(watching)).to.contain('Unexpected')
+    })
+
+  it('is what real clusters send: nothing for what is empty, and what newer ones have', async () => {
+    const sent = {
+      spec: { containers, volumes: null, more: 7 },
+      status: { conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null }] },
+    }
+    await play(({ response }) => response.end(JSON.stringify({ metadata, ...sent })))
+    const { spec, status } = await client.get<KubeObject & typeof sent>(pod, ref)
+    expect(spec).to.deep.equal({ containers, more: 7 })
+    expect(status).to.deep.equal({ conditions: [{ type: 'Ready', status: 'True' }] })
+  })
+
+  it('is the status that follows a deletion', async () => {
+    await play(({ response }) => response.end(JSON.stringify({ kind: 'Status', metadata: {}, status: 'Success' })))
+    expect(await client.remove(pod, ref)).to.equal(undefined)
+  })
 
   it('is a streaming list of a bounded length', async () => {
     const event = (count: number) => ({ type: 'ADDED', object: sent(`n${count}`, count + 1, { n: filling }) })

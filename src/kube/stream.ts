@@ -55,7 +55,8 @@ export async function* watchEvents<T extends KubeObject>(
       if (left < Number.POSITIVE_INFINITY && isDense(line))
         throw unreadable(attempt, 'a line has more values than any object')
       const event = readEvent<T>(line, attempt, resource)
-      if (left < Number.POSITIVE_INFINITY && !isReadable(event.object))
+      const form = event.type === 'BOOKMARK' ? undefined : resource
+      if (left < Number.POSITIVE_INFINITY && !isReadable(event.object, form))
         throw unreadable(attempt, 'a line has no object of Kubernetes')
       if (isListed(event)) listed = Number.NEGATIVE_INFINITY
       listed += line.length
