@@ -173,7 +173,7 @@ export const claimsRoute: RouteDraft = clusterListRoute('/admin/monitoring/stora
     const wanted = wantedOf(query)
     const measures = await measuresOf(context, wanted)
     return async (where) => {
-      const claims = await services.monitoring.objects.claims(where.elsewhere)
+      const claims = await services.monitoring.objects.claims(where)
       const own = claims.filter(
         ({ metadata }) => (query.namespace ?? metadata.namespace) === metadata.namespace && isWanted(wanted, metadata),
       )

@@ -6,40 +6,50 @@ import type { Context, Services } from '../http/context.ts'
 import type { RouteDraft } from '../http/route.ts'
 import { listRoute } from '../resources/collection/columns.ts'
 import { defaultCluster } from '../resources/places.ts'
+import type { Place } from './kubernetesObjects.ts'
 
 /** On an answer that says nothing of some clusters: their ids. */
 const MISSING_CLUSTERS_HEADER = 'freehold-missing-clusters'
 
-/** A cluster as its rows name it; `elsewhere` is undefined for the platform's own. */
-export type Where = { readonly clusterId: string; readonly clusterName: string; readonly elsewhere: string | undefined }
+/** A cluster as its rows name it. */
+export type Where = Place & { readonly clusterId: string; readonly clusterName: string }
 
-function clustersOf(services: Services): { where: Where; isThere: boolean }[] {
+function clustersOf(services: Services, signal: AbortSignal): { where: Where; isThere: boolean }[] {
   const own = defaultCluster(services)
   const others = services.records.peekAll(PlatformCluster).flatMap((cluster) => {
     const { metadata, spec } = cluster
     const state = clusterStateOf(cluster, services.clock.now())
     // Nobody has joined there yet, or may any more.
     if (spec.isPlatform || state === 'AwaitingJoin' || state === 'Revoked') return []
-    const where = { clusterId: metadata.name, clusterName: spec.displayName, elsewhere: metadata.name }
+    const where = { clusterId: metadata.name, clusterName: spec.displayName, elsewhere: metadata.name, signal }
     return [{ where, isThere: isReachable(state) }]
   })
-  return [{ where: { clusterId: own.id, clusterName: own.name, elsewhere: undefined }, isThere: true }, ...others]
+  const here = { clusterId: own.id, clusterName: own.name, elsewhere: undefined, signal: undefined }
+  return [{ where: here, isThere: true }, ...others]
 }
 
+/** Milliseconds in which another cluster answers: one that hangs does not hold up what the others say. */
+const ANSWERS_WITHIN = 5_000
+
+type Read<Row> = (where: Where) => Promise<readonly Row[]>
+
 /** The rows of all clusters that answer, and the ids of those that do not. */
-async function rowsOfClusters<Row>(services: Services, read: (where: Where) => Promise<readonly Row[]>) {
+async function rowsOfClusters<Row>(services: Services, read: Read<Row>) {
   const missing: string[] = []
+  const ending = new AbortController()
+  const deadline = services.clock.setTimeout(() => ending.abort(), ANSWERS_WITHIN)
   const rows = await Promise.all(
-    clustersOf(services).map(async ({ where, isThere }) => {
+    clustersOf(services, ending.signal).map(async ({ where, isThere }) => {
       if (!isThere) return void missing.push(where.clusterId)
       try {
         return await read(where)
       } catch (error) {
-        if (where.elsewhere === undefined || !isKubeError(error)) throw error
+        const isSilent = ending.signal.aborted || isKubeError(error)
+        if (where.elsewhere === undefined || !isSilent) throw error
         return void missing.push(where.clusterId)
       }
     }),
-  )
+  ).finally(() => deadline.cancel())
   return { rows: rows.flatMap((each) => each ?? []), missing: missing.sort() }
 }
 
@@ -47,7 +57,7 @@ type Declaration<Dto extends z.ZodObject, Query extends z.ZodObject> = Omit<
   Parameters<typeof listRoute<Dto, Query>>[1],
   'rows'
 > & {
-  rowsOf: (context: Context<string, z.output<Query>>) => Promise<(where: Where) => Promise<z.output<Dto>[]>>
+  rowsOf: (context: Context<string, z.output<Query>>) => Promise<Read<z.output<Dto>>>
 }
 
 /** A list over all clusters. One that does not answer is left out, and a header names it. */

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { CLUSTER } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, OWNER, startShop } from '../../../test/worlds/shop.ts'
 import { FakeMetricSource } from '../../adapters/prometheus/fakeMetrics.ts'
+import { type Clock, systemClock } from '../../core/clock.ts'
 import { OWNER_KIND_LABEL, OWNER_NAME_LABEL } from '../../core/labels.ts'
 import { groupNamespace } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
@@ -16,6 +17,7 @@ import { createKubernetesObjects } from './kubernetesObjects.ts'
 const NAMESPACE = groupNamespace(BOUNDARY, 'shop')
 const FAR = 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa'
 const SILENT = 'bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb'
+const HANGING = 'dddddddd-dddd-4ddd-8ddd-dddddddddddd'
 const AWAITED = 'cccccccc-cccc-4ccc-8ccc-cccccccccccc'
 const labels = { [OWNER_KIND_LABEL]: 'VectorCluster', [OWNER_NAME_LABEL]: 'products' }
 
@@ -82,17 +84,26 @@ describe('the machines and volumes of clusters', () => {
     const silent = {
       list: () => Promise.reject(new KubeError('Unavailable', 'The agent is not connected.', { status: 503 })),
     }
+    const hanging = {
+      list: (_resource: object, { signal }: { signal?: AbortSignal }) =>
+        new Promise((_, refuse) => signal?.addEventListener('abort', () => refuse(signal.reason))),
+    }
     const objects = createKubernetesObjects({
       client: here,
       caches: { has: () => false } as never,
-      clientOf: (clusterId) => (clusterId === FAR ? there : silent) as never,
+      clientOf: (clusterId) => (clusterId === FAR ? there : clusterId === HANGING ? hanging : silent) as never,
     })
-    shop = await startShop({}, { monitoring: { metrics, objects } })
+    const clock: Clock = {
+      ...systemClock,
+      setTimeout: (task, after) => systemClock.setTimeout(task, Math.min(after, 50)),
+    }
+    shop = await startShop({}, { monitoring: { metrics, objects }, clock })
     shop.grant(operator, 'Platform Owner', '/')
     shop.put(VectorCluster, 'products', { storageSize: '5Gi' }, NAMESPACE)
     for (const [id, status] of [
       [FAR, { agent: { joinedAt: '2026-01-01T00:00:00Z', connection: 'a' } }],
       [SILENT, { agent: { joinedAt: '2026-01-01T00:00:00Z', connection: 'a' } }],
+      [HANGING, { agent: { joinedAt: '2026-01-01T00:00:00Z', connection: 'a' } }],
       [AWAITED, {}],
     ] as const) {
       shop.put(PlatformCluster, id, {
@@ -150,7 +161,7 @@ describe('the machines and volumes of clusters', () => {
       ['one', CLUSTER, 'Ready'],
       ['two', CLUSTER, 'Unknown'],
     ])
-    expect(missing).to.equal(SILENT)
+    expect(missing).to.equal(`${SILENT}, ${HANGING}`)
   })
 
   it('show what is asked for on a node by what is not over', async () => {

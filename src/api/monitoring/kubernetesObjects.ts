@@ -4,6 +4,9 @@ import type { CacheSet } from '../../kube/caches.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
+/** The cluster that is asked, undefined for the platform's own, and until when. */
+export type Place = { readonly elsewhere: string | undefined; readonly signal: AbortSignal | undefined }
+
 /**
  * What Kubernetes says of the machines and volumes of a cluster, for administrators. Nodes and pods of the platform's own cluster
  * come from the caches, everything else is asked for when it is needed.
@@ -11,12 +14,12 @@ import { isKubeError } from '../../kube/errors.ts'
  * @throws KubeError if the cluster does not answer
  */
 export interface KubernetesObjects {
-  nodes(clusterId: string | undefined): Promise<readonly KubeObject[]>
-  pods(clusterId: string | undefined): Promise<readonly KubeObject[]>
+  nodes(place: Place): Promise<readonly KubeObject[]>
+  pods(place: Place): Promise<readonly KubeObject[]>
   /** What nodes use now, by name; empty where nothing measures it. */
-  nodeUsage(clusterId: string | undefined): Promise<ReadonlyMap<string, { cpu?: string; memory?: string }>>
-  volumes(clusterId: string | undefined): Promise<readonly KubeObject[]>
-  claims(clusterId: string | undefined): Promise<readonly KubeObject[]>
+  nodeUsage(place: Place): Promise<ReadonlyMap<string, { cpu?: string; memory?: string }>>
+  volumes(place: Place): Promise<readonly KubeObject[]>
+  claims(place: Place): Promise<readonly KubeObject[]>
 }
 
 /** Objects of one list; a larger cluster is told of in part. */
@@ -43,28 +46,28 @@ export function createKubernetesObjects({
   caches: Pick<CacheSet, 'has' | 'get'>
   clientOf: (clusterId: string) => Lister
 }): KubernetesObjects {
-  async function listed<T extends KubeObject = KubeObject>(resource: Resource, clusterId: string | undefined) {
-    const there = clusterId === undefined ? client : clientOf(clusterId)
+  async function listed<T extends KubeObject = KubeObject>(resource: Resource, { elsewhere, signal }: Place) {
+    const there = elsewhere === undefined ? client : clientOf(elsewhere)
     // The API server may answer from its memory: nothing depends on what is a moment old.
-    return (await there.list<T>(resource, { limit: MOST, resourceVersion: '0' })).items.slice(0, MOST)
+    return (await there.list<T>(resource, { limit: MOST, resourceVersion: '0', signal })).items.slice(0, MOST)
   }
-  const held = (resource: Resource, clusterId: string | undefined) =>
-    clusterId === undefined && caches.has(resource)
+  const held = (resource: Resource, place: Place) =>
+    place.elsewhere === undefined && caches.has(resource)
       ? caches.get<KubeObject>(resource).list()
-      : listed(resource, clusterId)
+      : listed(resource, place)
   return {
-    nodes: async (clusterId) => held(node, clusterId),
-    pods: async (clusterId) => held(pod, clusterId),
-    async nodeUsage(clusterId) {
+    nodes: async (place) => held(node, place),
+    pods: async (place) => held(pod, place),
+    async nodeUsage(place) {
       try {
-        const found = await listed<NodeMetrics>(nodeMetrics, clusterId)
+        const found = await listed<NodeMetrics>(nodeMetrics, place)
         return new Map(found.map(({ metadata, usage = {} }) => [metadata.name, usage]))
       } catch (error) {
         if (isKubeError(error)) return new Map()
         throw error
       }
     },
-    volumes: (clusterId) => listed(persistentVolume, clusterId),
-    claims: (clusterId) => listed(persistentVolumeClaim, clusterId),
+    volumes: (place) => listed(persistentVolume, place),
+    claims: (place) => listed(persistentVolumeClaim, place),
   }
 }

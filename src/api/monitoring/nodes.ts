@@ -135,8 +135,7 @@ export const nodesRoute: RouteDraft = clusterListRoute('/admin/monitoring/nodes'
   rowsOf: async ({ services }) => {
     const { objects } = services.monitoring
     return async (where) => {
-      const { elsewhere } = where
-      const asked = [objects.nodes(elsewhere), objects.pods(elsewhere), objects.nodeUsage(elsewhere)] as const
+      const asked = [objects.nodes(where), objects.pods(where), objects.nodeUsage(where)] as const
       const [nodes, pods, usage] = await Promise.all(asked)
       return nodeDtos(where, nodes, pods, usage)
     }

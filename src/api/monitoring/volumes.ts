@@ -91,7 +91,7 @@ export const volumesRoute: RouteDraft = clusterListRoute('/admin/monitoring/stor
   rowsOf: async ({ services }) => {
     const { objects } = services.monitoring
     return async (where) => {
-      const [volumes, claims] = await Promise.all([objects.volumes(where.elsewhere), objects.claims(where.elsewhere)])
+      const [volumes, claims] = await Promise.all([objects.volumes(where), objects.claims(where)])
       return volumeDtos(services, where, volumes, claims)
     }
   },
