@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { until } from '../../test/make/until.ts'
 import { callsCounted, HOST, SCOPE, startActivator } from '../../test/worlds/activatorWorld.ts'
+import { expectBounded } from '../../test/worlds/heldConnections.ts'
 import { keyDigest } from '../contracts/functions.ts'
 import { type FunctionTrigger, HTTP_METHODS } from '../crds/functionFields.ts'
 
@@ -95,6 +96,11 @@ describe('the activator', () => {
       }
       expect(asked).to.deep.equal(methods.map((method) => `${method} /echo`))
     })
+
+  it('takes no more connections than it may have', async () => {
+    const { url } = await world(hello, { maxConnections: 2 })
+    await expectBounded(Number(new URL(url).port), 2, () => fetch(url))
+  })
 
   it('wakes nobody for a stranger', async () => {
     const secret = 'of the platform'

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { keyOfCalls } from '../contracts/functionCalls.ts'
 import { MOST_TOLD_BYTES, type TestCall } from '../contracts/testCalls.ts'
+import { bounded, PATIENCE } from '../core/connectionBounds.ts'
 import { oneByOne } from '../core/oneByOne.ts'
 import { readWithin } from '../core/readWithin.ts'
 import { signalOf } from '../core/signalOf.ts'
@@ -13,6 +14,7 @@ import type { MakeTestCall } from './testCalls.ts'
  */
 export function createFiguresServer(figures: Pick<Figures, 'of'>, call: MakeTestCall): Server {
   const server = createServer(
+    { ...PATIENCE, requestTimeout: 10_000 },
     oneByOne((request, response) => {
       const key = keyOfCalls(request.url ?? '')
       if (key === undefined) return answer(response, 404, { error: 'Nothing answers here.' })
@@ -26,9 +28,7 @@ export function createFiguresServer(figures: Pick<Figures, 'of'>, call: MakeTest
         )
     }),
   )
-  server.headersTimeout = 5_000
-  server.requestTimeout = 10_000
-  return server
+  return bounded(server)
 }
 
 async function readCall(request: IncomingMessage): Promise<TestCall> {

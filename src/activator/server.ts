@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as delay } from 'node:timers/promises'
 import { isFarCopy } from '../contracts/farCopies.ts'
 import { NOT_PLAIN, pathOf } from '../contracts/functionPaths.ts'
+import { CALL_SECONDS_MOST } from '../contracts/functions.ts'
 import type { Clock } from '../core/clock.ts'
+import { bounded, PATIENCE } from '../core/connectionBounds.ts'
 import { messageOf } from '../core/errors.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
@@ -26,7 +28,12 @@ export type CallMeans = {
   /** Whether pods are played: their addresses are made up, and may be somebody's. */
   isPlayed: boolean
 }
-export type ServerOptions = CallMeans & { switchboard: Switchboard; gate: Gate; log: Log }
+export type ServerOptions = CallMeans & {
+  switchboard: Switchboard
+  gate: Gate
+  log: Log
+  maxConnections?: number | undefined
+}
 
 const REFUSALS = {
   NOT_FOUND: [404, 'Nothing answers here.'],
@@ -45,21 +52,21 @@ type Refusal = keyof typeof REFUSALS
 /** Milliseconds between two tries to reach a copy that was said to serve; its cluster may be away for longer. */
 const AGAIN = { here: 50, there: 1_000 }
 
+/** Milliseconds for a whole request: a function ends a call sooner, but nobody ends what was refused and still sends. */
+const REQUEST_MOST = (CALL_SECONDS_MOST + 10) * 1000
+
 /** Answers calls of functions: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
-  const server = createServer(
-    oneByOne(
-      inOriginForm((request, response) => {
-        void handle(options, request, response).catch((error: unknown) => {
-          options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
-          refuse(response, 'UNREACHABLE')
-        })
-      }),
-    ),
+  const listener = oneByOne(
+    inOriginForm((request, response) => {
+      void handle(options, request, response).catch((error: unknown) => {
+        options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
+        refuse(response, 'UNREACHABLE')
+      })
+    }),
   )
-  // A call may take as long as its function allows, which is counted here.
-  server.requestTimeout = 0
-  return server
+  const server = createServer({ ...PATIENCE, requestTimeout: REQUEST_MOST }, listener)
+  return bounded(server, options.maxConnections)
 }
 
 async function handle(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {

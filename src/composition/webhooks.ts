@@ -11,6 +11,7 @@ import { isThere } from '../api/records/activity/subjects.ts'
 import { whyNotGiven } from '../api/rules/assignments.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { AUDIT_LOG_BYTES_MAX } from '../contracts/auditLog.ts'
+import { bounded, TLS_PATIENCE } from '../core/connectionBounds.ts'
 import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
 import type { Log } from '../core/log.ts'
@@ -112,7 +113,7 @@ export async function runWebhooks(
   if (webhookCertificate === undefined) {
     const own = await openOwnAuthority(client, new Date(services.clock.now()))
     const listener = listenerOf(new Map([[own.path, reviewOf(admit)]]), () => true, log)
-    const server = createServer(await ownTls(own), listener)
+    const server = bounded(createServer(await ownTls(own), listener))
     const webhooks = await serve(server, configuration)
     const announced = keepAnnounced(client, own, log)
     const renewal = renewed(server, () => ownTls(own), options)
@@ -150,9 +151,11 @@ export async function runWebhooks(
   ])
   // Once for each connection: reading a certificate takes longer than most answers.
   const callers = new WeakSet<object>()
-  const server = createServer(
-    tls,
-    listenerOf(reviews, ({ socket }) => callers.has(socket), log),
+  const server = bounded(
+    createServer(
+      tls,
+      listenerOf(reviews, ({ socket }) => callers.has(socket), log),
+    ),
   )
   server.on('secureConnection', (socket) => {
     if (socket.getPeerCertificate().subject?.CN === CALLER_NAME) callers.add(socket)
@@ -165,7 +168,7 @@ export async function runWebhooks(
   })
 }
 
-const LIMITS = { requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE, minVersion: 'TLSv1.2' } as const
+const LIMITS = { ...TLS_PATIENCE, requestTimeout: 10_000, keepAliveTimeout: KEEP_ALIVE, minVersion: 'TLSv1.2' } as const
 
 /** @throws ConfigurationError */
 async function configuredTls({ webhookCertificate, webhookKey, webhookClientAuthority }: Configuration) {

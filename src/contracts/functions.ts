@@ -4,6 +4,9 @@ import { childName, sha256 } from '../core/names.ts'
 
 /** What the facade, the controllers and the activator agree on of functions. */
 
+/** The longest that a call of a function may take. */
+export const CALL_SECONDS_MOST = 900
+
 export const FUNCTION_PORT = 8080
 export const FUNCTION_CONTAINER = 'function'
 

@@ -1,6 +1,12 @@
 import { z } from 'zod'
 import { CERTIFICATE_STATES } from '../contracts/certificates.ts'
-import { FUNCTION_RUNTIME_NAMES, FUNCTION_RUNTIMES, namespaceOfFunction, versionsOf } from '../contracts/functions.ts'
+import {
+  CALL_SECONDS_MOST,
+  FUNCTION_RUNTIME_NAMES,
+  FUNCTION_RUNTIMES,
+  namespaceOfFunction,
+  versionsOf,
+} from '../contracts/functions.ts'
 import { EnvironmentVariableField, ImageReference } from './containerFields.ts'
 import { HostName } from './containerinstances.ts'
 import {
@@ -147,7 +153,7 @@ const spec = z.strictObject({
   ),
   env: Environment.describe('Environment variables; they override those of the namespace with the same name'),
   namespaceSecrets: NamespaceSecrets.default([]),
-  timeoutSeconds: whole(1, 900).default(30).describe('Seconds that a call may take, its waiting included'),
+  timeoutSeconds: whole(1, CALL_SECONDS_MOST).default(30).describe('Seconds that a call may take, its waiting included'),
   concurrency: whole(1, 100).default(10).describe('Requests that one copy serves at once'),
   minReplicas: whole(0, 20).default(0).describe('Copies that run even without calls'),
   maxReplicas: whole(1, 50).default(5).describe('Most copies'),

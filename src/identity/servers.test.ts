@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
+import { expectBounded } from '../../test/worlds/heldConnections.ts'
 import { type IdentityServers, startIdentityServers } from './servers.ts'
 
 describe('the servers of the identity provider', () => {
@@ -21,8 +22,9 @@ describe('the servers of the identity provider', () => {
     await Promise.all(agents.splice(0).map((agent) => agent.close()))
   })
 
-  const start = (http: { port: number } = { port: 0 }) =>
+  const start = (http: { port: number } = { port: 0 }, maxConnections = 100) =>
     startIdentityServers({
+      maxConnections,
       handler: (_request, response) => response.end('served'),
       tls: { port: 0, ...certificate },
       http,
@@ -44,6 +46,15 @@ describe('the servers of the identity provider', () => {
     const dispatcher = new Agent({ connect: { ca: renewed.cert } })
     agents.push(dispatcher)
     expect((await fetch(`https://127.0.0.1:${servers.tlsPort}/`, { dispatcher })).status).to.equal(200)
+  })
+
+  it('take no more connections than they may have, and a next one when one has ended', async () => {
+    servers = await start(undefined, 2)
+    const { tlsPort, httpPort = 0 } = servers
+    const dispatcher = new Agent({ connect: { ca: certificate.cert } })
+    agents.push(dispatcher)
+    await expectBounded(tlsPort, 2, () => fetch(`https://127.0.0.1:${tlsPort}/`, { dispatcher }))
+    await expectBounded(httpPort, 2, () => fetch(`http://127.0.0.1:${httpPort}/`))
   })
 
   it('name the address that is taken, and leave nothing listening', async () => {

@@ -1,13 +1,14 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { bounded, PATIENCE, TLS_PATIENCE } from '../core/connectionBounds.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import { oneByOne } from '../core/oneByOne.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** Requests here are one small form: who takes longer to send one only holds a connection. */
-const PATIENCE = { requestTimeout: 10_000, headersTimeout: 10_000 }
+const REQUESTS = { requestTimeout: 10_000 }
 
 export type IdentityServersOptions = {
   handler: RequestListener
@@ -15,6 +16,8 @@ export type IdentityServersOptions = {
   tls: { port: number; host?: string; cert: string; key: string }
   /** For tools on this machine that do not know our authority. Secrets pass in clear: loopback unless told otherwise. */
   http?: { port: number; host?: string }
+  /** Of each of the two. */
+  maxConnections?: number
 }
 
 export interface IdentityServers {
@@ -30,9 +33,12 @@ export interface IdentityServers {
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
   const handler = oneByOne(inOriginForm(plainly(options.handler)))
-  const tls = createTlsServer({ ...PATIENCE, cert, key, minVersion: 'TLSv1.2' }, handler)
+  const tls = bounded(
+    createTlsServer({ ...REQUESTS, ...TLS_PATIENCE, cert, key, minVersion: 'TLSv1.2' }, handler),
+    options.maxConnections,
+  )
   await listening(tls, options.tls)
-  const plain = options.http && createHttpServer(PATIENCE, handler)
+  const plain = options.http && bounded(createHttpServer({ ...REQUESTS, ...PATIENCE }, handler), options.maxConnections)
   try {
     if (plain !== undefined && options.http !== undefined) await listening(plain, options.http)
   } catch (error) {

@@ -70,6 +70,7 @@ type Played = {
   /** The other cluster that copies are in, where they are found by name only. */
   clusterId?: string
   reach?: ReachCopy
+  maxConnections?: number
 }
 
 const podOf = (server: Server) => `pod-${(server.address() as AddressInfo).port}`
@@ -91,6 +92,7 @@ export async function startActivator(
     maxConcurrency = 50,
     clusterId,
     reach = connectTo,
+    maxConnections,
     ...gate
   }: Partial<GateOptions> & Played = {},
 ) {
@@ -145,6 +147,7 @@ export async function startActivator(
     figures,
     clock: systemClock,
     log: silentLog,
+    maxConnections,
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://${addressOf(server)}`

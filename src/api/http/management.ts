@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
+import { bounded, PATIENCE } from '../../core/connectionBounds.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
 
@@ -26,9 +27,9 @@ export type ManagementServer = { port: number; stop(): Promise<void> }
  * @throws Error if the port is taken
  */
 export async function startManagementServer(options: ManagementOptions): Promise<ManagementServer> {
-  const server = createServer(oneByOne(inOriginForm(listener(options))))
-  server.headersTimeout = 5_000
-  server.requestTimeout = 10_000
+  const server = bounded(
+    createServer({ ...PATIENCE, requestTimeout: 10_000 }, oneByOne(inOriginForm(listener(options)))),
+  )
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
       reject(new Error(`The management port cannot listen on ${options.host}:${options.port}.`, { cause })),

@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { Duplex } from 'node:stream'
 import express from 'express'
 import helmet from 'helmet'
+import { bounded, HEADERS_MAX, MOST_CONNECTIONS, PATIENCE } from '../../core/connectionBounds.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
@@ -10,15 +11,11 @@ import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type PipelineOptions } from './pipeline.ts'
 import { traceOf } from './tracing.ts'
 
-const HEADERS_MAX = 100
-
 export type ServerLimits = CallerLimitsOptions & {
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[]
   maxConnections: number
 }
-
-const MOST_CONNECTIONS = 10_000
 
 export type FacadeOptions = Omit<PipelineOptions, 'metrics' | 'limits'> & {
   metrics?: HttpMetrics
@@ -89,22 +86,22 @@ export function createFacade(options: FacadeOptions): Facade {
 
 function createServer(app: express.Express, limits: ServerLimits): Server {
   const listener = oneByOne(inOriginForm(app as (request: IncomingMessage, response: ServerResponse) => void))
-  const server = createHttpServer(
-    {
-      maxHeaderSize: 16 * 1024,
-      headersTimeout: 10_000,
-      // Uploads may be long; JSON bodies have a shorter time of their own.
-      requestTimeout: 600_000,
-      keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 2_000,
-      // The pipeline asks for it, and says so in the form of every refusal.
-      requireHostHeader: false,
-      insecureHTTPParser: false,
-    },
-    listener,
+  const server = bounded(
+    createHttpServer(
+      {
+        maxHeaderSize: 16 * 1024,
+        ...PATIENCE,
+        // Uploads may be long; JSON bodies have a shorter time of their own.
+        requestTimeout: 600_000,
+        keepAliveTimeout: 65_000,
+        // The pipeline asks for it, and says so in the form of every refusal.
+        requireHostHeader: false,
+        insecureHTTPParser: false,
+      },
+      listener,
+    ),
+    limits.maxConnections,
   )
-  server.maxHeadersCount = HEADERS_MAX
-  server.maxConnections = limits.maxConnections
   // The body reader asks for the body when the request may have one; unknown expectations count as none.
   server.on('checkContinue', listener)
   server.on('checkExpectation', listener)
