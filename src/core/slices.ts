@@ -12,6 +12,16 @@ export function atOnce<Result>(work: Sliced<Result>): Result {
   }
 }
 
+/** What is made of each, with a cut after each. */
+export function* eachSliced<Given, Made>(given: readonly Given[], make: (one: Given) => Made): Sliced<Made[]> {
+  const made: Made[] = []
+  for (const one of given) {
+    made.push(make(one))
+    yield
+  }
+  return made
+}
+
 /** Work that waits for its next slice. */
 const line: (() => void)[] = []
 

@@ -6,6 +6,7 @@ import { bearer, startFacade } from '../../../test/worlds/facadeServer.ts'
 import { BOUNDARY, HERE, OTHER, REPOSITORY, registryFacade } from '../../../test/worlds/registryFacade.ts'
 import { AuditError } from '../../adapters/audit/port.ts'
 import { PLATFORM_ACTOR, PLATFORM_READER } from '../../contracts/registry/names.ts'
+import { UNUSED } from '../../contracts/registry/retention.ts'
 import { FULL_POLICY } from '../../contracts/room.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'
 import { boundaryNamespace, SYSTEM_NAMESPACE } from '../../core/names.ts'
@@ -298,6 +299,24 @@ describe('the token endpoint of the registry', () => {
       const told = await world.service.audit.newest(10, (entry) => entry.repository === repository)
       expect(told).to.have.lengthOf(1)
     })
+
+  it('lets others have their turn while it judges what retention would remove', async () => {
+    const all = Array.from({ length: 40 }, (_, index) => `${BOUNDARY}/shop/jobs/job-${index}`)
+    for (const repository of all) {
+      const spec = { repository, announcedAt: '2026-01-01T00:00:00Z' }
+      facade.put(RegistryRepository, randomUUID(), spec, boundaryNamespace(BOUNDARY))
+    }
+    let [judged, atTurn] = [0, 0]
+    const uses = async () => () => {
+      if (judged++ === 0) setImmediate(() => (atTurn = judged))
+      for (const until = performance.now() + 1; performance.now() < until; );
+      return UNUSED
+    }
+    Object.assign(world.service, { uses })
+    const { body } = await asOwner('get', '/v1/registries/retention/preview')
+    expect([body.totals.repositories, judged]).to.deep.equal([40, 40])
+    expect(atTurn).to.be.within(1, 39)
+  })
 
   it('believes nobody who does not know the secret of the registry', async () => {
     const repository = `${BOUNDARY}/shop/containers/made-up`

@@ -5,6 +5,7 @@ import { PlatformError } from '../../core/errors.ts'
 import { objectId } from '../../core/ids.ts'
 import { boundaryNamespace } from '../../core/names.ts'
 import { createdAtOf } from '../../core/object.ts'
+import { eachSliced, inSlices } from '../../core/slices.ts'
 import { isRunOver, RegistryPin, RegistryRepository, RetentionRun, RUN_STATES } from '../../crds/registry.ts'
 import { ok } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
@@ -64,7 +65,7 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
     .peekAll(RegistryRepository, namespace)
     .filter(({ spec }) => query.repository === undefined || spec.repository === query.repository)
   const pins = Map.groupBy(services.records.peekAll(RegistryPin, namespace), ({ spec }) => spec.repository)
-  const repositories = found.map(({ spec: { repository }, status }) => {
+  const judged = ({ spec: { repository }, status }: (typeof found)[number]) => {
     const own = (pins.get(repository) ?? []).map(({ spec }) => spec)
     const question = { digests: status?.digests ?? [], pins: own, uses: uses(repository), policy: DEFAULT_POLICY, now }
     const items = judge(question).map(({ stored, ...verdict }) =>
@@ -74,7 +75,9 @@ async function preview(context: Context<string, z.output<typeof PreviewQuery>>) 
     const freedBytes = gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     const boundary = repository.split('/')[0] ?? ''
     return { repository, boundary, keep: items.length - gone.length, remove: gone.length, freedBytes, items }
-  })
+  }
+  // A platform has thousands, and others wait meanwhile.
+  const repositories = await inSlices(eachSliced(found, judged))
   const total = (field: keyof typeof sums) => repositories.reduce((all, one) => all + one[field], 0)
   const sum = { keep: total('keep'), remove: total('remove'), freedBytes: total('freedBytes') }
   const totals = { repositories: repositories.length, ...sum }

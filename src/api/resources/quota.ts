@@ -110,19 +110,22 @@ function growingBy(
   services: Context['services'],
 ): Growing[] {
   const counted = limited.counted()
-  const users = quotaUsersOf(services, counted)
-  const current = users.find(({ key }) => key === wanted.key)
+  const isBeside = ({ resourceGroup }: Pick<GroupResource, 'resourceGroup'>) => resourceGroup === written.resourceGroup
+  const isWritten = ({ kind, resourceGroup, object }: GroupResource) =>
+    kind === written.kind && object.metadata.name === written.object.metadata.name && isBeside({ resourceGroup })
+  const stored = counted.find(isWritten)
+  const current = stored && quotaUserIn(services, stored)
   const itself = {
     user: { ...(current ?? { ...wanted, createdAt: NEWEST }), demand: wanted.demand },
     own: current?.demand,
     mayWait: false,
   }
-  const parts = counted.flatMap((one, at): Growing[] => {
+  const parts = counted.flatMap((one): Growing[] => {
     const holder = holderOfCounted(one.kind, one.object.metadata, one.object.spec)
     const isOf = holder?.kind === written.kind && holder.name === written.object.metadata.name
-    if (!isOf || one.resourceGroup !== written.resourceGroup) return []
+    if (!isOf || !isBeside(one)) return []
     const user = quotaUserIn(services, one, written.object as Holder)
-    return [{ user, own: users[at]?.demand, mayWait: !user.wasReady }]
+    return [{ user, own: quotaUserIn(services, one).demand, mayWait: !user.wasReady }]
   })
   // Parts of what is not there wait for it, and are judged by themselves.
   return [itself, ...(current === undefined ? [] : parts)].filter(

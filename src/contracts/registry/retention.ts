@@ -61,7 +61,7 @@ export function judge({ digests, pins, uses, policy, now }: RetentionQuestion): 
   const isPinned = pinnedBy(active)
   const keepLast = Math.max(policy.keepLast, ...active.map((pin) => pin.keepLast ?? 0))
   const keepFor = Math.max(policy.keepForDays, ...active.map((pin) => pin.keepForDays ?? 0)) * DAY
-  const newest = digests.toSorted((one, other) => (order(one) < order(other) ? 1 : -1))
+  const newest = newestFirst(digests)
   const latest = new Set(newest.filter(({ tags }) => tags.length > 0).slice(0, keepLast))
   const age = ({ pushedAt, lastPulledAt }: StoredDigest) =>
     now - Math.max(Date.parse(pushedAt), lastPulledAt === undefined ? 0 : Date.parse(lastPulledAt))
@@ -90,7 +90,11 @@ export function pinnedBy(active: readonly Pin[]): (digest: string) => boolean {
 }
 
 /** By time, then by digest, so that equal times have one order. */
-const order = ({ pushedAt, digest }: StoredDigest) => `${String(Date.parse(pushedAt)).padStart(16, '0')} ${digest}`
+function newestFirst(digests: readonly StoredDigest[]): StoredDigest[] {
+  const keyed = digests.map((stored) => ({ stored, at: Date.parse(stored.pushedAt) }))
+  keyed.sort((one, other) => other.at - one.at || (one.stored.digest < other.stored.digest ? 1 : -1))
+  return keyed.map(({ stored }) => stored)
+}
 
 /** What a kept manifest needs is kept for the same reason, and what is about it. */
 function withNeeded(verdicts: readonly Verdict[]): Verdict[] {
