@@ -153,7 +153,9 @@ const spec = z.strictObject({
   ),
   env: Environment.describe('Environment variables; they override those of the namespace with the same name'),
   namespaceSecrets: NamespaceSecrets.default([]),
-  timeoutSeconds: whole(1, CALL_SECONDS_MOST).default(30).describe('Seconds that a call may take, its waiting included'),
+  timeoutSeconds: whole(1, CALL_SECONDS_MOST)
+    .default(30)
+    .describe('Seconds that a call may take, its waiting included'),
   concurrency: whole(1, 100).default(10).describe('Requests that one copy serves at once'),
   minReplicas: whole(0, 20).default(0).describe('Copies that run even without calls'),
   maxReplicas: whole(1, 50).default(5).describe('Most copies'),

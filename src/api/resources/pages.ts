@@ -1,6 +1,7 @@
 import type { Answer } from '../http/answer.ts'
 import type { Context } from '../http/context.ts'
-import { applyListRequest, type ListShape, type PaginationMeta } from './paging.ts'
+import { applyListRequest } from './appliedList.ts'
+import type { ListShape, PaginationMeta } from './paging.ts'
 
 /**
  * A page of rows as a PagedListResponse, written item by item: only the rows of the page become records.

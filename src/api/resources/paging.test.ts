@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { PlatformError } from '../../core/errors.ts'
-import { applyListRequest, type ListShape, parseDateTime, parseListRequest, sortRows, text } from './paging.ts'
+import { applyListRequest, sortRows } from './appliedList.ts'
+import { type ListShape, parseDateTime, parseListRequest, text } from './paging.ts'
 import { QueryFaults } from './queryFaults.ts'
 
 type Row = {

@@ -1,5 +1,4 @@
-import { compareQuantities, isQuantity } from '../../core/quantity.ts'
-import { order, orderSorted, type SortedText, sortedText } from '../../core/textOrder.ts'
+import { isQuantity } from '../../core/quantity.ts'
 import { isTagKey } from '../../crds/tags.ts'
 import type { EntryNames } from '../http/streams/listState.ts'
 import { badParameter, type QueryFaults } from './queryFaults.ts'
@@ -163,8 +162,13 @@ function parseSort<Row>(text: string | undefined, shape: ListShape<Row>): string
   return text
 }
 
-function own<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
+export function own<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined
+}
+
+/** The field that a list is sorted by. */
+export function sortField<Row>(sort: string, shape: ListShape<Row>): ListField<Row> | undefined {
+  return own(shape.fields, sort.replace(/^-/, ''))
 }
 
 export function sortsOf<Row>(shape: ListShape<Row>): string[] {
@@ -210,7 +214,7 @@ function parseFilter<Row>(text: string, shape: ListShape<Row>): Filter {
   return { field, operator, values }
 }
 
-const TAGS = 'tags.'
+export const TAGS = 'tags.'
 
 function typeOfField<Row>(name: string, shape: ListShape<Row>): FieldType | undefined {
   if (name.startsWith(TAGS) && shape.tagsOf !== undefined) return isTagKey(name.slice(TAGS.length)) ? 'text' : undefined
@@ -268,138 +272,4 @@ function checkValue(
   } else if (type === 'enumeration' && values !== undefined) {
     if (!values.some((known) => foldedWord(known) === foldedWord(value))) throw bad(`one of ${values.join(', ')}`)
   }
-}
-
-/** Filters, searches, sorts and cuts. The order is total: the sort field, name, id; null stands last. */
-export function applyListRequest<Row>(
-  rows: readonly Row[],
-  request: ListRequest,
-  shape: ListShape<Row>,
-): { rows: Row[]; pagination: PaginationMeta } {
-  const tests = request.filters.map((filter) => compileFilter(filter, shape))
-  if (request.search !== undefined) tests.push(compileSearch(request.search, shape))
-  const kept = tests.length === 0 ? rows : rows.filter((row) => tests.every((test) => test(row)))
-  const { start, end, pagination } = cutPage(kept.length, request)
-  const sorted = start < kept.length ? sortRows(kept, request.sort, shape) : []
-  return { rows: sorted.slice(start, end), pagination }
-}
-
-/** Which rows of a list of this length make the page. */
-export function cutPage(
-  totalItems: number,
-  { page, pageSize }: Pick<ListRequest, 'page' | 'pageSize'>,
-): { start: number; end: number; pagination: PaginationMeta } {
-  const start = (page - 1) * pageSize
-  const totalPages = Math.ceil(totalItems / pageSize)
-  const [hasNextPage, hasPreviousPage] = [page < totalPages, page > 1 && totalPages > 0]
-  const pagination = { hasNextPage, hasPreviousPage, page, pageSize, totalItems, totalPages }
-  return { start, end: start + pageSize, pagination }
-}
-
-function readField<Row>(row: Row, name: string, field: ListField<Row> | undefined): FieldValue {
-  if (field === undefined) return undefined
-  return field.of === undefined ? (row as Record<string, FieldValue>)[name] : field.of(row)
-}
-
-type Test<Row> = (row: Row) => boolean
-
-function compileFilter<Row>(filter: Filter, shape: ListShape<Row>): Test<Row> {
-  const tag = filter.field.startsWith(TAGS) && shape.tagsOf !== undefined ? filter.field.slice(TAGS.length) : undefined
-  const field = own(shape.fields, filter.field)
-  const read = (row: Row): FieldValue =>
-    tag === undefined ? readField(row, filter.field, field) : own(shape.tagsOf?.(row) ?? {}, tag)
-  const type = tag === undefined ? (field?.type ?? 'text') : 'text'
-  const test = compileTest(filter, type)
-  return (row) => test(read(row) ?? null)
-}
-
-function compileTest(
-  { operator, values }: Filter,
-  type: FieldType,
-): (value: Exclude<FieldValue, undefined>) => boolean {
-  const [first = ''] = values
-  const wanted = first.toLowerCase()
-  const equals = (text: string) => (value: Exclude<FieldValue, undefined>) =>
-    value !== null && compare(type, value, text) === 0
-  switch (operator) {
-    case 'exists':
-      return (value) => (value !== null) === (first === 'true')
-    case 'eq':
-      return equals(first)
-    case 'ne':
-      return (value) => !equals(first)(value)
-    case 'in':
-      return (value) => values.some((text) => equals(text)(value))
-    case 'contains':
-      return (value) => typeof value === 'string' && value.toLowerCase().includes(wanted)
-    case 'startsWith':
-      return (value) => typeof value === 'string' && value.toLowerCase().startsWith(wanted)
-    case 'gt':
-      return (value) => value !== null && compare(type, value, first) > 0
-    case 'ge':
-      return (value) => value !== null && compare(type, value, first) >= 0
-    case 'lt':
-      return (value) => value !== null && compare(type, value, first) < 0
-    case 'le':
-      return (value) => value !== null && compare(type, value, first) <= 0
-  }
-}
-
-/** Compares a value with the text of a checked filter value, or of another value. */
-function compare(type: FieldType, value: string | number | boolean, text: string | number | boolean): number {
-  switch (type) {
-    case 'number':
-      return Number(value) - Number(text)
-    case 'dateTime':
-      return (parseDateTime(String(value)) ?? 0) - (parseDateTime(String(text)) ?? 0)
-    case 'quantity':
-      return compareQuantities(String(value), String(text))
-    case 'enumeration':
-      return order(foldedWord(String(value)), foldedWord(String(text)))
-    default:
-      return order(String(value), String(text))
-  }
-}
-
-function compileSearch<Row>(search: string, shape: ListShape<Row>): Test<Row> {
-  const fields = Object.entries(shape.fields).filter(([, field]) => field.isSearched === true)
-  const holds = (value: FieldValue) => typeof value === 'string' && value.toLowerCase().includes(search)
-  return (row) =>
-    fields.some(([name, field]) => holds(readField(row, name, field))) ||
-    Object.values(shape.tagsOf?.(row) ?? {}).some((value) => holds(value))
-}
-
-type Keyed<Row> = {
-  readonly row: Row
-  readonly key: Exclude<FieldValue, undefined> | SortedText
-  readonly name: SortedText
-}
-
-/** The field that a list is sorted by. */
-export function sortField<Row>(sort: string, shape: ListShape<Row>): ListField<Row> | undefined {
-  return own(shape.fields, sort.replace(/^-/, ''))
-}
-
-export function sortRows<Row>(rows: readonly Row[], sort: string, shape: ListShape<Row>): Row[] {
-  const sign = sort.startsWith('-') ? -1 : 1
-  const name = sort.replace(/^-/, '')
-  const field = sortField(sort, shape)
-  const type = field?.type ?? 'text'
-  const keyOf = (row: Row): Keyed<Row>['key'] => {
-    const value = readField(row, name, field) ?? null
-    return type === 'text' && value !== null ? sortedText(String(value)) : value
-  }
-  const keyed = rows.map((row): Keyed<Row> => ({ row, key: keyOf(row), name: sortedText(shape.nameOf(row)) }))
-  keyed.sort((a, b) => {
-    const nulls = Number(a.key === null) - Number(b.key === null)
-    if (nulls !== 0) return nulls
-    const difference = a.key === null ? 0 : sign * compareKeys(type, a.key, b.key)
-    return difference || orderSorted(a.name, b.name) || order(shape.idOf(a.row), shape.idOf(b.row))
-  })
-  return keyed.map(({ row }) => row)
-}
-
-function compareKeys(type: FieldType, one: Keyed<never>['key'], other: Keyed<never>['key']): number {
-  if (typeof one === 'object') return orderSorted(one as SortedText, other as SortedText)
-  return compare(type, one, other as string)
 }
