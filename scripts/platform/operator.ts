@@ -34,11 +34,15 @@ export async function writeOperatorKubeconfig(
   return path
 }
 
-async function tokenOf(account: string, admin: KubeClient): Promise<{ token: string }> {
+export async function tokenOf(
+  account: string,
+  admin: KubeClient,
+  namespace = SYSTEM_NAMESPACE,
+): Promise<{ token: string }> {
   const wanted = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' }
   const answer = await admin.request({
     method: 'POST',
-    path: `/api/v1/namespaces/${SYSTEM_NAMESPACE}/serviceaccounts/${account}/token`,
+    path: `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ ...wanted, spec: { expirationSeconds: TOKEN_SECONDS } }),
   })

@@ -9,12 +9,14 @@ export async function veleroDefinitions(): Promise<KubeObject[]> {
     folder: 'config/crd/v1/bases',
     cachedAs: 'velero',
   }
+  // Its server ends where they are missing, whoever moves data.
+  const movers = { ...velero, folder: 'config/crd/v2alpha1/bases', cachedAs: 'velero-movers' }
   const snapshots = {
     tool: 'velero',
     module: 'github.com/kubernetes-csi/external-snapshotter/client/v8',
     folder: 'config/crd',
     cachedAs: 'csi-snapshots',
   }
-  const found = await Promise.all([definitionsOf(velero), definitionsOf(snapshots)])
+  const found = await Promise.all([definitionsOf(velero), definitionsOf(movers), definitionsOf(snapshots)])
   return found.flat()
 }
