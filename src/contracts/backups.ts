@@ -75,6 +75,8 @@ export type Backup = KubeObject & {
     expiration?: string
     errors?: number
     warnings?: number
+    failureReason?: string
+    validationErrors?: readonly string[]
   }
 }
 

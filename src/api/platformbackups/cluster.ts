@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Backup, BackupLocation } from '../../contracts/backups.ts'
 import { targetOf } from '../../contracts/backups.ts'
 import type { ArchiveStore, DatabaseCluster } from '../../contracts/platformbackups/archives.ts'
@@ -15,9 +16,7 @@ import { veleroBackup, veleroDeletion, veleroLocation, veleroRestore, veleroSche
 export type PlatformBackup = Backup & {
   status?: {
     queuePosition?: number
-    failureReason?: string
     progress?: { totalItems?: number; itemsBackedUp?: number }
-    validationErrors?: readonly string[]
   }
 }
 
@@ -68,7 +67,8 @@ export function platformBackupReads(): { resource: Resource; verbs: readonly str
   const databases = [postgresqlCluster, postgresqlBackup, barmanObjectStore]
   return [
     ...[...read, ...databases].map((resource) => ({ resource, verbs: READ })),
-    ...[veleroBackup, veleroDeletion].map((resource) => ({ resource, verbs: ['create'] })),
+    { resource: veleroBackup, verbs: ['create'] },
+    { resource: veleroDeletion, verbs: ['get', 'create'] },
     ...VELERO_DEFINITIONS.map((name) => ({
       resource: customResourceDefinition,
       verbs: ['get'],
@@ -101,17 +101,28 @@ export function createBackupCluster(client: Client, velero: string): BackupClust
     stores: () => all<ArchiveStore>(barmanObjectStore),
     databaseBackups: () => all<DatabaseBackup>(postgresqlBackup, { labelSelector: PLATFORM_BACKUP_LABEL }),
     take: (backup) => client.create<PlatformBackup>(veleroBackup, backup as PlatformBackup),
-    async remove({ metadata: { name, labels } }) {
-      const metadata = { name, namespace: velero, ...(labels !== undefined && { labels }) }
-      const deletion = {
-        apiVersion: apiVersionOf(veleroDeletion),
-        kind: veleroDeletion.kind,
-        metadata,
-        spec: { backupName: name },
-      }
-      // Somebody may have asked for the same before.
-      await client.create(veleroDeletion, deletion).catch(alreadyThere)
+    async remove({ metadata: { name: backupName, labels } }) {
+      const ask = (name: string) => client.create(veleroDeletion, deletionOf({ ...ofVelero, name, labels }, backupName))
+      if ((await ask(backupName).catch(alreadyThere)) !== undefined) return
+      const before = await one<Deletion>(veleroDeletion, { ...ofVelero, name: backupName })
+      // Velero tries each request once, and keeps for a day one that it gave up, or was stopped in.
+      if (!isWaiting(before)) await ask(`${backupName}-${randomUUID().slice(0, 8)}`)
     },
+  }
+}
+
+type Deletion = KubeObject & { status?: { phase?: string } }
+
+const isWaiting = (asked: Deletion | undefined) => asked !== undefined && (asked.status?.phase ?? 'New') === 'New'
+
+type Place = { namespace: string; name: string; labels: Record<string, string> | undefined }
+
+function deletionOf({ labels, ...place }: Place, backupName: string): KubeObject {
+  return {
+    apiVersion: apiVersionOf(veleroDeletion),
+    kind: veleroDeletion.kind,
+    metadata: { ...place, ...(labels !== undefined && { labels }) },
+    spec: { backupName },
   }
 }
 

@@ -115,6 +115,25 @@ describe('the routes of the backups of the platform', () => {
       expect((await world.call('delete', '/nothing')).status).to.equal(404)
       expect((await world.call('delete', '/done', undefined, world.reader)).status).to.equal(403)
     })
+
+    it('that went well has had no errors and no warnings: Velero leaves a zero out', async () => {
+      backup('done', { phase: 'Completed', startTimestamp: hoursAgo(2), completionTimestamp: hoursAgo(1) })
+      backup('runs', { phase: 'InProgress', startTimestamp: hoursAgo(1) })
+      const { items } = (await world.call('get', '?sort=startedAt')).body
+      expect(items.map(({ errors, warnings }: Record<string, unknown>) => [errors, warnings])).to.deep.equal([
+        [0, 0],
+        [null, null],
+      ])
+    })
+
+    for (const phase of ['Processed', 'InProgress'])
+      it(`is deleted when somebody asks again, after a request that Velero left ${phase}`, async () => {
+        backup('done', { phase: 'Completed', startTimestamp: hoursAgo(30) })
+        world.seed(veleroDeletion, 'done', { spec: { backupName: 'done' }, status: { phase } })
+        expect((await world.call('delete', '/done')).status).to.equal(202)
+        const { items } = await world.facade.client.list(veleroDeletion)
+        expect(items.map(({ spec }) => spec)).to.deep.equal([{ backupName: 'done' }, { backupName: 'done' }])
+      })
   })
 
   describe('the schedule', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { failureOf, phaseOf } from '../../contracts/backups.ts'
+import { phaseOf } from '../../contracts/backups.ts'
 import {
   ARCHIVE_STATES,
   type ArchiveStore,
@@ -9,7 +9,7 @@ import {
   suspensionOf,
   windowOf,
 } from '../../contracts/platformbackups/archives.ts'
-import { TRIGGERS, triggerOf } from '../../contracts/platformbackups/backups.ts'
+import { platformFailureOf, TRIGGERS, triggerOf } from '../../contracts/platformbackups/backups.ts'
 import { CONDITION_TYPES, OVERALL_STATES } from '../../contracts/platformbackups/conditions.ts'
 import { PLATFORM_BACKUP_LABEL, SUSPENDED_ANNOTATION } from '../../contracts/platformbackups/names.ts'
 import { createdByOf } from '../../core/labels.ts'
@@ -46,8 +46,9 @@ export type PlatformBackupRecord = z.output<typeof PlatformBackupDto>
 
 export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBackup[]): PlatformBackupRecord {
   const { metadata, status = {} } = backup
-  const { progress = {} } = status
-  const reason = status.failureReason ?? status.validationErrors?.join('; ') ?? failureOf(backup)
+  const { progress = {}, phase, completionTimestamp } = status
+  // Velero leaves a zero out, and counts nothing of what it did not bring to an end.
+  const none = completionTimestamp === undefined || phase === 'Failed' ? null : 0
   return {
     name: metadata.name,
     trigger: triggerOf(backup),
@@ -58,9 +59,9 @@ export function backupDto(backup: PlatformBackup, databases: readonly DatabaseBa
     expiresAt: status.expiration ?? null,
     itemsTotal: progress.totalItems ?? null,
     itemsDone: progress.itemsBackedUp ?? null,
-    warnings: status.warnings ?? null,
-    errors: status.errors ?? null,
-    failureReason: reason === undefined ? null : plainLine(reason, MESSAGE_MAX),
+    warnings: status.warnings ?? none,
+    errors: status.errors ?? none,
+    failureReason: platformFailureOf(backup) ?? null,
     startedBy: createdByOf(metadata),
     databases: databases
       .filter(({ metadata: { labels } }) => labels?.[PLATFORM_BACKUP_LABEL] === metadata.name)

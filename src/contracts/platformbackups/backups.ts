@@ -1,6 +1,7 @@
 import { CREATED_BY_ANNOTATION } from '../../core/labels.ts'
 import type { KubeObject } from '../../core/object.ts'
-import { type Backup, newestFirst, phaseOf, startOf } from '../backups.ts'
+import { plainLine } from '../../core/plainLine.ts'
+import { type Backup, failureOf, newestFirst, phaseOf, startOf } from '../backups.ts'
 import { PLATFORM_SCHEDULE, SCHEDULE_LABEL, TRIGGER_ANNOTATION } from './names.ts'
 
 /** Backups of the platform itself: which they are, who asked for them, and what one of them is made of. */
@@ -31,6 +32,17 @@ export const isPhaseOver = (phase: string): boolean => OVER.has(phase)
 export function isUnderWay(backup: Backup): boolean {
   return !isPhaseOver(phaseOf(backup))
 }
+
+/**
+ * What one that did not go well says of itself. In Velero's own words, where it has any: only administrators are shown them.
+ * Undefined of all others.
+ */
+export function platformFailureOf(backup: Backup): string | undefined {
+  const failure = failureOf(backup)
+  const { failureReason, validationErrors = [] } = backup.status ?? {}
+  return failure && (plainLine(failureReason ?? validationErrors.join('; '), REASON_MAX) || failure)
+}
+const REASON_MAX = 1024
 
 /** Milliseconds for which a backup that was asked for keeps others from being asked for (interface section 8). */
 const BLOCKING = 3 * 3_600_000

@@ -58,6 +58,17 @@ const GOOD: BackupsSeen = {
 const WITHOUT_VELERO = { location: undefined, schedule: undefined, definitions: [] }
 
 describe('what is said of the backups of the platform', () => {
+  for (const [phase, said] of [
+    ['Failed', { failureReason: 'found a backup with status "InProgress"' }],
+    ['FailedValidation', { validationErrors: ['the target is', 'away'] }],
+  ] as const)
+    it(`is why Velero gave up one that is ${phase}`, () => {
+      const last = backup('one', phase, 1)
+      const seen = { ...GOOD, backups: [{ ...last, status: { ...last.status, ...said } }] }
+      const found = backupConditions(seen).find(({ type }) => type === 'LastBackupSucceeded')
+      expect(found?.message).to.equal(`Backup "one" failed. ${Object.values(said).flat().join('; ')}`)
+    })
+
   const said = (change: Partial<BackupsSeen>, type: BackupCondition['type']) => {
     const found = backupConditions({ ...GOOD, ...change }).find((one) => one.type === type)
     return `${found?.status} ${found?.reason}`

@@ -1,9 +1,9 @@
 import { timestamp } from '../../core/clock.ts'
 import { createdAtOf, type KubeObject } from '../../core/object.ts'
 import { plainLine } from '../../core/plainLine.ts'
-import { type Backup, type BackupLocation, failureOf, lastOver, phaseOf, startOf } from '../backups.ts'
+import { type Backup, type BackupLocation, lastOver, phaseOf, startOf } from '../backups.ts'
 import type { ArchiveState } from './archives.ts'
-import type { Schedule } from './backups.ts'
+import { platformFailureOf, type Schedule } from './backups.ts'
 import { PLATFORM_SCHEDULE } from './names.ts'
 
 /** Whether the platform's backups can be relied on: one sentence for each thing that must hold (interface section 4.21). */
@@ -122,7 +122,7 @@ function lastBackupSucceeded({ backups }: BackupsSeen): Said {
   const last = lastOver(backups)
   if (last === undefined) return unknown('NoBackup', 'No backup has ended yet.')
   const at = last.status?.completionTimestamp ?? startOf(last)
-  const failure = failureOf(last)
+  const failure = platformFailureOf(last)
   if (failure === undefined) return yes('Completed', `Backup "${last.metadata.name}" was completed.`, at)
   return no(phaseOf(last), `Backup "${last.metadata.name}" failed. ${failure}`, at)
 }

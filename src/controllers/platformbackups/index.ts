@@ -1,14 +1,6 @@
-import {
-  type Backup,
-  failureOf,
-  lastOver,
-  phaseOf,
-  startOf,
-  targetObstacle,
-  targetOf,
-} from '../../contracts/backups.ts'
+import { type Backup, lastOver, phaseOf, startOf, targetObstacle, targetOf } from '../../contracts/backups.ts'
 import { SKIP_ARCHIVING_ANNOTATION } from '../../contracts/platformbackups/archives.ts'
-import { isOfPlatform, type Schedule } from '../../contracts/platformbackups/backups.ts'
+import { isOfPlatform, platformFailureOf, type Schedule } from '../../contracts/platformbackups/backups.ts'
 import { INSTALL_VELERO, type ShownLocation } from '../../contracts/platformbackups/conditions.ts'
 import {
   PLATFORM_SCHEDULE,
@@ -158,7 +150,7 @@ function judge(options: PlatformBackupOptions) {
       const said = plainLine(location.status.message ?? '', 512)
       return degraded('BackupFailing', `Velero cannot reach the target. ${said}`.trim())
     }
-    const failure = last && failureOf(last)
+    const failure = last && platformFailureOf(last)
     return failure === undefined ? done() : degraded('BackupFailing', `The last backup failed. ${failure}`)
   }
 }

@@ -1,6 +1,6 @@
-import { type Backup, failureOf, phaseOf } from '../../contracts/backups.ts'
+import { type Backup, phaseOf } from '../../contracts/backups.ts'
 import { rolloutOf } from '../../contracts/lifecycle.ts'
-import type { Schedule } from '../../contracts/platformbackups/backups.ts'
+import { platformFailureOf, type Schedule } from '../../contracts/platformbackups/backups.ts'
 import { PLATFORM_SCHEDULE } from '../../contracts/platformbackups/names.ts'
 import { factsOf, type Gathered } from '../../contracts/rollouts/gather.ts'
 import { blockingChecks, type Checked, runChecks, worsenedChecks } from '../../contracts/rollouts/preflight.ts'
@@ -110,7 +110,7 @@ function snapshotSeen(
   if (workloads.cache(veleroSchedule).get(velero, PLATFORM_SCHEDULE) === undefined) return { problem: NO_SCHEDULE }
   const backup = snapshot && workloads.cache<Backup>(veleroBackup).get(velero, snapshot.name)
   if (backup === undefined) return {}
-  return { phase: phaseOf(backup), completedAt: backup.status?.completionTimestamp, problem: failureOf(backup) }
+  return { phase: phaseOf(backup), completedAt: backup.status?.completionTimestamp, problem: platformFailureOf(backup) }
 }
 
 /** The Backup that the stored state names, if it is not there. */
