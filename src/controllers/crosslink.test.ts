@@ -18,6 +18,7 @@ const REF = { namespace: HOME, name: CROSSLINK_NAME }
 
 describe('links between the clusters of a boundary', () => {
   let bench: ControllerBench
+  const signing = () => bench.find<KubeObject & { data?: object }>(secret, CROSSLINK_CA_SECRET, HOME)
   const links = async () =>
     (await bench.find<KubeObject & BoundaryCrosslink>(BoundaryCrosslink.resource, CROSSLINK_NAME, HOME))?.status
   const change = async (spec: object, status?: object) => {
@@ -159,9 +160,23 @@ describe('links between the clusters of a boundary', () => {
     expect(await links()).to.include({ phase: 'EngineMissing' })
   })
 
+  it('that were restored take the Secret for what signs with them', async () => {
+    await start({ enabled: true, hubClusterId: HERE })
+    const [stored, kept] = [await bench.find(BoundaryCrosslink.resource, CROSSLINK_NAME, HOME), await signing()]
+    await bench.stop()
+    bench = new ControllerBench([crosslinkController({ createAuthority })])
+    bench.seedGroup('shop')
+    // As Velero brings them back: with the status of before, and without owner references.
+    bench.client.seed(BoundaryCrosslink.resource, stored as KubeObject)
+    const { ownerReferences: _, ...metadata } = (kept as KubeObject).metadata
+    bench.client.seed(secret, { ...(kept as KubeObject), metadata })
+    await bench.start()
+    expect((await signing())?.metadata.ownerReferences?.[0]).to.include({ kind: 'BoundaryCrosslink' })
+  })
+
   it('have one Secret for what signs', async () => {
     await start({ enabled: true, hubClusterId: HERE })
-    const kept = await bench.find<KubeObject & { data?: object }>(secret, CROSSLINK_CA_SECRET, HOME)
+    const kept = await signing()
     expect(Object.keys(kept?.data ?? {})).to.deep.equal(['authority'])
     expect(kept?.metadata.ownerReferences?.[0]).to.include({ kind: 'BoundaryCrosslink' })
   })

@@ -27,7 +27,7 @@ import {
   SKUPPER_CA_SECRET,
   skupperAuthority,
 } from '../desired/crosslink.ts'
-import { networkPolicy } from '../kube/builtin.ts'
+import { networkPolicy, secret } from '../kube/builtin.ts'
 import { absent } from '../kube/errors.ts'
 import { putSecret, secretOwner } from '../kube/putSecret.ts'
 import { SKUPPER, skupperAccessGrant, skupperSite } from '../kube/skupper.ts'
@@ -63,7 +63,16 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
   ({ createAuthority }) => {
     return {
       state: (): CrosslinkState => ({ given: undefined, heard: { sites: [], exposures: [] } }),
-      reconcile: steps(forgetSites, stopDisabled, keepAuthority, checkHub, keepSite, issueGrant, judgeHub),
+      reconcile: steps(
+        forgetSites,
+        stopDisabled,
+        holdSecrets(),
+        keepAuthority,
+        checkHub,
+        keepSite,
+        issueGrant,
+        judgeHub,
+      ),
     }
 
     async function keepAuthority(pass: CrosslinkPass): Promise<Outcome> {
@@ -143,6 +152,34 @@ async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string
 function isLeaving(name: string): Outcome {
   const message = `The Secret "${name}" belongs to links that were deleted, but still exists.`
   return waiting('WaitingForDependency', message, RIGHTS_RETRY)
+}
+
+/**
+ * A restore drops owner references: without one, the Secrets would outlive these links and keep the next ones waiting. Nothing
+ * else takes references off, so one look at each life is enough.
+ */
+function holdSecrets() {
+  const seen = new Set<string>()
+  return async function holdSecrets(pass: CrosslinkPass): Promise<Outcome> {
+    const { metadata, spec } = pass.object
+    const { uid = '' } = metadata
+    if (!spec.enabled || seen.has(uid)) return done()
+    return withSecretRights(async () => {
+      for (const name of [CROSSLINK_CA_SECRET, CROSSLINK_GRANTS_SECRET, SKUPPER_CA_SECRET]) await holdSecret(pass, name)
+      seen.add(uid)
+      return done()
+    })
+  }
+}
+
+async function holdSecret(pass: CrosslinkPass, name: string): Promise<void> {
+  const found = await readSecret(pass, homeOf(pass), name)
+  if (found === undefined || !belongsTo(found, pass) || found.metadata.ownerReferences?.length) return
+  const { apiVersion, kind, metadata } = pass.object
+  const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }
+  const { uid, resourceVersion } = found.metadata
+  const patch = { metadata: { ownerReferences: [owner] } }
+  await pass.records.client.mergePatch(secret, refOf(found), patch, { uid, resourceVersion })
 }
 
 /** The platform owns what Skupper takes for its authority too: it goes with the links. */
