@@ -1,13 +1,19 @@
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Context } from 'mocha'
 import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { choosePorts } from '../../scripts/controlplane/ports.ts'
 import { ProcessGroup } from '../../scripts/controlplane/processes.ts'
-import { builtTool, type Tool } from '../../scripts/controlplane/tool.ts'
+import { findTool, type Tool } from '../../scripts/controlplane/tool.ts'
 import { tokenOf } from '../../scripts/platform/operator.ts'
 import type { KubeObject } from '../../src/core/object.ts'
+import { secretData } from '../../src/core/secretData.ts'
+import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
+import { veleroBackup, veleroLocation, veleroRestore } from '../../src/kube/velero.ts'
+import { until } from '../make/until.ts'
 import type { OwnControlPlane } from './index.ts'
 import { veleroDefinitions } from './velero.ts'
 
@@ -18,12 +24,19 @@ const PLUGIN: Tool = { folder: 'velero', package: `${MODULES}/${PLUGIN_NAME}/${P
 const NAMESPACE = 'velero'
 const DEFINED_WITHIN = 180_000
 
-/** The programs of Velero, built once. @throws Error if they cannot be built here */
-export async function builtVelero(): Promise<{ server: string; plugin: string }> {
-  const search = { progress: silentProgress, signal: undefined }
+export type VeleroPrograms = { server: string; plugin: string }
+
+/** The programs of Velero, built once, which takes minutes; the test is skipped, and says so, where no Go can build them. */
+export async function veleroOrSkip(test: Context): Promise<VeleroPrograms> {
   // One after the other: they share most of what is compiled.
-  const server = await builtTool(SERVER, search)
-  return { server, plugin: await builtTool(PLUGIN, search) }
+  return { server: await programOrSkip(SERVER, test), plugin: await programOrSkip(PLUGIN, test) }
+}
+
+async function programOrSkip(tool: Tool, test: Context): Promise<string> {
+  const found = await findTool(tool, { progress: silentProgress, signal: undefined })
+  if ('program' in found) return found.program
+  console.log(`    skipped: ${tool.name} is built with Go ${found.needsGo} or newer, which is not on the PATH`)
+  return test.skip()
 }
 
 /** What Velero's own installer makes in a cluster. The Deployment runs nothing: the server looks up its image there. */
@@ -65,7 +78,7 @@ export type RunningVelero = { logFile: string; stop(): Promise<void> }
  * an administrator, nor those of the platform's people.
  */
 export async function startVelero(
-  { server, plugin }: { server: string; plugin: string },
+  { server, plugin }: VeleroPrograms,
   { controlPlane, admin }: { controlPlane: OwnControlPlane; admin: KubeClient },
 ): Promise<RunningVelero> {
   const folder = join(controlPlane.folder, NAMESPACE)
@@ -97,6 +110,53 @@ export async function startVelero(
     environment: { ...process.env, TMPDIR: folder, HOME: folder },
   })
   return { logFile, stop: () => group.stop() }
+}
+
+/** Where the bucket is, and which key opens it. */
+export type BackupBucket = { endpoint: string; bucket: string; accessKeyId: string; secretAccessKey: string }
+
+/** As an administrator says it who restores into a new cluster: Velero writes nothing there. */
+export async function giveBucket(admin: KubeClient, bucket: BackupBucket): Promise<void> {
+  const [name, key] = ['cloud-credentials', 'cloud']
+  const profile = `[default]\naws_access_key_id=${bucket.accessKeyId}\naws_secret_access_key=${bucket.secretAccessKey}\n`
+  await admin.create(secret, {
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: NAMESPACE, name } },
+    data: secretData({ [key]: profile }),
+  } as KubeObject)
+  await admin.create(veleroLocation, {
+    apiVersion: 'velero.io/v1',
+    kind: 'BackupStorageLocation',
+    metadata: { namespace: NAMESPACE, name: 'default' },
+    spec: {
+      ...{ provider: 'aws', default: true, accessMode: 'ReadOnly' },
+      objectStorage: { bucket: bucket.bucket },
+      config: { region: 'us-east-1', s3Url: bucket.endpoint, s3ForcePathStyle: 'true', checksumAlgorithm: '' },
+      credential: { name, key },
+    },
+  } as KubeObject)
+}
+
+type Restored = KubeObject & { status?: { phase?: string; completionTimestamp?: string } }
+
+/** Restores with every status what there is of a backup, or of its namespaces. @throws Error if not all of it came */
+export async function restoreAll(
+  admin: KubeClient,
+  backup: string,
+  namespaces: readonly string[] = ['*'],
+): Promise<void> {
+  const name = `of-${namespaces.length}-${backup}`
+  const ref = { namespace: NAMESPACE, name }
+  await until('Velero knows the backup', () => admin.get(veleroBackup, { namespace: NAMESPACE, name: backup }))
+  await admin.create(veleroRestore, {
+    ...{ apiVersion: 'velero.io/v1', kind: 'Restore', metadata: ref },
+    spec: { backupName: backup, includedNamespaces: namespaces, restoreStatus: { includedResources: ['*'] } },
+  } as KubeObject)
+  const { status } = await until('the restore has ended', async () => {
+    const found = await admin.get<Restored>(veleroRestore, ref)
+    if (found.status?.completionTimestamp !== undefined) return found
+    throw new Error(JSON.stringify(found.status))
+  })
+  expect(status, 'the restore').to.include({ phase: 'Completed' })
 }
 
 function alreadyThere(error: unknown): void {

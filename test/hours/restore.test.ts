@@ -1,74 +1,69 @@
 import { rm } from 'node:fs/promises'
+import { request as sendOn } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { CreateBucketCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { layout } from '../../scripts/controlplane/flags.ts'
 import { applyManifests, crdManifests } from '../../scripts/platform/manifests.ts'
 import { writeOperatorKubeconfig } from '../../scripts/platform/operator.ts'
 import { platformAccess } from '../../scripts/platform.ts'
-import { messageOf } from '../../src/core/errors.ts'
-import { type KubeObject, type Resource, resourceId } from '../../src/core/object.ts'
+import { boundaryNamespace, groupNamespace } from '../../src/core/names.ts'
+import type { KubeObject } from '../../src/core/object.ts'
 import { KINDS } from '../../src/crds/index.ts'
-import { platformSchedule } from '../../src/desired/platformbackups.ts'
-import { job, namespace, secret, statefulSet } from '../../src/kube/builtin.ts'
+import { job, namespace, statefulSet } from '../../src/kube/builtin.ts'
 import { installManifests } from '../../src/kube/crds.ts'
-import { isKubeError } from '../../src/kube/errors.ts'
+import { veleroLocation } from '../../src/kube/velero.ts'
 import { OwnPlatform } from '../cluster/platform.ts'
+import { type SeaweedFs, seaweedfsIsMissing, startSeaweedfs } from '../cluster/seaweedfs.ts'
+import {
+  type BackupBucket,
+  giveBucket,
+  installVelero,
+  type RunningVelero,
+  restoreAll,
+  startVelero,
+  type VeleroPrograms,
+  veleroOrSkip,
+} from '../cluster/veleroServer.ts'
+import { s3Client } from '../make/s3Client.ts'
 import { until } from '../make/until.ts'
 import { makeServiceAccount, tokenFor } from '../worlds/tenant.ts'
 
 type Body = { [field: string]: unknown }
-type Backup = { resource: Resource; objects: readonly KubeObject[] }[]
+type Location = KubeObject & { spec: { config: { s3Url?: string } }; status?: { phase?: string } }
 
-/** What the Schedule of the platform takes, in the order of Velero's restores. */
-async function backUp({ admin }: OwnPlatform): Promise<Backup> {
-  const { spec } = platformSchedule(
-    { cron: '0 2 * * *', ttlHours: 24, paused: false },
-    { kinds: KINDS, velero: 'velero', location: 'default' },
-  ) as unknown as { spec: { template: Record<string, string[]> } }
-  const {
-    includedNamespaceScopedResources = [],
-    includedClusterScopedResources = [],
-    excludedNamespaces = [],
-  } = spec.template
-  const included = [...includedClusterScopedResources, ...includedNamespaceScopedResources]
-  const ours = KINDS.map(({ resource }) => resource).filter((resource) => included.includes(resourceId(resource)))
-  const first = [namespace, secret].filter(({ plural }) => included.includes(plural))
-  const sorted = [...first, ...ours.sort((one, other) => one.plural.localeCompare(other.plural))]
-  return Promise.all(
-    sorted.map(async (resource) => {
-      const { items } = await admin.list(resource, {})
-      const isTaken = ({ metadata }: KubeObject) =>
-        !excludedNamespaces.includes(resource === namespace ? metadata.name : (metadata.namespace ?? ''))
-      return { resource, objects: items.filter(isTaken) }
-    }),
-  )
-}
-
-/** As Velero restores with every status: without what names an object of before, and nothing over what is there. */
-async function restore({ admin }: OwnPlatform, backup: Backup): Promise<void> {
-  const refused: string[] = []
-  for (const { resource, objects } of backup) {
-    for (const { status, ...object } of objects as (KubeObject & { status?: object })[]) {
-      const { name, namespace: home, labels, annotations, finalizers } = object.metadata
-      const told = { ...labels, 'velero.io/backup-name': 'nightly', 'velero.io/restore-name': 'restored' }
-      const ref = { name, ...(home !== undefined && { namespace: home }) }
-      const made = { ...object, metadata: { ...ref, labels: told, annotations, finalizers } }
-      try {
-        await admin.create(resource, { ...made, apiVersion: apiVersionOf(resource), kind: resource.kind } as KubeObject)
-        if (status !== undefined && resource !== namespace)
-          await admin.mergePatch(resource, ref, { status }, { subresource: 'status' })
-      } catch (error) {
-        if (!isKubeError(error, 'AlreadyExists')) refused.push(`${resource.kind} ${name}: ${messageOf(error)}`)
-      }
-    }
+/** The store behind TLS: what it is sent comes from where it was signed for, the same host. */
+async function securedStore(endpoint: string, { certPem, keyPem }: { certPem: string; keyPem: string }) {
+  const { hostname, port } = new URL(endpoint)
+  const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
+    const { method, url, headers } = request
+    const onward = sendOn({ hostname, port, method, path: url, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    request.pipe(onward)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const stop = () => {
+    server.closeAllConnections()
+    return new Promise<void>((closed) => server.close(() => closed()))
   }
-  expect(refused).to.deep.equal([])
+  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, stop }
 }
 
-const apiVersionOf = ({ group, version }: Resource) => (group === '' ? version : `${group}/${version}`)
+const BUCKET = 'platform'
 
+/** Velero is real, and so is the store; pods are played. */
 describe('a platform restored from what Velero backed up', () => {
   let own: OwnPlatform
   let token: string
+  let programs: VeleroPrograms
+  let velero: RunningVelero | undefined
+  let store: SeaweedFs | undefined
+  let bucket: BackupBucket
+  let backup: string
 
   async function call(method: string, path: string, body?: object): Promise<{ status: number; body: Body }> {
     const answer = await fetch(`${own.platform.facadeUrl}${path}`, {
@@ -85,18 +80,76 @@ describe('a platform restored from what Velero backed up', () => {
       throw new Error(`${given[0]} ${given[1]}: ${answer.status} ${JSON.stringify(answer.body)}`)
     return answer.body
   }
+  /** The cluster is as new, and the API server asks the facade as before; what Velero needs stands there again. */
+  async function loseEverything(): Promise<void> {
+    await own.endOperator('SIGTERM')
+    await velero?.stop()
+    await own.controlPlane.restart(platformAccess(own.ports), () =>
+      rm(layout(own.controlPlane.folder).etcdData, { recursive: true }),
+    )
+    await installManifests(own.admin, crdManifests(), { timeout: 180_000 })
+    await installVelero(own.admin)
+    velero = await startVelero(programs, own)
+  }
+  /** How many objects there are of each kind that is backed up. */
+  async function countAll(): Promise<Record<string, number>> {
+    const counts = KINDS.map(async ({ resource }) => {
+      const { items: found } = await own.admin.list(resource, {})
+      return [resource.plural, found.length] as const
+    })
+    return Object.fromEntries(await Promise.all(counts))
+  }
   const signIn = async () => {
     const { clientId, clientSecret, tokenUrl } = own.platform
     token = await tokenFor(clientId, clientSecret, tokenUrl)
   }
   const items = async (path: string) => ((await expectCall(200, 'GET', path)).items as Body[]) ?? []
 
-  before(async () => {
+  before(async function () {
+    const missing = await seaweedfsIsMissing()
+    if (missing !== undefined) {
+      console.log(`    skipped: ${missing}`)
+      this.skip()
+    }
+    programs = await veleroOrSkip(this)
+    store = await startSeaweedfs()
+    const { endpoint, accessKeyId, secretAccessKey } = store
+    bucket = { bucket: BUCKET, endpoint, accessKeyId, secretAccessKey }
+    await inBucket((client) => client.send(new CreateBucketCommand({ Bucket: BUCKET })))
     own = await OwnPlatform.prepare()
+    await installVelero(own.admin)
+    velero = await startVelero(programs, own)
     await own.startOperator()
     await signIn()
   })
-  after(() => own?.stop())
+  after(async () => {
+    await velero?.stop()
+    await own?.stop()
+    await store?.stop()
+  })
+
+  async function inBucket<T>(work: (client: S3Client) => Promise<T>): Promise<T> {
+    // The library marks the object that it is given.
+    const client = s3Client(bucket.endpoint, { ...bucket })
+    return work(client).finally(() => client.destroy())
+  }
+  const isInBucket = async (name: string) => {
+    const { Contents = [] } = await inBucket((client) => client.send(new ListObjectsV2Command({ Bucket: BUCKET })))
+    return Contents.some(({ Key = '' }) => Key.startsWith(`backups/${name}/`))
+  }
+  const conditionOf = async (type: string) => {
+    const { conditions } = await expectCall(200, 'GET', '/lifecycle/backups/conditions')
+    return (conditions as Body[]).find((one) => one.type === type)?.status
+  }
+  async function takeBackup(): Promise<string> {
+    const { name } = await expectCall(202, 'POST', '/lifecycle/backups')
+    const taken = await until('the backup has ended', async () => {
+      const [found] = await items(`/lifecycle/backups?filter=name:eq:${name}`)
+      return found?.completedAt !== null && found
+    })
+    expect(taken).to.include({ phase: 'Completed', errors: 0, failureReason: null, itemsDone: taken.itemsTotal })
+    return String(name)
+  }
 
   it('is the same platform: ids, grants, secrets, resources, and what has been done', async () => {
     const boundary = await expectCall(201, 'POST', '/boundaries', { displayName: 'Acme' })
@@ -135,20 +188,23 @@ describe('a platform restored from what Velero backed up', () => {
     ] as const
     const known = () =>
       Promise.all(
-        lists.map(async ([path, fields]) => (await items(path)).map((item) => fields.map((field) => item[field]))),
+        // Restored in one second, they come in any order.
+        lists.map(async ([path, fields]) =>
+          (await items(path)).map((item) => fields.map((field) => String(item[field])).join(' ')).sort(),
+        ),
       )
     const before = await known()
-    const countsOf = (backup: Backup) =>
-      Object.fromEntries(backup.map(({ resource, objects }) => [resource.plural, objects.length]))
-
     const former = token
-    await own.endOperator('SIGTERM')
-    const backup = await backUp(own)
-    await own.controlPlane.restart(platformAccess(own.ports), () =>
-      rm(layout(own.controlPlane.folder).etcdData, { recursive: true }),
-    )
-    await installManifests(own.admin, crdManifests(), { timeout: 180_000 })
-    await restore(own, backup)
+    await expectCall(202, 'PUT', '/lifecycle/backups/target', bucket)
+    await until('Velero reaches the target', async () => (await conditionOf('TargetAvailable')) === 'True')
+    backup = await until('it is backed up', takeBackup)
+    expect(await isInBucket(backup)).to.equal(true)
+    const counted = await countAll()
+
+    await loseEverything()
+    await giveBucket(own.admin, bucket)
+    await restoreAll(own.admin, backup)
+    expect(await countAll()).to.deep.equal(counted)
     const caPem = own.controlPlane.servingCaPem
     await applyManifests(own.admin, { url: `https://127.0.0.1:${own.ports.webhook}/admit`, caPem })
     // As each start of the platform does: the accounts are others than those of the old tokens.
@@ -170,7 +226,17 @@ describe('a platform restored from what Velero backed up', () => {
     const reader = await tokenFor(clientId, clientSecret, own.platform.tokenUrl)
     const seen = await fetch(`${own.platform.facadeUrl}${base}`, { headers: { authorization: `Bearer ${reader}` } })
     expect(seen.status).to.equal(200)
-    expect(countsOf(await backUp(own))).to.deep.equal(countsOf(backup))
+    await until('Velero may write to the target again', async () => (await conditionOf('TargetAvailable')) === 'True')
+    expect(await conditionOf('RestoreTested')).to.equal('True')
+
+    await expectCall(202, 'DELETE', group)
+    await until('the group is gone', async () => (await call('GET', group)).status === 404)
+    await restoreAll(own.admin, backup, [
+      boundaryNamespace(String(boundary.id)),
+      groupNamespace(String(boundary.id), 'shop'),
+    ])
+    for (const path of running) await until(`${path} runs again`, async () => (await statusOf(path)) === 'Running')
+    expect((await expectCall(200, 'GET', at('secretvaults/keys/secrets/token'))).value).to.equal('kept')
 
     await expectCall(202, 'DELETE', group)
     await until('the group is gone', async () => (await call('GET', group)).status === 404)
@@ -179,5 +245,31 @@ describe('a platform restored from what Velero backed up', () => {
     const { items: left } = await own.admin.list(namespace, {})
     const names = left.map(({ metadata }) => metadata.name)
     expect(names.filter((name) => name.includes(String(boundary.id)))).to.deep.equal([])
+  })
+
+  it('deletes a backup with what is in the bucket', async () => {
+    await expectCall(202, 'DELETE', `/lifecycle/backups/${backup}`)
+    await until('the backup is gone', async () => (await items('/lifecycle/backups')).length === 0)
+    expect(await isInBucket(backup)).to.equal(false)
+  })
+
+  it('writes to a store whose certificate is signed by an authority of its own', async () => {
+    const certificate = await own.controlPlane.issueServingCertificate(['127.0.0.1'])
+    const secured = await securedStore(bucket.endpoint, certificate)
+    try {
+      const target = { ...bucket, endpoint: secured.url }
+      const test = () => expectCall(200, 'POST', '/lifecycle/backups/target/test', target)
+      expect((await test()).code).to.equal('TlsFailed')
+      const caCertificate = own.controlPlane.servingCaPem
+      await expectCall(202, 'PUT', '/lifecycle/backups/target', { ...target, caCertificate })
+      const location = { namespace: 'velero', name: 'default' }
+      await until('Velero reaches it', async () => {
+        const { spec, status } = await own.admin.get<Location>(veleroLocation, location)
+        return spec.config.s3Url === secured.url && status?.phase === 'Available'
+      })
+      expect(await isInBucket(await takeBackup())).to.equal(true)
+    } finally {
+      await secured.stop()
+    }
   })
 })
