@@ -92,10 +92,10 @@ function webhookAuthorizer(kubeConfigFile: string): object {
         'has(request.resourceAttributes)',
         // Of our principals everything: one that was deleted keeps no role of Kubernetes' own either.
         `request.user.startsWith('p:') || request.resourceAttributes.group.matches('(^|[.])freehold[.]dev$') || request.resourceAttributes.namespace.matches('${OUR_NAMESPACES}')`,
-        // Components of Kubernetes and our own must work while the webhook is down; nobody else may be exempt.
+        // Components of Kubernetes and our own must work while the webhook is down; nobody else may be exempt but
+        // Velero: it restores the platform while nothing of it runs, and waits for ever where it is refused.
         // The administrators of a kubeadm cluster are not in system:masters.
         "!('system:masters' in request.groups || 'kubeadm:cluster-admins' in request.groups || 'system:nodes' in request.groups)",
-        // Velero restores the platform while nothing of it runs: refused, it would wait for ever.
         `!(${['kube-system', 'freehold-system', 'velero'].map((name) => `'system:serviceaccounts:${name}' in request.groups`).join(' || ')})`,
         "!(request.user in ['system:apiserver', 'system:kube-controller-manager', 'system:kube-scheduler', 'freehold:player'])",
       ].map((expression) => ({ expression })),
