@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -12,7 +13,7 @@ import { secretData } from '../../src/core/secretData.ts'
 import { secret } from '../../src/kube/builtin.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
-import { veleroBackup, veleroLocation, veleroRestore } from '../../src/kube/velero.ts'
+import { veleroLocation, veleroRestore } from '../../src/kube/velero.ts'
 import { until } from '../make/until.ts'
 import type { OwnControlPlane } from './index.ts'
 import { veleroDefinitions } from './velero.ts'
@@ -139,24 +140,29 @@ export async function giveBucket(admin: KubeClient, bucket: BackupBucket): Promi
 type Restored = KubeObject & { status?: { phase?: string; completionTimestamp?: string } }
 
 /** Restores with every status what there is of a backup, or of its namespaces. @throws Error if not all of it came */
-export async function restoreAll(
-  admin: KubeClient,
-  backup: string,
-  namespaces: readonly string[] = ['*'],
-): Promise<void> {
-  const name = `of-${namespaces.length}-${backup}`
-  const ref = { namespace: NAMESPACE, name }
-  await until('Velero knows the backup', () => admin.get(veleroBackup, { namespace: NAMESPACE, name: backup }))
-  await admin.create(veleroRestore, {
-    ...{ apiVersion: 'velero.io/v1', kind: 'Restore', metadata: ref },
-    spec: { backupName: backup, includedNamespaces: namespaces, restoreStatus: { includedResources: ['*'] } },
-  } as KubeObject)
-  const { status } = await until('the restore has ended', async () => {
-    const found = await admin.get<Restored>(veleroRestore, ref)
-    if (found.status?.completionTimestamp !== undefined) return found
+export async function restoreAll(admin: KubeClient, backupName: string, includedNamespaces = ['*']): Promise<void> {
+  const spec = { backupName, includedNamespaces, restoreStatus: { includedResources: ['*'] } }
+  const { status } = await until('Velero restores', async () => {
+    const found = await restoredBy(admin, spec)
+    // It may not know the backup yet that it has just found in the bucket.
+    if (found.status?.phase !== 'FailedValidation') return found
     throw new Error(JSON.stringify(found.status))
   })
   expect(status, 'the restore').to.include({ phase: 'Completed' })
+}
+
+async function restoredBy(admin: KubeClient, spec: object): Promise<Restored> {
+  const ref = { namespace: NAMESPACE, name: `restore-${randomUUID()}` }
+  await admin.create(veleroRestore, {
+    ...{ apiVersion: 'velero.io/v1', kind: 'Restore', metadata: ref },
+    spec,
+  } as KubeObject)
+  return until('the restore has ended', async () => {
+    const found = await admin.get<Restored>(veleroRestore, ref)
+    const { phase, completionTimestamp } = found.status ?? {}
+    if (phase === 'FailedValidation' || completionTimestamp !== undefined) return found
+    throw new Error(JSON.stringify(found.status))
+  })
 }
 
 function alreadyThere(error: unknown): void {
