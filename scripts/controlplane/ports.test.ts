@@ -56,6 +56,14 @@ describe('ports', () => {
       for (const other of others) expect(Math.floor(other / 50)).not.to.equal(Math.floor(a / 50))
     })
 
+    it('are none that another start has chosen, and whose programs do not listen yet', async () => {
+      const folders = Array.from({ length: 60 }, (_, number) => join(folder, `${number}`))
+      const chosen = await Promise.all(folders.map((each) => choosePorts(each, names)))
+      for (const each of folders.slice(0, 20)) chosen.push(await choosePorts(join(each, 'later'), names))
+      const all = chosen.flatMap(({ a, b }) => [a, b])
+      expect(new Set(all).size).to.equal(all.length)
+    })
+
     it('move when somebody else listens there', async () => {
       const first = await choosePorts(folder, names)
       const thief = createServer()

@@ -30,6 +30,8 @@ export function keptPorts<Name extends string>(
 const FREE_RANGE = { from: 12_000, below: 30_000 }
 /** More than a platform has listeners. */
 const NEIGHBORS = 50
+/** Milliseconds that the programs of a platform have, after their ports were chosen, until the last one listens. */
+const STARTING = 120_000
 
 /**
  * Ports on loopback for the named listeners: those of the last run where they are free, so that kubeconfigs and
@@ -56,6 +58,7 @@ export async function choosePorts<Name extends string>(
     const chosen = keptPorts(names, stored as Partial<Ports<Name>>, (port) => held.has(port))
     const next = names.every((name) => chosen[name] !== undefined) ? undefined : await neighbors(held)
     for (const name of names) chosen[name] ??= await next?.()
+    await markNeighbors(Object.values(chosen as Ports<Name>), held)
     await writePrivate(path, `${JSON.stringify({ ...stored, ...chosen }, null, 2)}\n`)
     return chosen as Ports<Name>
   } finally {
@@ -92,6 +95,24 @@ async function neighbors(held: Map<number, Server>): Promise<() => Promise<numbe
     if (found.every((port) => port !== 0)) return async () => all.shift() ?? (await holdAny(held))
   }
   return () => holdAny(held)
+}
+
+/**
+ * Goes on listening on the last of the neighbors of what was chosen, so that another start, of this process or any, does not find
+ * all of them free before the programs listen.
+ */
+async function markNeighbors(chosen: readonly number[], held: Map<number, Server>): Promise<void> {
+  const { from, below } = FREE_RANGE
+  const inRange = chosen.filter((port) => port >= from && port < below)
+  for (const marker of new Set(inRange.map((port) => port - (port % NEIGHBORS) + NEIGHBORS - 1))) {
+    if (chosen.includes(marker)) continue
+    await hold(marker, held)
+    const server = held.get(marker)
+    if (server === undefined) continue
+    held.delete(marker)
+    server.unref()
+    setTimeout(() => server.close(), STARTING).unref()
+  }
 }
 
 /** @throws Error where a hundred ports of the range are taken */
