@@ -13,6 +13,13 @@ function startServer(): Promise<Server> {
   const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'v5.channel.k8s.io' })
   server.on('upgrade', (request, socket, head) => {
     const url = new URL(request.url ?? '', 'http://x')
+    if (url.pathname.endsWith('/pods/silly/exec'))
+      return sockets.handleUpgrade(request, socket, head, (client) => {
+        const timer = setInterval(() => {
+          for (let count = 0; count < 1_000; count += 1) client.send(Buffer.from([1]))
+        }, 1)
+        client.on('close', () => clearInterval(timer))
+      })
     if (!url.pathname.endsWith('/pods/good/exec')) return socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
     sockets.handleUpgrade(request, socket, head, (client) => {
       const [program = '', ...words] = url.searchParams.getAll('command')
@@ -123,6 +130,16 @@ describe('commands in containers', () => {
     const error = await buffer(stdout).catch((caught: Error) => caught)
     expect((error as Error).message).to.equal('The command in the container failed: exit code 3 wrong')
   })
+
+  for (const [what, program] of [
+    ['complain', 'while :; do echo wrong; done >&2'],
+    ['say nothing', 'exec cat'],
+  ] as const)
+    it(`are ended where they ${what} without end`, async () => {
+      const { stdout } = await run(program, undefined, what === 'complain' ? 'good' : 'silly')
+      const error = await buffer(stdout).catch((caught: Error) => caught)
+      expect((error as Error).message).to.contain('sends without end what nobody reads')
+    })
 
   it('end with their signal', async () => {
     const stop = new AbortController()

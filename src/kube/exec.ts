@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws'
 import { parsedObject } from '../core/parsedJson.ts'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { queryString } from './path.ts'
-import { opened, podSocket } from './podSocket.ts'
+import { countUnread, opened, podSocket } from './podSocket.ts'
 
 export type ExecRequest = {
   namespace: string
@@ -74,9 +74,11 @@ function sessionOf(socket: WebSocket): ExecSession {
   stdout.on('error', () => {})
   let failure: Error | undefined = new Error('The connection to the container was lost.')
   let said = ''
+  const unread = countUnread((error) => stdout.destroy(error))
   socket.on('message', (message: Buffer) => {
     const bytes = message.subarray(1)
-    if (message[0] === CHANNEL.stdout && bytes.length > 0 && !stdout.push(bytes)) socket.pause()
+    if (message[0] !== CHANNEL.stdout || bytes.length === 0) unread(message)
+    else if (!stdout.push(bytes)) socket.pause()
     if (message[0] === CHANNEL.stderr) said = (said + bytes.toString()).slice(-SAID_MAX)
     if (message[0] === CHANNEL.status) failure = failureOf(bytes, said)
   })

@@ -6,6 +6,20 @@ const HANDSHAKE_TIMEOUT = 15_000
 /** Bytes of one message, which is held whole: kubelets send some 32 KiB, and a cluster may be in the hands of somebody else. */
 const MESSAGE_MAX = 4 * 1024 * 1024
 
+/** Bytes of messages on one connection that give its reader nothing: complaints, and empty ones. */
+const UNREAD_MAX = 1024 * 1024
+/** What a message takes beside its bytes. */
+const MESSAGE_COST = 64
+
+/** Counts messages that hold no data: who sends them without end would keep this process busy for as long as it waits for data. */
+export function countUnread(end: (error: Error) => void): (message: Buffer) => void {
+  let unread = 0
+  return (message) => {
+    unread += message.length + MESSAGE_COST
+    if (unread > UNREAD_MAX) end(new Error('The container sends without end what nobody reads.'))
+  }
+}
+
 /** A two-way connection to a pod: `subresource` of the pod with `query`, in channels of the protocol. */
 export type PodSocketRequest = {
   namespace: string

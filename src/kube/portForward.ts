@@ -2,7 +2,7 @@ import { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { ClusterAccess } from '../kubeconfig/access.ts'
 import { queryString } from './path.ts'
-import { opened, podSocket } from './podSocket.ts'
+import { countUnread, opened, podSocket } from './podSocket.ts'
 
 export type PortForwardRequest = { namespace: string; pod: string; port: number }
 
@@ -39,6 +39,7 @@ export function createPortForward(access: ClusterAccess, userAgent: string): Por
 
 function streamOf(socket: WebSocket): Duplex {
   const begun = new Set<number>()
+  const unread = countUnread((error) => stream.destroy(error))
   const stream = new Duplex({
     read: () => socket.resume(),
     write: (bytes: Buffer, _encoding, done) =>
@@ -59,7 +60,7 @@ function streamOf(socket: WebSocket): Duplex {
     const channel = message[0] ?? CHANNEL.error
     const bytes = message.subarray(begun.has(channel) ? 1 : 1 + PORT_BYTES)
     begun.add(channel)
-    if (bytes.length === 0) return
+    if (bytes.length === 0) return unread(message)
     if (channel === CHANNEL.error) stream.destroy(new Error('The node cannot reach the port of the pod.'))
     else if (!stream.push(bytes)) socket.pause()
   })
