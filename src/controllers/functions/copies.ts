@@ -1,7 +1,7 @@
 import { isOwnedBy, ownerLabelSelector } from '../../contracts/workloads.ts'
 import { agreed, counted } from '../../core/counted.ts'
 import { done, type Outcome, waiting } from '../../core/outcome.ts'
-import { copiesWithin, type Demand, demandOf, NOTHING } from '../../core/sizing/demand.ts'
+import { copiesWithin, type Demand, NOTHING } from '../../core/sizing/demand.ts'
 import { FunctionNamespace } from '../../crds/functions.ts'
 import { wantedCopies } from '../../desired/functions.ts'
 import { hasEnded } from '../../desired/workload/evicted.ts'
@@ -10,6 +10,7 @@ import { deployment, pod } from '../../kube/builtin.ts'
 import { checkQuota, giveBackQuota, grantedAtLeast } from '../quota.ts'
 import { scaleTo } from '../workload/halt.ts'
 import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
+import { demandOfWorkload, type Workload } from '../workload/running.ts'
 import type { FunctionPass } from './types.ts'
 
 export const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | 'records'>) =>
@@ -33,25 +34,18 @@ export async function checkCopies(pass: FunctionPass): Promise<Outcome> {
   const [made] = pass.children.owned<Sized>(deployment)
   // What was never there waits in line, and a grant of nothing would take it out.
   if (made === undefined && pass.object.status?.firstReadyAt === undefined) return outcome
-  const running = made === undefined ? NOTHING : demandOf({ spec: copiesOf(made) }, undefined)
+  const running = made === undefined ? NOTHING : demandOfWorkload(made.spec)
   await scaleWithin(await grantedAtLeast(pass, running), pass, made)
   return outcome
 }
 
-type Requests = { cpu?: string; memory?: string }
-type Sized = LiveDeployment & {
-  spec: { template?: { spec?: { containers?: { resources?: { requests?: Requests } }[] } } }
-}
-
-function copiesOf({ spec: { replicas = 1, template } }: Sized) {
-  const { cpu, memory } = template?.spec?.containers?.[0]?.resources?.requests ?? {}
-  return { replicas, cpuRequest: cpu, memoryRequest: memory }
-}
+type Sized = LiveDeployment & Workload
 
 /** Copies come and go with calls, also those of a function whose change is refused: it would not wake up again. */
 async function scaleWithin(granted: Demand, pass: FunctionPass, made: Sized | undefined): Promise<void> {
   if (made === undefined) return
-  const replicas = Math.min(wantedCopies(pass.object, pass.state.around), copiesWithin(granted, copiesOf(made)))
+  const each = demandOfWorkload({ ...made.spec, replicas: 1 })
+  const replicas = Math.min(wantedCopies(pass.object, pass.state.around), copiesWithin(granted, each))
   pass.report({ replicas })
   await scaleTo(pass, deployment, made, replicas)
 }

@@ -10,7 +10,7 @@ import { checkQuota, grantedAtLeast } from '../quota.ts'
 type Amounts = { cpu?: string; memory?: string; storage?: string }
 type Claim = { spec?: { resources?: { requests?: Amounts } } }
 /** A Deployment or a StatefulSet. */
-type Workload = KubeObject & {
+export type Workload = KubeObject & {
   spec: {
     replicas?: number
     template?: {
@@ -69,7 +69,8 @@ function roomToGrow(children: Pass['children'], { spec: { maxReplicas, scaleTarg
   return demandOfWorkload({ ...scaled.spec, replicas: Math.max(0, maxReplicas - replicas) })
 }
 
-function demandOfWorkload({ replicas = 1, template, volumeClaimTemplates = [] }: Workload['spec']): Demand {
+/** What these copies were given, their disks and volumes with them. */
+export function demandOfWorkload({ replicas = 1, template, volumeClaimTemplates = [] }: Workload['spec']): Demand {
   const { containers = [], volumes = [] } = template?.spec ?? {}
   const disks = volumes.map(({ emptyDir }) => amount(emptyDir?.sizeLimit))
   const storage = [...disks, ...volumeClaimTemplates.map(storageOf)].reduce((sum, one) => sum + one, 0n)

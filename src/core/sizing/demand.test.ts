@@ -147,14 +147,18 @@ describe('what a part of a resource asks for', () => {
 })
 
 describe('copies within what was granted', () => {
-  const granted = demandOf({ spec: { replicas: 4, cpuRequest: '500m', memoryRequest: '1Gi' } }, undefined)
-  const cases: [sentence: string, each: Parameters<typeof copiesWithin>[1], copies: number][] = [
+  const disk = (size: string) => ({ volumes: [{ kind: 'Ephemeral', size }] })
+  const demand = (spec: Sizable['spec']) => demandOf({ spec: { replicas: 1, ...spec } }, undefined)
+  const granted = demand({ replicas: 4, cpuRequest: '500m', memoryRequest: '1Gi', ...disk('1Gi') })
+  const cases: [sentence: string, each: Sizable['spec'], copies: number][] = [
     ['are all of those that it was granted for', { cpuRequest: '500m', memoryRequest: '1Gi' }, 4],
     ['are no more where each is smaller', { cpuRequest: '100m', memoryRequest: '1Gi' }, 4],
     ['are fewer where each has more cores', { cpuRequest: '600m', memoryRequest: '1Gi' }, 3],
     ['are fewer where each has more memory', { cpuRequest: '500m', memoryRequest: '3Gi' }, 1],
+    ['are fewer where each has more disk', { cpuRequest: '500m', memoryRequest: '1Gi', ...disk('2Gi') }, 2],
     ['are none where one is too many', { cpuRequest: '3', memoryRequest: '1Gi' }, 0],
     ['are counted where they request nothing', {}, 4],
   ]
-  for (const [sentence, each, copies] of cases) it(sentence, () => expect(copiesWithin(granted, each)).to.equal(copies))
+  for (const [sentence, each, copies] of cases)
+    it(sentence, () => expect(copiesWithin(granted, demand(each))).to.equal(copies))
 })

@@ -92,12 +92,9 @@ export function sumOf(demands: readonly Demand[]): Demand {
  * How many copies, each with these requests, stay within what was granted to all copies of former ones: a workload that is refused
  * a change keeps as it is, and comes and goes with its load.
  */
-export function copiesWithin(
-  { cpu, memory, pods }: Demand,
-  each: { cpuRequest?: string | undefined; memoryRequest?: string | undefined },
-): number {
-  const most = (granted: bigint, request: bigint) => (request === 0n ? pods : Number(granted / request))
-  return Math.min(pods, most(cpu, amount(each.cpuRequest)), most(memory, amount(each.memoryRequest)))
+export function copiesWithin(granted: Demand, each: Omit<Demand, 'pods'>): number {
+  const most = (of: 'cpu' | 'memory' | 'storage') => (each[of] === 0n ? granted.pods : Number(granted[of] / each[of]))
+  return Math.min(granted.pods, most('cpu'), most('memory'), most('storage'))
 }
 
 /**
