@@ -40,6 +40,7 @@ describe('configuration', () => {
     ['a port beyond 65535', { PLATFORM_FACADE_PORT: '70000' }, /PLATFORM_FACADE_PORT/],
     ['a role that does not exist', { PLATFORM_ROLE: 'boss' }, /PLATFORM_ROLE/],
     ['an issuer that is not an http address', { PLATFORM_ISSUER: 'ftp://x' }, /PLATFORM_ISSUER/],
+    ['one worker, which a slow cluster would keep', { PLATFORM_WORKERS_PER_CONTROLLER: '1' }, /WORKERS_PER_CONTROLLER/],
     ['a flag that is neither yes nor no', { PLATFORM_LEADER_ELECTION: 'perhaps' }, /PLATFORM_LEADER_ELECTION/],
   ]
   for (const [what, variables, message] of refused) {

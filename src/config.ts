@@ -218,10 +218,12 @@ export const Configuration = z.strictObject({
       'How many objects of our kinds a boundary may hold in its own namespace, and as many in all its groups together; one of more than 16 KiB counts once for each 16 KiB. Over it: 422 QUOTA_EXCEEDED',
     ),
   ...podSettings,
-  workersPerController: Whole.min(1)
+  workersPerController: Whole.min(2)
     .max(64)
     .default(8)
-    .describe('Objects of a kind that are worked on at once; of one boundary half of them at most'),
+    .describe(
+      'Objects of a kind that are worked on at once; of one boundary half of them at most, and one less than all in other clusters, which may be slow',
+    ),
   engines: z
     .enum(['real', 'simulated'])
     .default('real')
