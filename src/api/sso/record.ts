@@ -74,7 +74,7 @@ export const SsoDto = namedRecord('SsoDto', {
 })
 
 const Address = z.string().min(1).max(2048)
-const Protocol = z.enum(SSO_PROTOCOLS)
+const Protocol = z.enum(SSO_PROTOCOLS).describe('Saml with Keycloak only: the local provider answers 501')
 const writable = {
   displayName: DisplayName,
   metadataUrl: Address.nullish(),
