@@ -98,7 +98,7 @@ describe('the activator', () => {
     })
 
   it('takes no more connections than it may have', async () => {
-    const { url } = await world(hello, { maxConnections: 2 })
+    const { url } = await world(hello, { maxConnections: 4 })
     await expectBounded(Number(new URL(url).port), 2, () => fetch(url))
   })
 

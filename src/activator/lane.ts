@@ -67,6 +67,11 @@ export class Lane {
     this.#leave = options.bound.add(this)
   }
 
+  /** Calls without a place. */
+  get waiting(): number {
+    return this.#queue.length
+  }
+
   get desired(): number {
     return this.#scale.desired
   }

@@ -11,13 +11,16 @@ import { ambiguityOf } from '../core/framing.ts'
 import type { Log } from '../core/log.ts'
 import { oneByOne } from '../core/oneByOne.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
+import { SharedPlaces } from '../core/sharedPlaces.ts'
+import { endAfter, FREE_DROPPING, restOf } from '../core/unreadBody.ts'
+import { untilStill } from '../core/untilStill.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import type { Figures } from './figures.ts'
 import type { Gate } from './gate.ts'
 import { NoPlace } from './lane.ts'
 import { forward, forwardedHeaders } from './proxy.ts'
 import { findOneTrigger, hostOf } from './routing.ts'
-import type { Line, Switchboard } from './switchboard.ts'
+import { type Line, type Switchboard, tenantOf } from './switchboard.ts'
 import { type ReachCopy, Unreached } from './way.ts'
 
 /** What calls are made with, whoever makes them. */
@@ -33,6 +36,8 @@ export type ServerOptions = CallMeans & {
   gate: Gate
   log: Log
   maxConnections?: number | undefined
+  /** Calls of all functions at once. */
+  mostCalls?: number | undefined
 }
 
 const REFUSALS = {
@@ -49,27 +54,38 @@ const REFUSALS = {
 } as const
 type Refusal = keyof typeof REFUSALS
 
+const SOON = { 'retry-after': '1' }
+
 /** Milliseconds between two tries to reach a copy that was said to serve; its cluster may be away for longer. */
 const AGAIN = { here: 50, there: 1_000 }
 
 /** Milliseconds for a whole request: a function ends a call sooner, but nobody ends what was refused and still sends. */
 const REQUEST_MOST = (CALL_SECONDS_MOST + 10) * 1000
+/** Each that waits takes up to 75 KiB, and a container of the activator has 1 GiB. */
+const MOST_CALLS = 8_000
 
 /** Answers calls of functions: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
-  const listener = oneByOne(
-    inOriginForm((request, response) => {
-      void handle(options, request, response).catch((error: unknown) => {
-        options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
-        refuse(response, 'UNREACHABLE')
-      })
-    }),
-  )
-  const server = createServer({ ...PATIENCE, requestTimeout: REQUEST_MOST }, listener)
-  return bounded(server, options.maxConnections)
+  const { mostCalls = MOST_CALLS, maxConnections = 2 * mostCalls } = options
+  const calls = new SharedPlaces(mostCalls)
+  const listener = inOriginForm((request, response) => {
+    void handle(options, calls, request, response).catch((error: unknown) => {
+      options.log.error({ error: messageOf(error) }, 'A call could not be handled.')
+      refuse(response, 'UNREACHABLE')
+    })
+  })
+  const untilEnd = oneByOne(untilStill(listener, { hasOwnTime: true }))
+  const server = createServer({ ...PATIENCE, requestTimeout: REQUEST_MOST }, untilEnd)
+  // By default so many that a Gateway with one address can bring all calls that there may be.
+  return bounded(server, maxConnections)
 }
 
-async function handle(options: ServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handle(
+  options: ServerOptions,
+  calls: SharedPlaces,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { switchboard, gate } = options
   if (ambiguityOf(request) !== undefined) return refuse(response, 'BAD_REQUEST')
   const home = switchboard.at(hostOf(request.headers.host))
@@ -87,6 +103,11 @@ async function handle(options: ServerOptions, request: IncomingMessage, response
   if (!may) return refuse(response, 'UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
   // Nobody would tell that they have gone, once they have.
   if (response.closed) return
+  const tenant = tenantOf(found.key, home)
+  // Whoever has many functions may call each of them from everywhere.
+  if (calls.isFullFor(tenant)) return refuse(response, 'TOO_MANY_REQUESTS', SOON)
+  calls.take(tenant)
+  response.once('close', () => calls.free(tenant))
   await serve(options, line, found.trigger, { request, response })
 }
 
@@ -117,7 +138,7 @@ async function serve(
     const refusal = refusalOf(error, deadline)
     log.debug({ function: key, error: messageOf(error) }, 'A call was not answered by its function.')
     const why = error instanceof NoPlace ? error.reason : undefined
-    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? { 'retry-after': '1' } : {}, why)
+    refuse(response, refusal, refusal === 'TOO_MANY_REQUESTS' ? SOON : {}, why)
   }
 }
 
@@ -160,10 +181,11 @@ function refuse(response: ServerResponse, code: Refusal, headers: Record<string,
   const [status, sentence] = REFUSALS[code]
   const error = why === undefined ? sentence : `${sentence}: ${why}.`
   const body = JSON.stringify({ error, code, module: 'functions', correlationId: randomUUID() })
+  const rest = restOf(response.req, response, FREE_DROPPING)
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
     ...headers,
   })
-  response.end(body)
+  endAfter(rest, response, body)
 }

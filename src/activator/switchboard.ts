@@ -40,6 +40,12 @@ export type Line = {
 }
 export type Home = { object: CachedNamespace; lines: Map<string, Line>; bound: Bound }
 
+/** As `Switchboard.tenantOf`, where its namespace is known. */
+export function tenantOf(key: string, home: Home | undefined): string {
+  const scope = parseScope(home?.object.status?.scope ?? '')
+  return scope !== undefined && 'boundaryId' in scope ? scope.boundaryId : key.slice(0, key.indexOf('/'))
+}
+
 const keyOf = ({ namespace = '', name }: { namespace?: string; name: string }) => `${namespace}/${name}`
 
 /** Every function with its lane, kept as the API server has it. */
@@ -78,8 +84,7 @@ export class Switchboard {
 
   /** Whose function it is: a boundary, as that has as many groups as it likes. Of a function that is not known its group. */
   tenantOf(key: string): string {
-    const scope = parseScope(this.#homeOf(key)?.object.status?.scope ?? '')
-    return scope !== undefined && 'boundaryId' in scope ? scope.boundaryId : key.slice(0, key.indexOf('/'))
+    return tenantOf(key, this.#homeOf(key))
   }
 
   #homeOf(key: string): Home | undefined {

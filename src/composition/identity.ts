@@ -89,6 +89,7 @@ export async function runIdentityProvider(
   })
   const servers = await startIdentityServers({
     handler: provider.handler,
+    isProxy: provider.isProxy,
     tls: { port: configuration.identityHttpsPort, host: identityHost, cert, key },
     http: { port: configuration.identityHttpPort, host: identityHost },
   })

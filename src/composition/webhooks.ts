@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
 import { WorkRefused } from '../adapters/workers/port.ts'
@@ -19,6 +19,7 @@ import { oneByOne } from '../core/oneByOne.ts'
 import { readWithin } from '../core/readWithin.ts'
 import { isSameText } from '../core/sameText.ts'
 import { Turns } from '../core/turns.ts'
+import { untilStill } from '../core/untilStill.ts'
 import { WEBHOOK_SERVER_NAME } from '../core/webhook.ts'
 import type { CacheSet } from '../kube/caches.ts'
 import type { KubeClient } from '../kube/client.ts'
@@ -219,12 +220,13 @@ function withEnd(webhooks: Webhooks, end: () => void): Webhooks {
 }
 
 function listenerOf(reviews: Reviews, isCaller: (request: IncomingMessage) => boolean, log: Log) {
-  return oneByOne((request, response) => {
+  const listener: RequestListener = (request, response) => {
     answer(request, response, reviews, isCaller).catch((error: unknown) => {
       log.warn({ error: messageOf(error) }, 'A review of the API server could not be answered.')
       send(response, 500)
     })
-  })
+  }
+  return oneByOne(untilStill(listener))
 }
 
 async function answer(

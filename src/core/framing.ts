@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+
 /** Requests that Node accepts although two readers may parse them differently. */
 type Head = { readonly rawHeaders: readonly string[]; readonly httpVersion: string }
 
@@ -30,4 +32,10 @@ export function framingOf(headers: {
   const { 'content-length': length, 'transfer-encoding': coding } = headers
   if (coding !== undefined) return { 'transfer-encoding': 'chunked' }
   return length === undefined ? {} : { 'content-length': length }
+}
+
+/** Whether a request announces a body (RFC 9112 section 6). */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  const { 'transfer-encoding': encoding, 'content-length': length } = headers
+  return encoding !== undefined || (length !== undefined && length !== '0')
 }

@@ -24,6 +24,11 @@ export class SharedPlaces {
     return this.takenBy(key) >= this.left
   }
 
+  /** Whether there are places for so many more of this key, with as many left for all others as it has then. */
+  hasRoomFor(key: string, more: number): boolean {
+    return this.takenBy(key) + more <= this.left - more
+  }
+
   /** One, or so many more; fewer if negative. */
   take(key: string, more = 1): void {
     const own = this.takenBy(key) + more

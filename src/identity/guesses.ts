@@ -1,4 +1,4 @@
-import { ipKeyGenerator } from 'express-rate-limit'
+import { addressKey } from '../core/addressKey.ts'
 import { type Clock, systemClock } from '../core/clock.ts'
 import { isUuid, sha256 } from '../core/names.ts'
 
@@ -29,7 +29,7 @@ export function limitPasswords(limits: GuessLimits = DEFAULT_GUESS_LIMITS, clock
   const counters = new GuessCounters(5 * 60_000, clock)
   return {
     judge(address, name, check) {
-      const [from, whom] = [ipKeyGenerator(address), sha256(name.normalize('NFKC').trim().toLowerCase())]
+      const [from, whom] = [addressKey(address), sha256(name.normalize('NFKC').trim().toLowerCase())]
       const all = [
         // Whoever knows the password had mistyped it before.
         { key: `${from} ${whom}`, limit: limits.perNameAndAddress, endsWhenRight: true },
@@ -54,7 +54,7 @@ export function limitSecrets(perMinute: number = WRONG_SECRETS_PER_MINUTE, clock
   return {
     judge(address, id, check) {
       // Ids that cannot exist share one counter: callers must not choose how much is remembered.
-      const key = `${ipKeyGenerator(address)} ${isUuid(id) ? id : 'other'}`
+      const key = `${addressKey(address)} ${isUuid(id) ? id : 'other'}`
       return counters.judge([{ key, limit: perMinute }], check)
     },
   }

@@ -90,6 +90,7 @@ export type IdentityProviderOptions = {
 export interface IdentityProvider {
   /** Serves everything below `/realms/<realm>`, over TLS and plain http alike; other paths are 404. */
   handler: RequestListener
+  isProxy(address: string): boolean
   /** Seconds. */
   readonly tokenLifetimeSeconds: number
   stop(): void
@@ -171,6 +172,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   })
   return {
     handler: app,
+    isProxy: (address) => app.get('trust proxy fn')(address, 0),
     tokenLifetimeSeconds,
     stop() {
       unsubscribe()

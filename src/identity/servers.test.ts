@@ -49,7 +49,7 @@ describe('the servers of the identity provider', () => {
   })
 
   it('take no more connections than they may have, and a next one when one has ended', async () => {
-    servers = await start(undefined, 2)
+    servers = await start(undefined, 4)
     const { tlsPort, httpPort = 0 } = servers
     const dispatcher = new Agent({ connect: { ca: certificate.cert } })
     agents.push(dispatcher)

@@ -1,10 +1,11 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { bounded, PATIENCE, TLS_PATIENCE } from '../core/connectionBounds.ts'
+import { bounded, PATIENCE, type Sharing, TLS_PATIENCE } from '../core/connectionBounds.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import { oneByOne } from '../core/oneByOne.ts'
 import { inOriginForm } from '../core/requestTarget.ts'
+import { untilStill } from '../core/untilStill.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** Requests here are one small form: who takes longer to send one only holds a connection. */
@@ -18,6 +19,7 @@ export type IdentityServersOptions = {
   http?: { port: number; host?: string }
   /** Of each of the two. */
   maxConnections?: number
+  isProxy?: Sharing['isProxy']
 }
 
 export interface IdentityServers {
@@ -32,13 +34,16 @@ export interface IdentityServers {
 /** @throws Error if a port is taken or the certificate does not fit its key; nothing is left listening then */
 export async function startIdentityServers(options: IdentityServersOptions): Promise<IdentityServers> {
   const { cert, key } = options.tls
-  const handler = oneByOne(inOriginForm(plainly(options.handler)))
+  const { maxConnections, isProxy } = options
+  const handler = oneByOne(untilStill(inOriginForm(plainly(options.handler))))
   const tls = bounded(
     createTlsServer({ ...REQUESTS, ...TLS_PATIENCE, cert, key, minVersion: 'TLSv1.2' }, handler),
-    options.maxConnections,
+    maxConnections,
+    { isProxy },
   )
   await listening(tls, options.tls)
-  const plain = options.http && bounded(createHttpServer({ ...REQUESTS, ...PATIENCE }, handler), options.maxConnections)
+  const plain =
+    options.http && bounded(createHttpServer({ ...REQUESTS, ...PATIENCE }, handler), maxConnections, { isProxy })
   try {
     if (plain !== undefined && options.http !== undefined) await listening(plain, options.http)
   } catch (error) {

@@ -6,14 +6,29 @@ const ROOT = resolve(import.meta.dirname, '../..')
 
 /** Those that only a process of ours reaches, on its own machine. */
 const OWN = ['src/cli/loopback.ts', 'src/kube/tunnel/entry.ts']
+/** Lets in few that are not known, and ends each of their visits within a minute. */
+const GATE = 'src/composition/agents/gate.ts'
 
 describe('servers of HTTP', () => {
+  const servers = globSync('src/**/*.ts', { cwd: ROOT })
+    .filter((path) => !path.endsWith('.test.ts') && !OWN.includes(path))
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
+    .filter(({ text }) => /^import \{[^}]*\bcreateServer\b[^}]*\} from 'node:https?'$/m.test(text))
+  const without = (called: string, exceptions: readonly string[] = []) =>
+    servers
+      .filter(({ path, text }) => !exceptions.includes(path) && !text.includes(`${called}(`))
+      .map(({ path }) => path)
+
   it('answer the requests of a connection one after the other', () => {
-    const servers = globSync('src/**/*.ts', { cwd: ROOT })
-      .filter((path) => !path.endsWith('.test.ts') && !OWN.includes(path))
-      .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
-      .filter(({ text }) => /^import \{[^}]*\bcreateServer\b[^}]*\} from 'node:https?'$/m.test(text))
     expect(servers).to.have.length.above(5)
-    expect(servers.filter(({ text }) => !/\boneByOne\(/.test(text)).map(({ path }) => path)).to.deep.equal([])
+    expect(without('oneByOne')).to.deep.equal([])
+  })
+
+  it('let no address take all connections', () => {
+    expect(without('bounded', [GATE])).to.deep.equal([])
+  })
+
+  it('end connections whose clients take nothing of their answers', () => {
+    expect(without('untilStill', [GATE])).to.deep.equal([])
   })
 })

@@ -71,6 +71,7 @@ type Played = {
   clusterId?: string
   reach?: ReachCopy
   maxConnections?: number
+  mostCalls?: number
 }
 
 const podOf = (server: Server) => `pod-${(server.address() as AddressInfo).port}`
@@ -93,6 +94,7 @@ export async function startActivator(
     clusterId,
     reach = connectTo,
     maxConnections,
+    mostCalls,
     ...gate
   }: Partial<GateOptions> & Played = {},
 ) {
@@ -141,6 +143,7 @@ export async function startActivator(
   const refusing: GateOptions = { digestKey: async () => undefined, mayRead: async () => false }
   const server = createActivatorServer({
     isPlayed: false,
+    mostCalls,
     switchboard,
     reach,
     gate: new Gate({ ...refusing, ...gate }),

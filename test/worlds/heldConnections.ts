@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 import { until } from '../make/until.ts'
 
 /**
- * Fills a server with connections that say nothing: the next is closed at once, and a place that is given up is taken again.
+ * Takes all connections of a server that one address may have, half of them, and says nothing: the next is closed at once, and a
+ * place that is given up is taken again.
  *
  * @param ask whether the server answers a request over a connection of its own, which it then ends
  */

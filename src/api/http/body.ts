@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
+import { hasBody } from '../../core/framing.ts'
 import { type ReadJson, readJson, valueRead } from '../../core/json.ts'
 
 /** Among the media types of a route: its body may be of any. */
@@ -28,12 +29,6 @@ export type BodyRules = {
 
 function refuse(message: string): PlatformError {
   return new PlatformError('MODEL_BINDING_FAILED', message, { errors: [{ field: '', message }] })
-}
-
-/** Whether a request announces a body (RFC 9112 section 6). */
-export function hasBody(request: IncomingMessage): boolean {
-  const { 'transfer-encoding': encoding, 'content-length': length } = request.headers
-  return encoding !== undefined || (length !== undefined && length !== '0')
 }
 
 /** Whether the client waits for leave to send (RFC 9110 section 10.1.1); it comes only after authorization. */

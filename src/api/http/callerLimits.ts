@@ -1,18 +1,12 @@
+import type { ServerResponse } from 'node:http'
+import { addressKey } from '../../core/addressKey.ts'
 import type { Clock } from '../../core/clock.ts'
 import { PlatformError } from '../../core/errors.ts'
 import { LateRefusals } from '../../core/lateRefusals.ts'
 import type { RequestLimits } from '../../core/requestLimits.ts'
+import { SharedPlaces } from '../../core/sharedPlaces.ts'
 import type { Caller } from './context.ts'
-import {
-  addressKey,
-  BODY_RATE,
-  Budget,
-  byteRate,
-  requestRate,
-  SMALL_ANSWER,
-  SMALL_BODY,
-  wholeSeconds,
-} from './limits.ts'
+import { BODY_RATE, Budget, byteRate, requestRate, SMALL_ANSWER, SMALL_BODY, wholeSeconds } from './limits.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { UnprovedRequests } from './unproved.ts'
 import { type Unread, UnreadAnswers } from './unreadAnswers.ts'
@@ -20,7 +14,14 @@ import { type Unread, UnreadAnswers } from './unreadAnswers.ts'
 export type CallerLimitsOptions = RequestLimits & {
   /** How long whoever is over a limit waits to hear of it, in milliseconds. Absent: a second. */
   refusalDelay?: number
+  /** Bytes of all bodies that are in memory at once, each until its answer is over. Absent: 192 MiB. */
+  heldBodyBytes?: number
 }
+
+/** Milliseconds. */
+const ROOM_AGAIN = 5_000
+/** What is made of a body takes three times its bytes meanwhile, and a container of the facade has 1 GiB. */
+const HELD_BODY_BYTES = 192 * 1_048_576
 
 /** Milliseconds that an upload waits. Whoever owes more has very many under way, each with a piece in memory. */
 const LONGEST_WAIT = 5_000
@@ -33,6 +34,14 @@ type Asking = { readonly caller?: Caller | undefined; readonly address?: string 
 export function takerOf({ caller, address }: Asking): Taker {
   if (caller !== undefined) return { kind: 'principal', key: caller.principalId }
   return { kind: 'address', key: addressKey(address) }
+}
+
+type Placed = Asking & { readonly match: { readonly parameters: { readonly [name: string]: string } } | undefined }
+
+/** The boundary that the path names, where the caller was let in; of a stranger, who may name any, the address. */
+export function placeOf(asking: Placed): string {
+  const { key } = takerOf(asking)
+  return asking.caller === undefined ? key : (asking.match?.parameters.boundaryId ?? key)
 }
 
 /** A request whose sender is not proved yet. */
@@ -51,6 +60,7 @@ export class CallerLimits {
   readonly #uploads: Budget
   readonly #answers: Budget
   readonly #unread = new UnreadAnswers()
+  readonly #held: SharedPlaces
   readonly #refusals: LateRefusals
   readonly #clock: Clock
   readonly #metrics: HttpMetrics
@@ -64,6 +74,7 @@ export class CallerLimits {
     this.#uploads = new Budget(byteRate(limits.uploadBytesPerSecond))
     this.#answers = new Budget(byteRate(limits.answerBytesPerSecond))
     this.#refusals = new LateRefusals(clock, limits.refusalDelay)
+    this.#held = new SharedPlaces(limits.heldBodyBytes ?? HELD_BODY_BYTES)
     this.#clock = clock
     this.#metrics = metrics
   }
@@ -91,6 +102,23 @@ export class CallerLimits {
   /** @throws PlatformError TOO_MANY_REQUESTS */
   takeBody(taker: Taker, bytes: number): void {
     if (bytes > SMALL_BODY) this.#refuseFor(taker, this.#bodies.take(taker.key, bytes, this.#clock.monotonic()))
+  }
+
+  /**
+   * Of a body that is held whole. A tenant has as many principals as it likes, each with a body that it sends slowly.
+   *
+   * @param place whose it is: a boundary, or who sends it
+   * @returns hears of bytes before they are in memory. @throws PlatformError TOO_MANY_REQUESTS
+   */
+  bodyHeld({ kind }: Taker, place: string, response: Pick<ServerResponse, 'closed' | 'once'>): (bytes: number) => void {
+    let own = 0
+    response.once('close', () => this.#held.take(place, -own))
+    return (bytes) => {
+      if (bytes <= SMALL_BODY || response.closed) return
+      if (!this.#held.hasRoomFor(place, bytes)) this.#refuseFor({ kind, key: place }, ROOM_AGAIN)
+      this.#held.take(place, bytes)
+      own += bytes
+    }
   }
 
   /** Before a body that is read as it comes. @throws PlatformError TOO_MANY_REQUESTS */
@@ -123,12 +151,12 @@ export class CallerLimits {
   /**
    * How long an answer is shows only once it is there: the next request waits for it.
    *
-   * @param response absent where it goes on
+   * @param unread absent where it goes on
    */
-  oweAnswer({ key }: Taker, bytes: number, response?: Unread): void {
+  oweAnswer({ key }: Taker, bytes: number, unread?: { readonly place: string; readonly response: Unread }): void {
     if (bytes <= SMALL_ANSWER) return
     this.#answers.owe(key, bytes, this.#clock.monotonic())
-    if (response !== undefined) this.#unread.add(key, bytes, response)
+    if (unread !== undefined) this.#unread.add({ key, place: unread.place }, bytes, unread.response)
   }
 
   /** Before a refusal is sent; over once the caller has gone. */

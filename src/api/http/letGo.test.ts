@@ -9,7 +9,7 @@ describe('a client that is refused before it has asked, and never closes its con
     ['a request to a proxy', 'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com\r\n\r\n'],
   ] as const) {
     it(`takes nobody's place after ${title}`, async () => {
-      const server = await startFacade({ limits: { maxConnections: 2 } })
+      const server = await startFacade({ limits: { maxConnections: 4 } })
       const { port } = await server.facade.listen(0, '127.0.0.1')
       const sockets: Socket[] = []
       try {

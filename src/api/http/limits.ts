@@ -1,4 +1,3 @@
-import { ipKeyGenerator } from 'express-rate-limit'
 import type { LRUCache } from 'lru-cache'
 import { recentlyUsed } from '../../core/recentlyUsed.ts'
 
@@ -76,8 +75,4 @@ export const SMALL_ANSWER = 65_536
 /** Eight seconds' worth at once. */
 export function byteRate(bytesPerSecond: number): Rate {
   return { perSecond: bytesPerSecond, burst: 8 * bytesPerSecond }
-}
-/** The key of an address. Of IPv6 the network counts, since one customer holds all of it. */
-export function addressKey(address: string | undefined): string {
-  return address === undefined ? 'unknown' : ipKeyGenerator(address)
 }

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 import { bounded, PATIENCE } from '../../core/connectionBounds.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
+import { untilStill } from '../../core/untilStill.ts'
 
 /** One condition for this process to serve; `detail` is a name, never a secret or an address. */
 export type ReadinessCheck = { name: string; isReady: () => boolean }
@@ -20,6 +21,9 @@ export type ManagementOptions = {
 
 export type ManagementServer = { port: number; stop(): Promise<void> }
 
+/** Kubelets and Prometheus keep one or two each. */
+const MOST_CONNECTIONS = 500
+
 /**
  * The management port, apart from the public one: `/livez` (the event loop turns), `/readyz` (caches are filled and the
  * parts of this process work) and `/metrics` in the Prometheus text format.
@@ -28,7 +32,8 @@ export type ManagementServer = { port: number; stop(): Promise<void> }
  */
 export async function startManagementServer(options: ManagementOptions): Promise<ManagementServer> {
   const server = bounded(
-    createServer({ ...PATIENCE, requestTimeout: 10_000 }, oneByOne(inOriginForm(listener(options)))),
+    createServer({ ...PATIENCE, requestTimeout: 10_000 }, oneByOne(untilStill(inOriginForm(listener(options))))),
+    MOST_CONNECTIONS,
   )
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>

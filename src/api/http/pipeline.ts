@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { addressKey } from '../../core/addressKey.ts'
 import { PlatformError, permissionMissing } from '../../core/errors.ts'
 import { FairShare } from '../../core/fairShare.ts'
 import { ambiguityOf } from '../../core/framing.ts'
 import type { Log } from '../../core/log.ts'
 import { onBehalfOf } from '../../core/origin.ts'
 import { signalOf } from '../../core/signalOf.ts'
+import type { Dropping } from '../../core/unreadBody.ts'
 import { holdsNow } from '../callers/holdsNow.ts'
 import { tenantsOf } from '../callers/principals.ts'
 import { type PathPlaces, placesOf, scopeOfPath } from '../callers/scopes.ts'
@@ -13,11 +15,10 @@ import { authorizationHeader } from '../callers/tokens.ts'
 import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { ANY_TYPE, checkMediaType, JSON_LIMIT_BYTES } from './body.ts'
-import { CallerLimits, type CallerLimitsOptions, type Taker, takerOf, type Unproved } from './callerLimits.ts'
+import { CallerLimits, type CallerLimitsOptions, placeOf, type Taker, takerOf, type Unproved } from './callerLimits.ts'
 import { checkCondition, checkFurther, checkRefusal, checkReply } from './checkReply.ts'
 import { refuseUnheeded } from './conditions.ts'
 import type { Caller, Services, TokenVerifier } from './context.ts'
-import { addressKey } from './limits.ts'
 import { checkLocation, located } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { isFollowable, negotiate } from './negotiation.ts'
@@ -36,7 +37,6 @@ import { send } from './sending.ts'
 import { refuseTooOld, type Staleness, tellAge } from './staleness.ts'
 import { OpenStreams } from './streams/openStreams.ts'
 import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
-import type { Dropping } from './unreadBody.ts'
 import { Attendance, type Witness } from './witness.ts'
 
 export type PipelineOptions = {
@@ -145,7 +145,7 @@ export class Pipeline {
       if (answer.isOpenEnded === true) measure(answer.status)
       await send(request, response, answer, {
         turn: () => this.#share.take(taker.key),
-        spend: (bytes) => this.#limits.oweAnswer(taker, bytes, response),
+        spend: (bytes) => this.#limits.oweAnswer(taker, bytes, { place: placeOf(passage), response }),
         dropping: this.#dropping(taker),
       })
     } catch (thrown) {
@@ -217,7 +217,8 @@ export class Pipeline {
     const { query, list } = parseQuery(route, request.url?.slice(path.length + 1) ?? '', isFollowed)
     const requirePermitted = this.#permittedSince(passage, passage.match)
     const replacing = (field: string) => this.#router.replacing(segments, field)
-    const body = await readRouteBody({ ...passage, route, replacing }, this.#limits, this.#options.services)
+    const sent = { ...passage, route, replacing, place: placeOf(passage) }
+    const body = await readRouteBody(sent, this.#limits, this.#options.services)
     if (body !== undefined) await requirePermitted()
     const rawBody = this.#rawBody(passage, route, requirePermitted)
     const parts = { query, list, body, rawBody, scope, fresh: !isFollowed && isReadThrough(request) }
@@ -319,6 +320,7 @@ export class Pipeline {
     const rules = {
       limitBytes,
       begin: () => this.#limits.beginUpload(taker),
+      hold: this.#limits.bodyHeld(taker, placeOf(passage), passage.response),
       pay: (bytes: number) => this.#limits.payUpload(taker, bytes),
       ended: requirePermitted,
     }

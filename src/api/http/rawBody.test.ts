@@ -30,6 +30,7 @@ describe('bodies that are passed on as they come', () => {
     const rules = {
       limitBytes: 512 * MIB,
       begin: () => limits.beginUpload(taker),
+      hold: () => undefined,
       pay: (bytes: number) => limits.payUpload(taker, bytes),
       ended,
     }

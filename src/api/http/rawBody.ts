@@ -21,6 +21,8 @@ export type RawBodyRules = {
   limitBytes: number
   /** @throws PlatformError if the caller may send none now */
   begin(): void
+  /** Hears of bytes that are kept until all have come. @throws PlatformError if there is no room for them */
+  hold(bytes: number): void
   /** @returns milliseconds until more of it may be read */
   pay(bytes: number): number
   /** Once all has come, before anything is made of it. @throws PlatformError if the caller may no longer send it */
@@ -31,7 +33,7 @@ export type RawBodyRules = {
 export function beginRawBody(
   request: IncomingMessage,
   response: ServerResponse,
-  { limitBytes, begin, pay, ended }: RawBodyRules,
+  { limitBytes, begin, hold, pay, ended }: RawBodyRules,
   clock: Clock,
 ): RawBody {
   refuseEncoding(request)
@@ -46,6 +48,7 @@ export function beginRawBody(
     async whole() {
       let wait = 0
       const spend = (bytes: number) => {
+        hold(bytes)
         wait = pay(bytes)
       }
       const bytes = await collect(request, { limitBytes, spend }, 0, clock)

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PlatformError } from '../../core/errors.ts'
+import { type Dropping, endAfter, restOf } from '../../core/unreadBody.ts'
 import { type ErrorAnswer, errorAnswer } from './problem.ts'
 import type { Match } from './router.ts'
 import type { Trace } from './tracing.ts'
-import { type Dropping, endAfter, restOf } from './unreadBody.ts'
 
 export function isRefusal(error: unknown): boolean {
   return error instanceof PlatformError && error.status < 500

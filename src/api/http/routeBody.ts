@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { hasBody } from '../../core/framing.ts'
 import { beside } from './beside.ts'
-import { hasBody, JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
+import { JSON_LIMIT_BYTES, readJsonBody } from './body.ts'
 import { type CallerLimits, takerOf } from './callerLimits.ts'
 import type { Caller, Services } from './context.ts'
 import { readModel } from './model.ts'
@@ -17,6 +18,8 @@ type Sent = {
   readonly caller: Caller | undefined
   readonly address: string | undefined
   readonly route: Route
+  /** Whose it is: a boundary, or who sends it. */
+  readonly place: string
   /** The route that replaces a field which the body cannot have, where there is one. */
   readonly replacing: (field: string) => string | undefined
 }
@@ -24,13 +27,17 @@ type Sent = {
 /** The JSON body of a request, as its route reads it; undefined without one. @throws PlatformError for what is refused */
 export async function readRouteBody(
   sent: Sent,
-  limits: Pick<CallerLimits, 'takeBody'>,
+  limits: Pick<CallerLimits, 'takeBody' | 'bodyHeld'>,
   { clock, workers }: Pick<Services, 'clock' | 'workers'>,
 ): Promise<unknown> {
-  const { request, response, route, replacing } = sent
+  const { request, response, route, replacing, place } = sent
   const taker = takerOf(sent)
+  const hold = limits.bodyHeld(taker, place, response)
   const costs = {
-    spend: (bytes: number) => limits.takeBody(taker, bytes),
+    spend: (bytes: number) => {
+      hold(bytes)
+      limits.takeBody(taker, bytes)
+    },
     readLarge: (bytes: Uint8Array) =>
       beside(
         'large bodies',

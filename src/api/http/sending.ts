@@ -4,10 +4,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline as pump } from 'node:stream/promises'
 import { setImmediate } from 'node:timers/promises'
-import { systemClock } from '../../core/clock.ts'
 import { signalOf } from '../../core/signalOf.ts'
+import { type Dropping, endAfter, FREE_DROPPING, type Rest, restOf } from '../../core/unreadBody.ts'
 import type { Answer } from './answer.ts'
-import { type Dropping, endAfter, type Rest, restOf } from './unreadBody.ts'
 
 /** Undefined if the caller may go on at once; of a caller who keeps the thread busy, until it is its turn again. */
 type Turn = () => Promise<void> | undefined
@@ -20,7 +19,6 @@ export type Sending = {
 }
 
 const FREE_SENDING: Sending = { turn: () => undefined, spend: () => undefined }
-const FREE_DROPPING: Dropping = { clock: systemClock, pay: () => 0 }
 
 export async function send(
   request: IncomingMessage,

@@ -2,10 +2,11 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { Duplex } from 'node:stream'
 import express from 'express'
 import helmet from 'helmet'
-import { bounded, HEADERS_MAX, MOST_CONNECTIONS, PATIENCE } from '../../core/connectionBounds.ts'
+import { bounded, HEADERS_MAX, PATIENCE } from '../../core/connectionBounds.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
+import { untilStill } from '../../core/untilStill.ts'
 import type { CallerLimitsOptions } from './callerLimits.ts'
 import { type HttpMetrics, noMetrics } from './metrics.ts'
 import { Pipeline, type PipelineOptions } from './pipeline.ts'
@@ -14,7 +15,9 @@ import { traceOf } from './tracing.ts'
 export type ServerLimits = CallerLimitsOptions & {
   /** Addresses or networks whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[]
-  maxConnections: number
+  maxConnections?: number
+  /** Milliseconds that a client may take or send nothing. Absent: a minute. */
+  stillFor?: number
 }
 
 export type FacadeOptions = Omit<PipelineOptions, 'metrics' | 'limits'> & {
@@ -50,9 +53,9 @@ function headersOf(middleware: (request: IncomingMessage, response: ServerRespon
 
 /** The facade's HTTP server (interface section 4): Express carries it, our own table dispatches. */
 export function createFacade(options: FacadeOptions): Facade {
-  const own = { trustedProxies: [], maxConnections: MOST_CONNECTIONS }
-  const limits: ServerLimits = { ...REQUEST_LIMITS, ...own, ...options.limits }
-  const pipeline = new Pipeline({ ...options, metrics: options.metrics ?? noMetrics, limits })
+  const limits: ServerLimits = { ...REQUEST_LIMITS, trustedProxies: [], ...options.limits }
+  const { metrics = noMetrics } = options
+  const pipeline = new Pipeline({ ...options, metrics, limits })
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -68,7 +71,7 @@ export function createFacade(options: FacadeOptions): Facade {
   })
   for (const pages of options.pages ?? []) app.use(pages)
   app.use((request, response) => pipeline.handle(request, response, request.ip))
-  const server = createServer(app, limits)
+  const server = createServer(app, limits, () => metrics.limited('address'))
   return {
     app,
     server,
@@ -84,8 +87,9 @@ export function createFacade(options: FacadeOptions): Facade {
   }
 }
 
-function createServer(app: express.Express, limits: ServerLimits): Server {
-  const listener = oneByOne(inOriginForm(app as (request: IncomingMessage, response: ServerResponse) => void))
+function createServer(app: express.Express, { maxConnections, stillFor }: ServerLimits, onRefused: () => void): Server {
+  const answer = inOriginForm(app as (request: IncomingMessage, response: ServerResponse) => void)
+  const listener = oneByOne(untilStill(answer, { milliseconds: stillFor }))
   const server = bounded(
     createHttpServer(
       {
@@ -100,7 +104,8 @@ function createServer(app: express.Express, limits: ServerLimits): Server {
       },
       listener,
     ),
-    limits.maxConnections,
+    maxConnections,
+    { isProxy: (address) => app.get('trust proxy fn')(address, 0), onRefused },
   )
   // The body reader asks for the body when the request may have one; unknown expectations count as none.
   server.on('checkContinue', listener)

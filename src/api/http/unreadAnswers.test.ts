@@ -27,7 +27,7 @@ class Response extends EventEmitter {
 
 describe('answers that nobody reads', () => {
   const MIB = 1_048_576
-  const cases: [title: string, added: [key: string, mib: number][], cut: string[]][] = [
+  const cases: [title: string, added: [key: string, mib: number, place?: string][], cut: string[]][] = [
     [
       'stay while there is room',
       [
@@ -57,6 +57,17 @@ describe('answers that nobody reads', () => {
       ],
       ['0'],
     ],
+    [
+      'stay for who leaves little, however many callers of another tenant leave much',
+      [
+        ['a', 60, 'calm'],
+        ['b', 60, 'greedy'],
+        ['c', 60, 'greedy'],
+        ['d', 60, 'greedy'],
+        ['e', 60, 'greedy'],
+      ],
+      ['1', '2'],
+    ],
     ['stay if there is only one', [['a', 300]], []],
     [
       'are cut off for one that is very long',
@@ -71,9 +82,9 @@ describe('answers that nobody reads', () => {
   for (const [title, added, cut] of cases) {
     it(title, () => {
       const unread = new UnreadAnswers()
-      const responses = added.map(([key, mib], index) => {
+      const responses = added.map(([key, mib, place = key], index) => {
         const response = new Response(String(index))
-        unread.add(key, mib * MIB, response)
+        unread.add({ key, place }, mib * MIB, response)
         return response
       })
       expect(responses.filter(({ closed }) => closed).map(({ name }) => name)).to.deep.equal(cut)
@@ -83,9 +94,9 @@ describe('answers that nobody reads', () => {
   it('count no more once they are read', () => {
     const unread = new UnreadAnswers()
     const read = new Response('read')
-    unread.add('a', 60 * MIB, read)
+    unread.add({ key: 'a', place: 'a' }, 60 * MIB, read)
     read.emit('close')
-    unread.add('a', 60 * MIB, new Response('next'))
+    unread.add({ key: 'a', place: 'a' }, 60 * MIB, new Response('next'))
     expect(read.closed).to.equal(false)
   })
 

@@ -7,39 +7,53 @@ export type Unread = {
   destroy(): unknown
 }
 
+/** A caller, and whose it is: a boundary, or the caller. */
+export type Reader = { readonly key: string; readonly place: string }
+
 /** In bytes. An answer of a database has 32 MiB, a container of the facade 1 GiB of memory. */
 export const UNREAD_LIMITS = { ofOne: 64 * MIB, ofAll: 192 * MIB }
 
 /**
  * Long answers that wait to be read. Each is in memory until it is, and whoever asks decides how fast they read: beyond so much
- * of one caller or of all, those that wait the longest are cut off.
+ * of one caller those are cut off that wait the longest, and beyond so much of all those of the place that leaves the most. A
+ * tenant has as many callers as it likes.
  */
 export class UnreadAnswers {
   readonly #limits: typeof UNREAD_LIMITS
-  readonly #waiting = new Map<Unread, { key: string; bytes: number }>()
+  readonly #waiting = new Map<Unread, Waiting>()
 
   constructor(limits = UNREAD_LIMITS) {
     this.#limits = limits
   }
 
-  /** @param key of the caller */
-  add(key: string, bytes: number, response: Unread): void {
+  add({ key, place }: Reader, bytes: number, response: Unread): void {
     if (response.closed) return
-    this.#waiting.set(response, { key, bytes })
+    const newest = { key, place, bytes, response }
+    this.#waiting.set(response, newest)
     response.once('close', () => this.#waiting.delete(response))
-    this.#cut(this.#limits.ofOne, (one) => one === key)
-    this.#cut(this.#limits.ofAll, () => true)
+    const ofKey = () => [...this.#waiting.values()].filter((one) => one.key === key)
+    this.#cut(this.#limits.ofOne, newest, ofKey, ofKey)
+    const all = () => [...this.#waiting.values()]
+    this.#cut(this.#limits.ofAll, newest, all, () => ofGreediest(all()))
   }
 
-  #cut(limit: number, isMeant: (key: string) => boolean): void {
-    const meant = [...this.#waiting].filter(([, { key }]) => isMeant(key))
-    let sum = meant.reduce((before, [, { bytes }]) => before + bytes, 0)
-    // The newest stays: nobody could have read it yet.
-    for (const [response, { bytes }] of meant.slice(0, -1)) {
-      if (sum <= limit) return
-      sum -= bytes
-      this.#waiting.delete(response)
-      response.destroy()
+  /** The newest stays: nobody could have read it yet. */
+  #cut(limit: number, newest: Waiting, meant: () => Waiting[], from: () => Waiting[]): void {
+    while (sumOf(meant()) > limit) {
+      const oldest = from().find((one) => one !== newest) ?? meant().find((one) => one !== newest)
+      if (oldest === undefined) return
+      this.#waiting.delete(oldest.response)
+      oldest.response.destroy()
     }
   }
+}
+
+type Waiting = Reader & { readonly bytes: number; readonly response: Unread }
+
+const sumOf = (answers: readonly Waiting[]) => answers.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** The answers of the place that leaves the most. */
+function ofGreediest(all: readonly Waiting[]): Waiting[] {
+  const places = Map.groupBy(all, ({ place }) => place).values()
+  return [...places].reduce((most, answers) => (sumOf(answers) > sumOf(most) ? answers : most), [])
 }

@@ -12,10 +12,10 @@ import { blobBuildLogs } from '../../adapters/buildlogs/client.ts'
 import type { SourceArchives } from '../../adapters/builds/port.ts'
 import { ArchiveRefused } from '../../contracts/builds/archive.ts'
 import { boundaryNamespace, groupNamespace } from '../../core/names.ts'
+import type { Dropping } from '../../core/unreadBody.ts'
 import { PlatformApp } from '../../crds/apps.ts'
 import { DeploymentSource } from '../../crds/sources.ts'
 import { send } from './sending.ts'
-import type { Dropping } from './unreadBody.ts'
 
 const APP = `/boundaries/${B}/resourcegroups/shop/resources/apps/web`
 const SOURCE = '55555555-5555-4555-8555-555555555555'

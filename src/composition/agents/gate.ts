@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import type { Caller } from '../../api/callers/tokens.ts'
-import { addressKey, Budget, requestRate, wholeSeconds } from '../../api/http/limits.ts'
+import { Budget, requestRate, wholeSeconds } from '../../api/http/limits.ts'
 import type { Records } from '../../api/records/records.ts'
 import {
   type AgentIdentity,
@@ -15,6 +15,7 @@ import {
   whyRefused,
   withoutUsed,
 } from '../../contracts/clusters.ts'
+import { addressKey } from '../../core/addressKey.ts'
 import { type Clock, timestamp } from '../../core/clock.ts'
 import { messageOf, PlatformError } from '../../core/errors.ts'
 import { INCARNATION_ANNOTATION } from '../../core/labels.ts'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { addressKey } from '../../api/http/limits.ts'
+import { addressKey } from '../../core/addressKey.ts'
 import { SharedPlaces } from '../../core/sharedPlaces.ts'
 
 /** From everywhere; of one address, behind which may be many clusters, half of them. */

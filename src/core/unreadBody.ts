@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../../core/clock.ts'
-import { hasBody } from './body.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { hasBody } from './framing.ts'
 
 /** In bytes. Announced rests up to this are read whatever they belong to, and the connection goes on. */
 const SHORT_BODY = 65_536
@@ -15,6 +15,9 @@ export type Dropping = {
   /** @returns milliseconds until more of its caller may be read; undefined if nothing more of it should be */
   pay(bytes: number): number | undefined
 }
+
+/** Of whoever counts no bytes. */
+export const FREE_DROPPING: Dropping = { clock: systemClock, pay: () => 0 }
 
 /** Settled when an answer may end that came before all of its request had been read. */
 export type Rest = Promise<void>
