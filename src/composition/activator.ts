@@ -11,6 +11,7 @@ import { bounded } from '../activator/way.ts'
 import type { Configuration } from '../config.ts'
 import { ACTIVATOR_LEASE, type ActivatorStatus, DIGEST_ENTRY, DIGEST_SECRET } from '../contracts/functions.ts'
 import { systemClock } from '../core/clock.ts'
+import { closeServer } from '../core/closeServer.ts'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
@@ -28,6 +29,9 @@ import type { AgentHub } from './agents/hub.ts'
 import { type ActivatorHere, Closing } from './areas/setup.ts'
 import { type Connection, connect, instanceName, untilServed, userAgent } from './connection.ts'
 import type { Part, Surroundings } from './part.ts'
+
+/** Milliseconds for calls in flight at the end. All others wait as long: the next activator begins only then. */
+const CALLS_END_WITHIN = 5_000
 
 /**
  * The activator of functions: it holds calls until a copy has room, and says how many copies they need. One works at a
@@ -131,8 +135,9 @@ async function start(
     async stop() {
       for (const end of endings) end()
       timers.stop()
+      // Their places still count: no successor works before the lease is given back.
+      await Promise.all(servers.map((each) => closeServer(each, CALLS_END_WITHIN)))
       switchboard.stop()
-      await Promise.all(servers.map(close))
     },
   }
 }
@@ -153,11 +158,6 @@ function listen(server: Server, port: number, host: string): Promise<void> {
     server.once('error', reject)
     server.listen(port, host, resolve)
   })
-}
-
-async function close(server: Server): Promise<void> {
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
 }
 
 /** Writes how many copies are needed: the last word of each function, one write after the other. */

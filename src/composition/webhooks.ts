@@ -11,6 +11,7 @@ import { isThere } from '../api/records/activity/subjects.ts'
 import { whyNotGiven } from '../api/rules/assignments.ts'
 import { type Configuration, ConfigurationError } from '../config.ts'
 import { AUDIT_LOG_BYTES_MAX } from '../contracts/auditLog.ts'
+import { closeServer } from '../core/closeServer.ts'
 import { bounded, TLS_PATIENCE } from '../core/connectionBounds.ts'
 import { messageOf } from '../core/errors.ts'
 import { FairShare } from '../core/fairShare.ts'
@@ -196,16 +197,15 @@ function renewed(server: Server, tlsNow: () => Promise<SecureContextOptions>, { 
   return daily(async () => server.setSecureContext(await tlsNow()), { clock: services.clock, log, failed })
 }
 
+/** Milliseconds. */
+const QUESTIONS_END_WITHIN = 5_000
+
 async function serve(server: Server, { webhookPort, webhookHost }: Configuration): Promise<Webhooks> {
   await listening(server, webhookPort, webhookHost)
   return {
     port: (server.address() as { port: number }).port,
-    async stop() {
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      })
-    },
+    // What the API server asks now would otherwise be refused to whoever writes.
+    stop: () => closeServer(server, QUESTIONS_END_WITHIN),
   }
 }
 

@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { Duplex } from 'node:stream'
 import express from 'express'
 import helmet from 'helmet'
+import { closeServer } from '../../core/closeServer.ts'
 import { bounded, HEADERS_MAX, PATIENCE } from '../../core/connectionBounds.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { REQUEST_LIMITS } from '../../core/requestLimits.ts'
@@ -82,7 +83,7 @@ export function createFacade(options: FacadeOptions): Facade {
     },
     stop(milliseconds = 10_000) {
       pipeline.drain()
-      return close(server, milliseconds)
+      return closeServer(server, milliseconds)
     },
   }
 }
@@ -156,16 +157,5 @@ function listen(server: Server, port: number, host: string | undefined): Promise
       const address = server.address()
       resolve({ port: typeof address === 'object' && address !== null ? address.port : port })
     })
-  })
-}
-
-function close(server: Server, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), milliseconds)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
   })
 }
