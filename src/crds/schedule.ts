@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { A_DAY, momentsOf, offsetAt } from '../core/zonedTime.ts'
 import { matching, ruled } from './fields.ts'
 
 const list = (number: string) => {
@@ -54,18 +55,51 @@ const isCron = (text: string) => new RegExp(PATTERN).test(text)
 const parser = () => createRequire(import.meta.url)('cron-parser') as typeof import('cron-parser')
 
 /** When a schedule runs next, RFC 3339; null if it never does, as one that is stored from before a rule may. */
-export function nextRun(schedule: string, now: number, tz = 'UTC'): string | null {
-  const options = { currentDate: new Date(now), tz }
+export function nextRun(schedule: string, now: number, zone = 'UTC'): string | null {
   if (!everRuns(schedule)) return null
-  return parser().CronExpressionParser.parse(plainSchedule(schedule), options).next().toISOString()
+  const reach = reachOf(zone, now)
+  const times = timesFrom(schedule, now + offsetAt(zone, now) - reach)
+  for (let found = Number.POSITIVE_INFINITY; ; ) {
+    const shown = times.next().getTime()
+    for (const at of runsAt(schedule, shown, zone)) if (at > now) found = Math.min(found, at)
+    if (found < Number.POSITIVE_INFINITY && shown >= found + offsetAt(zone, found) + reach)
+      return new Date(found).toISOString()
+  }
 }
 
 /** The last time up to now at which a schedule ran, RFC 3339; null if it never does. */
-export function lastRun(schedule: string, now: number, tz = 'UTC'): string | null {
-  // A moment later, so that one that has just come counts.
-  const options = { currentDate: new Date(now + 1), tz }
+export function lastRun(schedule: string, now: number, zone = 'UTC'): string | null {
   if (!everRuns(schedule)) return null
-  return parser().CronExpressionParser.parse(plainSchedule(schedule), options).prev().toISOString()
+  const reach = reachOf(zone, now)
+  // A moment later, so that one that has just come counts.
+  const times = timesFrom(schedule, now + offsetAt(zone, now) + reach + 1)
+  for (let found = Number.NEGATIVE_INFINITY; ; ) {
+    const shown = times.prev().getTime()
+    for (const at of runsAt(schedule, shown, zone)) if (at <= now) found = Math.max(found, at)
+    if (found > Number.NEGATIVE_INFINITY && shown <= found + offsetAt(zone, found) - reach)
+      return new Date(found).toISOString()
+  }
+}
+
+/** Milliseconds by which clocks are set within a day: times come in another order there. */
+function reachOf(zone: string, now: number): number {
+  return Math.abs(offsetAt(zone, now - A_DAY) - offsetAt(zone, now + A_DAY))
+}
+
+/** The times of a schedule as clocks show them, as if they were UTC, from one on, either way. */
+function timesFrom(schedule: string, shown: number) {
+  const options = { currentDate: new Date(shown), tz: 'UTC' }
+  return parser().CronExpressionParser.parse(plainSchedule(schedule), options)
+}
+
+/**
+ * At an hour that clocks show twice, a schedule runs the first time, and at one that they leave out as if they did not. One
+ * of every hour goes by the minutes alone, both times.
+ */
+function runsAt(schedule: string, shown: number, zone: string): number[] {
+  const { moments, unset } = momentsOf(zone, shown)
+  if (plainSchedule(schedule).split(' ')[1] === '*') return moments
+  return [moments[0] ?? unset]
 }
 
 /** Whether this is a time zone that the platform knows. */
