@@ -59,7 +59,7 @@ describe('a check of the installation', () => {
     ).to.deep.equal(wrong)
     expect(lines.get('Policies'), out).to.equal('ok')
     expect(code, out).to.equal(wrong.length)
-    for (const name of ['API server', 'Kinds', 'Webhook', 'Identity', 'First Owner'])
+    for (const name of ['API server', 'Clock', 'Kinds', 'Webhook', 'Identity', 'First Owner'])
       expect(lines.get(name), out).to.equal('ok')
     expect(lines.get('Mail')).to.equal('off')
     if (registry !== undefined) expect(lines.get('Registry'), out).to.equal('ok')

@@ -33,6 +33,7 @@ import { outgoingOf } from '../outgoing.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 import {
   judgeBackups,
+  judgeClock,
   judgeEngine,
   judgeGateway,
   judgeGitHost,
@@ -59,6 +60,7 @@ const PATIENCE = 10_000
 
 const CHECKS: readonly Check[] = [
   { name: 'API server', look: async ({ client }) => judgeVersion(await json(client, '/version')) },
+  { name: 'Clock', look: lookAtClock },
   { name: 'Kinds', look: lookAtKinds },
   { name: 'Webhook', look: lookAtWebhook },
   { name: 'Policies', look: lookAtPolicies },
@@ -97,6 +99,13 @@ async function jsonIfThere<T>(client: Scene['client'], path: string): Promise<T 
   if (answer.status === 404) return undefined
   if (answer.status !== 200) throw new Error(`The API server answers ${path} with ${answer.status}.`)
   return JSON.parse(text)
+}
+
+async function lookAtClock({ client }: Scene): Promise<Finding> {
+  const asked = systemClock.now()
+  const answer = await client.request({ path: '/version', timeout: PATIENCE })
+  await answer.text()
+  return judgeClock(String(answer.headers.date), asked, systemClock.now())
 }
 
 async function servesGroup({ client }: Scene, group: string): Promise<boolean> {

@@ -3,6 +3,7 @@ import type { ShownLocation } from '../../contracts/platformbackups/conditions.t
 import { shownFindings } from './finding.ts'
 import {
   judgeBackups,
+  judgeClock,
   judgeEngine,
   judgeGateway,
   judgeGitHost,
@@ -41,6 +42,15 @@ describe('a check of an installation', () => {
   for (const [sentence, finding, verdict, words] of [
     ['takes the oldest Kubernetes', judgeVersion(version('34+')), 'ok', 'v1.34'],
     ['refuses an older one', judgeVersion(version('33')), 'fault', 'too old'],
+    ['takes a clock that is nearly right', judgeClock('Fri, 02 Jan 2026 00:00:59 GMT', NOW, NOW), 'ok', 'It is that'],
+    ['waits for a slow answer', judgeClock('Fri, 02 Jan 2026 00:05:00 GMT', NOW, NOW + 300_000), 'ok', 'It is that'],
+    [
+      'wants no clock that is ahead',
+      judgeClock('Thu, 01 Jan 2026 23:00:00 GMT', NOW, NOW),
+      'fault',
+      '60 minutes ahead of',
+    ],
+    ['nor one that is behind', judgeClock('Fri, 02 Jan 2026 00:02:00 GMT', NOW, NOW), 'fault', '2 minutes behind'],
     ['is content where all kinds are served', judgeKinds(['a.x'], new Set(['a.x', 'b.x'])), 'ok', 'All 1'],
     ['names kinds that are not', judgeKinds(['a', 'b', 'c', 'd', 'e'], new Set(['a'])), 'fault', 'b, c, d and 1 more'],
     [

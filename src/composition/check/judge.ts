@@ -21,6 +21,20 @@ export function judgeVersion({
   return fault(`Kubernetes ${gitVersion} is too old.`, `Upgrade the cluster to 1.${OLDEST_MINOR} or newer.`)
 }
 
+/** Milliseconds that clocks may differ. */
+const CLOCKS_DIFFER = 60_000
+
+/** @param said the time of an answer in its header @param asked when it was asked for, and @param answered when it came, by our clock */
+export function judgeClock(said: string, asked: number, answered: number): Finding {
+  const at = Date.parse(said)
+  const ahead = asked - at > CLOCKS_DIFFER ? asked - at : at - answered > CLOCKS_DIFFER ? answered - at : 0
+  if (Number.isNaN(at) || ahead === 0) return ok('It is that of the API server.')
+  return fault(
+    `The clock of the facade is ${Math.round(Math.abs(ahead) / 60_000)} minutes ${ahead > 0 ? 'ahead of' : 'behind'} that of the API server.`,
+    'Have all nodes set their clocks by the same source (NTP): grants, tokens, timers and certificates go by them.',
+  )
+}
+
 /**
  * @param wanted plural and group of each kind @param served the same of what the API server serves
  * @param other those of `wanted` whose schema is another one there
