@@ -307,6 +307,8 @@ describe('installing into a cluster with kubectl apply -k', () => {
 
     it('leaves nothing when it was told not to keep them', async () => {
       await upgrade('--set', 'keepDefinitions=false')
+      // While there is one, the definitions refuse to go.
+      await client.remove(Boundary.resource, { name: boundary })
       await helmed('uninstall', ...release, '--wait')
       await until('no definition is left', async () => (await definitions()) === 0)
     })
