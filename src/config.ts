@@ -3,7 +3,7 @@ import { load } from 'js-yaml'
 import { z } from 'zod'
 import { activatorSettings } from './config/activator.ts'
 import { buildSettings } from './config/builds.ts'
-import { Flag, List, Networks, Port, Seconds, Url, Whole } from './config/fields.ts'
+import { between, Flag, List, Networks, OptionalText, Port, Positive, Seconds, Url, Whole } from './config/fields.ts'
 import { lifecycleSettings } from './config/lifecycle.ts'
 import { objectStoreSettings } from './config/objectStore.ts'
 import { podSettings } from './config/pods.ts'
@@ -22,9 +22,9 @@ export const Configuration = z.strictObject({
   role: z.enum(ROLES).default('all').describe('Which parts this process runs'),
   logLevel: z.enum(LOG_LEVELS).default('info').describe('What is logged: this level and the graver ones'),
 
-  kubeconfig: z.string().optional().describe('Path of a kubeconfig; in-cluster credentials when absent'),
-  facadeContext: z.string().optional().describe('Context of that file for the facade; the current one when absent'),
-  controllersContext: z.string().optional().describe('Context of that file for the controllers'),
+  kubeconfig: OptionalText.describe('Path of a kubeconfig; in-cluster credentials when absent'),
+  facadeContext: OptionalText.describe('Context of that file for the facade; the current one when absent'),
+  controllersContext: OptionalText.describe('Context of that file for the controllers'),
 
   facadeHost: z.string().default('0.0.0.0').describe('Address on which the facade listens for callers'),
   facadePort: Port.default(8080).describe('Port on which it does; 0 takes any that is free'),
@@ -34,33 +34,29 @@ export const Configuration = z.strictObject({
     .default('0.0.0.0')
     .describe('Where /livez, /readyz and /metrics listen, apart from the public port'),
   managementPort: Port.default(9090).describe('Port of that'),
-  requestsPerMinute: Whole.min(1)
-    .default(REQUEST_LIMITS.requestsPerMinute)
-    .describe('Per principal, a sixth of them at once; over it: 429'),
-  answerBytesPerSecond: Whole.min(1)
-    .default(REQUEST_LIMITS.answerBytesPerSecond)
-    .describe('Per principal or address, on average, of answers over 64 KiB; over it: 429'),
+  requestsPerMinute: Positive.default(REQUEST_LIMITS.requestsPerMinute).describe(
+    'Per principal, a sixth of them at once; over it: 429',
+  ),
+  answerBytesPerSecond: Positive.default(REQUEST_LIMITS.answerBytesPerSecond).describe(
+    'Per principal or address, on average, of answers over 64 KiB; over it: 429',
+  ),
   uploadBytesPerSecond: Whole.min(1_048_576)
     .default(REQUEST_LIMITS.uploadBytesPerSecond)
     .describe(
       "Per principal or address, on average, of uploads, eight seconds' worth at once; what comes faster is read more slowly",
     ),
-  anonymousRequestsPerMinute: Whole.min(1)
-    .default(REQUEST_LIMITS.anonymousRequestsPerMinute)
-    .describe(
-      'Per address, on routes without a token and for refused tokens; deliveries of Git hosts count until their signature is verified',
-    ),
+  anonymousRequestsPerMinute: Positive.default(REQUEST_LIMITS.anonymousRequestsPerMinute).describe(
+    'Per address, on routes without a token and for refused tokens; deliveries of Git hosts count until their signature is verified',
+  ),
   staleReadSeconds: Whole.min(0)
     .default(60)
     .describe(
       'While the API server cannot be heard: how long reads are answered, with their age, before they are refused with 503 and /readyz fails',
     ),
-  apiServerTimeoutSeconds: Whole.min(1)
-    .max(120)
+  apiServerTimeoutSeconds: between(1, 120)
     .default(8)
     .describe('How long the facade waits for an answer of the API server before it says 503'),
-  drainSeconds: Whole.min(0)
-    .max(60)
+  drainSeconds: between(0, 60)
     .default(0)
     .describe(
       'How long a facade that was told to stop goes on answering, so that load balancers learn of it first; its answers close their connections, and /readyz fails',
@@ -88,10 +84,9 @@ export const Configuration = z.strictObject({
     .default('platform-kubernetes-client')
     .describe('What the aud claim of accepted tokens must hold'),
   jwksUrl: Url.optional().describe("Where the issuer's keys are; its well-known place when absent"),
-  issuerCertificateAuthority: z
-    .string()
-    .optional()
-    .describe('Path of a PEM bundle that the issuer, and the administration of Keycloak, are verified with'),
+  issuerCertificateAuthority: OptionalText.describe(
+    'Path of a PEM bundle that the issuer, and the administration of Keycloak, are verified with',
+  ),
   browserClientId: z
     .string()
     .min(1)
@@ -111,7 +106,7 @@ export const Configuration = z.strictObject({
     .describe(
       'Service account with the roles manage-users, manage-identity-providers, manage-realm and view-realm of realm-management',
     ),
-  keycloakClientSecretFile: z.string().optional().describe('Path of a file that holds its secret'),
+  keycloakClientSecretFile: OptionalText.describe('Path of a file that holds its secret'),
   keycloakAdminRealm: z
     .string()
     .min(1)
@@ -126,11 +121,8 @@ export const Configuration = z.strictObject({
   identityHttpPort: Port.default(8081).describe(
     'Port of its token endpoint without TLS, for services on the same host',
   ),
-  identityCertificate: z
-    .string()
-    .optional()
-    .describe('Path of a PEM certificate for the https side of the local provider'),
-  identityKey: z.string().optional().describe('Path of its PEM key'),
+  identityCertificate: OptionalText.describe('Path of a PEM certificate for the https side of the local provider'),
+  identityKey: OptionalText.describe('Path of its PEM key'),
   accessTokenSeconds: Seconds.default(900).describe('For how long a token of the local provider is good'),
 
   smtpUrl: z
@@ -138,44 +130,33 @@ export const Configuration = z.strictObject({
     .optional()
     .describe('Mail server for invitations and password resets, with its credentials: smtps://user:password@host:465'),
   mailFrom: z.string().min(3).max(254).default('freehold@localhost').describe('Sender of mails'),
-  mailFolder: z
-    .string()
-    .optional()
-    .describe('Folder in which mails are laid as files instead, for trying things; smtpUrl wins'),
+  mailFolder: OptionalText.describe('Folder in which mails are laid as files instead, for trying things; smtpUrl wins'),
   invitationResends: Whole.min(0).default(3).describe('How often an invitation is sent again freely'),
-  invitationResendHours: Whole.min(1)
-    .default(24)
-    .describe('After those, once more whenever so many hours have passed since the last'),
+  invitationResendHours: Positive.default(24).describe(
+    'After those, once more whenever so many hours have passed since the last',
+  ),
   outgoingHosts: List.default([]).describe(
     'Hosts, with their port if it is not 443, that may be called although they are not on the Internet: identity providers of tenants inside your own network. All others must have public addresses',
   ),
-  outgoingCertificateAuthority: z
-    .string()
-    .optional()
-    .describe(
-      'Path of a PEM bundle that hosts of tenants are verified with (deployment sources, identity providers, registries of charts), beside what Node trusts',
-    ),
+  outgoingCertificateAuthority: OptionalText.describe(
+    'Path of a PEM bundle that hosts of tenants are verified with (deployment sources, identity providers, registries of charts), beside what Node trusts',
+  ),
   circuitUrl: z
     .url({ protocol: /^https$/ })
     .optional()
     .describe(
       'The Gitea that the platform runs for deployment sources of type circuit; they wait with EngineMissing when absent',
     ),
-  circuitTokenFile: z
-    .string()
-    .optional()
-    .describe('Path of a file with a token of its administrator, scopes write:admin and write:user; read at each use'),
+  circuitTokenFile: OptionalText.describe(
+    'Path of a file with a token of its administrator, scopes write:admin and write:user; read at each use',
+  ),
   webhookHost: z.string().default('0.0.0.0').describe('Where the API server asks the facade; https only'),
   webhookPort: Port.default(9443).describe('Port of that'),
-  webhookCertificate: z
-    .string()
-    .optional()
-    .describe('Path of a PEM certificate for the webhooks; nothing listens when absent'),
-  webhookKey: z.string().optional().describe('Path of its PEM key'),
-  webhookClientAuthority: z
-    .string()
-    .optional()
-    .describe("Path of the PEM bundle that the API server's client certificate is verified with"),
+  webhookCertificate: OptionalText.describe('Path of a PEM certificate for the webhooks; nothing listens when absent'),
+  webhookKey: OptionalText.describe('Path of its PEM key'),
+  webhookClientAuthority: OptionalText.describe(
+    "Path of the PEM bundle that the API server's client certificate is verified with",
+  ),
 
   agentPort: Port.optional().describe('Port on which agents of other clusters call; without it none can join'),
   agentHost: z.string().default('0.0.0.0').describe('Address on which they do'),
@@ -212,14 +193,11 @@ export const Configuration = z.strictObject({
   apiServerNetworks: Networks.default([]).describe(
     'Where the API server is, by Service and by itself, if closedNetworks closes it: instances of relational databases ask it. Such as 10.96.0.1/32@443 and 10.1.2.3/32@6443',
   ),
-  objectsPerBoundary: Whole.min(1)
-    .default(5_000)
-    .describe(
-      'How many objects of our kinds a boundary may hold in its own namespace, and as many in all its groups together; one of more than 16 KiB counts once for each 16 KiB. Over it: 422 QUOTA_EXCEEDED',
-    ),
+  objectsPerBoundary: Positive.default(5_000).describe(
+    'How many objects of our kinds a boundary may hold in its own namespace, and as many in all its groups together; one of more than 16 KiB counts once for each 16 KiB. Over it: 422 QUOTA_EXCEEDED',
+  ),
   ...podSettings,
-  workersPerController: Whole.min(2)
-    .max(64)
+  workersPerController: between(2, 64)
     .default(8)
     .describe(
       'Objects of a kind that are worked on at once; of one boundary half of them at most, and one less than all in other clusters, which may be slow',
@@ -228,10 +206,9 @@ export const Configuration = z.strictObject({
     .enum(['real', 'simulated'])
     .default('real')
     .describe('simulated: pods are simulated and no engine answers, as in the embedded control plane'),
-  playedEngines: z
-    .string()
-    .optional()
-    .describe('While engines are simulated: path of a JSON file of SQL engines that really run, by host; for tests'),
+  playedEngines: OptionalText.describe(
+    'While engines are simulated: path of a JSON file of SQL engines that really run, by host; for tests',
+  ),
   engineAccess: z
     .enum(['service', 'proxy'])
     .default('service')
@@ -245,12 +222,9 @@ export const Configuration = z.strictObject({
     .default('freehold.localhost')
     .describe('Suffix of default host names, for the PlatformCluster made at install'),
   region: z.string().default('').describe('Where the cluster is, for the PlatformCluster made at install'),
-  vaultKeysFile: z
-    .string()
-    .optional()
-    .describe(
-      'Path of the platform keys that wrap the data keys of secret vaults: a JWK set of symmetric keys of 256 bits, oldest first; the last one wraps. Read again when it changes',
-    ),
+  vaultKeysFile: OptionalText.describe(
+    'Path of the platform keys that wrap the data keys of secret vaults: a JWK set of symmetric keys of 256 bits, oldest first; the last one wraps. Read again when it changes',
+  ),
   allowOwnImages: Flag.default(false).describe('Whether a resource may name an image of its own'),
   filesImage: z
     .string()

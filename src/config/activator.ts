@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { Port, Url } from './fields.ts'
+import { OptionalText, Port, Url } from './fields.ts'
 
 /** Settings of the activator of functions, a part of the configuration. */
 export const activatorSettings = {
-  activatorContext: z.string().optional().describe('Context of the kubeconfig for the activator of functions'),
+  activatorContext: OptionalText.describe('Context of the kubeconfig for the activator of functions'),
   activatorHost: z.string().default('0.0.0.0').describe('Address on which calls of functions are taken'),
   activatorPort: Port.default(8082).describe('Port on which they are; 0 takes any that is free'),
   figuresPort: Port.default(9091).describe(

@@ -3,8 +3,10 @@ import { z } from 'zod'
 /** Forms that settings have, as texts of the environment or as values of a file. */
 
 export const Whole = z.coerce.number().int()
-export const Port = Whole.min(0).max(65535)
-export const Seconds = Whole.min(1)
+export const Positive = Whole.min(1)
+export const between = (least: number, most: number) => Whole.min(least).max(most)
+export const Port = between(0, 65_535)
+export const Seconds = Positive
 export const Flag = z.union([z.boolean(), z.stringbool()])
 export const List = z.union([
   z.array(z.string()),
@@ -20,4 +22,5 @@ export const Networks = Pairs(
   /^[0-9a-fA-F.:]+\/[0-9]{1,3}(@[0-9]{1,5}(\+[0-9]{1,5})*)?$/,
   'expected a CIDR, with @ and ports if not all are meant, such as 10.1.0.0/16@443+5000',
 )
+export const OptionalText = z.string().optional()
 export const Url = z.url({ protocol: /^https?$/ })

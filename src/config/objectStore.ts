@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Seconds, Url } from './fields.ts'
+import { OptionalText, Seconds, Url } from './fields.ts'
 
 /** The store of objects. */
 export const objectStoreSettings = {
@@ -26,12 +26,9 @@ export const objectStoreSettings = {
   objectStoreVersion: z.string().max(63).default('').describe('What runtime-info shows'),
   objectStoreAccessKeyId: z.string().min(1).optional().describe('Of a user of the store who may do everything'),
   objectStoreSecretAccessKey: z.string().min(1).optional().describe('The secret key of that user'),
-  objectStoreAccessLog: z
-    .string()
-    .optional()
-    .describe(
-      'Path of the access log, a line of JSON for each request to the store, or a folder with those of each bucket, which audit look-ups read; no audit when absent',
-    ),
+  objectStoreAccessLog: OptionalText.describe(
+    'Path of the access log, a line of JSON for each request to the store, or a folder with those of each bucket, which audit look-ups read; no audit when absent',
+  ),
   objectStoreFolder: z
     .string()
     .regex(/^\//, 'expected an absolute path')

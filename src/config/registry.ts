@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { Url, Whole } from './fields.ts'
+import { OptionalText, Url, Whole } from './fields.ts'
 
 const Name = z.string().min(1).max(255)
-const Path = z.string().optional()
 
 /** The registry of images. */
 export const registrySettings = {
@@ -12,19 +11,19 @@ export const registrySettings = {
   ),
   registryService: Name.optional().describe('auth.token.service of the registry; registryHost when absent'),
   registryIssuer: Name.default('freehold').describe('auth.token.issuer of the registry'),
-  registryAuthorityCertificate: Path.describe(
+  registryAuthorityCertificate: OptionalText.describe(
     'Path of the PEM certificate that stands in auth.token.rootcertbundle of the registry',
   ),
-  registryAuthorityKey: Path.describe(
+  registryAuthorityKey: OptionalText.describe(
     'Path of its PEM key, which signs the keys that tokens are signed with; keep it as a secret',
   ),
-  registryNotifySecretFile: Path.describe(
+  registryNotifySecretFile: OptionalText.describe(
     'Path of what notifications must show in x-freehold-registry-secret; each facade with a registry needs it',
   ),
-  registryStorageFolder: Path.describe(
+  registryStorageFolder: OptionalText.describe(
     'rootdirectory of the registry, if it is on this machine: data that nothing needs is removed there',
   ),
-  registryAuditFolder: Path.describe(
+  registryAuditFolder: OptionalText.describe(
     'Folder in which the audit of the registry is kept for 90 days, shared by facades and controllers; in memory only when absent, and then controllers without a facade in their process remove no images',
   ),
   registryUploadGraceSeconds: Whole.min(600)

@@ -1,3 +1,5 @@
+import { parsedJson } from '../../core/parsedJson.ts'
+
 /**
  * One request, in the words of versitygw (s3log/audit-logger.go): a line of JSON in the access log. Whatever else the
  * store says of a request may stand in the line too.
@@ -12,7 +14,7 @@ const LONGEST_ERROR = 500
 
 /** Undefined where it is no such object. */
 export function accessEntry(text: string): AccessEntry | undefined {
-  const sent = parsed(text)
+  const sent = parsedJson(text)
   if (typeof sent !== 'object' || sent === null) return undefined
   const said = sent as Record<string, unknown>
   if (!TEXTS.every((name) => typeof said[name] === 'string')) return undefined
@@ -25,11 +27,3 @@ export function accessEntry(text: string): AccessEntry | undefined {
 /** Who signs in the name of the platform without its secret is refused, and is somebody else. */
 export const isOfPlatform = ({ Requester, HttpStatus }: AccessEntry, accessKeyId: string) =>
   Requester === accessKeyId && HttpStatus !== 403
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
