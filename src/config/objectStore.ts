@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { OptionalText, Seconds, Url } from './fields.ts'
 
-/** The store of objects. */
 export const objectStoreSettings = {
   objectStoreDriver: z
     .enum(['none', 'versitygw', 'seaweedfs'])

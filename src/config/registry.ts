@@ -3,7 +3,6 @@ import { OptionalText, Url, Whole } from './fields.ts'
 
 const Name = z.string().min(1).max(255)
 
-/** The registry of images. */
 export const registrySettings = {
   registryUrl: Url.optional().describe('Where the registry of images is reached; there is none when absent'),
   registryHost: Name.optional().describe(

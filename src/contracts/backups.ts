@@ -98,7 +98,6 @@ export function expiryOf(backup: Backup): string {
   return timestamp(Date.parse(startOf(backup)) + (Number(hours) * 60 + Number(minutes)) * 60_000)
 }
 
-/** The newest first. */
 export function newestFirst(backups: readonly Backup[]): Backup[] {
   return [...backups].sort((one, other) => startOf(other).localeCompare(startOf(one)) || byName(one, other))
 }

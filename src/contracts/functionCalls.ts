@@ -22,7 +22,6 @@ const CallBucket = z.object({
 })
 export type CallBucket = z.output<typeof CallBucket>
 
-/** What is known of the calls of one function. */
 export const CountedCalls = z.object({
   /** Seconds since the epoch: calls before are not known, because nobody counted or because they were forgotten. */
   since: Count,

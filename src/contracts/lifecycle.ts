@@ -9,7 +9,6 @@ import { childName, sha256 } from '../core/names.ts'
 export const COMPONENT_KINDS = ['Module', 'ThirdPartyChart', 'CrdBundle', 'PlatformStep', 'LifecycleModule'] as const
 export type ComponentKind = (typeof COMPONENT_KINDS)[number]
 
-/** The component that Freehold itself is. */
 export const OWN_COMPONENT = 'freehold'
 
 export const COMPONENT_STATES = ['NotInstalled', 'Installing', 'Ready', 'Degraded', 'Failed', 'Upgrading'] as const

@@ -100,7 +100,6 @@ export type StorePermission = 'Read' | 'Write' | 'ReadWrite' | 'Admin'
 /** What one key may do with one bucket of the store. */
 export type StoreGrant = { readonly bucket: string; readonly permission: StorePermission; readonly prefix?: string }
 
-/** A bucket of the store as it should be. */
 export type BucketSettings = {
   /** At the store. */
   readonly name: string

@@ -8,7 +8,6 @@ import { secretData, secretText } from '../core/secretData.ts'
 
 /** The engine's fixed ports: REST, gRPC, and traffic between peers (Qdrant, `config/config.yaml`). */
 export const VECTOR_PORTS = { rest: 6333, grpc: 6334, peer: 6335 } as const
-/** The header that carries a key. */
 export const VECTOR_KEY_HEADER = 'api-key'
 
 /** Names of a vector database's children, all in its own namespace. */

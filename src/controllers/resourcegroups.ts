@@ -106,7 +106,6 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
     finalize: steps(closeNamespace, pullWhileHeld(registry), removeResources, removeNamespace, releaseQuota),
   })
 
-/** The namespace of the pass's group. */
 function home(pass: ResourceGroupPass): string {
   return groupNamespace(boundaryIdOf(pass), pass.object.metadata.name)
 }

@@ -3,7 +3,6 @@ import { REFUSALS } from './refusals.ts'
 
 export type ErrorCode = keyof typeof REFUSALS
 
-/** The status of each code. */
 export const ERROR_STATUS = Object.fromEntries(
   Object.entries(REFUSALS).map(([code, [status]]) => [code, status]),
 ) as Readonly<Record<ErrorCode, number>>

@@ -183,7 +183,6 @@ export const Scope = matching(
   'must be a scope, such as / or /boundaries/<id>/resourcegroups/<group>',
 ).describe('Where it applies, and everywhere below: /, a boundary, a resource group or a resource; immutable')
 
-/** One e-mail address. */
 export const Email = z.string().regex(new RegExp(ADDRESS_PATTERN), 'must be an e-mail address').max(ADDRESS_MAX_LENGTH)
 
 export const PrincipalType = z

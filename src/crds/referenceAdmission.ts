@@ -110,7 +110,6 @@ const inList = (list: string, name: string) => ({
 })
 export type Variables = ReturnType<typeof inList>
 
-/** The variables of a list of them. */
 export const variablesOf = (list = 'object.spec.?env.orValue([])'): Variables => inList(list, 'e')
 
 /** @param what the list, in words */

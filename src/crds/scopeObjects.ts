@@ -12,7 +12,6 @@ const IN_GROUPS = KINDS.filter(({ placement }) => placement === 'group')
 export const SCOPE_KINDS: readonly AnyKind[] = [Boundary, ResourceGroup, ...IN_GROUPS]
 const RESOURCES = new Map(IN_GROUPS.map(({ segment, resource }) => [segment, resource]))
 
-/** The object that a scope is of. */
 export type ScopeObject = { key: string; resource: Resource; namespace: string | undefined; name: string }
 
 /** The object that a scope is of; undefined for the root and for collections that are not built. */

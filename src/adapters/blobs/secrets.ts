@@ -5,7 +5,6 @@ import { secret, secretValues } from './secretValues.ts'
 /** The API server takes a Secret of 1 MiB, and what is in it grows by a third on the way. */
 const MAX_BYTES = 512 * 1024
 
-/** Blobs in Secrets. */
 export function secretBlobs(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'remove'>): BlobStore {
   const values = secretValues(client, 'blob')
   return {

@@ -1,7 +1,6 @@
 import type { DriftItem } from '../../contracts/rollouts/drift.ts'
 import type { ClusterFacts } from '../../contracts/rollouts/facts.ts'
 
-/** What is looked at of a component. */
 export type LookedComponent = {
   readonly name: string
   /** Name of the HelmRelease whose label its objects carry. */

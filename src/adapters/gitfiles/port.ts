@@ -1,6 +1,5 @@
 import { ReasonedError } from '../../core/failure.ts'
 
-/** A place in a Git repository. */
 export type GitPlace = {
   /** Address of the repository, https. */
   readonly url: string

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { FileAnswer, FileRequest } from '../../contracts/files.ts'
 
-/** A volume that a container mounts. */
 export type FileVolume = {
   /** Where, in the container. */
   path: string

@@ -49,7 +49,6 @@ export type BlueprintDto = z.output<typeof BlueprintDto>
 
 export const WholeBlueprintDto = BlueprintDto.extend({ content: z.string() }).meta({ id: 'WholeBlueprintDto' })
 
-/** What lists of blueprints can be asked for. */
 export const BLUEPRINT_LIST = {
   columns: {
     name: text<BlueprintDto>('Name', { isSearched: true }),

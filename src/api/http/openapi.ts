@@ -76,7 +76,6 @@ export type DocumentWords = {
   readonly areas?: Readonly<Record<string, string>>
 }
 
-/** A document over any routes. */
 export function documentOf(title: string, routes: readonly Route[], words: DocumentWords = {}): object {
   const paths: ZodOpenApiPathsObject = {}
   const idOf = operationIds(routes)

@@ -18,7 +18,6 @@ export function all<K extends AnyKind>({ services, fresh }: Context, kind: K, no
   return services.records.list(kind, HERE, { fresh: now })
 }
 
-/** Components and their releases. */
 export async function stockOf(context: Context): Promise<Stock> {
   const [components, releases] = await Promise.all([all(context, PlatformComponent), all(context, ComponentRelease)])
   return { components, releases }

@@ -166,7 +166,6 @@ export function own<Value>(record: Readonly<Record<string, Value>>, name: string
   return Object.hasOwn(record, name) ? record[name] : undefined
 }
 
-/** The field that a list is sorted by. */
 export function sortField<Row>(sort: string, shape: ListShape<Row>): ListField<Row> | undefined {
   return own(shape.fields, sort.replace(/^-/, ''))
 }

@@ -48,7 +48,6 @@ export async function findGroup(
 export const groupMissing = (boundaryId: string, name: string) =>
   notFound(`Resource group "${name}" of boundary "${boundaryId}"`)
 
-/** The place of a resource, from the path. */
 export type Place = { readonly boundaryId: string; readonly resourceGroup: string; readonly name: string }
 
 export function placeOf(context: Context, parameter: string): Place {

@@ -85,7 +85,6 @@ export const SecretVersionDto = namedRecord('SecretVersionDto', {
   isCurrent: z.boolean(),
 })
 
-/** A secret with its vault. */
 export type SecretView = { entry: EntryRecord; vault: VaultRecord; services: Services }
 
 const UNKNOWN_TIME = '1970-01-01T00:00:00Z'

@@ -58,7 +58,6 @@ export type BuildRecipe = {
   readonly port: number
   readonly environment: readonly BuildVariable[]
   readonly timeoutSeconds: number
-  /** Of a site. */
   readonly site?: SiteOptions | undefined
   /** Files that are laid over the source, by path below `rootPath`: a handler's server, for example. 1 MiB in all. */
   readonly files?: Readonly<Record<string, string>> | undefined

@@ -36,7 +36,6 @@ export type PlanSpec = {
 }
 type Stock = { readonly components: readonly ComponentRecord[]; readonly releases: readonly ReleaseRecord[] }
 
-/** A plan as it would be now. */
 export function planNow(spec: PlanSpec, { components, releases }: Stock): Planned {
   const input: PlanInput = {
     components: components.map(plannedComponent),

@@ -37,7 +37,6 @@ export type CachedApp = AppPass['object'] & { [key: string]: unknown }
 /** An image that stands for none: what is looked at without one does not run. */
 const NO_IMAGE = 'none'
 
-/** The Deployment of an app, as the cache has it. */
 export function deploymentOf({ object, workloads }: Pick<AppPass, 'object' | 'workloads'>): LiveDeployment | undefined {
   const name = namesOf(object).component(APP_COMPONENT)
   return workloads.cache<LiveDeployment>(deployment).get(object.metadata.namespace, name)

@@ -48,7 +48,6 @@ function refOfStep({ object }: ExecutionPass, step: ExecutionStep, group: string
   return { namespace: isInGroup ? group : (object.metadata.namespace ?? ''), name: step.objectName }
 }
 
-/** The object of a step as the cache has it. */
 export function observedOf(pass: ExecutionPass, step: ExecutionStep, group: string): KubeObject | undefined {
   const kind = kindOf(step)
   const { namespace, name } = refOfStep(pass, step, group)

@@ -24,7 +24,6 @@ import { placeOfPass } from '../workload/pass.ts'
 import { missingStorageClass } from '../workload/storage.ts'
 import type { InstancePass } from './types.ts'
 
-/** Pods of the instance that have not ended. */
 export const podsOf = (pass: InstancePass) => allPodsOf(pass).filter((each) => !hasEnded(each))
 
 const endedOf = (pass: InstancePass) => allPodsOf(pass).filter(hasEnded)

@@ -42,7 +42,6 @@ export function newWorkloadState(): WorkloadState {
   return { home: undefined, plan: undefined, planName: '', replicas: 1 }
 }
 
-/** The namespace and name of the object of a pass. */
 export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): { namespace: string; name: string } {
   const { namespace = '', name } = object.metadata
   return { namespace, name }

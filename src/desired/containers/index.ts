@@ -91,7 +91,6 @@ function publicChildren(input: InstanceInput, { component, port }: NonNullable<R
   ].filter((object) => object !== undefined)
 }
 
-/** The Deployment of one component. */
 export function componentDeployment(input: InstanceInput, component: ComponentSpec): Child<'Deployment'> {
   const { instance, names, revisions, versionOf } = input
   const { spec } = instance

@@ -31,7 +31,6 @@ export function placesBelow(root: string) {
 export type Hand = {
   /** The folder that is built. */
   readonly context: string
-  /** Folder and name of the Dockerfile. */
   readonly dockerfile: { readonly folder: string; readonly name: string }
   readonly server: boolean
 }

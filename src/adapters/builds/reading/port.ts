@@ -5,7 +5,6 @@ export type ArchiveRead = {
   readonly files: number
 }
 
-/** One archive that is being read. */
 export interface ReadingArchive {
   /**
    * Takes the next piece, a copy of it.
