@@ -47,27 +47,28 @@ const ListEvents = z.string().meta({
     'The list as events, without pages: `added` for each record that is there, `bookmark` when all have come, then `added`, `modified` and `deleted` (id and name), at last `closed` with an error',
 })
 
-const DESCRIPTIONS: Readonly<Record<number, string>> = {
-  200: 'OK',
-  201: 'Created',
-  202: 'Accepted: work continues in the background',
-  204: 'Done, no content',
-  206: 'The part that Range names',
-  302: 'Found: the client is sent elsewhere',
-  400: 'The request is not valid',
-  401: 'Not signed in, or the token is not valid',
-  403: 'The permission is missing at the requested scope',
-  404: 'It does not exist, or the caller may not see it',
-  406: 'None of the accepted media types is available',
-  409: 'It conflicts with the current state',
-  410: 'It has expired',
-  416: 'The range has no bytes',
-  422: 'A rule of the platform refuses it',
-  429: 'Too many requests: wait as long as Retry-After says',
-  500: 'The platform failed',
-  501: 'The other system does not have it',
-  502: 'Another system failed',
-  503: 'Not available at the moment',
+/** What a status says, and its most usual code, as both forms of section 7 of the interface show it. */
+const STATUSES: Readonly<Record<number, readonly [description: string, code?: ErrorCode]>> = {
+  200: ['OK'],
+  201: ['Created'],
+  202: ['Accepted: work continues in the background'],
+  204: ['Done, no content'],
+  206: ['The part that Range names'],
+  302: ['Found: the client is sent elsewhere'],
+  400: ['The request is not valid', 'MODEL_BINDING_FAILED'],
+  401: ['Not signed in, or the token is not valid', 'UNAUTHORIZED'],
+  403: ['The permission is missing at the requested scope', 'FORBIDDEN'],
+  404: ['It does not exist, or the caller may not see it', 'NOT_FOUND'],
+  406: ['None of the accepted media types is available', 'NOT_ACCEPTABLE'],
+  409: ['It conflicts with the current state', 'CONFLICT'],
+  410: ['It has expired', 'expired'],
+  416: ['The range has no bytes', 'BAD_REQUEST'],
+  422: ['A rule of the platform refuses it', 'RULE_VIOLATION'],
+  429: ['Too many requests: wait as long as Retry-After says', 'TOO_MANY_REQUESTS'],
+  500: ['The platform failed', 'INTERNAL_ERROR'],
+  501: ['The other system does not have it', 'NOT_IMPLEMENTED'],
+  502: ['Another system failed', 'UPSTREAM_FAILED'],
+  503: ['Not available at the moment', 'SERVICE_UNAVAILABLE'],
 }
 
 export type DocumentWords = {
@@ -221,24 +222,6 @@ function responsesOf(route: Route): ZodOpenApiResponsesObject {
   ) as ZodOpenApiResponsesObject
 }
 
-/** The most usual code of a status, as both forms of section 7 of the interface show it. */
-const USUAL_CODES: Readonly<Record<number, ErrorCode>> = {
-  400: 'MODEL_BINDING_FAILED',
-  401: 'UNAUTHORIZED',
-  403: 'FORBIDDEN',
-  404: 'NOT_FOUND',
-  406: 'NOT_ACCEPTABLE',
-  409: 'CONFLICT',
-  410: 'expired',
-  416: 'BAD_REQUEST',
-  422: 'RULE_VIOLATION',
-  429: 'TOO_MANY_REQUESTS',
-  500: 'INTERNAL_ERROR',
-  501: 'NOT_IMPLEMENTED',
-  502: 'UPSTREAM_FAILED',
-  503: 'SERVICE_UNAVAILABLE',
-}
-
 /** What a route that answers with problem-details refuses itself, where others are refused so before they run. */
 const OWN_CODES: Readonly<Record<number, ErrorCode>> = {
   400: 'BAD_REQUEST',
@@ -260,8 +243,7 @@ function refusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenApiRes
 }
 
 function makeRefusal(status: number, form: ErrorForm, isOwn: boolean): ZodOpenApiResponseObject {
-  const code = USUAL_CODES[status] ?? 'INTERNAL_ERROR'
-  const description = DESCRIPTIONS[status] ?? 'It was refused'
+  const [description = 'It was refused', code = 'INTERNAL_ERROR'] = STATUSES[status] ?? []
   const place = { module: 'platform', correlationId: '0af76519-16cd-43dd-8448-eb211c80319c' }
   const example = { error: `${description}.`, code, ...place, traceId: '4bf92f3577b34da6a3ce929d0e0e4736' }
   const content = { 'application/json': { schema: PlatformError, example } }
@@ -285,7 +267,7 @@ function responseOf(route: Route, status: number) {
     const refused = refusal(status, route.errors, route.errors === 'problem' && refusesItself(route, status))
     return route.repliesAt.includes(status) ? withReply(refused, route) : refused
   }
-  const description = DESCRIPTIONS[status] ?? 'See the description of the area'
+  const description = STATUSES[status]?.[0] ?? 'See the description of the area'
   const headers = { ...LOCATIONS[status]?.shape, ...([200, 201].includes(status) && hasTag(route) && TAG) }
   return {
     description,
