@@ -3,7 +3,7 @@ import { load } from 'js-yaml'
 import { z } from 'zod'
 import { activatorSettings } from './config/activator.ts'
 import { buildSettings } from './config/builds.ts'
-import { between, Flag, List, Networks, OptionalText, Port, Positive, Seconds, Url, Whole } from './config/fields.ts'
+import { between, Flag, List, Networks, OptionalText, Port, Positive, Url, Whole } from './config/fields.ts'
 import { lifecycleSettings } from './config/lifecycle.ts'
 import { objectStoreSettings } from './config/objectStore.ts'
 import { podSettings } from './config/pods.ts'
@@ -123,7 +123,7 @@ export const Configuration = z.strictObject({
   ),
   identityCertificate: OptionalText.describe('Path of a PEM certificate for the https side of the local provider'),
   identityKey: OptionalText.describe('Path of its PEM key'),
-  accessTokenSeconds: Seconds.default(900).describe('For how long a token of the local provider is good'),
+  accessTokenSeconds: Positive.default(900).describe('For how long a token of the local provider is good'),
 
   smtpUrl: z
     .url({ protocol: /^smtps?$/ })

@@ -6,7 +6,6 @@ export const Whole = z.coerce.number().int()
 export const Positive = Whole.min(1)
 export const between = (least: number, most: number) => Whole.min(least).max(most)
 export const Port = between(0, 65_535)
-export const Seconds = Positive
 export const Flag = z.union([z.boolean(), z.stringbool()])
 export const List = z.union([
   z.array(z.string()),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OptionalText, Seconds, Url } from './fields.ts'
+import { OptionalText, Positive, Url } from './fields.ts'
 
 export const objectStoreSettings = {
   objectStoreDriver: z
@@ -35,5 +35,5 @@ export const objectStoreSettings = {
     .describe(
       'Folder on this machine with the folders objects, versions and metadata of versitygw: buckets that go with what is in them are removed there',
     ),
-  objectStoreUsageSeconds: Seconds.default(300).describe('Between two looks at what a bucket holds'),
+  objectStoreUsageSeconds: Positive.default(300).describe('Between two looks at what a bucket holds'),
 }
