@@ -13,6 +13,7 @@ import { formsModule } from './forms.ts'
 import { iamWebhook } from './iamPolicies.ts'
 import { chartFiles, installFile, monitoringObjects, RELEASE_COMPONENT, readInstallation } from './installation.ts'
 import { metricsPage } from './metrics.ts'
+import { agentPolicies } from './ownPolicies.ts'
 import { admissionPolicies } from './policies.ts'
 import { policiesModule } from './policy.ts'
 import { configurationPage, kindPage, refusalsPage, rolesPage } from './reference.ts'
@@ -41,6 +42,7 @@ export function generatedFiles(): Map<string, string> {
   const operator = { cluster: operatorRights(), system: operatorSystemRights() }
   files.set('deploy/manifests/rbac.yaml', yaml(accessObjects(KINDS, operator, facadeReads())))
   files.set('deploy/agent/rbac.yaml', yaml(agentAccessObjects(agentRights())))
+  files.set('deploy/agent/policies.yaml', yaml(agentPolicies()))
   const policies = admissionPolicies(KINDS, reservedNames())
   files.set('deploy/manifests/policies.yaml', yaml(policies))
   files.set('src/composition/check/policies.ts', policiesModule(policies))

@@ -3,10 +3,12 @@ import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
 import { ACTIVATOR_FIELDS, DIGEST_SECRET, FUNCTION_ROUTES } from '../../src/contracts/functions.ts'
 import { operatorRights } from '../../src/controllers/index.ts'
 import { BOUNDARY_LABEL, OWNER_KIND_LABEL, RESERVED_LABEL } from '../../src/core/labels.ts'
-import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { GROUP_NAMESPACE_PATTERN, SYSTEM_NAMESPACE } from '../../src/core/names.ts'
+import { RESTRICTED } from '../../src/core/namespaces.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { ServerlessFunction } from '../../src/crds/functions.ts'
 import { KINDS } from '../../src/crds/index.ts'
+import { KUBERNETES_NAMESPACES } from '../../src/desired/platformbackups.ts'
 import { namespace, roleBinding } from '../../src/kube/builtin.ts'
 import {
   ACTIVATOR_ACCOUNT,
@@ -17,50 +19,74 @@ import {
   namespaceLabel,
   policyWithBinding,
   ruleFor,
+  type Validation,
 } from './policy.ts'
 
 /** Policies that hold the platform's own accounts to what they are for. */
 
+const LEVELS = Object.entries(RESTRICTED).filter(([key]) => key.startsWith('pod-security.kubernetes.io/enforce'))
+
+const levelOf = (object: string) =>
+  `[${LEVELS.map(([key]) => `${object}.metadata.?labels[?'${key}'].orValue('')`).join(', ')}]`
+const isOurs = (object: string) => `${object}.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != ''`
+
+/** Namespaces: those of tenants alone, and at the level of Pod Security at which a pod does not reach its node. */
+const OWN_NAMESPACES = [
+  {
+    expression: `!variables.isPlatform || (${isOurs("(request.operation == 'DELETE' ? oldObject : object)")} && (request.operation != 'UPDATE' || ${isOurs('oldObject')} || oldObject.metadata.?labels[?'${RESERVED_LABEL}'].orValue('') != ''))`,
+    message: `the platform writes and deletes only namespaces that carry the label ${BOUNDARY_LABEL}`,
+    reason: 'Forbidden',
+  },
+  {
+    // What an administrator has set for a namespace of ours stays.
+    expression: `!variables.isPlatform || request.operation == 'DELETE' || ${levelOf('object')} == [${LEVELS.map(([, value]) => `'${value}'`).join(', ')}] || (request.operation == 'UPDATE' && ${isOurs('oldObject')} && ${levelOf('object')} == ${levelOf('oldObject')})`,
+    message: 'the platform makes namespaces of the Pod Security level restricted, latest, and opens none',
+    reason: 'Forbidden',
+  },
+]
+
+const DELETED_WITH_OWNER = {
+  // With it would go, unasked, what its group protects. An administrator who must takes the label off first.
+  expression: `request.operation != 'DELETE' || variables.isPlatform || variables.isKubernetes || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') == ''`,
+  messageExpression: `'namespace "' + oldObject.metadata.name + '" goes with its ' + oldObject.metadata.labels[?'${OWNER_KIND_LABEL}'].orValue('owner') + ': delete that. Only a namespace without the label ${BOUNDARY_LABEL} is deleted by itself'`,
+  reason: 'Forbidden',
+}
+
 /** Holds our own service accounts to the namespaces that carry our label, whatever a bug or a stolen token asks for. */
 export function ownAccountsPolicy(): KubeObject[] {
+  return [...ownNamespacesPolicy([...OWN_NAMESPACES, DELETED_WITH_OWNER]), ...boundAccountPolicies()]
+}
+
+/**
+ * The same of the agent in another cluster, whose account has the name and nearly the rights of the controllers. Its
+ * namespaces may be deleted by whoever may there: what owns them is elsewhere, and may be gone.
+ */
+export function agentPolicies(): KubeObject[] {
+  return [...ownNamespacesPolicy(OWN_NAMESPACES), ...boundAccountPolicies()]
+}
+
+function ownNamespacesPolicy(validations: readonly Validation[]): KubeObject[] {
+  return policyWithBinding({
+    name: 'freehold-own-namespaces',
+    rules: [
+      {
+        apiGroups: [''],
+        apiVersions: ['v1'],
+        resources: ['namespaces'],
+        operations: ['CREATE', 'UPDATE', 'DELETE'],
+        scope: '*',
+      },
+    ],
+    variables: CALLER_VARIABLES,
+    validations,
+  })
+}
+
+function boundAccountPolicies(): KubeObject[] {
   return [
     ...policyWithBinding({
-      name: 'freehold-own-namespaces',
-      rules: [
-        {
-          apiGroups: [''],
-          apiVersions: ['v1'],
-          resources: ['namespaces'],
-          operations: ['CREATE', 'UPDATE', 'DELETE'],
-          scope: '*',
-        },
-      ],
-      variables: CALLER_VARIABLES,
-      validations: [
-        {
-          expression: `!variables.isPlatform || ((request.operation == 'DELETE' ? oldObject : object).metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' && (request.operation != 'UPDATE' || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') != '' || oldObject.metadata.?labels[?'${RESERVED_LABEL}'].orValue('') != ''))`,
-          message: `the platform writes and deletes only namespaces that carry the label ${BOUNDARY_LABEL}`,
-          reason: 'Forbidden',
-        },
-        {
-          // With it would go, unasked, what its group protects. An administrator who must takes the label off first.
-          expression: `request.operation != 'DELETE' || variables.isPlatform || variables.isKubernetes || oldObject.metadata.?labels[?'${BOUNDARY_LABEL}'].orValue('') == ''`,
-          messageExpression: `'namespace "' + oldObject.metadata.name + '" goes with its ' + oldObject.metadata.labels[?'${OWNER_KIND_LABEL}'].orValue('owner') + ': delete that. Only a namespace without the label ${BOUNDARY_LABEL} is deleted by itself'`,
-          reason: 'Forbidden',
-        },
-      ],
-    }),
-    ...policyWithBinding({
       name: 'freehold-own-bindings',
-      rules: [
-        {
-          apiGroups: ['rbac.authorization.k8s.io'],
-          apiVersions: ['*'],
-          resources: ['rolebindings', 'roles'],
-          operations: ['CREATE', 'UPDATE', 'DELETE'],
-          scope: 'Namespaced',
-        },
-      ],
+      rules: [rule('rbac.authorization.k8s.io', ['rolebindings', 'roles'])],
       variables: CALLER_VARIABLES,
       validations: [
         {
@@ -72,6 +98,8 @@ export function ownAccountsPolicy(): KubeObject[] {
     }),
     ...ownWorkloadsPolicy(),
     ...ownObjectsPolicy(),
+    ...ownTokensPolicy(),
+    ...ownBackupsPolicy(),
   ]
 }
 
@@ -109,8 +137,11 @@ function ownWorkloadsPolicy(): KubeObject[] {
   })
 }
 
-/** Of others, written where others are: events beside what they tell of, Velero's beside it, Clusters of administrators. */
-const ELSEWHERE = ['events.k8s.io', 'velero.io', 'postgresql.cnpg.io']
+/** Of others, written where others are: events beside what they tell of, Velero's beside it, base backups of databases of all. */
+const ELSEWHERE = ['events.k8s.io/', 'velero.io/', 'postgresql.cnpg.io/backups']
+/** The archive of any database is held back, and let go on, by an annotation: what it runs stays. */
+const OF_ARCHIVES =
+  "request.resource.resource == 'clusters' && request.operation == 'UPDATE' && object.?spec.orValue({}) == oldObject.?spec.orValue({})"
 /** What leads hosts of functions to the activator stands beside that. */
 const ROUTES = ['ingresses', 'httproutes', 'certificates']
 /** Policies of volumes stand beside Velero, wherever that is. */
@@ -123,7 +154,8 @@ function ownObjectsPolicy(): KubeObject[] {
   const ours = new Set(KINDS.map(({ resource }) => resource.group))
   const isBounded = ({ resource, verbs }: ReturnType<typeof operatorRights>[number]) =>
     verbs.some((verb) => ['update', 'patch', 'delete'].includes(verb)) &&
-    ![...ours, ...ELSEWHERE].includes(resource.group) &&
+    !ours.has(resource.group) &&
+    !ELSEWHERE.some((start) => `${resource.group}/${resource.plural}`.startsWith(start)) &&
     ![namespace, roleBinding].some(({ group, plural }) => group === resource.group && plural === resource.plural) &&
     resource.plural !== 'secrets' &&
     !WORKLOADS[resource.group]?.includes(resource.plural)
@@ -138,8 +170,56 @@ function ownObjectsPolicy(): KubeObject[] {
     matchConditions: [IS_PLATFORM],
     validations: [
       {
-        expression: `${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}' || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${ROUTES.map((plural) => `'${plural}'`).join(', ')}]) || (${OF_BACKUPS})`,
+        expression: `${namespaceLabel(BOUNDARY_LABEL)} != '' || request.namespace == '${BUILD_NAMESPACE}' || (request.namespace == '${SYSTEM_NAMESPACE}' && request.resource.resource in [${ROUTES.map((plural) => `'${plural}'`).join(', ')}]) || (${OF_BACKUPS}) || (${OF_ARCHIVES})`,
         messageExpression: `'the platform writes ' + request.resource.resource + ' only in namespaces that carry the label ${BOUNDARY_LABEL}, and in ${BUILD_NAMESPACE}'`,
+        reason: 'Forbidden',
+      },
+    ],
+  })
+}
+
+/** Kubernetes writes the token of any account of the namespace into such a Secret, for whoever may read it. */
+function ownTokensPolicy(): KubeObject[] {
+  return policyWithBinding({
+    name: 'freehold-own-tokens',
+    rules: [{ ...rule('', ['secrets']), operations: ['CREATE'] }],
+    matchConditions: [
+      IS_PLATFORM,
+      { name: 'token', expression: "object.?type.orValue('') == 'kubernetes.io/service-account-token'" },
+    ],
+    validations: [
+      { expression: 'false', message: 'the platform makes no tokens of service accounts', reason: 'Forbidden' },
+    ],
+  })
+}
+
+/**
+ * Velero runs commands of backups in every pod that they name, and copies every Secret, with rights over the whole
+ * cluster. For the platform it runs those of tenants in their own pods, and leaves out what is Kubernetes' own.
+ */
+function ownBackupsPolicy(): KubeObject[] {
+  const ofGroups = (list: string) => `(size(${list}) > 0 && ${list}.all(n, n.matches('${GROUP_NAMESPACE_PATTERN}')))`
+  const kubernetes = `[${KUBERNETES_NAMESPACES.map((name) => `'${name}'`).join(', ')}]`
+  return policyWithBinding({
+    name: 'freehold-own-backups',
+    rules: [{ ...rule('velero.io', ['backups', 'schedules']), operations: ['CREATE', 'UPDATE'] }],
+    matchConditions: [IS_PLATFORM],
+    variables: [
+      {
+        name: 'what',
+        expression: "request.resource.resource == 'schedules' ? dyn(object).spec.template : dyn(object).spec",
+      },
+      { name: 'spaces', expression: 'variables.what.?includedNamespaces.orValue([])' },
+    ],
+    validations: [
+      {
+        expression: `variables.what.?hooks.?resources.orValue([]).all(h, ${ofGroups('h.?includedNamespaces.orValue([])')})`,
+        message: 'backups of the platform run commands only in namespaces of resource groups, each named',
+        reason: 'Forbidden',
+      },
+      {
+        expression: `${ofGroups('variables.spaces')} || ${kubernetes}.all(n, n in variables.what.?excludedNamespaces.orValue([]))`,
+        message: `backups of the platform leave out ${KUBERNETES_NAMESPACES.join(', ')}`,
         reason: 'Forbidden',
       },
     ],

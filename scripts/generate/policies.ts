@@ -3,6 +3,7 @@ import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import type { AnyKind, Placement } from '../../src/crds/define.ts'
 import { activityPolicies } from './activityPolicies.ts'
+import { buildPodsPolicy } from './buildPolicies.ts'
 import {
   closedIamPolicy,
   grantPolicy,
@@ -185,6 +186,7 @@ export function admissionPolicies(kinds: readonly AnyKind[], reserved: readonly 
     ...roomPolicies(kinds),
     ...protectedMetadataPolicy(kinds),
     ...ownAccountsPolicy(),
+    ...buildPodsPolicy(),
     ...ownSecretsPolicy(),
     ...activatorPolicy(),
     ...reservedNamesPolicy(kinds, reserved),

@@ -45,6 +45,8 @@ export const CALLER_VARIABLES: Variable[] = [
 /** An expression of CEL with the name by which others use it. */
 type Variable = { name: string; expression: string }
 
+export type Validation = { expression: string; message?: string; messageExpression?: string; reason?: string }
+
 type Policy = {
   name: string
   rules: object[]
@@ -56,7 +58,7 @@ type Policy = {
   /** What becomes of a request that cannot be judged; it is refused. */
   failurePolicy?: 'Ignore'
   variables?: Variable[]
-  validations?: { expression: string; message?: string; messageExpression?: string; reason?: string }[]
+  validations?: readonly Validation[]
   /** What the audit log is told. A policy with nothing else refuses nothing, whatever becomes of it. */
   auditAnnotations?: { key: string; valueExpression: string }[]
 }

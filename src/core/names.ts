@@ -53,6 +53,9 @@ export function groupNamespace(boundaryId: string, group: string): string {
   return namespace
 }
 
+/** What such a name looks like. */
+export const GROUP_NAMESPACE_PATTERN = '^[a-z0-9-]+-[0-9a-f]{10}$'
+
 /** Every request asks for one. */
 const groupNamespaces = recentlyUsed<string, string>(10_000)
 

@@ -15,7 +15,7 @@ import { boundaryNamespace, groupNamespace } from './names.ts'
 import type { KubeObject } from './object.ts'
 
 /** Pod Security Standards, level restricted, for the version of the server (KEP-2579). */
-const RESTRICTED = {
+export const RESTRICTED = {
   'pod-security.kubernetes.io/enforce': 'restricted',
   'pod-security.kubernetes.io/enforce-version': 'latest',
   'pod-security.kubernetes.io/warn': 'restricted',

@@ -20,7 +20,7 @@ const API = 'velero.io/v1'
 export type TargetKey = { accessKeyId: string; secretAccessKey: string }
 
 /** Namespaces of Kubernetes itself, in which nothing of the platform is. */
-const KUBERNETES = ['kube-system', 'kube-public', 'kube-node-lease']
+export const KUBERNETES_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease']
 
 /**
  * What restores the platform: every object of its kinds, and Secrets, in which its keys and those of its tenants are. No
@@ -47,7 +47,7 @@ export function platformSchedule(
       template: {
         metadata: { labels: { [SCHEDULE_LABEL]: PLATFORM_SCHEDULE } },
         includedNamespaces: ['*'],
-        excludedNamespaces: [...KUBERNETES, velero],
+        excludedNamespaces: [...KUBERNETES_NAMESPACES, velero],
         includedNamespaceScopedResources: ['secrets', ...idsOf(true)].sort(),
         includedClusterScopedResources: ['namespaces', ...idsOf(false)].sort(),
         snapshotVolumes: false,

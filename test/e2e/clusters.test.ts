@@ -4,7 +4,10 @@ import { messageOf } from '../../src/core/errors.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { VectorCluster } from '../../src/crds/vector.ts'
-import { namespace, statefulSet } from '../../src/kube/builtin.ts'
+import { job, namespace, statefulSet } from '../../src/kube/builtin.ts'
+import { createKubeClient } from '../../src/kube/client.ts'
+import { isKubeError } from '../../src/kube/errors.ts'
+import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
 import { TEST_CONFIG } from '../config.ts'
@@ -97,6 +100,30 @@ describe('a boundary on another cluster, through an agent that only calls out', 
       const answer = await callOwn(far.own, 'GET', `${far.vector()}/apikey`, undefined, { facadeUrl: replica })
       expect(answer.status, answer.text).to.equal(200)
       await far.own.endReplica('facade')
+    },
+  ])
+
+  goesOn.push([
+    'is written to by the account of its agent only where groups of the platform are',
+    async () => {
+      const named = { fieldManager: 'test', userAgent: 'test' }
+      const agent = createKubeClient(loadKubeconfig(far.agentKubeconfig), named)
+      const told = (answer: Promise<unknown>) =>
+        answer.then(
+          () => 'admitted',
+          (error: unknown) => (isKubeError(error) && error.denial?.message) || messageOf(error),
+        )
+      const containers = [{ name: 'main', image: 'example.com/none' }]
+      const spec = { template: { spec: { restartPolicy: 'Never', containers } } }
+      const metadata = { name: 'stolen', namespace: 'kube-system' }
+      const work = { apiVersion: 'batch/v1', kind: 'Job', metadata, spec }
+      expect(await told(agent.create(job, work, { dryRun: true }))).to.contain('runs pods only in namespaces')
+      const here = { ...work, metadata: { ...metadata, namespace: far.home } }
+      expect(await told(agent.create(job, here, { dryRun: true }))).to.equal('admitted')
+      const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' }
+      const opened = agent.mergePatch(namespace, { name: far.home }, { metadata: { labels } })
+      expect(await told(opened)).to.contain('Pod Security level restricted')
+      await agent.close()
     },
   ])
 

@@ -1,4 +1,5 @@
 // @inTurn proxied: installs the kinds of Velero in the cluster.
+import { join } from 'node:path'
 import { CreateBucketCommand } from '@aws-sdk/client-s3'
 import { expect } from 'chai'
 import { createBackupTargets } from '../../src/adapters/backuptarget/client.ts'
@@ -12,16 +13,19 @@ import {
   VELERO_SECRET,
 } from '../../src/contracts/platformbackups/names.ts'
 import { relationalNames } from '../../src/contracts/relational.ts'
+import { messageOf } from '../../src/core/errors.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { secretData } from '../../src/core/secretData.ts'
 import { PlatformBackupSettings } from '../../src/crds/platformBackups.ts'
 import { RelationalCluster } from '../../src/crds/relational.ts'
 import { namespace as namespaces, secret } from '../../src/kube/builtin.ts'
+import { createKubeClient } from '../../src/kube/client.ts'
 import { installManifests } from '../../src/kube/crds.ts'
 import { isKubeError } from '../../src/kube/errors.ts'
 import { postgresqlCluster } from '../../src/kube/postgresql.ts'
 import { veleroBackup, veleroDeletion, veleroLocation, veleroSchedule } from '../../src/kube/velero.ts'
+import { loadKubeconfig } from '../../src/kubeconfig/kubeconfig.ts'
 import { gatewayApiIsMissing } from '../cluster/gatewayApi.ts'
 import { borrowPlatform, giveBack } from '../cluster/lent.ts'
 import type { OwnPlatform } from '../cluster/platform.ts'
@@ -250,6 +254,42 @@ describe('backups of the platform', () => {
     await says('Available')
     expect((await location()).spec.objectStorage).to.include({ bucket: 'other', prefix: 'there' })
     expect((await call('GET', '/target')).body).to.include({ bucket: 'other', accessKeyId: root.accessKeyId })
+  })
+
+  it('run no command in pods of others, and copy nothing of Kubernetes, whoever holds an account of the platform', async () => {
+    const { folder } = own.controlPlane
+    const hook = (includedNamespaces?: string[]) => ({
+      resources: [{ name: 'x', includedNamespaces, pre: [{ exec: { command: ['id'] } }] }],
+    })
+    const refusal = async (account: string, kind: 'Backup' | 'Schedule', what: object) => {
+      const path = join(folder, `${account}-kubeconfig`)
+      const user = await own.controlPlane.issueClientCertificate(
+        `system:serviceaccount:${SYSTEM_NAMESPACE}:freehold-${account}`,
+      )
+      await own.controlPlane.writeKubeconfig(path, { name: account, user })
+      const client = createKubeClient(loadKubeconfig(path), { fieldManager: 'test', userAgent: 'test' })
+      const spec = kind === 'Backup' ? what : { schedule: '0 1 * * *', template: what }
+      const object = { apiVersion: 'velero.io/v1', kind, metadata: { name: 'stolen', namespace: 'velero' }, spec }
+      const answer = client.create(kind === 'Backup' ? veleroBackup : veleroSchedule, object, { dryRun: true })
+      const said = await answer.then(
+        () => 'admitted',
+        (error: unknown) => (isKubeError(error) && error.denial?.message) || messageOf(error),
+      )
+      await client.close()
+      return said
+    }
+    const tenants = { includedNamespaces: ['shop-0123456789'] }
+    for (const [account, kind] of [
+      ['facade', 'Backup'],
+      ['controllers', 'Backup'],
+      ['controllers', 'Schedule'],
+    ] as const) {
+      for (const spaces of [undefined, [], ['kube-system'], ['shop-0123456789', 'kube-system']])
+        expect(await refusal(account, kind, { ...tenants, hooks: hook(spaces) })).to.contain('run commands only in')
+      for (const what of [{}, { includedNamespaces: ['*'] }, { includedNamespaces: ['kube-system'] }])
+        expect(await refusal(account, kind, what)).to.contain('leave out kube-system')
+      expect(await refusal(account, kind, { ...tenants, hooks: hook(['shop-0123456789']) })).to.equal('admitted')
+    }
   })
 
   it('stop the archive of a database whose disk it fills, and let it go on', async () => {

@@ -62,7 +62,7 @@ export class FarCluster {
     const client = createKubeClient(loadKubeconfig(spoke.kubeconfigPath), { fieldManager: 'test', userAgent: 'test' })
     await installManifests(
       client,
-      ['namespace.yaml', 'rbac.yaml'].flatMap((name) => readManifests(join(DEPLOY, name))),
+      ['namespace.yaml', 'rbac.yaml', 'policies.yaml'].flatMap((name) => readManifests(join(DEPLOY, name))),
     )
     return new FarCluster(own, spoke, client)
   }

@@ -1,0 +1,36 @@
+import { BUILD_NAMESPACE } from '../../src/contracts/builds/progress.ts'
+import type { KubeObject } from '../../src/core/object.ts'
+import { IS_ADMINISTRATOR, negated, policyWithBinding } from './policy.ts'
+
+/** With which BuildKit's programs set up a user namespace. */
+const CAPABILITIES = ['SETUID', 'SETGID']
+/** Volumes that hold nothing of the node, nor of anything else outside of the cluster. */
+const VOLUMES = ['emptyDir', 'projected', 'secret', 'configMap', 'downwardAPI']
+
+/**
+ * Builds need more than the level `restricted` of Pod Security allows, and no level between it and none has what they
+ * need. What leads from a pod to its node is closed here, to whoever may start pods among builds.
+ */
+export function buildPodsPolicy(): KubeObject[] {
+  const added = `c.?securityContext.?capabilities.?add.orValue([]).all(a, a in [${CAPABILITIES.map((name) => `'${name}'`).join(', ')}])`
+  const hosts = ['hostNetwork', 'hostPID', 'hostIPC'].map((field) => `!object.spec.?${field}.orValue(false)`)
+  return policyWithBinding({
+    name: 'freehold-build-pods',
+    rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'], scope: 'Namespaced' }],
+    // Pods elsewhere neither wait for this policy nor depend on it. The API server itself sets the label.
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': BUILD_NAMESPACE } },
+    matchConditions: [negated(IS_ADMINISTRATOR)],
+    variables: [{ name: 'containers', expression: 'object.spec.containers + object.spec.?initContainers.orValue([])' }],
+    validations: [
+      ...hosts,
+      `object.spec.?volumes.orValue([]).all(v, ${VOLUMES.map((type) => `has(v.${type})`).join(' || ')})`,
+      'variables.containers.all(c, !c.?securityContext.?privileged.orValue(false))',
+      `variables.containers.all(c, ${added})`,
+      'variables.containers.all(c, c.?ports.orValue([]).all(p, p.?hostPort.orValue(0) == 0))',
+    ].map((expression) => ({
+      expression,
+      message: `a build does not reach its node: no namespaces, paths or ports of the host, no privileged container, no capabilities beside ${CAPABILITIES.join(' and ')}, only volumes of its own`,
+      reason: 'Forbidden',
+    })),
+  })
+}
