@@ -83,6 +83,15 @@ describe('pages behind links of mails', () => {
       const form = { password: 'short', firstName: 'Carl', lastName: 'Cramer' }
       const page = await request(app).post(links[link]).type('form').send(form).expect(422)
       expect(page.text).to.match(/role="alert"[\s\S]*<form method="post">/)
+      expect(page.text, 'what a reader says first').to.contain('<title>Error: ')
+      expect(page.text).to.match(
+        /<input id="password"[^>]* aria-invalid="true" aria-describedby="problem rules" autofocus>/,
+      )
+      if (link === 'reset') return
+      expect(page.text)
+        .to.match(/id="firstName"[^>]* value="Carl"/)
+        .and.match(/id="lastName"[^>]* value="Cramer"/)
+      expect(page.text).to.not.contain('value="short"')
     })
   }
 
@@ -134,6 +143,15 @@ describe('pages behind links of mails', () => {
     expect(page.text).to.contain('accept on your account page').and.contain('Sign in</a>')
     expect(page.text).to.not.contain('<form')
   })
+
+  for (const hasAccount of [false, true])
+    it(`tell password managers whose password it is: ${hasAccount ? 'one that is there' : 'a new one'}`, async () => {
+      const { app, links } = await open({ hasAccount })
+      const page = await request(app).get(links.invitation).set('accept', 'text/html').expect(200)
+      expect(page.text).to.match(
+        /<input id="email"[^>]* autocomplete="username" readonly[^>]* value="carl@example.com">/,
+      )
+    })
 
   it('set a new password, once', async () => {
     const { app, links, users } = await open()

@@ -74,6 +74,7 @@ describe('the account page', () => {
     const wrong = await world.browser.submit(await open(), 'Change password', { current: 'guess', password: NEXT })
     expect(wrong.status).to.equal(400)
     expect(wrong.html).to.include('role="alert"').and.include('The current password is not correct.')
+    expect(wrong.html).to.include('<title>Error: Your account').and.include('aria-invalid="true"')
     const short = await world.browser.submit(wrong, 'Change password', { current: PASSWORD, password: 'short' })
     expect(short.html).to.include('at least 8 characters.').and.not.include('value="short"')
   })
@@ -92,6 +93,8 @@ describe('the account page', () => {
     await elsewhere(async (other) => {
       const page = await open()
       expect(page.html).to.include('A browser')
+      // Who speaks to the machine says what is written on the button.
+      expect(page.html).to.match(/aria-label="End this sign-in: A browser[^"]*">End this sign-in</)
       const after = await world.browser.submit(page, 'End this sign-in')
       expect(after.html).to.include('The sign-in was ended.').and.not.include('A browser')
       expect(await isSignedIn(other)).to.equal(false)
@@ -135,6 +138,8 @@ describe('the account page', () => {
   it('shows what the person is invited to, and accepts it', async () => {
     const page = await open()
     expect(page.html).to.include('Ann invites you to <strong>Shop &#60;b&#62;</strong> as Reader.')
+    expect(page.html).to.include('aria-label="Accept: Shop &#60;b&#62; as Reader"')
+    expect(page.html).to.match(/<input [^>]*autocomplete="username" value="ada" hidden>/)
     const after = await world.browser.submit(page, 'Accept')
     expect([after.status, world.accepted]).to.deep.equal([200, ['open']])
     expect(after.html).to.include('The invitation was accepted.').and.not.include('invites you')

@@ -4,7 +4,7 @@ import type Provider from 'oidc-provider'
 import { messageOf } from '../core/errors.ts'
 import type { Log } from '../core/log.ts'
 import { isSameText } from '../core/sameText.ts'
-import { accountPage, type OpenInvitation } from './accountPage.ts'
+import { type AccountWords, accountPage, type OpenInvitation } from './accountPage.ts'
 import { isPast } from './accounts.ts'
 import type { Guesses } from './guesses.ts'
 import { isOutage } from './outage.ts'
@@ -52,7 +52,7 @@ export type AccountOptions = {
 }
 
 type Visit = { user: IdentityUser; uid: string; keepSession: string | undefined }
-type Said = { error?: string | undefined; done?: string | undefined }
+type Said = Pick<AccountWords, 'error' | 'isPasswordWrong' | 'done'>
 
 /**
  * The page of a person's account, to which links of mails lead as well: it signs a person in if nobody is, changes the
@@ -123,6 +123,7 @@ async function present(options: AccountOptions, visit: Visit, response: Response
   const page = accountPage({
     ...said,
     name: user.displayName,
+    userName: user.userName,
     action: `${issuer}/account`,
     signOut: `${issuer}/protocol/openid-connect/logout`,
     token: formToken(options, visit),
@@ -158,7 +159,8 @@ const answerForm: Step = async (options, visit, request, response) => {
     case 'password': {
       const error = await change(options, visit, request, { current: field('current'), next: field('password') })
       const done = error === undefined ? 'Your password was changed.' : undefined
-      return present(options, visit, response, error === undefined ? 200 : 400, { error, done })
+      const said = { error, isPasswordWrong: error !== undefined, done }
+      return present(options, visit, response, error === undefined ? 200 : 400, said)
     }
     default:
       return present(options, visit, response, 200, {})

@@ -1,4 +1,4 @@
-import { escapeHtml, type Page, page, problem } from '../core/page.ts'
+import { escapeHtml, type Page, page } from '../core/page.ts'
 
 /** Where a person is signed in. */
 export type SignedIn = {
@@ -22,6 +22,7 @@ export type OpenInvitation = {
 
 export type AccountWords = {
   name: string
+  userName: string
   action: string
   signOut: string
   token: string
@@ -31,6 +32,8 @@ export type AccountWords = {
   /** Minutes for which programs may still act after their sign-in was ended. */
   afterglow: number
   error?: string | undefined
+  /** Whether that is of the form of the password. */
+  isPasswordWrong?: boolean
   done?: string | undefined
 }
 
@@ -40,7 +43,7 @@ export function accountPage(words: AccountWords): Page {
   return page(
     'Your account',
     `<p>You are signed in as <strong>${escapeHtml(name)}</strong>.</p>
-${done === undefined ? '' : `<p role="status">${escapeHtml(done)}</p>`}${problem(error)}
+${done === undefined ? '' : `<p role="status">${escapeHtml(done)}</p>`}
 ${invitationsList(words)}
 ${words.hasPassword ? passwordForm(words) : ''}
 <h2>Where you are signed in</h2>
@@ -50,6 +53,7 @@ ${signIns.map((signIn) => entry(words, signIn)).join('\n')}
 ${others.length < 2 ? '' : form(words, '<button class="quiet" type="submit" name="choice" value="endOthers">End all others</button>')}
 <p class="small">A program whose sign-in was ended may act for up to ${afterglow} more minutes.</p>
 <p><a href="${escapeHtml(signOut)}">Sign out</a></p>`,
+    { error },
   )
 }
 
@@ -64,18 +68,20 @@ function invitationsList(words: AccountWords): string {
   if (words.invitations.length === 0) return ''
   const entries = words.invitations.map(({ id, boundary, roleName, invitedBy }) => {
     const text = `${escapeHtml(invitedBy ?? 'An administrator')} invites you to <strong>${escapeHtml(boundary ?? 'a boundary')}</strong> as ${escapeHtml(roleName)}.`
-    const button = '<button type="submit" name="choice" value="accept">Accept</button>'
+    const what = `${escapeHtml(boundary ?? 'a boundary')} as ${escapeHtml(roleName)}`
+    const button = `<button type="submit" name="choice" value="accept" aria-label="Accept: ${what}">Accept</button>`
     return `<li>${text}${form(words, `<input type="hidden" name="invitation" value="${escapeHtml(id)}">\n${button}`)}</li>`
   })
   return `<h2>Invitations</h2>\n<ul>\n${entries.join('\n')}\n</ul>`
 }
 
 function passwordForm(words: AccountWords): string {
-  const described = words.error === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"'
+  const described = words.isPasswordWrong !== true ? '' : ' aria-invalid="true" aria-describedby="problem"'
   return `<h2>Change your password</h2>
 ${form(
   words,
-  `<label for="current">Current password</label>
+  `<input type="text" autocomplete="username" value="${escapeHtml(words.userName)}" hidden>
+<label for="current">Current password</label>
 <input id="current" name="current" type="password" autocomplete="current-password" required maxlength="1024"${described}>
 <label for="password">New password</label>
 <input id="password" name="password" type="password" autocomplete="new-password" required maxlength="1024"${described}>
@@ -91,6 +97,6 @@ function entry(words: AccountWords, { id, isHere, isBrowser, programs, since }: 
     since === undefined ? '' : `, since ${new Date(since * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
   const text = `${place}${used}${time}`
   if (isHere) return `<li>${text}</li>`
-  const button = `<button class="quiet" type="submit" name="choice" value="end" aria-label="End: ${text}">End this sign-in</button>`
+  const button = `<button class="quiet" type="submit" name="choice" value="end" aria-label="End this sign-in: ${text}">End this sign-in</button>`
   return `<li>${text}${form(words, `<input type="hidden" name="signIn" value="${escapeHtml(id)}">\n${button}`)}</li>`
 }

@@ -1,4 +1,4 @@
-import { escapeHtml, type Page, page, pageToward, problem } from '../core/page.ts'
+import { escapeHtml, type Page, page, pageToward } from '../core/page.ts'
 
 export type { Page } from '../core/page.ts'
 
@@ -25,7 +25,6 @@ export function signInPage({ action, token, clientName, login, error, targets, h
   return page(
     'Sign in',
     `<p>to continue to ${escapeHtml(clientName)}</p>
-${problem(error)}
 <form method="post" action="${escapeHtml(action)}">
 <input type="hidden" name="csrf" value="${escapeHtml(token)}">
 <label for="login">User name or e-mail</label>
@@ -38,7 +37,7 @@ ${problem(error)}
 <input type="hidden" name="csrf" value="${escapeHtml(token)}">
 <button class="quiet" type="submit" name="choice" value="cancel">Cancel</button>
 </form>`,
-    targets,
+    { targets, error },
   )
 }
 
@@ -68,7 +67,7 @@ export function consentPage({ action, token, clientName, name, targets }: Consen
 <button type="submit" name="choice" value="continue" autofocus>Continue</button>
 <button class="quiet" type="submit" name="choice" value="cancel">Cancel</button>
 </form>`,
-    targets,
+    { targets },
   )
 }
 
@@ -76,13 +75,13 @@ export function deviceCodePage(action: string, token: string, error?: string): P
   const described = error === undefined ? '' : ' aria-invalid="true" aria-describedby="problem"'
   return page(
     'Connect a device',
-    `${problem(error)}
-<form method="post" action="${escapeHtml(action)}">
+    `<form method="post" action="${escapeHtml(action)}">
 <input type="hidden" name="xsrf" value="${escapeHtml(token)}">
 <label for="code">Code that the device shows</label>
 <input id="code" class="code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="20"${described} autofocus>
 <button type="submit">Continue</button>
 </form>`,
+    { error },
   )
 }
 
@@ -92,7 +91,7 @@ export function deviceConfirmPage({ action, token, clientName, code }: DeviceWor
   return page(
     'Is this your device?',
     `<p><strong>${escapeHtml(clientName)}</strong> wants to act in your name. Its screen shows this code:</p>
-<p class="code">${escapeHtml(code)}</p>
+<p><code class="code">${escapeHtml(code)}</code></p>
 <p>Do not continue if somebody sent you this code.</p>
 <form method="post" action="${escapeHtml(action)}">
 <input type="hidden" name="xsrf" value="${escapeHtml(token)}">
@@ -115,7 +114,7 @@ export function signOutPage(action: string, token: string, targets: readonly str
 <input type="hidden" name="xsrf" value="${escapeHtml(token)}">
 <button type="submit" name="logout" value="yes" autofocus>Sign out</button>
 </form>`,
-    targets,
+    { targets },
   )
 }
 
@@ -135,20 +134,28 @@ export function errorPage(message: string, code: string): Page {
 const FORM_ACTION = /<form method="post" action="([^"]*)">/
 const HIDDEN_INPUT = /<input type="hidden" name="[A-Za-z0-9_.-]+" value="[^"]*"\/>/g
 
+/** What a form is about that oidc-provider would send by itself, by its route. */
+const UNSENT: Readonly<Record<string, readonly [title: string, words: string]>> = {
+  code_verification: ['Connect a device', 'A device wants to act in your name. Its code comes next: compare it.'],
+  end_session: ['Sign out?', 'Nobody is signed in in this browser.'],
+}
+
 /**
  * A page of oidc-provider that would send its form by script, with a button instead. Its attributes are escaped by
  * oidc-provider and stay as they are.
  */
-export function withoutScript(html: string, targets: readonly string[]): Page | undefined {
+export function withoutScript(html: string, targets: readonly string[], route = ''): Page | undefined {
   const action = FORM_ACTION.exec(html)?.[1]
   if (action === undefined) return undefined
   const inputs = html.match(HIDDEN_INPUT) ?? []
+  const [title, words] = UNSENT[route] ?? ['Continue', 'The program that sent you here goes on.']
   return page(
-    'Continue',
-    `<form method="post" action="${action}">
+    title,
+    `<p>${words}</p>
+<form method="post" action="${action}">
 ${inputs.join('\n')}
 <button type="submit" autofocus>Continue</button>
 </form>`,
-    targets,
+    { targets },
   )
 }

@@ -125,7 +125,8 @@ export async function guardPages(context: KoaContextWithOIDC, next: () => Promis
   for (const [header, value] of Object.entries(PAGE_HEADERS)) context.set(header, value)
   // Koa says undefined of a header that is absent, although its types promise a text.
   if (context.response.get('content-security-policy')) return
-  const plain = withoutScript(context.body, targetsOf(context.oidc?.params?.post_logout_redirect_uri))
+  const { route, params } = context.oidc ?? {}
+  const plain = withoutScript(context.body, targetsOf(params?.post_logout_redirect_uri), route)
   show(context, plain ?? errorPage('The platform could not finish this.', 'server_error'))
 }
 

@@ -41,6 +41,7 @@ describe('connecting a device at the local provider', () => {
     await world.signIn()
     const begun = await world.post(`${PATH}/auth/device`, { client_id: 'freehold-cli', scope: 'openid' })
     const opened = await world.browser.open(begun.body.verification_uri_complete ?? '')
+    expect(opened.html).to.contain('<h1>Connect a device</h1>').and.contain('compare it')
     const asked = await world.browser.submit(opened, 'Continue')
     expect((await world.browser.submit(asked, 'Yes, connect it')).html).to.contain('Connected')
   })

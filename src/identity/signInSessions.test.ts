@@ -144,6 +144,7 @@ describe('what a sign-in at the local provider gives, and how it ends', () => {
     const withoutSession = await world.browser.open(`${PATH}/logout`)
     const again = await world.browser.submit(withoutSession, 'Continue')
     for (const { html } of [done, again]) expect(html).to.contain('Signed out')
+    expect(withoutSession.html).to.contain('<h1>Sign out?</h1>').and.contain('Nobody is signed in in this browser.')
     for (const { html, headers, url } of [question, done, withoutSession, again]) {
       const policy = String(headers['content-security-policy'])
       expect(policy, url).to.contain("default-src 'none'").and.to.not.contain('unsafe')

@@ -1,5 +1,5 @@
 import { badRequest, messageOf, PlatformError } from '../../core/errors.ts'
-import { escapeHtml, page, pageToward, problem } from '../../core/page.ts'
+import { escapeHtml, page, pageToward } from '../../core/page.ts'
 import { policySentences } from '../../iam/passwordPolicy.ts'
 import type { Caller, Context, Services } from '../http/context.ts'
 import {
@@ -16,6 +16,7 @@ import {
   formOf,
   type LinkPages,
   newPassword,
+  type Refused,
   rulesList,
   type Shown as ShownPage,
   signInLink,
@@ -34,9 +35,10 @@ type Shown = {
 /** The page behind the link of an invitation: whoever has no account makes one, everybody else proves who they are. */
 export const invitationPages: LinkPages = {
   path: '/invitations/:token',
-  async show(services, token, browser) {
+  async show(services, token, browser, refused) {
     const shown = await shownOf(services, token)
-    return page(`Join ${shown.boundary}`, `${greeting(shown)}\n${await formFor(services, shown, token, browser)}`)
+    const form = await formFor(services, shown, token, { browser, refused })
+    return page(`Join ${shown.boundary}`, `${greeting(shown)}\n${form}`, { error: refused?.error })
   },
   async submit(services, token, fields, browser) {
     const shown = await shownOf(services, token)
@@ -96,7 +98,7 @@ function notAccepted({ log, accounts }: Services, error: unknown, journey: Journ
   const link = `${accounts.linkBase}/invitations/${journey?.token}`
   const again = journey === undefined ? '' : `<p><a href="${escapeHtml(link)}">Back to the invitation</a></p>`
   const status = error instanceof PlatformError ? error.status : isSaid ? 403 : 502
-  return { ...page('You have not joined', `${problem(text)}\n${again}`), status }
+  return { ...page('You have not joined', again, { error: text }), status }
 }
 
 async function shownOf(services: Services, token: string): Promise<Shown> {
@@ -111,15 +113,18 @@ async function formFor(
   services: Services,
   { requiresPassword, email }: Shown,
   token: string,
-  browser: Browser,
+  { browser, refused }: { browser: Browser; refused: Refused | undefined },
 ): Promise<string> {
+  // Password managers keep a password by it.
+  const address = { name: 'email', label: 'E-mail', type: 'email', autocomplete: 'username', fixed: email }
   if (requiresPassword) {
     const names = [
+      address,
       { name: 'firstName', label: 'First name', autocomplete: 'given-name', longest: 64 },
       { name: 'lastName', label: 'Last name', autocomplete: 'family-name', longest: 64 },
     ]
     const rules = rulesList(policySentences(await services.accounts.passwordRules()))
-    return `${rules}\n${formOf([...names, newPassword], 'Make my account and join')}`
+    return `${rules}\n${formOf([...names, newPassword], 'Make my account and join', refused)}`
   }
   const { isPassword, users, browserSignIn } = services.accounts
   // No password of theirs is known here: they sign in where it is.
@@ -135,7 +140,7 @@ async function formFor(
   if ((await users.findByEmail(email))?.isExternal === true)
     return `<p>You sign in at your organization: sign in there, then accept on your account page.</p>\n${signInLink(services)}`
   const password = { name: 'password', label: 'Your password', type: 'password', autocomplete: 'current-password' }
-  return formOf([password], 'Accept')
+  return formOf([address, password], 'Accept', refused)
 }
 
 function byProgram(token: string): string {

@@ -9,14 +9,15 @@ import { confirmReset, showReset } from './reset.ts'
 /** The page behind the link of a password reset. */
 export const resetPages: LinkPages = {
   path: '/identity/password-reset/:token',
-  async show(services, token) {
+  async show(services, token, _browser, refused) {
     const { body } = await showReset({ services, parameters: { token } } as Context<'token'>)
     const rules = policySentences(await services.accounts.passwordRules())
     return page(
       'Choose a new password',
       `<p>For the account of ${escapeHtml(body?.email ?? '')}. All its sign-ins end.</p>
 ${rulesList(rules)}
-${formOf([newPassword], 'Set the password')}`,
+${formOf([newPassword], 'Set the password', refused)}`,
+      { error: refused?.error },
     )
   },
   async submit(services, token, fields) {

@@ -2,7 +2,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { rateLimit } from 'express-rate-limit'
 import Negotiator from 'negotiator'
 import { messageOf, PlatformError } from '../../core/errors.ts'
-import { escapeHtml, type Page, page, problem } from '../../core/page.ts'
+import { escapeHtml, type Page, page } from '../../core/page.ts'
 import { percentDecoded } from '../../core/percentDecoded.ts'
 import type { Services } from '../http/context.ts'
 import type { Route } from '../http/route.ts'
@@ -11,10 +11,12 @@ import type { Route } from '../http/route.ts'
 export type LinkPages = {
   /** The path with `:token`, as the JSON route has it. */
   path: string
-  show(services: Services, token: string, browser: Browser): Promise<Shown>
-  /** Handles the form. An error is shown with the form again. */
+  show(services: Services, token: string, browser: Browser, refused?: Refused): Promise<Shown>
+  /** Handles the form. An error is shown with the form again, which is not to be filled in from the beginning. */
   submit(services: Services, token: string, fields: Fields, browser: Browser): Promise<Shown>
 }
+/** What was sent, and what was wrong with it. */
+export type Refused = { error: string; fields: Fields }
 export type Fields = (name: string) => string
 /** A page, with its status if that is not 200. */
 export type Shown = Page & { status?: number }
@@ -88,13 +90,8 @@ async function submitted(services: Services, pages: LinkPages, request: Request,
     const status = error instanceof PlatformError ? error.status : 500
     if (status >= 500) services.log.error({ error: messageOf(error) }, 'A form could not be taken.')
     const text = status < 500 ? messageOf(error) : 'The platform could not finish this. Try again in a moment.'
-    await answer(services, response, status, async () => withProblem(await pages.show(services, token, browser), text))
+    await answer(services, response, status, () => pages.show(services, token, browser, { error: text, fields }))
   }
-}
-
-/** The page with the error above the form. */
-function withProblem({ html, policy }: Page, text: string): Page {
-  return { html: html.replace('</h1>', () => `</h1>\n${problem(text)}`), policy }
 }
 
 async function answer(
@@ -151,15 +148,29 @@ function send(response: Response, status: number, { html, policy }: Page): void 
     .send(html)
 }
 
-type Input = { name: string; label: string; type?: string; autocomplete: string; value?: string; longest?: number }
+type Input = {
+  name: string
+  label: string
+  type?: string
+  autocomplete: string
+  longest?: number
+  /** What stands in it and stays. */
+  fixed?: string
+  /** The id of what says how it must be. */
+  rules?: string
+}
 
-/** A form of labelled fields and one button, which goes where the page is. */
-export function formOf(inputs: readonly Input[], button: string): string {
-  const fields = inputs.map(
-    ({ name, label, type = 'text', autocomplete, value = '', longest = 128 }) =>
-      `<label for="${name}">${escapeHtml(label)}</label>
-<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" required maxlength="${longest}" value="${escapeHtml(value)}">`,
-  )
+/** A form of labelled fields and one button, which goes where the page is. What was sent stands in it again, but no password. */
+export function formOf(inputs: readonly Input[], button: string, refused?: Refused): string {
+  const fields = inputs.map(({ name, label, type = 'text', autocomplete, longest = 128, fixed, rules }) => {
+    const isSecret = type === 'password'
+    const value = fixed ?? (isSecret ? '' : refused?.fields(name)) ?? ''
+    const bounds = fixed === undefined ? `required maxlength="${longest}"` : 'readonly'
+    const described = [refused && isSecret ? 'problem' : [], rules ?? []].flat().join(' ')
+    const says = `${refused && isSecret ? ' aria-invalid="true"' : ''}${described === '' ? '' : ` aria-describedby="${described}"`}`
+    return `<label for="${name}">${escapeHtml(label)}</label>
+<input id="${name}" name="${name}" type="${type}" autocomplete="${autocomplete}" ${bounds} value="${escapeHtml(value)}"${says}${refused && isSecret ? ' autofocus' : ''}>`
+  })
   return `<form method="post">
 ${fields.join('\n')}
 <button type="submit">${escapeHtml(button)}</button>
@@ -171,10 +182,11 @@ export const newPassword: Input = {
   label: 'New password',
   type: 'password',
   autocomplete: 'new-password',
+  rules: 'rules',
 }
 
 export function rulesList(rules: readonly string[]): string {
-  return `<ul class="small">\n${rules.map((rule) => `<li>${escapeHtml(rule)}</li>`).join('\n')}\n</ul>`
+  return `<ul class="small" id="rules">\n${rules.map((rule) => `<li>${escapeHtml(rule)}</li>`).join('\n')}\n</ul>`
 }
 
 export function signInLink({ accounts }: Pick<Services, 'accounts'>): string {

@@ -7,7 +7,7 @@ import { escapeHtml, page } from '../../core/page.ts'
 import { METADATA_PATH } from '../http/protectedResource.ts'
 import type { Platform } from './index.ts'
 
-/** Pages and files of one address in a minute. The reference is four requests. */
+/** Pages and files of one address in a minute. The reference is six requests. */
 const REQUESTS_PER_MINUTE = 240
 
 const LINKS = [
@@ -100,13 +100,27 @@ const REFERENCE_PAGE = `<!DOCTYPE html>
 <title>API reference - Freehold</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/reference/swagger-ui.css">
+<link rel="stylesheet" href="/reference/freehold.css">
 </head>
 <body>
-<main id="reference"><noscript>The reference is drawn by a script. Without it, read <a href="/openapi.json">the OpenAPI document</a>.</noscript></main>
+<div id="reference"><noscript>The reference is drawn by a script. Without it, read <a href="/openapi.json">the OpenAPI document</a>.</noscript></div>
 <script src="/reference/swagger-ui-bundle.js"></script>
 <script src="/reference/start.js"></script>
 </body>
 </html>
+`
+
+/** Words that are paler than one can read well, what is wider than a small screen, and a choice of one server without a name. */
+const REFERENCE_STYLE = `
+.swagger-ui .info .title small{background:#596170}
+.swagger-ui .info .title small.version-stamp{background:#466200}
+.swagger-ui .info a,.swagger-ui a.link,.swagger-ui .info .url,.swagger-ui .markdown a,.swagger-ui .renderedMarkdown a{color:#1c5ba8}
+.swagger-ui .btn.authorize{color:#0b6b41;border-color:#0b6b41}
+.swagger-ui .servers-title,.swagger-ui .servers{display:none}
+.swagger-ui .opblock-tag{flex-wrap:wrap}
+.swagger-ui .opblock-tag small{flex-basis:16rem;min-width:0;overflow-wrap:anywhere}
+.swagger-ui .info,.swagger-ui .opblock-summary-path{overflow-wrap:anywhere}
+@media(max-width:40rem){.swagger-ui .opblock .opblock-summary{flex-wrap:wrap}.swagger-ui .wrapper{padding:0 .5rem}}
 `
 
 /** No validator: it would send the document to another host. Tokens are forgotten with the page. */
@@ -125,6 +139,7 @@ const START = `SwaggerUIBundle({
 const REFERENCE_FILES: readonly (readonly [name: string, mediaType: string, read: () => Buffer | string])[] = [
   ['swagger-ui.css', 'text/css; charset=utf-8', packaged('swagger-ui.css')],
   ['swagger-ui-bundle.js', 'text/javascript; charset=utf-8', packaged('swagger-ui-bundle.js')],
+  ['freehold.css', 'text/css; charset=utf-8', () => REFERENCE_STYLE],
   ['start.js', 'text/javascript; charset=utf-8', () => START],
 ]
 

@@ -187,7 +187,7 @@ export const installPages: LinkPages = {
 <input type="hidden" name="manifest" value="${manifest}">
 <button>Go on to GitHub</button>
 </form>`
-    return page('Connect GitHub', body, [new URL(baseUrl).origin])
+    return page('Connect GitHub', body, { targets: [new URL(baseUrl).origin] })
   },
   async submit(services, token, _fields, browser) {
     return installPages.show(services, token, browser)
