@@ -60,7 +60,7 @@ describe('the pages of the platform', () => {
     expect(headers['content-security-policy']).to.not.contain('unsafe')
     const files = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file)
     const own = files.filter((file) => file.startsWith('/reference/'))
-    expect(own).to.have.length(3)
+    expect(own).to.have.length(4)
     expect(files.filter((file) => /^(https?:)?\/\//.test(file))).to.deep.equal([])
     for (const file of own) {
       const answer = await request(url).get(file).expect(200)
