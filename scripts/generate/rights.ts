@@ -4,11 +4,15 @@ import { ACTIVATOR_LEASE, DIGEST_SECRET } from '../../src/contracts/functions.ts
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
 import { WEBHOOK_CONFIGURATION } from '../../src/core/webhook.ts'
+import { AppRuntime } from '../../src/crds/appruntimes.ts'
 import { PlatformCluster } from '../../src/crds/clusters.ts'
 import { BoundaryCrosslink } from '../../src/crds/crosslink.ts'
 import type { AnyKind } from '../../src/crds/define.ts'
 import { FunctionNamespace, ServerlessFunction } from '../../src/crds/functions.ts'
 import { PlatformClient, PlatformUser } from '../../src/crds/identity.ts'
+import { ComponentRelease } from '../../src/crds/lifecycle.ts'
+import { ComputePlan } from '../../src/crds/plans.ts'
+import { RoleDefinition } from '../../src/crds/rbac.ts'
 import { DeploymentSource } from '../../src/crds/sources.ts'
 import { SsoConnection } from '../../src/crds/sso.ts'
 import { BOUNDARY_SECRETS_ROLE, BOUNDARY_SECRETS_WATCH_ROLE } from '../../src/desired/boundaries.ts'
@@ -168,10 +172,16 @@ function subresourceRights(kind: AnyKind, verbs: string[]): Right[] {
   return [{ resource: { group: kind.resource.group, plural: `${kind.resource.plural}/scale` }, verbs }]
 }
 
+/** No route writes these: administrators do, or the controllers. A stolen facade makes no role wider, and no client. */
+const ONLY_READ: readonly AnyKind[] = [ComputePlan, AppRuntime, RoleDefinition, ComponentRelease, PlatformClient]
+
 /** What the facade does: reads and writes our kinds and makes their namespaces; cluster-wide it sees no Secret. */
 function facadeRights(kinds: readonly AnyKind[], facadeReads: readonly Right[]): Right[] {
   return [
-    ...kinds.map((kind) => ({ resource: kind.resource, verbs: [...READ, 'create', 'update', 'patch', 'delete'] })),
+    ...kinds.map((kind) => ({
+      resource: kind.resource,
+      verbs: ONLY_READ.includes(kind) ? READ : [...READ, 'create', 'patch', 'delete'],
+    })),
     // When people signed in and service accounts got tokens, which Secrets of the system namespace are missing, which
     // deliveries sources had, signs of life of agents, and what they report of links.
     ...[PlatformUser, PlatformClient, SsoConnection, DeploymentSource, PlatformCluster, BoundaryCrosslink].map(
@@ -202,7 +212,7 @@ function secretRoles(more: readonly Right[] = []): KubeObject[] {
     clusterRole(
       'freehold-secrets',
       [
-        { resource: secrets, verbs: [...READ, 'create', 'update', 'patch', 'delete', 'deletecollection'] },
+        { resource: secrets, verbs: [...READ, 'create', 'patch', 'delete', 'deletecollection'] },
         { resource: podsProxy, verbs: ['get', 'create', 'delete'] },
         { resource: podsLog, verbs: ['get'] },
         // Pods that a StatefulSet left behind when it was replaced around them.
@@ -282,10 +292,7 @@ export function accessObjects(
     bindCluster(CONTROLLERS_ACCOUNT),
     clusterRole(FACADE_ACCOUNT, facadeRights(kinds, facadeReads), 'rbac'),
     bindCluster(FACADE_ACCOUNT),
-    ...systemRole(CONTROLLERS_ACCOUNT, [
-      { resource: leases, verbs: ['get', 'create', 'update', 'patch'] },
-      ...operator.system,
-    ]),
+    ...systemRole(CONTROLLERS_ACCOUNT, [{ resource: leases, verbs: ['get', 'create', 'update'] }, ...operator.system]),
     ...systemRole(FACADE_ACCOUNT, [
       // Whose turn it is to change what must not cross.
       { resource: leases, verbs: ['get', 'create', 'delete'] },

@@ -24,8 +24,8 @@ import { absent, alreadyThere } from '../kube/errors.ts'
 
 /** What installing the defaults needs, for the generated role of the operator. */
 export const DEFAULTS_RIGHTS = [
-  { resource: RoleDefinition.resource, verbs: ['get', 'create', 'patch', 'update'] },
-  { resource: BlueprintTemplate.resource, verbs: ['get', 'create', 'patch', 'update'] },
+  { resource: RoleDefinition.resource, verbs: ['get', 'create', 'patch'] },
+  { resource: BlueprintTemplate.resource, verbs: ['get', 'create', 'patch'] },
   { resource: ComputePlan.resource, verbs: ['list', 'create'] },
   { resource: AppRuntime.resource, verbs: ['list', 'create'] },
   { resource: PlatformCluster.resource, verbs: ['list', 'create'] },
