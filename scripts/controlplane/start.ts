@@ -63,7 +63,7 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
   if (leftovers.length > 0) progress.note(`Stopped what an earlier run left behind: ${leftovers.join(', ')}`)
   const { environment = process.env, signal } = options
   const wanted = options.realNode === undefined ? PROGRAMS : [...PROGRAMS, ...NODE_PROGRAMS]
-  const { programs, source, version } = await findPrograms(wanted, { environment, progress, signal })
+  const { programs, source } = await findPrograms(wanted, { environment, progress, signal })
   const parts = options.realNode && (await findNodeParts({ environment, progress, signal }))
   const files = await progress.step('certificates and configuration', () => prepare(folder, options))
   const group = new ProcessGroup(folder)
@@ -74,10 +74,10 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
     await removeCgroups(stateOf(folder))
   }
   let node: RunningNode | undefined
+  let version: string
   try {
     node = parts && (await nodeOf(folder, { group, parts, files, options }))
-    const client = await run({ group, programs, files, progress, version, node, nodes: options.nodes ?? 1 })
-    await client.close()
+    version = await run({ group, programs, files, progress, node, nodes: options.nodes ?? 1 })
   } catch (error) {
     await end()
     throw error
@@ -140,7 +140,7 @@ async function findPrograms(wanted: readonly Program[], { environment = process.
   const missing = wanted.filter(({ name }) => programs[name] === undefined).map(({ name }) => name)
   if (missing.length > 0)
     throw new Error(`${cache} lacks ${missing.join(', ')} after the build: remove that folder and try again.`)
-  return { programs: programs as Programs, source: plan.source satisfies SourceName, version: lock.kubernetesVersion }
+  return { programs: programs as Programs, source: plan.source satisfies SourceName }
 }
 
 type RunOptions = {
@@ -148,7 +148,6 @@ type RunOptions = {
   programs: Programs
   files: Files
   progress: Progress
-  version: string
   /** A real one; then none is played. */
   node: RunningNode | undefined
   nodes: number
@@ -161,9 +160,20 @@ type RunOptions = {
 const LEAST = 768 * 1024 ** 2
 export const ROOM_FOR_GARBAGE = { GOGC: '500', GOMEMLIMIT: String(Math.max(LEAST, Math.round(totalmem() / 12))) }
 
-async function run({ group, programs, files, progress, version, node, nodes }: RunOptions): Promise<AdminClient> {
-  const { flagOptions } = files
+/** @returns the version of the API server, which a given folder of programs decides */
+async function run(options: RunOptions): Promise<string> {
+  const { files } = options
   const client = adminClient(files.server, { caPem: files.authorities.ca.certPem, ...files.admin })
+  try {
+    return await runWith(client, options)
+  } finally {
+    await client.close()
+  }
+}
+
+async function runWith(client: AdminClient, options: RunOptions): Promise<string> {
+  const { group, programs, files, progress, node, nodes } = options
+  const { flagOptions } = files
   const environment = flagOptions.durable ? process.env : { ...process.env, ...ROOM_FOR_GARBAGE }
   const launch = (name: ProgramName, args: readonly string[]) =>
     group.start(within(node?.inNetwork, { name, program: programs[name], args, environment }))
@@ -173,12 +183,13 @@ async function run({ group, programs, files, progress, version, node, nodes }: R
     launch('kube-apiserver', apiServerFlags(flagOptions))
     await waitUntil('/readyz of kube-apiserver', READY_DEADLINE_MS, () => isOk('/readyz'), group.failed)
   })
+  const { gitVersion } = JSON.parse((await client.send('GET', '/version')).text) as { gitVersion: string }
   const names = node === undefined ? playedNames(nodes) : [NODE_NAME]
   await progress.step(`controllers, scheduler, ${node === undefined ? 'played nodes' : 'kubelet'}`, async () => {
     launch('kube-controller-manager', controllerManagerFlags(flagOptions))
     launch('kube-scheduler', schedulerFlags(flagOptions))
     await applyBasics(client, node === undefined ? 'cluster' : 'real-node')
-    if (node === undefined) await applyPlayedNodes(client, version, nodes)
+    if (node === undefined) await applyPlayedNodes(client, gitVersion, nodes)
     else await node.join({ server: files.server, ca: files.authorities.ca, programs })
     await applyPlayedTypes(
       client,
@@ -192,7 +203,7 @@ async function run({ group, programs, files, progress, version, node, nodes }: R
     }
     await waitUntil('a ready node and the default service account', READY_DEADLINE_MS, allReady, group.failed)
   })
-  return client
+  return gitVersion
 }
 
 /** StorageClass, and the rights of the player and of other parts of this cluster. */

@@ -66,7 +66,7 @@ describe('the control plane', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('is ready, of the locked version, and says what it plays', async () => {
+  it('is ready, of the version that it says, and says what it plays', async () => {
     expect((await client.send('GET', '/readyz')).text).to.equal('ok')
     expect(await get('/version')).to.include({ gitVersion: controlPlane.version, major: '1' })
     expect(controlPlane.simulated).to.deep.equal(['nodes', 'pods', 'volumes', 'load-balancers', 'relational-engine'])
