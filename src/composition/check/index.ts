@@ -32,6 +32,7 @@ import { seesPushes } from '../areas/registry.ts'
 import { outgoingOf } from '../outgoing.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
 import {
+  judgeAuditLog,
   judgeBackups,
   judgeClock,
   judgeEngine,
@@ -39,6 +40,7 @@ import {
   judgeGitHost,
   judgeIssuer,
   judgeKinds,
+  judgeKubectl,
   judgeObjectStore,
   judgeOwners,
   judgePolicies,
@@ -64,6 +66,8 @@ const CHECKS: readonly Check[] = [
   { name: 'Kinds', look: lookAtKinds },
   { name: 'Webhook', look: lookAtWebhook },
   { name: 'Policies', look: lookAtPolicies },
+  { name: 'kubectl', look: async ({ configuration }) => judgeKubectl(configuration) },
+  { name: 'Audit log', look: async ({ configuration }) => judgeAuditLog(configuration) },
   { name: 'Identity', look: lookAtIssuer },
   { name: 'First Owner', look: lookAtOwners },
   { name: 'Secret vaults', look: lookAtVaultKeys },

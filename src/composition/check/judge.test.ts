@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
 import { shownFindings } from './finding.ts'
 import {
+  judgeAuditLog,
   judgeBackups,
   judgeClock,
   judgeEngine,
@@ -9,6 +10,7 @@ import {
   judgeGitHost,
   judgeIssuer,
   judgeKinds,
+  judgeKubectl,
   judgeObjectStore,
   judgeOwners,
   judgePolicies,
@@ -26,6 +28,8 @@ const AB = new Map([
   ['b', '2'],
 ])
 const DENYING = new Set(['a', 'b'])
+/** The settings of a cluster whose API server cannot be configured. */
+const MANAGED = { webhookCertificate: undefined, projectRbac: true, auditWebhook: false }
 const NOW = Date.parse('2026-01-02T00:00:00Z')
 const location = (phase: string | undefined, lastValidationTime = '2026-01-01T23:59:00Z', spec: object = {}) =>
   ({
@@ -72,6 +76,12 @@ describe('a check of an installation', () => {
     ],
     ['wants those of its version', judgePolicies({ a: '1', b: '3' }, AB, DENYING), 'fault', 'another version: b.'],
     ['takes those, and others beside them', judgePolicies({ a: '1' }, AB, DENYING), 'ok', 'All 1'],
+    ['takes a facade that can be asked', judgeKubectl({ ...MANAGED, webhookCertificate: 'a' }), 'ok', 'can be asked'],
+    ['says what role bindings cannot', judgeKubectl(MANAGED), 'off', 'denies'],
+    ['says that kubectl grants nothing', judgeKubectl({ ...MANAGED, projectRbac: false }), 'off', 'nothing'],
+    ['takes an audit log', judgeAuditLog({ auditWebhook: true, webhookCertificate: 'a' }), 'ok', 'audit log'],
+    ['says what is not told without one', judgeAuditLog(MANAGED), 'off', 'not by whom'],
+    ['wants one that can arrive', judgeAuditLog({ ...MANAGED, auditWebhook: true }), 'fault', 'nothing takes it'],
     ['wants an issuer that can be asked', judgeIssuer(ISSUER, undefined, 0, 'timeout'), 'fault', 'timeout'],
     ['wants the name of the issuer', judgeIssuer(ISSUER, { issuer: `${ISSUER}/` }, 1), 'fault', 'calls itself'],
     ['wants a key of it', judgeIssuer(ISSUER, { issuer: ISSUER }, 0), 'fault', 'no key'],

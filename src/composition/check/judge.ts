@@ -1,3 +1,4 @@
+import type { Configuration } from '../../config.ts'
 import { targetOf } from '../../contracts/backups.ts'
 import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
 import { counted } from '../../core/counted.ts'
@@ -109,6 +110,38 @@ export function judgePolicies(
   const other = names.filter((name) => found.get(name) !== wanted[name])
   if (other.length > 0) return fault(`These admission policies are of another version: ${first(other)}.`, remedy)
   return ok(`All ${names.length} admission policies are installed.`)
+}
+
+export function judgeKubectl({
+  webhookCertificate,
+  projectRbac,
+}: Pick<Configuration, 'webhookCertificate' | 'projectRbac'>): Finding {
+  if (webhookCertificate !== undefined)
+    return ok('The facade can be asked who may do what; only the configuration of the API server says whether it asks.')
+  const link = 'docs/install.md says what works on a managed cluster'
+  if (projectRbac)
+    return off(
+      'The API server does not ask the facade: kubectl has what role bindings can say, without denies.',
+      `Configure the API server if you can; ${link}.`,
+    )
+  return off('With kubectl, tenants may do nothing.', `Configure the API server, or set projectRbac; ${link}.`)
+}
+
+export function judgeAuditLog({
+  auditWebhook,
+  webhookCertificate,
+}: Pick<Configuration, 'auditWebhook' | 'webhookCertificate'>): Finding {
+  const link = 'docs/areas/activity.md'
+  if (!auditWebhook)
+    return off(
+      'The API server sends no audit log: activity tells what kubectl and Git tools changed, but not by whom.',
+      `Configure the API server if you can: ${link}.`,
+    )
+  if (webhookCertificate !== undefined) return ok('The facade takes the audit log of the API server.')
+  return fault(
+    'auditWebhook is set, but nothing takes it: activity tells nothing of kubectl and Git tools.',
+    `Set webhookCertificate, or auditWebhook to false: ${link}.`,
+  )
 }
 
 type Discovery = { issuer?: unknown; jwks_uri?: unknown }
