@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { BOUNDARY_ID, ControllerBench } from '../../test/worlds/controllers.ts'
 import { INCARNATION_ANNOTATION, RETAINED_FOR_ANNOTATION, SCOPE_INCARNATION_ANNOTATION } from '../core/labels.ts'
-import { groupNamespace } from '../core/names.ts'
+import { groupNamespace, SYSTEM_NAMESPACE } from '../core/names.ts'
 import { boundaryNamespaceObject } from '../core/namespaces.ts'
 import type { KubeObject } from '../core/object.ts'
 import { Boundary } from '../crds/boundaries.ts'
-import { RoleAssignment } from '../crds/rbac.ts'
+import { PlatformClient } from '../crds/identity.ts'
+import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { namespace, networkPolicy, persistentVolumeClaim, roleBinding } from '../kube/builtin.ts'
 import { withProjection } from './projector.ts'
@@ -77,6 +79,33 @@ describe('rights in the namespace of a group', () => {
       await bench.rest()
       expect(await people()).to.deep.equal([])
     })
+
+  it('end when the account is disabled, in a group too, and are back when it is enabled', async () => {
+    const [direct, member, team] = [randomUUID(), randomUUID(), randomUUID()]
+    for (const id of [direct, member])
+      bench.seed(PlatformClient, id, { displayName: 'CI', isEnabled: true }, { namespace: SYSTEM_NAMESPACE })
+    bench.seed(PrincipalGroup, team, { displayName: 'Team', memberIds: [member] }, { namespace: HOME })
+    assign('of-the-account', direct)
+    assign('of-the-team', team, { principalType: 'Group' })
+    await bench.rest()
+    const all = ['p:ann', 'p:bob', `p:${direct}`, `p:${member}`].sort()
+    expect(await people()).to.deep.equal(all)
+    const set = async (isEnabled: boolean) => {
+      for (const name of [direct, member])
+        bench.client.edit<PlatformClient & KubeObject>(
+          PlatformClient.resource,
+          { namespace: SYSTEM_NAMESPACE, name },
+          ({ spec }) => {
+            spec.isEnabled = isEnabled
+          },
+        )
+      await bench.rest()
+    }
+    await set(false)
+    expect(await people()).to.deep.equal(['p:ann', 'p:bob'])
+    await set(true)
+    expect(await people()).to.deep.equal(all)
+  })
 
   it('are not looked at again where an assignment changes in nothing that gives or takes them', async () => {
     const edit = (change: (assignment: RoleAssignment & KubeObject) => void) =>

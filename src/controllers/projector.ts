@@ -10,7 +10,7 @@ import { Boundary } from '../crds/boundaries.ts'
 import type { AnyKind } from '../crds/define.ts'
 import { PlatformClient, PlatformUser } from '../crds/identity.ts'
 import { KINDS } from '../crds/index.ts'
-import { meansPresent, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../crds/principals.ts'
+import { isEnabled, meansPresent, PRINCIPAL_RESOURCES, type PrincipalLookup } from '../crds/principals.ts'
 import { PrincipalGroup, RoleAssignment } from '../crds/rbac.ts'
 import { ResourceGroup } from '../crds/resourcegroups.ts'
 import { type Projection, projectedBindings } from '../desired/projection.ts'
@@ -52,7 +52,7 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
   }))
   const ofPrincipals = PEOPLE.map((resource) => ({
     resource,
-    relevant: ({ metadata }: KubeObject) => lifeOf(metadata),
+    relevant: ({ metadata, spec }: KubeObject) => [lifeOf(metadata), (spec as { isEnabled?: boolean }).isEnabled],
     keysOf: ({ metadata }: KubeObject, records: Workspace) =>
       keysNaming(metadata.name, controller.kind.resource, records),
   }))
@@ -68,7 +68,7 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
   })
 }
 
-/** Who is made anew under an id has nothing of what was given to the one before. */
+/** Who is made anew under an id has nothing of what was given to the one before, and who is disabled has nothing. */
 const PEOPLE = [PlatformUser.resource, PlatformClient.resource]
 
 /** What of their metadata bindings follow from. All that a boundary has is looked at again with each change of these. */
@@ -141,7 +141,8 @@ function projectionNow(pass: Pass): Projection | undefined {
   const near = <T extends KubeObject>(resource: Resource) =>
     namespaces.flatMap((namespace) => [...records.cache<T>(resource).list({ namespace })])
   const find: PrincipalLookup = (resource, home, name) => records.cache(resource).get(home, name)
-  const means = (record: KubeObject, id: string) => meansPresent(find, record, id)
+  // The API server does not ask us about a token: who is disabled would act until it expires.
+  const means = (record: KubeObject, id: string) => meansPresent(find, record, id) && isEnabled(find, id)
   return projectedBindings({
     boundary,
     group: isGroup ? (object as KubeObject) : undefined,

@@ -86,6 +86,12 @@ export function meansPresent(find: PrincipalLookup, record: Annotated, id: strin
   return named === undefined || named === incarnationOf(find, id, record.metadata.namespace)
 }
 
+/** False for people and service accounts of ours that are disabled: what others know of theirs shows in tokens alone. */
+export function isEnabled(find: PrincipalLookup, id: string): boolean {
+  const { spec } = (principalAt(find, id)?.object ?? {}) as { spec?: { isEnabled?: boolean } }
+  return spec?.isEnabled !== false
+}
+
 /** The annotation for principals of now, without any if none is known; what `before` says of an id stays. */
 export function principalIncarnations(
   find: PrincipalLookup,
