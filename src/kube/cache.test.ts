@@ -12,6 +12,7 @@ import {
   refuse,
   sent,
 } from '../../test/worlds/watchServer.ts'
+import { type Log, silentLog } from '../core/log.ts'
 import type { KubeObject } from '../core/object.ts'
 
 describe('watch cache', () => {
@@ -247,10 +248,14 @@ describe('watch cache', () => {
       ({ response }: PlayedRequest) => {
         response.end(JSON.stringify({ metadata: { resourceVersion: '10', continue: next }, items }))
       }
-    await begin({}, refuse(422), page([sent('x', 5)], 'more'), page([sent('y', 6)], ''), (request) =>
+    const told: string[] = []
+    const tell = (_fields: object, message = '') => void told.push(message)
+    const log: Log = { ...silentLog, info: tell, warn: tell, child: () => log }
+    await begin({ log }, refuse(422), page([sent('x', 5)], 'more'), page([sent('y', 6)], ''), (request) =>
       request.send(added(sent('z', 11))),
     )
     await until(() => names().length === 3)
+    expect(told, 'nothing is wrong').to.deep.equal([])
     expect(server.requests[2]?.query.get('continue')).to.equal('more')
     expect(server.requests[3]?.query.get('resourceVersion')).to.equal('10')
   })

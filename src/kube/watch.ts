@@ -278,7 +278,12 @@ export class WatchLoop<T extends KubeObject> {
     if (error === undefined) return
     if (error.reason === 'Gone') this.#relist = true
     const wasListing = this.#relist || this.#options.sink.version === undefined
-    if (error.reason === 'Invalid' && wasListing) this.#streamingLists = false
+    if (error.reason === 'Invalid' && wasListing && this.#streamingLists) {
+      this.#streamingLists = false
+      // Nothing is wrong: an administrator may have turned them off.
+      log.debug({ resource: resourceId(this.#options.resource) }, 'No streaming lists here: asking for plain ones.')
+      return
+    }
     // A stream that ends after its time is not worth a log line; nor is every attempt of a long outage.
     const isRepeated = error.status === 0 && (lasted > 1_000 || this.#failures > 1)
     log[isRepeated ? 'debug' : this.#keepsFromStart(error) ? 'warn' : 'info'](
