@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { Configuration } from '../../src/config.ts'
 import { SYSTEM_NAMESPACE } from '../../src/core/names.ts'
 import type { KubeObject } from '../../src/core/object.ts'
-import { VERSION } from '../../src/core/release.ts'
+import { OLDEST_KUBERNETES_MINOR, VERSION } from '../../src/core/release.ts'
 import {
   COMMON_SCHEMA,
   commonValues,
@@ -215,7 +215,7 @@ const CHART_FILE = {
   type: 'application',
   version: VERSION,
   appVersion: VERSION,
-  kubeVersion: '>=1.34.0-0',
+  kubeVersion: `>=1.${OLDEST_KUBERNETES_MINOR}.0-0`,
 }
 
 /** Why a part has as many replicas as it has. */

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import type { ShownLocation } from '../../contracts/platformbackups/conditions.ts'
+import { OLDEST_KUBERNETES_MINOR } from '../../core/release.ts'
 import { shownFindings } from './finding.ts'
 import {
   judgeAuditLog,
@@ -156,6 +159,11 @@ describe('a check of an installation', () => {
       if (verdict === 'fault') expect(finding.remedy, 'a fault says what to do').to.be.a('string')
     })
   }
+
+  it('wants what the page of the installation promises', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/install.md'), 'utf8')
+    expect(page).to.contain(`Kubernetes 1.${OLDEST_KUBERNETES_MINOR} or newer`)
+  })
 
   it('tells a definition of another version by its schema, whatever it says in words', () => {
     const declared = {

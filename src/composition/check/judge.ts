@@ -4,9 +4,8 @@ import type { ShownLocation } from '../../contracts/platformbackups/conditions.t
 import { counted } from '../../core/counted.ts'
 import { isRecord } from '../../core/isRecord.ts'
 import { plainLine } from '../../core/plainLine.ts'
+import { OLDEST_KUBERNETES_MINOR } from '../../core/release.ts'
 import { type Finding, fault, off, ok } from './finding.ts'
-
-const OLDEST_MINOR = 34
 
 export function judgeVersion({
   major,
@@ -17,9 +16,9 @@ export function judgeVersion({
   minor: string
   gitVersion: string
 }): Finding {
-  const isNew = Number(major) > 1 || Number.parseInt(minor, 10) >= OLDEST_MINOR
+  const isNew = Number(major) > 1 || Number.parseInt(minor, 10) >= OLDEST_KUBERNETES_MINOR
   if (isNew) return ok(`Kubernetes ${gitVersion}.`)
-  return fault(`Kubernetes ${gitVersion} is too old.`, `Upgrade the cluster to 1.${OLDEST_MINOR} or newer.`)
+  return fault(`Kubernetes ${gitVersion} is too old.`, `Upgrade the cluster to 1.${OLDEST_KUBERNETES_MINOR} or newer.`)
 }
 
 /** Milliseconds that clocks may differ. */
