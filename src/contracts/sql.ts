@@ -81,7 +81,11 @@ export function decodeSomePasswords(data: Readonly<Record<string, string>> | und
 /** Undefined if one is missing, since without it nobody gets in. */
 export function decodePasswords(data: Readonly<Record<string, string>> | undefined): SqlPasswords | undefined {
   const found = decodeSomePasswords(data)
-  return PASSWORDS.every((whose) => whose in found) ? (found as SqlPasswords) : undefined
+  return hasAllPasswords(found) ? found : undefined
+}
+
+export function hasAllPasswords(found: Partial<SqlPasswords>): found is SqlPasswords {
+  return PASSWORDS.every((whose) => found[whose] !== undefined)
 }
 
 /** A product key with who set it. Keys are numbered, so that one that is rejected can give way to the one before. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import {
-  decodePasswords,
   decodeProductKey,
   decodeSomePasswords,
+  hasAllPasswords,
   memoryFault,
   type SqlPasswords,
   sqlNames,
@@ -55,33 +55,38 @@ export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePas
     const { logins } = sqlNames(pass.object.metadata.name)
     return withSecretRights(async () => {
       if (await isAdminLost(pass, logins)) return adminLost(logins)
-      pass.state.passwords = await keepSecret(pass, logins, {
-        decode: decodePasswords,
-        decide: async (stored) =>
-          stored ?? {
-            admin: generatePassword(),
-            owner: generatePassword(),
-            writer: generatePassword(),
-            reader: generatePassword(),
-            ...(await somePasswords(pass, logins)),
-          },
-        build: (passwords) => loginSecret(pass.object, passwords),
+      const kept = await keepSecret<Partial<SqlPasswords>>(pass, logins, {
+        decode: decodeSomePasswords,
+        decide: whole,
+        build: (passwords) => loginSecret(pass.object, whole(passwords)),
         load: async (_, namespace, name) => takeBack(pass, await readSecret(pass, namespace, name)),
       })
+      pass.state.passwords = whole(kept)
       return done()
     })
   }
-}
 
-async function somePasswords(pass: SqlPass, logins: string): Promise<Partial<SqlPasswords>> {
-  return decodeSomePasswords((await readSecret(pass, placeOfPass(pass).namespace, logins))?.data)
+  /** The same ones if none is missing. */
+  function whole(stored: Partial<SqlPasswords> = {}): SqlPasswords {
+    if (hasAllPasswords(stored)) return stored
+    return {
+      admin: generatePassword(),
+      owner: generatePassword(),
+      writer: generatePassword(),
+      reader: generatePassword(),
+      ...stored,
+    }
+  }
 }
 
 /** An engine takes its administrator's password once, so another one for the volume that is there would open nothing. */
 async function isAdminLost(pass: SqlPass, logins: string): Promise<boolean> {
   if (pass.state.claims.size === 0) return false
-  const held = await pass.children.get<SecretObject>(secret, placeOfPass(pass).namespace, logins)
-  return decodePasswords(held?.data) === undefined && (await somePasswords(pass, logins)).admin === undefined
+  const { namespace } = placeOfPass(pass)
+  const held = await pass.children.get<SecretObject>(secret, namespace, logins)
+  if (hasAllPasswords(decodeSomePasswords(held?.data))) return false
+  const stored = await readSecret(pass, namespace, logins)
+  return decodeSomePasswords(stored?.data).admin === undefined
 }
 
 function adminLost(logins: string): Outcome {
