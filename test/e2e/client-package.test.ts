@@ -45,7 +45,7 @@ describe('the client, installed from its package', () => {
     expect((await readdir(home)).sort()).to.deep.equal(['LICENSE', 'README.md', 'dist', 'package.json'])
     const compiled = (await readdir(join(home, 'dist'))).sort()
     expect(compiled).to.deep.equal(
-      ['generated', 'index', 'operation', 'waiting'].flatMap((name) => [`${name}.d.ts`, `${name}.js`]),
+      ['generated', 'index', 'issuer', 'operation', 'waiting'].flatMap((name) => [`${name}.d.ts`, `${name}.js`]),
     )
   })
 
