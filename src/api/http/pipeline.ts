@@ -15,13 +15,14 @@ import { authorizationHeader } from '../callers/tokens.ts'
 import { type Answer, withDatesInUtc } from './answer.ts'
 import { badName } from './badName.ts'
 import { ANY_TYPE, checkMediaType, JSON_LIMIT_BYTES } from './body.ts'
-import { CallerLimits, type CallerLimitsOptions, placeOf, type Taker, takerOf, type Unproved } from './callerLimits.ts'
+import { CallerLimits, type CallerLimitsOptions, placeOf, type Taker, takerOf } from './callerLimits.ts'
 import { checkCondition, checkFurther, checkRefusal, checkReply } from './checkReply.ts'
 import { refuseUnheeded } from './conditions.ts'
 import type { Caller, Services, TokenVerifier } from './context.ts'
 import { checkLocation, located } from './location.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { isFollowable, negotiate } from './negotiation.ts'
+import type { Passage } from './passage.ts'
 import { toPlatformError } from './problem.ts'
 import { metadataParameter } from './protectedResource.ts'
 import { parseQuery } from './query.ts'
@@ -36,7 +37,7 @@ import { unstored } from './secretAnswers.ts'
 import { send } from './sending.ts'
 import { refuseTooOld, type Staleness, tellAge } from './staleness.ts'
 import { OpenStreams } from './streams/openStreams.ts'
-import { type RequestTracer, type Trace, traceOf } from './tracing.ts'
+import { type RequestTracer, traceOf } from './tracing.ts'
 import { Attendance, type Witness } from './witness.ts'
 
 export type PipelineOptions = {
@@ -61,25 +62,6 @@ export type PipelineOptions = {
 }
 
 const ENDED = { deleted: 'no longer exists', disabled: 'is disabled' } as const
-
-/** One request on its way. */
-type Passage = {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly trace: Trace
-  readonly address: string | undefined
-  readonly metadata: string
-  match: Match | undefined
-  caller: Caller | undefined
-  /** From the moment that the caller is known, on routes that change something. */
-  attendance: Attendance | undefined
-  /** On routes whose requests are signed, until the answer is there. */
-  unproved: Unproved | undefined
-  /** Why the caller may no longer, where the right to send a body ended before the body did. */
-  ended?: unknown
-  /** Why a list that is followed could not be read any more. */
-  unread?: Failure
-}
 
 /** Whose turns lists that are followed take, all of them: one tenant may have many principals that each follow many. */
 const FOLLOWED = 'followed lists'
