@@ -100,6 +100,13 @@ describe('answers that nobody reads', () => {
     expect(read.closed).to.equal(false)
   })
 
+  it('are listened to once, however many pieces they come in', () => {
+    const unread = new UnreadAnswers()
+    const streamed = new Response('streamed')
+    for (let piece = 0; piece < 20; piece += 1) unread.add({ key: 'a', place: 'a' }, MIB, streamed)
+    expect(streamed.listenerCount('close')).to.equal(1)
+  })
+
   it('of a database are cut off where their client takes nothing of them', async () => {
     const rows = Array.from({ length: 10_000 }, () => ['x'.repeat(3_000)])
     const result = { statementIndex: 0, columns: [], rows, rowsAffected: null, truncated: false }

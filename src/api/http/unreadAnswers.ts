@@ -29,8 +29,9 @@ export class UnreadAnswers {
   add({ key, place }: Reader, bytes: number, response: Unread): void {
     if (response.closed) return
     const newest = { key, place, bytes, response }
+    // A stream is told of piece by piece.
+    if (!this.#waiting.has(response)) response.once('close', () => this.#waiting.delete(response))
     this.#waiting.set(response, newest)
-    response.once('close', () => this.#waiting.delete(response))
     const ofKey = () => [...this.#waiting.values()].filter((one) => one.key === key)
     this.#cut(this.#limits.ofOne, newest, ofKey, ofKey)
     const all = () => [...this.#waiting.values()]
