@@ -4,10 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { kubeNamespaces } from '../api/boundaries/namespaces.ts'
 import { createAccess } from '../api/callers/access.ts'
 import { directoryPrincipals } from '../api/callers/directoryPrincipals.ts'
-import { directoryStanding } from '../api/callers/directoryStanding.ts'
 import { createLateGrants } from '../api/callers/lateGrants.ts'
 import { recordedPrincipals } from '../api/callers/principals.ts'
-import { createStanding } from '../api/callers/standing.ts'
 import { createTokenVerifier, type TokenVerifier } from '../api/callers/tokens.ts'
 import type { Services } from '../api/http/context.ts'
 import type { ReadinessCheck } from '../api/http/management.ts'
@@ -19,7 +17,6 @@ import { invitationPages, signedInPages } from '../api/invitations/pages.ts'
 import { endSessionsOfEnded } from '../api/objectstorage/endedCallers.ts'
 import { onAccountPage } from '../api/passwords/index.ts'
 import { resetPages } from '../api/passwords/pages.ts'
-import type { AccountServices } from '../api/people/accounts.ts'
 import { linkPages } from '../api/people/forms.ts'
 import { loadDocumentation } from '../api/platform/documentation.ts'
 import { platformPages } from '../api/platform/pages.ts'
@@ -65,6 +62,7 @@ import { runIdentityProvider } from './identity.ts'
 import { readOpenApi } from './openApi.ts'
 import type { Part, Surroundings } from './part.ts'
 import { ssoServices } from './sso.ts'
+import { standingOf } from './standing.ts'
 import { openTracing } from './tracing.ts'
 import { runWebhooks } from './webhooks.ts'
 
@@ -161,14 +159,6 @@ function doorsOfSecrets(client: KubeClient, caches: Connection['caches'], log: L
     log,
   })
   return { secretGuesses: limitSecrets(), lastSeen }
-}
-
-function standingOf(
-  { identityProvider }: Configuration,
-  { client, caches, users }: Pick<Connection, 'client' | 'caches'> & Pick<AccountServices, 'users'>,
-) {
-  if (identityProvider === 'local') return createStanding({ client, caches })
-  return directoryStanding({ users, clock: systemClock })
 }
 
 function checksOf(

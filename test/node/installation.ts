@@ -122,10 +122,11 @@ export class Installation {
     const file = join(this.#folder, 'owner.yaml')
     await writeFile(file, dump(assignment))
     await until('the first Owner may be made', () => this.kubectl('apply', '-f', file))
-    await until(
-      'the first Owner counts',
-      async () => (await this.call('POST', '/boundaries', { displayName: 'First' })).status === 201,
-    )
+    await until('the first Owner counts', async () => {
+      const { status, text } = await this.call('POST', '/boundaries', { displayName: 'First' })
+      if (status !== 201) throw new Error(`${status} ${text}`)
+      return true
+    })
   }
 
   /** In the platform's own namespace. */

@@ -1,0 +1,24 @@
+import { directoryStanding } from '../api/callers/directoryStanding.ts'
+import { createStanding, type Standing } from '../api/callers/standing.ts'
+import type { AccountServices } from '../api/people/accounts.ts'
+import type { Configuration } from '../config.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Connection } from './connection.ts'
+
+/**
+ * Who says that a principal is gone while its token still counts. Nobody where the platform does not administer the issuer: it
+ * has no people to ask about, and whoever is unknown here may be good there.
+ */
+export function standingOf(
+  { identityProvider }: Pick<Configuration, 'identityProvider'>,
+  { client, caches, users }: Pick<Connection, 'client' | 'caches'> & Pick<AccountServices, 'users'>,
+): Standing | undefined {
+  switch (identityProvider) {
+    case 'local':
+      return createStanding({ client, caches })
+    case 'keycloak':
+      return directoryStanding({ users, clock: systemClock })
+    case 'external':
+      return undefined
+  }
+}
