@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { closeServer } from '../core/closeServer.ts'
 import { bounded, PATIENCE, type Sharing, TLS_PATIENCE } from '../core/connectionBounds.ts'
 import { ambiguityOf } from '../core/framing.ts'
 import { oneByOne } from '../core/oneByOne.ts'
@@ -47,7 +48,7 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
   try {
     if (plain !== undefined && options.http !== undefined) await listening(plain, options.http)
   } catch (error) {
-    await closed(tls)
+    await closeServer(tls, 0)
     throw error
   }
   return {
@@ -55,7 +56,7 @@ export async function startIdentityServers(options: IdentityServersOptions): Pro
     httpPort: plain && portOf(plain),
     renewCertificate: (pair) => tls.setSecureContext(pair),
     async stop() {
-      await Promise.all([tls, plain].map((server) => server && closed(server)))
+      await Promise.all([tls, plain].map((server) => server && closeServer(server, 0)))
     },
   }
 }
@@ -76,13 +77,6 @@ function listening(server: Server, { port, host = LOOPBACK }: { port: number; ho
       reject(new Error(`The identity provider cannot listen on ${host}:${port}.`, { cause }))
     })
     server.listen(port, host, resolve)
-  })
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeAllConnections()
   })
 }
 

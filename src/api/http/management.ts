@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
+import { closeServer } from '../../core/closeServer.ts'
 import { bounded, PATIENCE } from '../../core/connectionBounds.ts'
 import { oneByOne } from '../../core/oneByOne.ts'
 import { inOriginForm } from '../../core/requestTarget.ts'
@@ -43,11 +44,7 @@ export async function startManagementServer(options: ManagementOptions): Promise
   })
   return {
     port: (server.address() as AddressInfo).port,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    stop: () => closeServer(server, 0),
   }
 }
 

@@ -78,6 +78,7 @@ export class Pipeline {
   readonly #limits: CallerLimits
   readonly #share = new FairShare()
   readonly #streams: OpenStreams
+  readonly #metadata: string
   #isReady = false
 
   constructor(options: PipelineOptions) {
@@ -86,6 +87,7 @@ export class Pipeline {
     this.#places = new Map(options.routes.map((route) => [route, placesOf(route)]))
     this.#limits = new CallerLimits(options.limits, options.services.clock, options.metrics)
     this.#streams = new OpenStreams(options.services.clock, options.metrics)
+    this.#metadata = metadataParameter(options.services.protectedResource)
   }
 
   /** Ends what would go on for as long as its clients like. */
@@ -105,7 +107,7 @@ export class Pipeline {
       response,
       trace,
       address,
-      metadata: metadataParameter(services.protectedResource),
+      metadata: this.#metadata,
       match: undefined,
       caller: undefined,
       attendance: undefined,
