@@ -8,7 +8,7 @@ import { silentProgress } from '../../scripts/controlplane/index.ts'
 import { pushEngines, pushLibrary } from '../../scripts/node/library.ts'
 import { installPrometheus } from '../../scripts/node/prometheus.ts'
 import { installRelationalEngine } from '../../scripts/node/relationalEngine.ts'
-import { expectCall, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
+import { expectCall, expectRemoved, makeBoundary, makeGroup, until } from '../worlds/platform.ts'
 import { administrator, PLATFORM_VARIABLE, testPlatform } from '../worlds/tenant.ts'
 import { servedThroughout } from './load.ts'
 import { PublicHosts } from './publicHosts.ts'
@@ -132,7 +132,7 @@ describe('from source to serving, on a node', () => {
     }
     await until('its run is counted', async () => (await worst('Invocations')) > 0)
     expect(await worst('Errors')).to.equal(0)
-    await expectCall(204, 'DELETE', `${dirname(path)}/functionnamespaces/greetings`)
+    await expectRemoved(`${dirname(path)}/functionnamespaces/greetings`)
   })
 
   it('an app reaches the database that it refers to', async () => {
