@@ -3,15 +3,15 @@ import { sha256 } from '../../core/names.ts'
 import { MASK, redacted } from '../../core/redaction.ts'
 import type { Change, Scalar } from './port.ts'
 
-/** A spec by JSON pointer (RFC 6901). Secrets stand in it as a digest: enough to see that they changed. */
+/** A flattened spec, keyed by JSON pointer (RFC 6901). Secrets are stored as digests, to show that they changed. */
 export type Flat = Readonly<Record<string, Scalar>>
 
-/** Below these, people write what they like, secrets too; names are shown. */
+/** Fields below which users may write anything, including secrets: only `name` is shown there. */
 const FREE = new Set(['env', 'args', 'command', 'parameters', 'headers', 'content', 'value', 'data', 'envelope'])
 const SECRET = /pass(word|wd|phrase)|secret|token|credential|api-?key|private-?key|connection-?string|license|cipher/i
 const SHOWN_LENGTH = 200
 const NAME_LENGTH = 128
-/** A spec of more fields is not compared. */
+/** A spec with more fields is not compared. */
 const FIELDS_MAX = 1_000
 const CHANGES_MAX = 100
 
@@ -49,8 +49,8 @@ function leaf(value: unknown, isHidden: boolean, salt: string): Scalar {
 }
 
 /**
- * What differs, in the order of the fields, at most so many; nothing if one of both is not known. A secret that changed goes
- * from `***` to `***`.
+ * Returns the differing fields in spec order, at most CHANGES_MAX; none if either state is unknown. A changed secret is
+ * shown as `***` to `***`.
  */
 export function changesBetween(before: Flat | undefined, after: Flat | undefined): Change[] {
   if (before === undefined || after === undefined) return []

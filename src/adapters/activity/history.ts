@@ -2,9 +2,9 @@ import { ENTRIES_MAX, ENTRY_BYTES_MAX, RETENTION_DAYS, type RecordBounds } from 
 import type { Entry, Sighting } from './port.ts'
 import { compared, type States } from './states.ts'
 
-/** Older entries, closed for good. */
+/** A closed, immutable batch of older entries. */
 export type Chapter = { name: string; count: number; newest: string; bytes: number }
-/** The open end of a resource's record, and the list of what was closed. Entries are in order, oldest first. */
+/** The newest entries of a resource's record, oldest first, and the list of its closed chapters. */
 export type Head = {
   readonly salt: string
   readonly entries: readonly Entry[]
@@ -13,14 +13,14 @@ export type Head = {
 }
 
 const DAY = 86_400_000
-/** The head is written with every entry, so it stays short; what remains in it when it is closed meets what comes late. */
+/** Bounds of the head, which is rewritten with every entry. Kept entries let late sightings be merged into them. */
 const HEAD_ENTRIES_MAX = 256
 const HEAD_BYTES_MAX = 128 * 1024
 const HEAD_ENTRIES_KEPT = 64
 
 export const emptyHead = (salt: string): Head => ({ salt, entries: [], chapters: [] })
 
-/** @param isClosed whether an entry of this id is in a chapter already */
+/** @param isClosed whether an entry with this id is already in a chapter */
 export function added(
   head: Head,
   sightings: readonly Sighting[],
@@ -55,7 +55,7 @@ function isSamePart({ entries }: Head, { part }: Pick<Entry, 'part'>): boolean {
   return part !== undefined && entries.findLast((one) => one.part?.uid === part.uid)?.part?.state === part.state
 }
 
-/** An entry of bounded length: a long list of changes loses its end, and says so. */
+/** Bounds the size of an entry: a long list of changes is cut, and `changesLeftOut` tells by how many. */
 function fitting(entry: Entry): Entry {
   const bytesOf = (one: Entry) => Buffer.byteLength(JSON.stringify(one))
   if (bytesOf(entry) <= ENTRY_BYTES_MAX) return entry
@@ -73,7 +73,7 @@ function inOrder(one: Pick<Entry, 'occurredAt' | 'version'>, other: Pick<Entry, 
   return Number(one.version ?? 0) - Number(other.version ?? 0)
 }
 
-/** The entries that are due for a chapter of their own; undefined while the head is short enough. */
+/** Returns the entries to close into a chapter; undefined while the head is short enough. */
 export function dueForClosing({ entries }: Head): { closed: readonly Entry[]; kept: readonly Entry[] } | undefined {
   const isLong = entries.length > HEAD_ENTRIES_MAX || Buffer.byteLength(JSON.stringify(entries)) > HEAD_BYTES_MAX
   if (!isLong || entries.length < 2) return undefined
@@ -85,7 +85,7 @@ export function oldestKept(now: number): string {
   return new Date(now - RETENTION_DAYS * DAY).toISOString()
 }
 
-/** The chapters that still count: of the newest entries, young enough, and not too long in all. */
+/** Returns the chapters to keep: the newest that fit the bounds, without those past the retention period. */
 export function chaptersKept(
   { chapters, entries }: Pick<Head, 'entries' | 'chapters'>,
   bounds: RecordBounds,
@@ -101,7 +101,7 @@ export function chaptersKept(
   return kept.toReversed()
 }
 
-/** What a reader is shown: each once, in order, no older and no more than is kept. */
+/** Returns the entries to show: deduplicated, in order, at most ENTRIES_MAX, none past the retention period. */
 export function readable(entries: readonly Entry[], now: number): Entry[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]))
   const oldest = oldestKept(now)

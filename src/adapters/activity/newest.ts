@@ -1,15 +1,15 @@
 import type { ToldOf } from './port.ts'
 
-/** A part of a record, and the time that none of its entries is younger than. */
+/** A part of a record. None of its entries is newer than `newest`. */
 export type Source = {
   readonly newest: string
-  /** Its entries, and parts that hold older ones. */
+  /** Returns its own entries, and the sources that hold older ones. */
   open(): Promise<{ readonly entries: readonly ToldOf[]; readonly older: readonly Source[] }>
 }
 
 const AT_ONCE = 8
 
-/** The newest entries of many records, at most so many, newest first. What is older than all of them is not opened. */
+/** Returns the newest `most` entries of many records, newest first, without opening sources that are older. */
 export async function newestOf(sources: readonly Source[], most: number): Promise<ToldOf[]> {
   const waiting = [...sources]
   let found: ToldOf[] = []
@@ -21,7 +21,7 @@ export async function newestOf(sources: readonly Source[], most: number): Promis
     const opened = await Promise.all(next.map((source) => source.open()))
     waiting.push(...opened.flatMap(({ older }) => older))
     const all = [...found, ...opened.flatMap(({ entries }) => entries)]
-    // What comes late may be in two parts.
+    // A late entry may be in two sources.
     const byId = new Map(all.map((told) => [JSON.stringify([told.resource, told.entry.id]), told]))
     found = [...byId.values()].sort(newestFirst).slice(0, most)
   }

@@ -1,6 +1,6 @@
 import type { Actor, Channel, Outcome } from '../../contracts/activity.ts'
 
-/** The resource that an entry is about, as paths of REST name it. */
+/** The resource that an entry is about, in the terms of its REST path. */
 export type ResourcePath = {
   readonly boundaryId: string
   readonly resourceGroup: string
@@ -12,7 +12,7 @@ export type Scalar = string | number | boolean | null
 /** A field whose value changed, by JSON pointer below the spec; secrets are `***`. */
 export type Change = { readonly path: string; readonly from: Scalar; readonly to: Scalar }
 
-/** What is kept of one thing that somebody did. */
+/** The stored record of one action. */
 export type Entry = {
   readonly id: string
   readonly occurredAt: string
@@ -28,52 +28,52 @@ export type Entry = {
   readonly correlationId?: string | undefined
   readonly traceId?: string | undefined
   readonly remoteAddress?: string | undefined
-  /** For entries that callers report, whose time may be any: the time of the report. */
+  /** For entries that callers report, whose `occurredAt` may be any time: when the report arrived. */
   readonly reportedAt?: string | undefined
-  /** The version that it wrote, which tells the order of two in one millisecond. */
+  /** The resourceVersion that the action wrote; orders two entries of the same millisecond. */
   readonly version?: string | undefined
-  /** The uid of the resource, where this made it: tells it from others of the name. */
+  /** The uid of the resource if this action created it; tells it apart from earlier resources of the same name. */
   readonly made?: string | undefined
-  /** The object that belongs to the resource as it wrote it, without its content: two alike are one. */
+  /** The dependent object that was written, and a digest of its state: a repeat of the last state is not a change. */
   readonly part?: { readonly uid: string; readonly state: string } | undefined
 }
 
-/** A resource after a write. Of a scaled one only the number is known. */
+/** A resource after a write. After a write to the scale subresource, only the replica count is known. */
 export type After =
   | {
       readonly uid: string
       readonly generation: number
       readonly spec: object
       readonly labelling: string
-      /** It was made by this write. */
+      /** Whether this write created it. */
       readonly isNew: boolean
     }
   | { readonly replicas: number; readonly pointer: string }
 
-/** An entry as it comes in: what changed is worked out by whoever knows how the resource was before. */
+/** An observed action, before it is stored. The store computes the changes, because it knows the previous state. */
 export type Sighting = Omit<Entry, 'changes'> & {
   readonly after?: After | undefined
-  /** Of two with one id the other one tells who and how: this one knows less. */
+  /** Knows less than another sighting with the same id: does not overwrite that one's actor and channel. */
   readonly isSecondHand?: boolean
-  /** Not kept if it changed nothing: an apply of what is there already. */
+  /** Dropped if nothing changed, for example when the same manifest is applied again. */
   readonly onlyIfChanged?: boolean
-  /** Nor if nothing is known of how it was before: what controllers write of themselves would look like a change. */
+  /** Dropped if the previous state is unknown: otherwise a controller's own write would look like a user's change. */
   readonly onlyIfKnown?: boolean
 }
 
-/** What was done to which resource. */
+/** An entry with the resource that it is about. */
 export type ToldOf = { readonly resource: ResourcePath; readonly entry: Entry }
-/** Which entries of a resource are wanted; undefined for none at all. */
+/** Returns the filter for a resource's entries; undefined if none of them are wanted. */
 export type Wanted = (resource: ResourcePath) => ((entry: Entry) => boolean) | undefined
 
-/** Keeps what was done, resource by resource. Nothing is ever changed or taken out before its time. */
+/** Keeps a record per resource. Entries are append-only and expire after the retention period. */
 export interface ActivityStore {
-  /** Adds what is not there yet, by id; when it returns, the entries are kept for good. */
+  /** Adds the entries whose id is not stored yet. They are durable once this resolves. */
   append(resource: ResourcePath, sightings: readonly Sighting[]): Promise<void>
-  /** Oldest first; undefined if nothing was ever told of the resource. Writes nothing. */
+  /** Returns the entries, oldest first; undefined if the resource has no record. Writes nothing. */
   read(resource: ResourcePath): Promise<readonly Entry[] | undefined>
-  /** Of all resources of a boundary, those that are gone included: the newest that are wanted, newest first. Writes nothing. */
+  /** Returns the newest wanted entries of a boundary, newest first, with those of deleted resources. Writes nothing. */
   newest(boundaryId: string, wanted: Wanted): Promise<readonly ToldOf[]>
-  /** Removes the records of resources without new entries for as long as entries are kept. */
+  /** Deletes the records whose newest entry is past the retention period. */
   sweep(): Promise<void>
 }

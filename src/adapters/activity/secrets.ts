@@ -23,43 +23,43 @@ import {
 import { newestOf, type Source } from './newest.ts'
 import type { ActivityStore, Entry, ResourcePath, Sighting, ToldOf, Wanted } from './port.ts'
 
-/** Its value is the boundary of the resource; that of a chapter says nothing. */
+/** On a head, the boundary id of the resource; on a chapter, a constant. */
 const ACTIVITY_LABEL = `${PREFIX}activity`
-/** Of which resource it is, below the boundary. */
+/** The resource of a head, as group/type/name. */
 const OF_ANNOTATION = `${PREFIX}activity-of`
-/** When its newest entry was added: what the sweep goes by, without reading any. */
+/** When the newest entry was added: lets the sweep decide from metadata alone. */
 const NEWEST_ANNOTATION = `${PREFIX}newest-entry`
 
-/** Bytes of JSON that are kept in memory: of heads, of what is looked through of them, and of chapters. */
+/** Size in bytes of each of the three caches: heads, shown heads and chapters; 32 MiB of JSON. */
 const KEPT = 32 * 1024 * 1024
 
 const refOf = (name: string) => ({ namespace: SYSTEM_NAMESPACE, name })
 
 type Client = Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
-/** `bytes` as JSON. */
+/** `bytes` is the length as JSON. */
 type Held = { head: Head; version: string | undefined; bytes: number }
-/** Of a head what is shown. What is known of a resource besides is for its next entry, and may be a hundred times as long. */
+/** The part of a head that is shown. The rest serves to compare the next entry, and may be 100 times as large. */
 type Shown = Pick<Head, 'entries' | 'chapters'>
-/** What the platform saw of a resource, or what callers reported of it. */
+/** One of the two parts of a record: what the platform saw, or what callers reported. */
 type Part = { readonly name: string; readonly bounds: RecordBounds; readonly isReported: boolean }
 type Marks = { readonly labels: Record<string, string>; readonly annotations: Record<string, string> }
 
 /**
- * Records in Secrets of the platform's namespace: one for the newest entries, which is written with each, and closed
- * chapters, which never change. So an entry costs one write of a few kilobytes, and reading costs none.
+ * Stores records in Secrets of the platform's namespace. The head holds the newest entries and is rewritten with each;
+ * closed chapters are immutable. An entry thus costs one write of a few kilobytes.
  */
 export class SecretActivity implements ActivityStore {
   readonly #client: Client
   readonly #now: () => number
   readonly #values: ReturnType<typeof secretValues>
-  /** What this process wrote last: a write that others preceded is refused, and reads again. */
+  /** What this process last wrote. If another process has written since, the write is refused and retried. */
   readonly #heads = new LRUCache<string, Held>({ maxSize: KEPT, sizeCalculation: ({ bytes }) => bytes + 1 })
-  /** Of all resources of a boundary, which are looked through one after the other. */
+  /** Heads read by `newest`, which goes through all resources of a boundary. */
   readonly #shown = new LRUCache<string, { head: Shown; version: string; bytes: number }>({
     maxSize: KEPT,
     sizeCalculation: ({ bytes }) => bytes + 1,
   })
-  /** Others of this process wait instead of being refused. */
+  /** Serialises writers within this process, which would otherwise conflict. */
   readonly #turns = new Turns()
   readonly #chapters = new LRUCache<string, readonly Entry[]>({
     maxSize: KEPT,
@@ -129,7 +129,7 @@ export class SecretActivity implements ActivityStore {
       newest: one.newest,
       open: async () => ({ entries: told(await this.#readChapters([one])), older: [] }),
     })
-    // A reported time may be ahead of that of the report.
+    // A reported time may be ahead of the time of its report.
     const newest = new Date(Date.parse(annotations[NEWEST_ANNOTATION] ?? '') + AHEAD_MAX).toISOString()
     const open = async () => {
       const head = await this.#shownAt(name, resourceVersion)
@@ -138,7 +138,7 @@ export class SecretActivity implements ActivityStore {
     return [{ newest, open }]
   }
 
-  /** Read only if it is another than the one that was read or written here. */
+  /** Reads the head only if neither cache holds this version. */
   async #shownAt(name: string, version: string | undefined): Promise<Shown> {
     const held = [this.#heads.peek(name), this.#shown.get(name)].find((one) => one?.version === version)
     if (held !== undefined) return held.head
@@ -159,21 +159,21 @@ export class SecretActivity implements ActivityStore {
     }
   }
 
-  /** What comes late may be in a chapter already. */
+  /** Returns the ids that are already in a chapter: a late sighting may be. */
   async #closedAmong({ chapters }: Head, sightings: readonly Sighting[]): Promise<ReadonlySet<string>> {
     const [earliest = ''] = sightings.map(({ occurredAt }) => occurredAt).sort()
     const entries = await this.#readChapters(chapters.filter(({ newest }) => newest >= earliest))
     return new Set(entries.map(({ id }) => id))
   }
 
-  /** @returns false if somebody else was faster */
+  /** @returns false if another writer was faster */
   async #write({ name, bounds }: Part, marks: Marks, { version, head: before }: Held, added: Head): Promise<boolean> {
     const due = dueForClosing(added)
     const made = due === undefined ? [] : [await this.#close(name, due.closed)]
     const grown = { ...added, entries: due?.kept ?? added.entries, chapters: [...added.chapters, ...made] }
     const head = { ...grown, chapters: chaptersKept(grown, bounds, this.#now()) }
     const text = JSON.stringify(head)
-    // Should this fail, it was written perhaps: the next attempt must see what is there.
+    // A failed write may still have been stored: the next attempt must read again.
     this.#heads.delete(name)
     const written = await this.#keep(name, await zipped(text), new Date(this.#now()).toISOString(), marks, version)
     if (written === undefined) {
@@ -185,13 +185,13 @@ export class SecretActivity implements ActivityStore {
     return true
   }
 
-  /** @returns the version that was written; undefined if somebody else was faster */
+  /** @returns the version that was written; undefined if another writer was faster */
   #keep(name: string, bytes: Uint8Array, newest: string, marks: Marks, version?: string): Promise<string | undefined> {
     const annotations = { ...marks.annotations, [NEWEST_ANNOTATION]: newest }
     return this.#values.write(refOf(name), bytes, { version, labels: marks.labels, annotations })
   }
 
-  /** Under a name of its own: until the head names it, it is not part of the record. */
+  /** Stores a chapter under a unique name. It is not part of the record until the head names it. */
   async #close(head: string, entries: readonly Entry[]): Promise<Chapter> {
     const name = `${head}-${randomBytes(6).toString('hex')}`
     const bytes = await zipped(JSON.stringify(entries))
@@ -200,7 +200,7 @@ export class SecretActivity implements ActivityStore {
     return { name, count: entries.length, newest, bytes: bytes.length }
   }
 
-  /** What cannot be removed now goes with the sweep. */
+  /** Deletes replaced chapters. The sweep deletes those that fail here. */
   async #forget(chapters: readonly Chapter[]): Promise<void> {
     for (const { name } of chapters) await this.#client.remove(secret, refOf(name)).catch(() => undefined)
   }
@@ -212,7 +212,7 @@ export class SecretActivity implements ActivityStore {
     return { head: JSON.parse(text) as Head, version: found.version, bytes: text.length }
   }
 
-  /** None of one that went meanwhile. */
+  /** A chapter that was deleted in the meantime yields no entries. */
   async #readChapters(chapters: readonly Chapter[]): Promise<readonly Entry[]> {
     const read = await Promise.all(chapters.map(({ name }) => this.#chapters.fetch(name)))
     return read.flatMap((entries) => entries ?? [])

@@ -1,21 +1,21 @@
 import { changesBetween, type Flat, flatten } from './changes.ts'
 import type { After, Change, Sighting } from './port.ts'
 
-/** How a resource was after one of the newest writes; what is told late is put between those that are known. */
+/** The state of a resource after a recent write. States of late sightings are inserted by generation. */
 export type State = {
   generation: number
   flat: Flat | undefined
   labelling: string
   entryId: string
-  /** When it was written; absent in records from before it was kept. */
+  /** When it was written; absent in older records. */
   at?: string
 }
-/** Of one life of the resource, oldest first. */
+/** The states of one uid, oldest first. */
 export type States = { readonly uid: string; readonly states: readonly State[] }
 
-/** Milliseconds for which all are kept: what an API server could not deliver, it sends again after minutes. */
+/** Milliseconds for which all states are kept: an API server retries undelivered audit events for minutes. */
 const LATE = 10 * 60_000
-/** Kept however old they are. */
+/** Kept regardless of age. */
 const STATES_LEAST = 8
 const STATES_MAX = 256
 const STATES_BYTES_MAX = 512 * 1024
@@ -24,18 +24,18 @@ export type Comparison = {
   known: States | undefined
   changes: readonly Change[]
   isChange: boolean
-  /** What the write after it changed, now that there is one in between. */
+  /** Corrects the changes of the following write, when this one turns out to lie before it. */
   next?: { entryId: string; changes: readonly Change[] } | undefined
 }
 
-/** What a write changed, from the writes around it that are known. */
+/** Works out what a write changed, from the known states around it. */
 export function compared(
   known: States | undefined,
   after: After | undefined,
   { id: entryId, occurredAt: at }: Pick<Sighting, 'id' | 'occurredAt'>,
   salt: string,
 ): Comparison {
-  // Nothing is known of how it is now: a deletion, a refusal, an action on something else.
+  // The state afterwards is unknown: a deletion, a refusal, or an action on something else.
   if (after === undefined) return { known, changes: [], isChange: true }
   if ('replicas' in after) return scaled(known, after, entryId)
   const flat = flatten(after.spec, salt)
@@ -43,7 +43,7 @@ export function compared(
   const { generation, labelling, uid, isNew } = after
   const same = states.find((state) => state.generation === generation)
   if (same !== undefined) {
-    // What was written on top of a new object may be told of before it.
+    // A later write to a new object may be reported before its creation.
     const isMaker = isNew && same.entryId !== entryId
     const isChange = isMaker || same.labelling !== labelling
     const next = { ...same, labelling, entryId: isNew ? entryId : same.entryId }
@@ -52,7 +52,7 @@ export function compared(
   }
   const before = states.findLast((one) => one.generation < generation)
   const later = states.find((one) => one.generation > generation)
-  // Before the oldest that is known, nothing can be compared: not even whether it is of this time.
+  // A write older than the oldest known state has nothing to be compared with.
   const from = before?.flat ?? (isNew ? {} : undefined)
   const next = { generation, flat, labelling, entryId, at }
   return {

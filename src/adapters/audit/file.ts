@@ -7,19 +7,19 @@ import { AuditError, type AuditLine, type AuditLog, newestOf } from './port.ts'
 export type FileAuditOptions = {
   folder: string
   clock: Clock
-  /** Bytes of one day; beyond, the day's log is full and nothing more is let happen; 256 MiB. */
+  /** Bytes per day, 256 MiB. Beyond, `append` fails, so that nothing happens without a record. */
   dayBytes?: number
-  /** What one look-up reads of the end; 64 MiB. */
+  /** Bytes that one query reads from the end of the log; 64 MiB. */
   readBytes?: number
 }
 
 const DAY = 86_400_000
-/** For which entries are kept. */
+/** Retention period of entries, in days. */
 const DAYS = 90
 
 /**
- * A log in a file for each day. Several processes may write to one folder: each entry is one write to the end of a file,
- * which is whole for lines of this size.
+ * A log with one file per day. Several processes may share the folder: each call appends in a single write, which the
+ * file system does not interleave at this size.
  */
 export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): AuditLog<Entry> {
   const { folder, clock, dayBytes = 256 * 1024 * 1024, readBytes = 64 * 1024 * 1024 } = options
@@ -28,7 +28,7 @@ export function fileAudit<Entry extends AuditLine>(options: FileAuditOptions): A
   const pathOf = (day: string) => join(folder, `${day}.jsonl`)
   let cleaned = ''
 
-  /** Before the first entry of a day: the folder, and the end of what is over. */
+  /** Before the first entry of a day: creates the folder and deletes expired files. */
   async function begin(day: string): Promise<void> {
     if (cleaned === day) return
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -74,7 +74,7 @@ async function daysIn(folder: string): Promise<string[]> {
   return names.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.jsonl$/.exec(name)?.[1] ?? []).sort()
 }
 
-/** None of the line that a process was writing when it died. */
+/** Skips a line that was cut off when a process died while writing it. */
 function parse<Entry>(line: string): Entry[] {
   try {
     return [JSON.parse(line) as Entry]

@@ -1,6 +1,6 @@
 import { type AuditLine, type AuditLog, newestOf } from './port.ts'
 
-/** A log that is gone with the process: for tests, and where no folder is configured. */
+/** A log in memory, lost when the process ends: for tests, and where no folder is configured. */
 export function memoryAudit<Entry extends AuditLine>(most = 10_000): AuditLog<Entry> {
   const kept: { entry: Entry; isMinor: boolean }[] = []
   return {

@@ -1,23 +1,23 @@
-/** One entry; whoever keeps a log says what else stands in it. `id` is the same when an entry is written again. */
+/** Fields that all entries have; each log adds its own. An entry keeps its `id` when it is written again. */
 export type AuditLine = { readonly id: string; readonly timestamp: string }
 
-/** An append-only log of what was done. Entries are never changed and go when their time is over. */
+/** An append-only log. Entries are never changed, and are deleted after the retention period. */
 export interface AuditLog<Entry extends AuditLine> {
   /**
-   * @param isMinor may be left out where there is little room: what strangers can cause in any number
-   * @throws AuditError if it could not be kept: then what was to be told of must not happen
+   * @param isMinor may be dropped when space is short: for entries that strangers can cause in any number
+   * @throws AuditError if the entries could not be stored: the caller must then not go ahead
    */
   append(entries: readonly Entry[], options?: { isMinor?: boolean }): Promise<void>
   /**
-   * The newest entries that are wanted, newest first, each once.
+   * Returns the newest wanted entries, newest first, without duplicates.
    *
-   * @param from milliseconds since the epoch: older ones need not be looked for
-   * @param reads a bounded part of the log is enough, except for whoever acts on what is not there
+   * @param from milliseconds since the epoch: older entries may be left out
+   * @param reads `enough` reads a bounded part of the log; `all` is for callers that act on the absence of an entry
    */
   newest(limit: number, wanted: (entry: Entry) => boolean, from?: number, reads?: 'enough' | 'all'): Promise<Entry[]>
 }
 
-/** Of entries that come newest first, those that `newest` tells of. */
+/** Implements `newest` over entries that come newest first. */
 export async function newestOf<Entry extends AuditLine>(
   entries: AsyncIterable<Entry> | Iterable<Entry>,
   ...[limit, wanted, from = 0]: Parameters<AuditLog<Entry>['newest']>

@@ -11,22 +11,22 @@ import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
 import { verdict, verdictOf } from './verdict.ts'
 
 export type TargetOptions = {
-  /** Milliseconds for everything together; 10 s (interface section 8). */
+  /** Milliseconds for the whole test; 10 s (interface section 8). */
   timeout?: number
   lookup?: typeof resolve
 }
 
-/** One page of names is a few kilobytes; a server that sends more is not a store. */
+/** A page with one key takes a few kilobytes; a server that sends more is not an object store. */
 const ANSWER_MAX = 1024 * 1024
 
-/** Tests a target with the one request that shows all of it: address, certificate, key, bucket and the right to list. */
+/** Tests a target with one request that covers everything: address, certificate, key, bucket and permission to list. */
 export function createBackupTargets({ timeout = 10_000, lookup = resolve }: TargetOptions = {}): BackupTargets {
   return {
     async test(target) {
       try {
         const { hostname } = new URL(target.endpoint)
         const literal = hostname.replace(/^\[|\]$/g, '')
-        // A connection to a number looks nothing up.
+        // A connection to an IP address does no look-up, so `vettedLookup` would not run.
         if (isIP(literal) !== 0 && !isInsideAddress(literal)) throw addressNotAllowed()
         return await list(target, timeout, vettedLookup(lookup, isInsideAddress))
       } catch (error) {
@@ -37,7 +37,7 @@ export function createBackupTargets({ timeout = 10_000, lookup = resolve }: Targ
 }
 
 async function list(target: TargetAccess, timeout: number, lookup: LookupFunction): Promise<TargetVerdict> {
-  // A signal of our own: it covers the look-up of the name and the handshake as well as the answer.
+  // Own deadline: it covers name resolution and the TLS handshake as well as the answer.
   const abortSignal = AbortSignal.timeout(timeout)
   const { S3Client, ListObjectsV2Command } = await import('@aws-sdk/client-s3')
   const { caCertificate: ca, accessKeyId, secretAccessKey, endpoint, region, forcePathStyle } = target
@@ -54,10 +54,10 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
   try {
     const { bucket: Bucket, prefix } = target
     const input = { Bucket, MaxKeys: 1, ...(prefix !== undefined && { Prefix: `${prefix}/` }) }
-    // The client does not hear the signal while it reads an answer.
+    // The client ignores the signal while it reads an answer.
     const asked = s3.send(new ListObjectsV2Command(input), { abortSignal })
     const answer = await unlessAborted(asked, abortSignal)
-    // A server that answers 200 to everything is not a store.
+    // A server that answers 200 to everything is not an object store.
     return answer.Name === undefined && answer.KeyCount === undefined ? verdict('Unreachable') : verdict('Ok')
   } finally {
     s3.destroy()
@@ -65,7 +65,7 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
   }
 }
 
-/** The client reads an answer to its end before it looks at it. */
+/** Bounds the answer: the client buffers all of it before it parses it. */
 function limit(s3: S3Client): void {
   s3.middlewareStack.add(
     (next) => async (args) => {

@@ -4,12 +4,12 @@ import { ADDRESS_NOT_ALLOWED } from '../outgoing/vettedLookup.ts'
 import type { BackupTargets, TargetAccess, TargetVerdict } from './port.ts'
 import { verdict, verdictOf } from './verdict.ts'
 
-/** A store in memory with one key, and with buckets that it may list or may not. */
+/** A store in memory with one key and a list of buckets. */
 export class FakeBackupTargets implements BackupTargets {
   readonly key: { accessKeyId: string; secretAccessKey: string }
-  /** By name: whether the key may list it. */
+  /** By bucket name: whether the key may list it. */
   readonly buckets = new Map<string, boolean>([['backups', true]])
-  /** Where it answers; every other endpoint is silent. */
+  /** The only endpoint that answers. */
   endpoint = 'https://store.test'
   readonly tested: TargetAccess[] = []
 

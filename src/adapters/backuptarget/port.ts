@@ -1,4 +1,4 @@
-/** A bucket that backups of the platform are to go to, with what opens it. */
+/** A bucket for backups of the platform, with its credentials. */
 export type TargetAccess = {
   bucket: string
   prefix?: string | undefined
@@ -6,13 +6,13 @@ export type TargetAccess = {
   /** http or https. */
   endpoint: string
   forcePathStyle: boolean
-  /** PEM; the authorities that Node trusts if absent. */
+  /** PEM; defaults to the authorities that Node trusts. */
   caCertificate?: string | undefined
   accessKeyId: string
   secretAccessKey: string
 }
 
-/** What a test of a target ends with (interface section 4.21, BackupTargetTestDto). */
+/** Results of testing a target (interface section 4.21, BackupTargetTestDto). */
 export const TARGET_CODES = [
   'Ok',
   'invalid-target',
@@ -25,10 +25,10 @@ export const TARGET_CODES = [
 ] as const
 export type TargetCode = (typeof TARGET_CODES)[number]
 
-/** `message` is our own sentence: nothing of the store's, and no key. */
+/** `message` is our own sentence, without text of the store and without keys. */
 export type TargetVerdict = { code: TargetCode; message: string }
 
-/** Whether a bucket can be used: it is listed, and nothing else is done with it. */
+/** Tests whether a bucket is usable, by listing it; changes nothing. */
 export interface BackupTargets {
   /** Never rejects, and ends within ten seconds. */
   test(target: TargetAccess): Promise<TargetVerdict>

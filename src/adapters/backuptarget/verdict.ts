@@ -23,7 +23,7 @@ export function verdict(code: TargetCode, message = SENTENCES[code]): TargetVerd
   return { code, message }
 }
 
-/** Of the connection: nothing has answered, so nothing is said of how. */
+/** Verdicts for connections that failed before any answer. */
 const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
   Untrusted: verdict('TlsFailed'),
   NoTls: verdict('TlsFailed'),
@@ -39,7 +39,7 @@ const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
   Late: verdict('Timeout'),
 }
 
-/** Codes of S3 ("Error responses", list of error codes). */
+/** Error codes of S3 ("Error responses", list of error codes). */
 const BY_NAME = inverted<TargetCode>({
   AuthenticationFailed: 'InvalidAccessKeyId SignatureDoesNotMatch InvalidToken ExpiredToken RequestTimeTooSkewed',
   BucketMissing: 'NoSuchBucket NotFound',
@@ -56,7 +56,7 @@ const BY_STATUS: Readonly<Record<number, TargetCode>> = {
 
 type Answered = { name?: unknown; $metadata?: { httpStatusCode?: number } }
 
-/** What a call that failed says of the target. */
+/** Maps the error of a failed call to a verdict. */
 export function verdictOf(error: unknown): TargetVerdict {
   if (codesOf(error).includes(ADDRESS_NOT_ALLOWED)) return NOT_ALLOWED
   const failure = connectionFailure(error)

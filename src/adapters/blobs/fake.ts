@@ -1,6 +1,6 @@
 import type { BlobStore } from './port.ts'
 
-/** In memory, with the same promises. */
+/** A blob store in memory with the same guarantees. */
 export function fakeBlobs(maxBytes = 512 * 1024): BlobStore {
   const blobs = new Map<string, { bytes: Uint8Array; version: string }>()
   let count = 0

@@ -1,29 +1,29 @@
-/** The owner of a blob, with which it is deleted. */
+/** The owner of a blob. The blob is garbage-collected with it. */
 export type BlobOwner = { apiVersion: string; kind: string; name: string; uid: string; labels: Record<string, string> }
 export type BlobRef = { namespace: string; name: string }
 export type Blob = { bytes: Uint8Array; version: string }
 
-/** Keeps what is too long for an object and too small for a store of its own: histories, logs of a build. */
+/** Stores what is too large for a resource and too small for a store of its own: histories, build logs. */
 export interface BlobStore {
-  /** Longer ones are refused. */
+  /** Larger blobs are refused. */
   readonly maxBytes: number
   read(ref: BlobRef): Promise<Blob | undefined>
   /**
-   * Writes if what is stored is still of that version; undefined means that nothing is stored.
+   * Writes if the stored version is still `version`; undefined expects that nothing is stored.
    *
-   * @returns whether it was written: false if somebody else was faster
+   * @returns false if another writer was faster
    * @throws RangeError for more than `maxBytes`
    */
   write(ref: BlobRef, bytes: Uint8Array, options: { version: string | undefined; owner: BlobOwner }): Promise<boolean>
-  /** Also if there is none. */
+  /** Succeeds if there is none. */
   remove(ref: BlobRef): Promise<void>
 }
 
-/** Where each part of something lies that is too long for one blob, by its number from 0 on. */
+/** Where each part of content that exceeds one blob is stored, by part number from 0. */
 export type PlaceOfPart = (part: number) => BlobRef
 export type Parted = { bytes: Uint8Array; placeOf: PlaceOfPart; owner: BlobOwner }
 
-/** @returns what so many parts hold, in order; undefined if one of them is missing */
+/** @returns the contents of `count` parts, in order; undefined if one is missing */
 export async function readParts(
   blobs: Pick<BlobStore, 'read'>,
   placeOf: PlaceOfPart,
@@ -41,10 +41,10 @@ export async function readParts(
 export const partsNeeded = ({ maxBytes }: Pick<BlobStore, 'maxBytes'>, bytes: number) => Math.ceil(bytes / maxBytes)
 
 /**
- * Writes the parts that are not there.
+ * Writes the parts that are missing.
  *
- * @param made gets each of them as soon as it is written
- * @returns whether none was there
+ * @param made collects each part as soon as it is written
+ * @returns whether all parts were missing
  */
 async function add(blobs: BlobStore, { bytes, placeOf, owner }: Parted, made: BlobRef[]): Promise<boolean> {
   let isAllNew = true
@@ -57,11 +57,11 @@ async function add(blobs: BlobStore, { bytes, placeOf, owner }: Parted, made: Bl
 }
 
 /**
- * Keeps content for the change that refers to it, and if that is refused, removes the parts that were not there before.
- * Their places follow from the content: what was interrupted is taken up by the next one of the same.
+ * Stores content, runs the change that refers to it, and deletes the parts written here if the change is refused. The
+ * places are derived from the content, so retrying an interrupted call finds the parts that it left.
  *
- * @param isReferredTo asked of what is stored, after a refusal
- * @param onLeft told if parts of a refused change could not be removed
+ * @param isReferredTo whether any stored object refers to the content; called after a refusal
+ * @param onLeft called if parts of a refused change could not be deleted
  */
 export async function withParts<Result>(
   blobs: BlobStore,
@@ -73,7 +73,7 @@ export async function withParts<Result>(
   try {
     const isAllNew = await add(blobs, parted, made)
     const result = await change()
-    // Parts that were there may have been those of a change that was refused meanwhile.
+    // A concurrent, refused change of the same content may have deleted parts that were found above.
     if (!isAllNew) await add(blobs, parted, [])
     return result
   } catch (error) {
@@ -84,7 +84,7 @@ export async function withParts<Result>(
   async function takeBack(): Promise<void> {
     if (await isReferredTo()) return
     for (const part of made) await blobs.remove(part)
-    // Somebody else may have kept the same content between the two.
+    // A concurrent change may have referred to the same content between the check and the deletion.
     if (await isReferredTo()) await add(blobs, parted, [])
   }
 }

@@ -6,13 +6,13 @@ import type { KubeClient } from '../../kube/client.ts'
 export const secret: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret', namespaced: true }
 
 type Ref = { readonly namespace: string; readonly name: string }
-/** The version that was seen, undefined for none, and what stands on the Secret beside the value. */
+/** The expected version (undefined: none exists), and metadata for the Secret. */
 type Writing = { version: string | undefined } & Pick<ObjectMeta, 'labels' | 'annotations' | 'ownerReferences'>
 
-/** Values in Secrets of their own, below one key: nothing more to install, and encrypted where Secrets are. */
+/** Stores each value in a Secret, under one key: nothing more to install, and encrypted at rest if Secrets are. */
 export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch'>, key: string) {
   return {
-    /** Undefined if there is none. */
+    /** Returns undefined if there is none. */
     async read(ref: Ref): Promise<{ bytes: Buffer; version: string } | undefined> {
       try {
         const { data, metadata } = await client.get<SecretObject>(secret, ref)
@@ -23,7 +23,7 @@ export function secretValues(client: Pick<KubeClient, 'get' | 'create' | 'mergeP
       }
     },
 
-    /** @returns the version that was written; undefined if somebody else was faster */
+    /** @returns the version that was written; undefined if another writer was faster */
     async write(ref: Ref, bytes: Uint8Array, writing: Writing): Promise<string | undefined> {
       const { version, annotations, ...metadata } = writing
       const marks = annotations === undefined ? {} : { annotations }

@@ -2,7 +2,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import type { BlobStore } from './port.ts'
 import { secret, secretValues } from './secretValues.ts'
 
-/** The API server takes a Secret of 1 MiB, and what is in it grows by a third on the way. */
+/** The API server accepts Secrets up to 1 MiB, and base64 adds a third. */
 const MAX_BYTES = 512 * 1024
 
 export function secretBlobs(client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'remove'>): BlobStore {

@@ -9,21 +9,21 @@ import type { BuildLogPage, BuildLogState, BuildLogs, LoggedDeployment } from '.
 import { ShortQueues } from './shortQueues.ts'
 
 /**
- * Where the log stands: part 0 holds it, the lines are in those after it. `ends` has for each of these the number of lines
- * that are complete with it, so that a page is found without what is before it.
+ * Stored in part 0; the lines are in the parts after it. `ends` holds, for each of those, the number of lines that are
+ * complete at its end, so that a page is found without reading the parts before it.
  */
 type Head = BuildLogState & {
   ends: readonly number[]
   lastBytes: number
-  /** Who may write parts: a process that is not named here names itself first. */
+  /** The process that may write parts. Any other process claims the head first. */
   writer?: string
 }
 
 const EMPTY: Head = { lineCount: 0, sizeBytes: 0, isFinal: false, ends: [], lastBytes: 0 }
 const ATTEMPTS = 30
-/** A part of that length is not added to any more: whoever adds a line writes the last part again. */
+/** Bytes from which a part is full. Adding a line rewrites the whole last part, so parts are kept short. */
 const FULL_BYTES = 32 * 1024
-/** Of one page, beyond its last line. */
+/** Bytes of one page, not counting its last line. */
 const PAGE_BYTES = 1024 ** 2
 const LINE_FEED = 0x0a
 
@@ -48,8 +48,8 @@ export function blobBuildLogs(blobs: BlobStore): BuildLogs {
 }
 
 /**
- * The log of one deployment, in blobs that go with it. Lines are written before the head that counts them: what an
- * interrupted upload left behind the head is written over by the next one.
+ * The log of one deployment, in blobs that the deployment owns. Lines are written before the head that counts them:
+ * what an interrupted upload left beyond the head is overwritten by the next one.
  */
 class KeptLog {
   readonly #blobs: BlobStore
@@ -66,7 +66,7 @@ class KeptLog {
     let conflicts = 0
     let isWriter = false
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      // Whoever has just become the writer goes on at once: in a pause the next one would take over.
+      // A new writer goes on without a pause, or another process would take over meanwhile.
       if (conflicts > 0 && !isWriter) await pauseAfterConflict(conflicts)
       const { head, version } = await this.#head()
       const start = offset ?? head.lineCount
@@ -97,14 +97,14 @@ class KeptLog {
   async read(offset: number, most: number): Promise<BuildLogPage> {
     const { head } = await this.#head()
     const lines = await this.#page(head, offset, Math.min(most, head.lineCount - offset))
-    // A log that goes with its deployment has parts no more: whoever reads on would do so for ever.
+    // The parts are deleted with the deployment: without this check, a follower would read on forever.
     const isEnd = lines.length === 0 || offset + lines.length >= head.lineCount
     return { lines, isEnd, isFinal: head.isFinal }
   }
 
   async #page({ ends, lastBytes }: Head, offset: number, most: number): Promise<string[]> {
     const lines: string[] = []
-    // The line begins in the part in which the one before it ends.
+    // The line begins in the part where the line before it ends.
     const first = ends.findIndex((end) => end >= offset)
     let skipped = ends[first - 1] ?? 0
     let [bytes, rest] = [0, Buffer.alloc(0)]
@@ -131,7 +131,7 @@ class KeptLog {
     return (await this.#head()).head.sizeBytes
   }
 
-  /** The head last: whoever is interrupted finds the rest. */
+  /** Deletes the head last: if interrupted, the next attempt finds the remaining parts. */
   async remove(): Promise<void> {
     const { head } = await this.#head()
     for (const part of [...head.ends.keys()].reverse()) await this.#blobs.remove(this.#ref(part + 1))
@@ -139,8 +139,8 @@ class KeptLog {
   }
 
   /**
-   * Undefined if somebody else was faster. A part is written only if it is as it was before the head was seen to be still
-   * ours: whoever took the head over since then finds what we write, or we find theirs.
+   * Returns undefined if another writer was faster. Each part is read before the head is checked and written only if it
+   * is unchanged: a process that claims the head after the check finds this write, or makes it fail.
    */
   async #write(
     head: Head,
@@ -180,7 +180,7 @@ class KeptLog {
     const blob = await this.#blobs.read(this.#ref(0))
     if (blob === undefined) return { head: EMPTY, version: undefined }
     const stored = JSON.parse(Buffer.from(blob.bytes).toString('utf8')) as Head & { parts?: number }
-    // Logs from before `ends` was kept count their parts alone: they are read from their beginning.
+    // Older logs only have a count of parts, without `ends`: they are read from the beginning.
     const ends = stored.ends ?? Array<number>(stored.parts ?? 0).fill(stored.lineCount)
     return { head: { ...stored, ends }, version: blob.version }
   }

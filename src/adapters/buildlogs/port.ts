@@ -4,14 +4,14 @@ export type BuildLogState = { lineCount: number; sizeBytes: number; isFinal: boo
 
 export type BuildLogPage = { lines: string[]; isEnd: boolean; isFinal: boolean }
 
-/** The deployment whose log it is; the log goes with it. */
+/** The deployment of a log, which owns it. */
 export type LoggedDeployment = Omit<BlobOwner, 'labels'> & { namespace: string }
 
-/** What was kept of the logs of builds, wherever they ran. */
+/** The stored logs of builds, wherever the builds ran. */
 export interface BuildLogs {
   /**
-   * @param offset number of the first line, the end if absent; lines that are there already are not written twice
-   * @param isFinal whether nothing follows
+   * @param offset number of the first line, by default the end; lines that are already stored are not written again
+   * @param isFinal whether the log is complete with these lines
    * @throws PlatformError LOG_GAP, BODY_TOO_LARGE, INVALID_STATE, TOO_MANY_REQUESTS
    */
   append(
@@ -20,12 +20,12 @@ export interface BuildLogs {
     options: { offset?: number | undefined; isFinal: boolean },
   ): Promise<BuildLogState>
   /**
-   * @param most lines; fewer are given where they are long
-   * @returns lines from the offset on, and whether they reach the end of what is there now
+   * @param most maximum number of lines; fewer are returned if they are long
+   * @returns lines from the offset on, and whether they reach the current end
    */
   read(deployment: LoggedDeployment, offset: number, most: number): Promise<BuildLogPage>
   /**
-   * Removes the oldest, so that the others have room for so many bytes together.
+   * Deletes the oldest logs, until the rest take at most `bytes` together.
    *
    * @param deployments newest first
    */

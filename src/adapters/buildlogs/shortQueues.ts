@@ -1,10 +1,10 @@
 import { PlatformError } from '../../core/errors.ts'
 import { Turns } from '../../core/turns.ts'
 
-/** Beyond the one whose turn it is. */
+/** Waiting tasks per key, besides the running one. */
 const MOST_WAITING = 4
 
-/** One at a time for each key, and a few that wait: what waits holds its body, and each writes whole parts. */
+/** Runs one task at a time per key. The queue is short, because each waiting request holds its body in memory. */
 export class ShortQueues {
   readonly #turns = new Turns()
   readonly #present = new Map<string, number>()

@@ -17,7 +17,7 @@ const SOCKET = `unix://${SOCKET_PATH}`
 const START_WITHIN = 60_000
 const LOOK_EVERY = 100
 
-/** The second part: builds, without any credential but one that reads this repository. */
+/** The second part: builds the image. Its only credential may pull from this image's repository. */
 export async function buildImage(places: Places): Promise<BuildWord> {
   const order = places.readOrder()
   const hand = JSON.parse(await readFile(places.hand, 'utf8')) as Hand
@@ -35,14 +35,14 @@ export async function buildImage(places: Places): Promise<BuildWord> {
   }
 }
 
-/** What the image and the cache have in common, first of all the layers that the image begins with, is written once. */
+/** Shares one blob folder between image and cache, so that common layers, above all the base, are written once. */
 async function shareBlobs({ image, cache }: Places): Promise<void> {
   const blobs = join(image, 'blobs')
   await Promise.all([mkdir(blobs, { recursive: true }), mkdir(cache)])
   await symlink(blobs, join(cache, 'blobs'))
 }
 
-/** In a user namespace of its own, in the network of the pod. */
+/** Runs BuildKit in its own user namespace and in the network of the pod. */
 async function startBuildkit(settings: BuildOrder['settings']) {
   const folders = { XDG_RUNTIME_DIR: join(HOME, 'run'), XDG_DATA_HOME: join(HOME, 'data'), TMPDIR: join(HOME, 'tmp') }
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -74,7 +74,7 @@ async function startBuildkit(settings: BuildOrder['settings']) {
     hasEnded = true
   })
   for (const deadline = Date.now() + START_WITHIN; ; await sleep(LOOK_EVERY)) {
-    // It listens when its worker is ready.
+    // The socket appears once the worker is ready.
     if (existsSync(SOCKET_PATH)) return daemon
     if (!hasEnded && Date.now() < deadline) continue
     console.log(said)
@@ -82,7 +82,7 @@ async function startBuildkit(settings: BuildOrder['settings']) {
   }
 }
 
-/** Images of all registries come from the mirror, if there is one. */
+/** Pulls of all registries go through the mirror, if there is one. */
 function configurationOf({ registry, isRegistryInsecure, imageMirror }: BuildOrder['settings']): string {
   const plain = (host: string) => `[registry."${host}"]\n  http = ${isRegistryInsecure}\n`
   const hosts = new Set([registry, ...(imageMirror === undefined ? [] : [imageMirror])])

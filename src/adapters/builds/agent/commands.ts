@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-/** What of a program's words is kept, to tell from it why it failed. */
+/** Bytes of output to keep: enough to tell why a program failed. */
 const TAIL = 64 * 1024
 
 export type Ended = { readonly code: number; readonly said: string; readonly output: string }
@@ -8,14 +8,14 @@ export type Ended = { readonly code: number; readonly said: string; readonly out
 type Running = {
   readonly cwd?: string
   readonly environment?: Readonly<Record<string, string>>
-  /** Gets its output, and ends it by throwing; else it is in the answer. */
+  /** Receives stdout and may abort the program by throwing. Without it, stdout is in `output`. */
   readonly watch?: (text: string) => void
 }
 
-/** Only what programs need: nothing of the pod's environment goes on to them. */
+/** A minimal environment: nothing of the pod's own is passed on. */
 const BASE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/tmp', LC_ALL: 'C' }
 
-/** Runs a program; what it says goes to the log of the build as well. */
+/** Runs a program. Its stderr also goes to the build log. */
 export async function ran(program: string, args: readonly string[], running: Running = {}): Promise<Ended> {
   const { cwd, environment = {}, watch } = running
   const child = spawn(program, args, {

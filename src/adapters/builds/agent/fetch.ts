@@ -11,7 +11,7 @@ import { unpackOutput } from './unpackOutput.ts'
 
 type Git = Extract<BuildOrder['source'], { kind: 'Git' }>
 
-/** Nothing but the repository itself: no hooks, no other protocols, no submodules from elsewhere, no questions. */
+/** Restricts git to the repository itself: no hooks, no other protocols, no submodules, no prompts. */
 const GIT = [
   ['core.hooksPath', '/dev/null'],
   ['protocol.allow', 'never'],
@@ -20,14 +20,14 @@ const GIT = [
   ['protocol.ssh.allow', 'always'],
   ['protocol.file.allow', 'never'],
   ['core.fsmonitor', 'false'],
-  // Longer files go from the network to the disk without being in memory.
+  // Larger files are streamed to disk instead of being held in memory.
   ['core.bigFileThreshold', '16m'],
   ['advice.detachedHead', 'false'],
-  // The repository lives for seconds: nobody tidies it up.
+  // The repository lives for seconds, so maintenance is pointless.
   ['maintenance.auto', 'false'],
 ].flatMap(([name, value]) => ['-c', `${name}=${value}`])
 
-/** @returns the commit. @throws BuildRefusal */
+/** @returns the id of the commit. @throws BuildRefusal */
 export async function clone({ url, branch, commit }: Git, { settings }: BuildOrder, places: Places): Promise<string> {
   const authorities = await authoritiesOf(settings, places)
   const environment = {
@@ -53,7 +53,7 @@ export async function clone({ url, branch, commit }: Git, { settings }: BuildOrd
   return head
 }
 
-/** Those that everybody believes, and the one of the settings. */
+/** The public authorities, plus the configured one. */
 async function authoritiesOf(
   { certificateAuthority }: BuildOrder['settings'],
   { temporary }: Places,
@@ -65,8 +65,8 @@ async function authoritiesOf(
 }
 
 /**
- * Git's own store of credentials, which gives a host what is kept for that host, redirected or not. It is only asked: to keep or
- * forget one it would write beside the file, which nobody can, and say so in the log as if that were fatal.
+ * Uses git's credential store, which matches by host, also after redirects. Only `get` is passed on: `store` and
+ * `erase` would fail on the read-only file and print what looks like a fatal error to the log.
  */
 const credentials = ({ hasEntry, entryAt }: Places) =>
   hasEntry('gitCredentials') ? ['-c', `credential.helper=${onlyAsked(entryAt('gitCredentials'))}`] : []
@@ -74,7 +74,7 @@ const credentials = ({ hasEntry, entryAt }: Places) =>
 const onlyAsked = (file: string) =>
   `!ask() { if [ "$1" = get ]; then git credential-store --file='${file}' get; fi; }; ask`
 
-/** Without a name ssh would sign in as the user of this pod. What is no URL is left to git, which says what it is. */
+/** Adds the user `git`: by default ssh would sign in as the user of this pod. git itself reports an invalid URL. */
 function named(address: string): string {
   const url = URL.parse(address)
   if (url === null || url.protocol !== 'ssh:' || url.username !== '') return address
@@ -90,7 +90,7 @@ function ssh({ entryAt }: Places): string {
 
 type Manifest = { layers?: { digest?: string }[] }
 
-/** Gets an uploaded archive from the registry and unpacks it. @throws BuildRefusal */
+/** Downloads an uploaded archive from the registry and unpacks it. @throws BuildRefusal */
 export async function fetchArchive(reference: string, { settings }: BuildOrder, places: Places): Promise<void> {
   const environment = await accountFor(places, 'pull')
   const named = `${settings.registry}/${reference}`

@@ -2,7 +2,7 @@ import { BUILD_EXITS } from '../../../contracts/builds/pod.ts'
 import { runPart } from './part.ts'
 import { placesBelow } from './places.ts'
 
-// One part of a build, in a container of its own; below a folder, where a test names one.
+// Runs one part of a build, each in its own container. Tests pass a folder as the root.
 const [, , name, root = '/'] = process.argv
 process.on('uncaughtException', (error) => {
   console.error(error)

@@ -15,10 +15,10 @@ const PARTS: Parts = {
 }
 
 /**
- * Runs one part of a build and leaves its last word.
+ * Runs one part of a build and writes its termination message.
  *
  * @returns the exit status
- * @throws Error for an unknown name, and what is our own fault
+ * @throws Error for an unknown part, and for faults of the platform
  */
 export async function runPart(name: string | undefined, places: Places, parts = PARTS): Promise<number> {
   const part = Object.entries(parts).find(([known]) => known === name)?.[1]
@@ -35,7 +35,7 @@ export async function runPart(name: string | undefined, places: Places, parts = 
   }
 }
 
-/** @throws what is our own fault */
+/** @throws the error itself if the platform is at fault */
 function refusalOf(error: unknown): BuildRefusal {
   if (error instanceof BuildRefusal) return error
   const { code } = error as { code?: unknown }

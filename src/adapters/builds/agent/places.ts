@@ -4,7 +4,7 @@ import { BUILD_ENTRIES, BUILD_FOLDERS, type BuildOrder } from '../../../contract
 
 const { secrets, work } = BUILD_FOLDERS
 
-/** Where the parts of a build find and leave things. Each part has the order, and its own entries of the Secret only. */
+/** The paths that the parts of a build share. Each part sees the order, but only its own entries of the Secret. */
 export type Places = ReturnType<typeof placesBelow>
 
 /** @param root `/` in a pod */
@@ -12,14 +12,14 @@ export function placesBelow(root: string) {
   const entryAt = (name: keyof typeof BUILD_ENTRIES) => join(root, secrets, BUILD_ENTRIES[name])
   return {
     source: join(root, work, 'source'),
-    /** The Dockerfile that we wrote, and what it takes from beside it. */
+    /** The generated Dockerfile and the files that it copies. */
     recipe: join(root, work, 'recipe'),
-    /** JSON of Hand: what the first part leaves to the second. */
+    /** A Hand as JSON: what the first part leaves for the second. */
     hand: join(root, work, 'hand.json'),
-    /** OCI layouts that the second leaves to the third. */
+    /** OCI layouts that the second part leaves for the third. */
     image: join(root, work, 'image'),
     cache: join(root, work, 'cache'),
-    /** Where the kubelet reads what a container says at its end. */
+    /** The kubelet reads the termination message from here. */
     lastWord: join(root, 'dev/termination-log'),
     temporary: join(root, 'tmp'),
     entryAt,
@@ -29,7 +29,7 @@ export function placesBelow(root: string) {
 }
 
 export type Hand = {
-  /** The folder that is built. */
+  /** The build context. */
   readonly context: string
   readonly dockerfile: { readonly folder: string; readonly name: string }
   readonly server: boolean

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { BuildOrder } from '../../../contracts/builds/pod.ts'
 import type { Places } from './places.ts'
 
-/** The environment of a client of registries: a folder with the account of this part, if it has one. */
+/** Returns the environment for a registry client: a configuration folder, with this part's account if it has one. */
 export async function accountFor(
   { temporary, hasEntry, entryAt }: Places,
   part: 'pull' | 'push',
