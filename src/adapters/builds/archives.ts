@@ -8,7 +8,7 @@ import type { SourceArchives, StoredArchive } from './port.ts'
 import { type ArchiveReader, ReaderGone, type ReadingArchive } from './reading/port.ts'
 import { threadedReader } from './reading/reader.ts'
 
-/** As they come in. */
+/** Bytes of one archive, compressed. */
 const MOST_BYTES = 512 * 1024 ** 2
 const MANIFEST = 'application/vnd.oci.image.manifest.v1+json'
 const SOURCE = 'application/vnd.freehold.source.v1'
@@ -19,7 +19,7 @@ export type SourceArchiveOptions = {
   readonly url: string
   readonly tokenFor: (type: 'repository', name: string, actions: readonly string[]) => Promise<string>
   readonly mostBytes?: number
-  /** What reads them; a thread of its own. */
+  /** Validates archives; by default on a thread of its own. */
   readonly reader?: ArchiveReader
 }
 
@@ -30,7 +30,7 @@ type Sent = {
   signal?: AbortSignal | undefined
 }
 
-/** As artifacts of the OCI: what is no image, kept as one is. @see https://github.com/opencontainers/image-spec */
+/** Stores sources as OCI artifacts, like images. @see https://github.com/opencontainers/image-spec */
 export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
   const { url, tokenFor, mostBytes = MOST_BYTES, reader = threadedReader() } = options
 
@@ -63,7 +63,7 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
       .filter((one) => one !== undefined)
     if (read.status === 'rejected' || place.status === 'rejected' || refused.length > 0) {
       await send(token, 204, begun, { method: 'DELETE' }).catch(() => {})
-      // What happened first; what follows of it says less.
+      // Reports the cause: the other errors only follow from it.
       const own = [ArchiveRefused, ReaderGone, RegistryError].map((kind) =>
         refused.find((error) => error instanceof kind),
       )
@@ -98,7 +98,7 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
   }
 }
 
-/** One call of the registry. @returns where it goes on. @throws RegistryError, ArchiveRefused if the body was refused meanwhile */
+/** Calls the registry. @returns the URL for the next call. @throws RegistryError; ArchiveRefused for the body */
 async function sendTo(url: string, token: string, wanted: number, target: string | URL, sent: Sent): Promise<URL> {
   const { method, body, type = 'application/octet-stream', signal } = sent
   const headers = { authorization: `Bearer ${token}`, 'content-type': type }
@@ -114,7 +114,7 @@ async function sendTo(url: string, token: string, wanted: number, target: string
   }
 }
 
-/** Who still sends, or waits before the next piece, hears of a refusal at once. */
+/** Rejects as soon as another side fails, even while the sender is still sending or waiting. */
 function unlessRefused(split: Promise<void>, others: readonly Promise<unknown>[]): Promise<unknown> {
   return Promise.race([
     split,
@@ -129,7 +129,7 @@ const described = (text: string) => ({ digest: digestOf(text), size: Buffer.byte
 
 type Targets = { body: PassThrough; reading: ReadingArchive; mostBytes: number }
 
-/** To both, as fast as the slower takes it. @returns how many bytes came */
+/** Sends the stream to both targets, at the speed of the slower one. @returns the number of bytes */
 async function passOn(source: AsyncIterable<Buffer>, { body, reading, mostBytes }: Targets): Promise<number> {
   let bytes = 0
   try {
@@ -149,7 +149,7 @@ async function passOn(source: AsyncIterable<Buffer>, { body, reading, mostBytes 
   }
 }
 
-/** Who has closed drains no more, and says so no second time. @throws Error if it takes nothing any more */
+/** Writes with backpressure. A destroyed stream emits no drain and no further close. @throws Error if destroyed */
 async function give(target: PassThrough, chunk: Buffer): Promise<void> {
   if (!target.destroyed && !target.write(chunk)) await drainedOrClosed(target)
   if (target.destroyed) throw new Error('It was not fully received.')

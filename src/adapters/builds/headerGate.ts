@@ -1,16 +1,15 @@
 import type { Header } from 'tar-stream'
 import { ArchiveRefused } from '../../contracts/builds/archive.ts'
 
-/** A name, a target and attributes have room in it. */
+/** Enough for a name, a link target and attributes. */
 const MOST_BEFORE_AN_ENTRY = 32 * 1024
-/** Zeros fill up blocks, and end an archive; each is looked at. */
+/** Zero blocks pad and end an archive, but each of them takes time to read. */
 const MOST_BETWEEN_ENTRIES = 1024 ** 2
 const SLICE = 4_096
 const ZEROS = Buffer.alloc(SLICE)
 
 /**
- * Bounds what headers before one entry may take: the reader of archives holds them in memory, and copies those that hold for
- * all entries for each of them.
+ * Bounds the headers before each entry: the tar reader holds them in memory, and copies global headers for every entry.
  */
 export class HeaderGate {
   #given = 0
@@ -18,15 +17,15 @@ export class HeaderGate {
   #headers = 0
   #between = 0
 
-  /** An entry was read up to its content. */
+  /** Called with each entry that the reader has found, before its content. */
   found({ byteOffset = 0, type, size = 0 }: Header & { byteOffset?: number }): void {
     this.#headers = 0
     this.#between = 0
-    // The reader takes what follows a folder for the next header, whatever its size says.
+    // The reader ignores the size of a folder and reads a header right after it.
     this.#endOfEntry = byteOffset + (type === 'directory' ? 0 : Math.ceil(size / 512) * 512)
   }
 
-  /** What the reader is given, each when it has looked at the one before. @throws ArchiveRefused */
+  /** Yields slices for the reader. It must process each before it takes the next. @throws ArchiveRefused */
   *slices(chunk: Buffer): Generator<Buffer> {
     for (let at = 0; at < chunk.length; ) {
       const content = this.#endOfEntry - this.#given

@@ -1,21 +1,21 @@
 import type { Readable } from 'node:stream'
 
 export type StoredArchive = {
-  /** What a build is given: `<repository>@sha256:...`. It is kept for as long as an object of ours names it, else for a week. */
+  /** `<repository>@sha256:...`. Kept for as long as an object of ours refers to it, otherwise for a week. */
   readonly reference: string
-  /** `sha256:...` of the bytes as they were uploaded. */
+  /** `sha256:...` of the uploaded bytes. */
   readonly digest: string
   readonly sizeBytes: number
   readonly files: number
 }
 
-/** Keeps uploaded sources until they are built: in the registry, beside the images that are made of them. */
+/** Keeps uploaded sources until they are built, in the registry beside the images that are built from them. */
 export interface SourceArchives {
   /**
-   * Judges a tar.gz while it comes in and keeps it if nothing in it is refused. The same bytes have the same reference.
+   * Validates a tar.gz while it streams in, and stores it if it is accepted. The same bytes get the same reference.
    *
-   * @param options.who of whom few are read at once; of the repository where nobody sends them
-   * @throws ArchiveRefused for what is in it, or its length; RegistryError; ReaderGone
+   * @param options.who key that limits how many archives are read at once; by default the repository
+   * @throws ArchiveRefused for the content or the length; RegistryError; ReaderGone
    */
   keep(
     repository: string,

@@ -14,16 +14,16 @@ import {
 import { pausing } from '../../core/slices.ts'
 import { HeaderGate } from './headerGate.ts'
 
-/** What headers and padding may take beside files. */
+/** Bytes that headers and padding may take besides the files. */
 const MOST_OF_HEADERS = 128 * 1024 ** 2
-/** Bytes that are unpacked at once: by Node's own 16 KiB a large file takes twice the time. */
+/** Chunk size of gunzip: with the default of 16 KiB a large file takes twice as long. */
 const CHUNK = 128 * 1024
 export type Unpacked = { readonly files: number; readonly bytes: number }
 
 /**
- * Reads a tar.gz and has every entry judged before its content is looked at.
+ * Reads a tar.gz and checks each entry before reading its content.
  *
- * @param into a new folder that it is unpacked into; undefined only judges
+ * @param into a new folder to unpack into; undefined only checks
  * @throws ArchiveRefused
  */
 export async function unpack(
@@ -60,16 +60,16 @@ export async function unpack(
   return told
 }
 
-/** The entries, one after the other. The reader's streams are not Node's own, so that its errors are led on by hand. */
+/** Reads the entries in turn. The tar reader's streams are not Node streams, so errors are forwarded by hand. */
 async function entriesOf(
   source: AsyncIterable<Buffer>,
   take: (header: Header, content: AsyncIterable<Uint8Array>) => Promise<void>,
 ): Promise<void> {
-  // With room for nothing it has looked at all that it was given before it asks for more.
+  // With this mark, `drain` means that the reader has processed everything it was given.
   const reader = extract({ highWaterMark: 1 } as object)
   const closed = new Promise<void>((done) => reader.once('close', () => done()))
   const gate = new HeaderGate()
-  // What happened first; what follows of it says less.
+  // Keeps the first error: those that follow from it say less.
   let failed: unknown
   const fail = (error: Error) => {
     failed ??= error
@@ -90,7 +90,7 @@ async function entriesOf(
   const pause = pausing()
   try {
     for await (const entry of reader) {
-      // Thousands of small files come at once.
+      // Thousands of small files may come in one chunk.
       await pause()
       gate.found(entry.header)
       await take(entry.header, entry as AsyncIterable<Uint8Array>)
@@ -121,7 +121,7 @@ async function write(
   if (kind !== 'file' && kind !== 'link') return
   await mkdir(dirname(place), { recursive: true })
   if (kind === 'link') return symlink(header.linkname ?? '', place)
-  // Only whether it runs is taken over: neither owners nor special bits.
+  // Keeps only the executable bit: no owners, no setuid.
   const mode = ((header.mode ?? 0) & 0o100) === 0 ? 0o644 : 0o755
   const file = await open(place, 'wx', mode)
   try {

@@ -4,10 +4,10 @@ import { createGzip } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { fromBufferPromise } from 'yauzl'
 
-/** One time for all files, so that the same files are the same archive. */
+/** A fixed time, so that the same files make the same archive. */
 const TIME = new Date(0)
 
-/** The files of a zip that we made ourselves, as a tar.gz; it is in memory as a whole, and so is no longer than a source. */
+/** Turns a zip that the platform itself made into a tar.gz. The zip is held in memory, so it must be small. */
 export function tarOfZip(zip: Uint8Array): Readable {
   const tar = pack()
   const packed = createGzip()

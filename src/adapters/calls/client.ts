@@ -7,17 +7,17 @@ import { readWithin } from '../../core/readWithin.ts'
 import type { Calls } from './port.ts'
 
 export type CallsClientOptions = {
-  /** Such as http://127.0.0.1:9091. */
+  /** For example http://127.0.0.1:9091. */
   url: string
   log: Pick<Log, 'debug'>
-  /** Milliseconds for one question; 2 s. */
+  /** Milliseconds for reading counts; 2 s. */
   timeout?: number
 }
 
-/** Bytes; all buckets full of samples take less than half of it. */
+/** Bytes; the answer takes less than half of this even if all buckets are full. */
 const ANSWER_MAX = 2 * 1024 * 1024
 
-/** Asks the activator, which is another process. */
+/** Calls an activator that runs in another process. */
 export function createCallsClient({ url, log, timeout = 2_000 }: CallsClientOptions): Calls {
   const base = url.replace(/\/$/, '')
   return {
@@ -42,10 +42,10 @@ export function createCallsClient({ url, log, timeout = 2_000 }: CallsClientOpti
   }
 }
 
-/** The activator ends a call in time; only the caller may go before. */
+/** No own timeout: the activator bounds the call, and only the caller may abort it earlier. */
 const AS_LONG_AS_THE_FUNCTION = { headersTimeout: 0, bodyTimeout: 0 }
 
-/** @throws Error unless it is an answer of 200 in JSON that is not too long */
+/** @throws Error unless the answer is 200, JSON and within the bound */
 async function said(url: string, most: number, options: Parameters<typeof request>[1]): Promise<unknown> {
   const { statusCode, body } = await request(url, options)
   const text = await readWithin(most, body, () => new Error('The activator answered with more than is allowed.'))

@@ -1,24 +1,24 @@
 import type { CountedCalls } from '../../contracts/functionCalls.ts'
 import type { TestAnswer, TestCall } from '../../contracts/testCalls.ts'
 
-/** What the activator counted of calls. */
+/** Call counts from the activator. */
 export interface CallFigures {
   /**
-   * Of the function with this object name. Undefined if it cannot be learnt now: nobody counts, or whoever does gives no
-   * answer in time. It never rejects: figures are shown where they are there, and nothing depends on them.
+   * Returns the counts of the function with this object name; undefined if they are not available now. Never rejects:
+   * figures are shown if they are there, and nothing depends on them.
    */
   of(namespace: string, name: string): Promise<CountedCalls | undefined>
 }
 
-/** Calls of functions that the facade makes for somebody, through the activator. */
+/** Test calls of functions, which the facade makes through the activator. */
 export interface TestCalls {
   /**
-   * Of the function with this object name. Undefined if no activator takes it, or what it answers is no answer. It never rejects.
+   * Calls the function with this object name. Returns undefined without a valid answer of an activator. Never rejects.
    *
-   * @param gone aborted when nobody waits for the answer any more: then the call ends
+   * @param gone aborted when the caller has gone, which ends the call
    */
   call(namespace: string, name: string, call: TestCall, gone: AbortSignal): Promise<TestAnswer | undefined>
 }
 
-/** The way to the activator. */
+/** The connection to the activator. */
 export type Calls = CallFigures & TestCalls

@@ -4,25 +4,25 @@ import { failureOf } from './failure.ts'
 import type { RoleRule, WantedRoles } from './port.ts'
 import { type RoleChange, roleChanges } from './roles.ts'
 
-/** The ClusterRoles below which assignments are projected. */
+/** The ClusterRoles that bound what projected assignments may grant. */
 export interface RoleCeiling {
-  /** What would have to change for them to be as this release wants them. @throws KubeError if they cannot be read */
+  /** Returns what differs from this release's roles. @throws KubeError if they cannot be read */
   changes(): Promise<readonly RoleChange[]>
   /**
-   * Changes them with the rights of whoever has the token: the platform itself may not, or it could give itself any.
+   * Applies the changes with the caller's rights: the platform itself may not, or it could escalate its own.
    *
-   * @returns false if the API server refuses that caller, or does not know such tokens
-   * @throws KubeError for everything else
+   * @returns false if the API server refuses the caller, or does not know such tokens
+   * @throws KubeError for any other error
    */
   apply(authorization: string, changes: readonly RoleChange[]): Promise<boolean>
 }
 
 export type CeilingOptions = {
   client: Pick<KubeClient, 'list'>
-  /** A client with that Authorization header and no other credential. */
+  /** Creates a client with this Authorization header as its only credential. */
   clientAs: (authorization: string) => Pick<KubeClient, 'create' | 'mergePatch' | 'close'>
   roles: WantedRoles
-  /** The type of roles. */
+  /** The ClusterRole type. */
   type: Resource
 }
 

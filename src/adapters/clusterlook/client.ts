@@ -21,9 +21,9 @@ import { lackingRules } from './roles.ts'
 export type ClusterLookOptions = {
   client: Pick<KubeClient, 'list' | 'get'>
   types: typeof LOOKED_TYPES
-  /** The namespace that Velero is in. */
+  /** Namespace of Velero. */
   velero: string
-  /** Where the platform's own parts are. */
+  /** Namespace of the platform itself. */
   home: string
   roles: WantedRoles
 }
@@ -31,7 +31,7 @@ export type ClusterLookOptions = {
 const FLUX_NAME = 'helm.toolkit.fluxcd.io/name'
 const FLUX_NAMESPACE = 'helm.toolkit.fluxcd.io/namespace'
 
-/** The API server's own answers, each of which may fail alone. */
+/** Reads from the API server. Each fact may fail on its own. */
 export function kubeClusterLook({ client, types, velero, home, roles }: ClusterLookOptions): ClusterLook {
   const list = async (resource: Resource, namespace?: string) =>
     (await client.list(resource, { namespace, resourceVersion: '0' })).items
@@ -114,7 +114,7 @@ async function known<Value>(what: string, look: () => Promise<Value>): Promise<K
   }
 }
 
-/** Why the API server said nothing; undefined for an error of ours. */
+/** Says why the API server gave no answer; undefined if it is not an error of the API server. */
 function reasonOf(error: unknown): string | undefined {
   const failure = failureOf(error)
   if (failure === undefined) return undefined

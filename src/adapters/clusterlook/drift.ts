@@ -12,7 +12,7 @@ import { DRIFT_VALUE_MAX } from '../../contracts/rollouts/states.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { LookedComponent } from './port.ts'
 
-/** The fields of one object of a component that somebody else wrote. */
+/** Returns the fields of a component's object that another field manager owns. */
 export function driftOf(component: LookedComponent, object: KubeObject): DriftItem[] {
   const { kind, metadata } = object
   const { namespace = '', name } = metadata
@@ -20,7 +20,7 @@ export function driftOf(component: LookedComponent, object: KubeObject): DriftIt
   return fieldsOfOthers(metadata.managedFields as ManagedFields[] | undefined).map(({ field, manager }) => {
     const value = valueAt(object, field)
     const adoption = adoptionOf(component, keys[field], value)
-    // Also where it cannot be taken over.
+    // The value is masked even if the field cannot be adopted.
     const isSecret = component.keys[keys[field] ?? '']?.isSecret ?? false
     const live = shownValue(value, isSecret)
     return {
@@ -39,7 +39,7 @@ export function driftOf(component: LookedComponent, object: KubeObject): DriftIt
   })
 }
 
-/** Values of objects become those of the configuration where the chart says which, and people may set it. */
+/** Returns how to adopt a live value into the configuration, if the chart maps the field to a settable key. */
 function adoptionOf({ name, keys }: LookedComponent, key: string | undefined, value: unknown): DriftItem['adoption'] {
   const known = key === undefined ? undefined : keys[key]
   if (key === undefined || known === undefined) return undefined

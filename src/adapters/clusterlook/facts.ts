@@ -12,7 +12,7 @@ import type {
 import { type KubeObject, objectKey } from '../../core/object.ts'
 import { isQuantity, parseQuantity } from '../../core/quantity.ts'
 
-/** What objects of Kubernetes mean to the checks; pure. */
+/** Derives the facts for the checks from Kubernetes objects; pure. */
 
 type Condition = { type?: string; status?: string }
 type Quantities = Readonly<Record<string, unknown>>
@@ -70,7 +70,7 @@ export function certificateFacts(certificate: KubeObject): CertificateFacts {
   return { name: named(certificate), isReady: isTrue(status?.conditions, 'Ready'), endsAt: status?.notAfter }
 }
 
-/** The part of its scarcest resource that is used. */
+/** Returns the used share of the scarcest resource. */
 export function quotaFacts(quota: KubeObject): QuotaFacts {
   const { status } = quota as WithStatus<{ hard?: Quantities; used?: Quantities }>
   const shares = Object.keys(status?.hard ?? {}).map((name) => {
@@ -109,7 +109,7 @@ export function backupFacts(locations: readonly KubeObject[], backups: readonly 
   }
 }
 
-/** Of the definitions that components bring, those that are not there or not served. */
+/** Returns which of the components' CRDs are missing or not served. */
 export function missingDefinitions(wanted: readonly string[], found: readonly KubeObject[]): string[] {
   const served = new Set(
     (found as WithStatus<{ conditions?: Condition[] }>[])

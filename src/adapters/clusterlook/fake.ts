@@ -4,7 +4,7 @@ import type { RoleCeiling } from './ceiling.ts'
 import type { ClusterLook } from './port.ts'
 import type { RoleChange } from './roles.ts'
 
-/** A cluster that is well, and of which tests change what they are about. */
+/** A healthy cluster, from which tests change what they are about. */
 export const WELL: ClusterFacts = {
   nodes: { value: [{ name: 'node-1', isReady: true, isShortOfDisk: false, cpu: 8, memory: 2 ** 34 }] },
   asked: { value: { cpu: 1, memory: 2 ** 30 } },
@@ -17,7 +17,7 @@ export const WELL: ClusterFacts = {
   ceiling: { value: [] },
 }
 
-/** In memory: says what it was told. */
+/** A cluster look in memory, which returns what a test has set. */
 export class FakeClusterLook implements ClusterLook {
   found: ClusterFacts = WELL
   changed: DriftItem[] = []
@@ -38,10 +38,10 @@ export class FakeClusterLook implements ClusterLook {
   }
 }
 
-/** In memory: the roles that differ, which one caller may change. */
+/** The differing roles in memory, which one caller may change. */
 export class FakeRoleCeiling implements RoleCeiling {
   differing: readonly RoleChange[] = []
-  /** Authorization header of whoever may. */
+  /** Authorization header of the caller who may apply changes. */
   mayApply: string | undefined
 
   async changes(): Promise<readonly RoleChange[]> {

@@ -3,15 +3,15 @@ import type { ClusterFacts } from '../../contracts/rollouts/facts.ts'
 
 export type LookedComponent = {
   readonly name: string
-  /** Name of the HelmRelease whose label its objects carry. */
+  /** Name of the HelmRelease in the labels of its objects. */
   readonly release: string
   readonly namespace: string
   readonly definitions: readonly string[]
-  /** Keys of its values, and whether each is a secret. */
+  /** Value keys of the chart, and whether each is a secret. */
   readonly keys: Readonly<Record<string, { readonly isSecret: boolean }>>
 }
 
-/** Rules that ClusterRoles should have, by their names. */
+/** The wanted rules by name of the ClusterRole. */
 export type WantedRoles = Readonly<Record<string, readonly RoleRule[]>>
 export type RoleRule = {
   readonly apiGroups: readonly string[]
@@ -21,19 +21,19 @@ export type RoleRule = {
 }
 
 export type DriftLook = {
-  /** Objects that were looked at. */
+  /** Number of objects that were read. */
   readonly scanned: number
   readonly items: DriftItem[]
-  /** What could not be looked at, as sentences. */
+  /** What could not be read, as sentences. */
   readonly problems: readonly string[]
 }
 
-/** What the cluster that the platform runs on says of itself: for the checks before a rollout, and for changes by hand. */
+/** Reads the platform's own cluster, for preflight checks of rollouts and for drift. */
 export interface ClusterLook {
-  /** Never throws for what the cluster does not have or does not let us read: that is a fact that is not known. */
+  /** Never throws for what is missing or forbidden: that fact is then unknown. */
   facts(components: readonly LookedComponent[], now: number): Promise<ClusterFacts>
-  /** Fields of objects of components that somebody else wrote. @throws KubeError if nothing can be read */
+  /** Returns fields of components' objects that others wrote. @throws KubeError if nothing can be read */
   drift(components: readonly LookedComponent[]): Promise<DriftLook>
-  /** What stands in a field of an object of a component now; undefined if nothing does, or it cannot be read. */
+  /** Returns the current value of a field of a component's object; undefined if absent or not readable. */
   valueOf(at: { kind: string; namespace: string; name: string; field: string }): Promise<unknown>
 }

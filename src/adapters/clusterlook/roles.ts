@@ -2,17 +2,17 @@ import { counted } from '../../core/counted.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { RoleRule, WantedRoles } from './port.ts'
 
-/** A ClusterRole that is not as it should be. */
+/** A ClusterRole that differs from the wanted one. */
 export type RoleChange = {
   readonly name: string
-  /** The stored role; undefined if it is to be made. */
+  /** The stored role; undefined if it does not exist. */
   readonly stored: KubeObject | undefined
   readonly rules: readonly RoleRule[]
   readonly added: readonly RoleRule[]
   readonly removed: readonly RoleRule[]
 }
 
-/** However rules are grouped: what one list gives and the other does not. */
+/** Compares the granted rights, however the rules group them. */
 export function roleChanges(wanted: WantedRoles, found: readonly KubeObject[]): RoleChange[] {
   const stored = new Map((found as (KubeObject & { rules?: RoleRule[] })[]).map((role) => [role.metadata.name, role]))
   return Object.entries(wanted).flatMap(([name, rules]) => {
@@ -25,7 +25,7 @@ export function roleChanges(wanted: WantedRoles, found: readonly KubeObject[]): 
   })
 }
 
-/** Rules of one resource each, from single verbs. */
+/** Groups single rights into one rule per resource. */
 function gathered(single: readonly string[]): RoleRule[] {
   const verbs = new Map<string, string[]>()
   for (const one of single) {
@@ -43,7 +43,7 @@ function gathered(single: readonly string[]): RoleRule[] {
   })
 }
 
-/** One rule for each verb on each resource, so that rules can be compared however they are grouped. */
+/** Expands rules into one string per verb and resource, so that their grouping does not matter. */
 function singleRules(rules: readonly RoleRule[]): Set<string> {
   const all = rules.flatMap(({ apiGroups, resources, verbs, resourceNames = ['*'] }) =>
     apiGroups.flatMap((group) =>
@@ -55,7 +55,7 @@ function singleRules(rules: readonly RoleRule[]): Set<string> {
   return new Set(all)
 }
 
-/** What each role lacks, as sentences. */
+/** Says in sentences what each role lacks. */
 export function lackingRules(wanted: WantedRoles, found: readonly KubeObject[]): string[] {
   return roleChanges(wanted, found).flatMap(({ name, stored, added }) => {
     if (stored === undefined) return [`ClusterRole ${name} is missing`]

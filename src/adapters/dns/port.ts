@@ -1,5 +1,5 @@
-/** What the platform asks the domain name system. */
+/** DNS look-ups of the platform. */
 export interface DnsPort {
-  /** The texts at the name, each whole; none if there is no such record, and none if nobody answers in time. */
+  /** Returns the TXT values of a name, each in one piece; none if there is no record or no answer in time. */
   texts(name: string): Promise<readonly string[]>
 }

@@ -1,6 +1,6 @@
 import type { FlowSource } from './port.ts'
 
-/** Nothing collects flows, and nothing is made up in their place. */
+/** For clusters where nothing collects flows: no data is made up. */
 export const noFlows: FlowSource = {
   state: async () => undefined,
   flows: async () => undefined,

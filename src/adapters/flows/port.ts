@@ -1,21 +1,21 @@
-/** What connections there were in a cluster, as something that sees every packet tells it (Hubble of Cilium, for one). */
+/** One end of a connection, as reported by a collector that sees every packet, such as Cilium's Hubble. */
 
 export type FlowEnd = {
-  /** Of a pod; absent for what is outside of the cluster. */
+  /** Namespace of the pod; absent for addresses outside the cluster. */
   readonly namespace?: string | undefined
   readonly podName?: string | undefined
   readonly ipAddress?: string | undefined
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** Why a packet was dropped. NotTenantTraffic: no policy did it. */
+/** Why a packet was dropped. NotTenantTraffic: not by a policy. */
 export const DENY_REASONS = ['NoRule', 'DenyRule', 'NotTenantTraffic', 'Other'] as const
 
 export type Flow = {
   /** Milliseconds since the epoch. */
   readonly time: number
   readonly direction: 'Ingress' | 'Egress'
-  /** Absent for what was let pass. */
+  /** Absent if the packet was forwarded. */
   readonly denied?: { readonly reason: (typeof DENY_REASONS)[number]; readonly text: string } | undefined
   readonly from: FlowEnd
   readonly to: FlowEnd
@@ -25,14 +25,14 @@ export type Flow = {
 }
 
 export type FlowQuestion = {
-  /** Only flows with one end in one of these. */
+  /** Only flows with one end in one of these namespaces. */
   readonly namespaces: readonly string[]
   /** Milliseconds since the epoch, both inclusive. */
   readonly from: number
   readonly to: number
 }
 
-/** The oldest first. */
+/** Flows, oldest first. */
 export type ToldFlows = { readonly flows: readonly Flow[]; readonly incompleteReason: string | undefined }
 
 export type FlowState = {
@@ -42,7 +42,7 @@ export type FlowState = {
   readonly version: string | undefined
 }
 
-/** @param clusterId of another cluster than the platform's own; undefined is answered where nothing collects flows */
+/** @param clusterId another cluster; by default the platform's own. Returns undefined if nothing collects flows */
 export interface FlowSource {
   state(clusterId?: string): Promise<FlowState | undefined>
   flows(question: FlowQuestion, clusterId?: string): Promise<ToldFlows | undefined>

@@ -1,4 +1,4 @@
-/** Reads what packs are written in, from a place on. @throws RangeError beyond the end */
+/** Reads the encodings of pack files, from an offset on. @throws RangeError beyond the end */
 export class ByteReader {
   at: number
   readonly #from: Buffer
@@ -19,7 +19,7 @@ export class ByteReader {
     return byte
   }
 
-  /** Seven bits in each byte, the lowest first. */
+  /** Reads a size: seven bits per byte, lowest first. */
   size(): number {
     let size = 0
     for (let factor = 1; ; factor *= 128) {
@@ -30,7 +30,7 @@ export class ByteReader {
     }
   }
 
-  /** How far before an object its base stands: the highest bits first, and no number in two ways. */
+  /** Reads the distance to a delta's base: highest bits first, and each number in only one encoding. */
   distance(most: number): number {
     let distance = -1
     for (;;) {
@@ -46,7 +46,7 @@ export class ByteReader {
     return this.#from.toString('hex', this.at - 20, this.at)
   }
 
-  /** Of a number the bytes that the bits of `present` announce, the lowest first. */
+  /** Reads a number of which only the bytes flagged in `present` are stored, lowest first. */
   bytes(present: number, count: number): number {
     let value = 0
     for (let index = 0; index < count; index += 1) if ((present >> index) & 1) value += this.byte() * 256 ** index

@@ -10,10 +10,10 @@ const COMMON = ['agent=freehold', 'object-format=sha1']
 const DATA = 1
 
 /**
- * Git over https, by version 2 of its protocol (gitprotocol-v2): of one commit without its history the files that are wanted,
- * where the host can leave out others.
+ * Reads files of one commit over https, with version 2 of the Git protocol (gitprotocol-v2): without history, and
+ * without unwanted files if the host supports filters.
  *
- * @param fetch passes every address by the rules for outgoing calls, and bounds what is answered
+ * @param fetch checks each address against the rules for outgoing calls, and bounds the answers
  */
 export function gitFiles(fetch: OutgoingFetch): GitFiles {
   return {
@@ -33,10 +33,10 @@ export function gitFiles(fetch: OutgoingFetch): GitFiles {
 }
 
 /**
- * First the trees alone, then the texts that they name and that are asked for. A text that is asked for is sent however large
- * it is, and a host may give none by its id: then undefined.
+ * Fetches the trees first, then the wanted blobs. Blobs are sent whatever their size, and some hosts do not serve blobs
+ * by id: returns undefined in these cases.
  *
- * @throws GitFilesError; PackTooLarge and RangeError of the trees
+ * @throws GitFilesError; PackTooLarge and RangeError for the trees
  */
 async function onlyWanted(session: Session, revision: string, path: string): Promise<GitFile[] | undefined> {
   const trees = await readPack(await session.pack([`want ${revision}`, 'deepen 1', 'filter blob:none']))
@@ -58,7 +58,7 @@ async function textsById(session: Session, ids: readonly string[]) {
   }
 }
 
-/** The whole commit; without its large files where the host can leave them out. */
+/** Fetches the whole commit, without large files if the host supports filters. */
 async function allSmall(session: Session, revision: string, path: string, canFilter: boolean): Promise<GitFile[]> {
   const filter = canFilter ? [`filter blob:limit=${GIT_LIMITS.file + 1}`] : []
   const pack = await session.pack([`want ${revision}`, 'deepen 1', ...filter])
@@ -67,7 +67,7 @@ async function allSmall(session: Session, revision: string, path: string, canFil
 
 type Session = ReturnType<typeof sessionAt>
 
-/** What is asked of one repository. */
+/** Returns the calls to one repository. */
 function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, signal: AbortSignal | undefined) {
   const base = url.replace(/\/+$/, '')
   const headers = { ...PROTOCOL, ...(authorization !== undefined && { authorization }) }
@@ -89,7 +89,7 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, 
   }
 
   return {
-    /** @returns whether the host leaves out large files if it is asked to */
+    /** @returns whether the host supports filters */
     async open(): Promise<boolean> {
       const said = textsIn(await call('/info/refs?service=git-upload-pack'))
       if (!said.includes('version 2'))
@@ -100,7 +100,7 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, 
       return said.some((one) => /^fetch=(.* )?filter( |$)/.test(one))
     },
 
-    /** Of the refs that are meant, what they stand for. */
+    /** Returns the commits of the matching refs, by full name. Annotated tags are peeled. */
     async references(): Promise<ReadonlyMap<string, string>> {
       const prefixes = candidates(ref).map((name) => `ref-prefix ${name}`)
       const said = textsIn(await command('ls-refs', ['peel', ...prefixes]))
@@ -112,7 +112,7 @@ function sessionAt(fetch: OutgoingFetch, { url, ref, authorization }: GitPlace, 
       )
     },
 
-    /** @param asked which objects, and how much of what hangs on them */
+    /** @param asked arguments of `fetch`: the wanted objects, depth and filter */
     async pack(asked: readonly string[]): Promise<Buffer> {
       const chunks: Buffer[] = []
       let isPack = false

@@ -1,13 +1,13 @@
 import type { Sliced } from '../../core/slices.ts'
 import { ByteReader } from './bytes.ts'
 
-/** Commands of a change between two cuts: one may copy 16 MiB, and most a few bytes. */
+/** Commands between two yields: a command may copy 16 MiB, but most copy a few bytes. */
 const BETWEEN_CUTS = 1_024
 
 /**
- * An object made of another one (gitformat-pack, "Deltified representation").
+ * Applies a delta to its base (gitformat-pack, "Deltified representation").
  *
- * @param allow throws if the object may not be so large
+ * @param allow throws if the result may not be that large
  * @throws RangeError if the delta does not fit its base
  */
 export function* applyingDelta(base: Buffer, delta: Buffer, allow: (size: number) => void): Sliced<Buffer> {

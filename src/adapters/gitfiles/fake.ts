@@ -1,9 +1,9 @@
 import { type GitFile, type GitFiles, GitFilesError, type GitFilesFound, type GitPlace } from './port.ts'
 
-/** In memory: repositories by their address and ref. */
+/** Repositories in memory, by address and ref. */
 export class FakeGitFiles implements GitFiles {
   readonly repositories = new Map<string, { revision: string; files: GitFile[] }>()
-  /** Fails as told. */
+  /** If set, every read fails with it. */
   failure: GitFilesError | undefined
 
   commit(url: string, ref: string, revision: string, texts: Readonly<Record<string, string>>): void {

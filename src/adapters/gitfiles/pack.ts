@@ -7,13 +7,13 @@ import { applyingDelta } from './delta.ts'
 export type GitObjectType = 'commit' | 'tree' | 'blob' | 'tag'
 export type GitObject = { readonly type: GitObjectType; readonly bytes: Buffer }
 
-/** Objects of a pack, bytes of one and of all together. */
+/** Limits of a pack: number of objects, bytes of one object, bytes of all objects. */
 export const PACK_LIMITS = { objects: 20_000, object: 8 * 1024 * 1024, all: 32 * 1024 * 1024 } as const
 
-/** How often what is left is tried again. Git's own chains are 50 long at most; a longer one is made to cost time. */
+/** Rounds of resolving deltas. Git makes chains of at most 50; a longer one is meant to cost time. */
 const ROUNDS = 64
 
-/** What a pack says is too much: a small one can stand for gigabytes. */
+/** The pack declares too much: a small pack can inflate to gigabytes. */
 export class PackTooLarge extends Error {}
 
 const TYPES: Readonly<Record<number, GitObjectType>> = { 1: 'commit', 2: 'tree', 3: 'blob', 4: 'tag' }
@@ -23,10 +23,10 @@ const [HEADER, TRAILER] = [12, 20]
 type Delta = { readonly at: number; readonly base: number | string; readonly bytes: Buffer }
 
 /**
- * The objects of a pack by their ids (gitformat-pack). Written here because the libraries that read packs inflate whatever
- * a host has sent, and the hosts are named by tenants.
+ * Reads a pack and returns its objects by id (gitformat-pack). Written here because existing libraries inflate whatever
+ * a host sends, and tenants choose the hosts.
  *
- * @throws PackTooLarge; RangeError if it is no whole pack
+ * @throws PackTooLarge; RangeError if the pack is malformed
  */
 export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObject>> {
   if (pack.length < HEADER + TRAILER || pack.toString('latin1', 0, 4) !== 'PACK')
@@ -56,7 +56,7 @@ export async function readPack(pack: Buffer): Promise<ReadonlyMap<string, GitObj
   return objects.byId
 }
 
-/** Of that many bytes the sum takes half a millisecond. */
+/** Bytes to hash between two yields, which takes half a millisecond. */
 const PIECE = 262_144
 
 function* summing(bytes: Buffer, before = ''): Sliced<Buffer> {
@@ -85,7 +85,7 @@ class Objects {
     this.byId.set(id, object)
   }
 
-  /** A base that is named by its id may come later, so the rest is tried again as long as one more is found. */
+  /** Resolves deltas in rounds, because a base that is referenced by id may come after its delta. */
   *resolving(deltas: readonly Delta[]): Sliced<void> {
     for (let open = deltas, round = 0; open.length > 0; round += 1) {
       const left: Delta[] = []
@@ -117,7 +117,7 @@ function readHeader(reader: ByteReader): { type: number; size: number } {
   return { type: (byte >> 4) & 7, size: (byte & 15) + rest * 16 }
 }
 
-/** What a change is a change of: the place of the base in this pack, or its id. */
+/** Reads the base of a delta: its offset in this pack, or its id. */
 function readBase(reader: ByteReader, type: number, at: number): number | string | undefined {
   if (type === REFERENCE_DELTA) return reader.id()
   return type === OFFSET_DELTA ? at - reader.distance(at) : undefined
@@ -125,10 +125,10 @@ function readBase(reader: ByteReader, type: number, at: number): number | string
 
 type Engine = { engine: { bytesWritten: number }; buffer: Buffer }
 
-/** In another thread, and never to more than was announced. */
+/** Inflates off the main thread, to at most the declared size. */
 function inflated(from: Buffer, size: number): Promise<{ bytes: Buffer; used: number }> {
   return new Promise((resolve, reject) => {
-    // A limit of nothing is none.
+    // zlib treats a limit of 0 as no limit.
     const limits = { maxOutputLength: Math.max(1, size), info: true }
     inflate(from, limits, (error, result) => {
       const { engine, buffer } = (result ?? {}) as unknown as Engine

@@ -1,4 +1,4 @@
-/** Lines of the Git protocol (gitprotocol-common, "pkt-line"): four hexadecimal digits of length, then so many bytes less four. */
+/** Lines of the Git protocol (gitprotocol-common, "pkt-line"): four hex digits for the whole length, then data. */
 
 export const FLUSH = '0000'
 export const DELIMITER = '0001'
@@ -8,13 +8,13 @@ export function line(text: string): string {
   return `${length.toString(16).padStart(4, '0')}${text}\n`
 }
 
-/** What a flush, a delimiter and an end have for a length. They say nothing but that what was before is whole. */
+/** Lengths up to this are flush, delimiter and end packets, which carry no data. */
 const MARKS = 2
 
-/** Of one answer. A host sends packs in lines of some 1,000 bytes at least; millions of empty ones are made to cost time. */
+/** Lines per answer. Hosts send packs in lines of 1,000 bytes or more; millions of short ones are an attack. */
 const MOST = 50_000
 
-/** @throws RangeError if the bytes are no such lines */
+/** @throws RangeError for malformed lines */
 export function* linesIn(bytes: Buffer): Generator<Buffer> {
   for (let at = 0, count = 1; at < bytes.length; count += 1) {
     if (count > MOST) throw new RangeError(`There are more than ${MOST} lines.`)

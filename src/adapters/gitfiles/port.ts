@@ -3,7 +3,7 @@ import { ReasonedError } from '../../core/failure.ts'
 export type GitPlace = {
   /** Address of the repository, https. */
   readonly url: string
-  /** A branch or a tag; a full name such as `refs/heads/main` is one too. */
+  /** A branch, a tag, or a full ref name such as `refs/heads/main`. */
   readonly ref: string
   /** A folder below the root, such as `/` or `/blueprints`. */
   readonly path: string
@@ -12,29 +12,29 @@ export type GitPlace = {
 }
 
 export type GitFile = {
-  /** Below the folder that was asked for. */
+  /** Path below the requested folder. */
   readonly path: string
-  /** Undefined for a file that is too large, or not text. */
+  /** Undefined if the file is too large or not valid text. */
   readonly text: string | undefined
 }
 
 export type GitFilesFound = {
-  /** Hash of the commit. */
+  /** Id of the commit. */
   readonly revision: string
-  /** YAML and JSON in the folder and below, by path; undefined if the commit is the one that is known. */
+  /** The YAML and JSON files in and below the folder, by path; undefined if the commit is the known one. */
   readonly files: readonly GitFile[] | undefined
 }
 
 /**
- * Bytes of a file, files of a folder and bytes of all of them, folders below each other, entries of folders that are looked at.
- * What a host may answer is bounded where it is called.
+ * Limits: bytes of a file, number of files, bytes of all texts, folder depth, and tree entries that are read. The
+ * caller of `fetch` bounds the size of answers.
  */
 export const GIT_LIMITS = { file: 262_144, files: 200, texts: 4 * 1024 * 1024, depth: 8, entries: 20_000 } as const
 
-/** Reads the few texts that stand in a folder of a repository. No hook, submodule or link of it is followed. */
+/** Reads the YAML and JSON files of a repository folder. No hook, submodule or link is followed. */
 export interface GitFiles {
   /**
-   * @param known the commit whose files are known already
+   * @param known the commit that the caller has already read
    * @throws GitFilesError
    */
   read(place: GitPlace, known?: string, signal?: AbortSignal): Promise<GitFilesFound>
@@ -42,11 +42,11 @@ export interface GitFiles {
 
 /**
  * - `NotAllowed`: the platform does not call that address;
- * - `NotFound`: there is no such repository for this credential, or no such branch, tag or folder;
+ * - `NotFound`: the repository does not exist for this credential, or has no such branch, tag or folder;
  * - `TooLarge`: the repository, or the folder;
- * - `Unreachable`: no answer, or none of Git.
+ * - `Unreachable`: no answer, or not a valid one.
  */
 export type GitFilesReason = 'NotAllowed' | 'NotFound' | 'TooLarge' | 'Unreachable'
 
-/** The message is ours and may be shown: no text of the host is in it. */
+/** The message is our own, without text from the host, and may be shown to users. */
 export class GitFilesError extends ReasonedError<GitFilesReason> {}

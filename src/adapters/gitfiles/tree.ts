@@ -7,22 +7,22 @@ type Entry = { readonly mode: string; readonly name: string; readonly id: string
 
 const TEXTS = /\.(ya?ml|json)$/i
 const FOLDER = '40000'
-/** A link (120000) may lead out of the repository, and a submodule (160000) is another one: neither is a file here. */
+/** Modes of regular files. Left out: links (120000), which may lead out of the repository, and submodules (160000). */
 const FILES = new Set(['100644', '100755', '100664'])
 
-/** A file by what a tree says of it: the id of its text. */
+/** A file as listed by a tree, without its content. */
 export type Listed = { readonly path: string; readonly id: string }
 
 /**
- * YAML and JSON in a folder of a commit and below it, by path.
+ * Returns the YAML and JSON files in and below a folder of a commit, sorted by path.
  *
- * @throws GitFilesError NotFound, TooLarge; RangeError if an object is not as Git writes it
+ * @throws GitFilesError NotFound, TooLarge; RangeError for malformed objects
  */
 export function* readingFiles(objects: Objects, commit: string, folder: string): Sliced<GitFile[]> {
   return textsOf(yield* listing(objects, commit, folder), objects)
 }
 
-/** The texts of files; none of what the host left out because it is too large. @throws GitFilesError TooLarge */
+/** Adds the text to each file; undefined if the host left it out as too large. @throws GitFilesError TooLarge */
 export function textsOf(listed: readonly Listed[], objects: Objects): GitFile[] {
   let room: number = GIT_LIMITS.texts
   return listed.map(({ path, id }) => {
@@ -34,9 +34,9 @@ export function textsOf(listed: readonly Listed[], objects: Objects): GitFile[] 
 }
 
 /**
- * The same files as trees alone name them.
+ * Lists the same files from the trees alone.
  *
- * @throws GitFilesError NotFound, TooLarge; RangeError if an object is not as Git writes it
+ * @throws GitFilesError NotFound, TooLarge; RangeError for malformed objects
  */
 export function* listing(objects: Objects, commit: string, folder: string): Sliced<Listed[]> {
   const [, tree] = /^tree ([0-9a-f]{40})$/m.exec(read(objects, commit, 'commit').toString('latin1')) ?? []
@@ -62,7 +62,7 @@ function* finding(tree: Buffer, folder: string): Sliced<Entry | undefined> {
 
 type Found = { readonly files: Listed[]; entries: number }
 
-/** One folder may stand in another many times: a pack of a kilobyte can be a tree without an end. */
+/** Walks a tree within limits: trees may share subtrees, so a pack of a kilobyte can expand without end. */
 function* gathering(objects: Objects, tree: string, found: Found, prefix = '', depth = 0): Sliced<void> {
   for (const { mode, name, id } of entriesOf(read(objects, tree, 'tree'))) {
     yield
@@ -93,7 +93,7 @@ function read(objects: Objects, id: string, type: GitObjectType): Buffer {
   return object.bytes
 }
 
-/** One after the other: a tree of megabytes is read no further than to its limit. */
+/** Parses lazily: a tree of megabytes is only read up to the limit. */
 function* entriesOf(tree: Buffer): Generator<Entry, void, undefined> {
   for (let at = 0; at < tree.length; ) {
     const space = tree.indexOf(0x20, at)

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { IdentityProviderError, type NewUser, type UserChange, type UserDirectory, type UserRecord } from './port.ts'
 
-/** Users in memory, passwords as they are: for tests. */
+/** Users in memory with plain passwords, for tests. */
 export class FakeUserDirectory implements UserDirectory {
   readonly users = new Map<string, UserRecord>()
   readonly passwords = new Map<string, string>()
-  /** The session that the last change of a password left. */
+  /** The session that the last password change kept. */
   keptSession: string | undefined
 
   put(user: Partial<UserRecord> & { userName: string }): UserRecord {

@@ -1,6 +1,6 @@
 import type { SsoProtocol } from '../../crds/sso.ts'
 
-/** An identity provider of a tenant's own. Addresses are vetted by the caller. */
+/** A tenant's own identity provider. The caller vets the addresses. */
 export type FederatedProvider = {
   alias: string
   displayName: string
@@ -9,10 +9,10 @@ export type FederatedProvider = {
   authorizationUrl?: string | undefined
   tokenUrl?: string | undefined
   jwksUrl?: string | undefined
-  /** SAML metadata as it was fetched. */
+  /** SAML metadata, as fetched. */
   metadata?: string | undefined
   clientId?: string | undefined
-  /** Absent if it stays as it is. */
+  /** Absent to keep the stored secret. */
   clientSecret?: string | undefined
   signingCertificate?: string | undefined
   emailClaim: string
@@ -23,27 +23,27 @@ export type FederatedProvider = {
 export type FederatedTenant = {
   tenantId: string
   displayName: string
-  /** Only those that the tenant has shown to be theirs: whoever has an address there is sent to the tenant's provider. */
+  /** Only verified domains: users with an address there are sent to the tenant's provider. */
   domains: readonly string[]
   providers: readonly FederatedProvider[]
-  /** Those whose metadata cannot be read now: what is known of them stays, but that one was disabled. */
+  /** Providers whose metadata cannot be read now: their configuration is kept, but may be disabled. */
   unread?: readonly UnreadProvider[]
 }
 
 export type UnreadProvider = Pick<FederatedProvider, 'alias' | 'enabled'>
 
-/** What the identity provider knows of a tenant. */
+/** The identity provider's state of a tenant. */
 export type KnownTenant = {
   domains: readonly string[]
   providers: readonly Pick<FederatedProvider, 'alias' | 'displayName' | 'protocol' | 'enabled'>[]
 }
 
-/** Identity providers of tenants, behind the platform's own. Throws IdentityProviderError. */
+/** Tenants' identity providers, brokered by the platform's own. Methods throw IdentityProviderError. */
 export interface Federation {
   readonly protocols: readonly SsoProtocol[]
-  /** Makes the identity provider know exactly this of the tenant, whatever it knew. */
+  /** Replaces the configuration of the tenant with exactly this. */
   apply(tenant: FederatedTenant, signal?: AbortSignal): Promise<void>
   find(tenantId: string, signal?: AbortSignal): Promise<KnownTenant | undefined>
-  /** Without effect where the tenant is not known. */
+  /** Succeeds if the tenant is unknown. */
   remove(tenantId: string, signal?: AbortSignal): Promise<void>
 }

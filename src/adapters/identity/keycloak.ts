@@ -5,7 +5,7 @@ import { keycloakOrganizations } from './keycloakOrganizations.ts'
 import { keycloakUsers } from './keycloakUsers.ts'
 import type { IdentityAdministration, PasswordRules } from './provider.ts'
 
-/** Keycloak as the platform administers it, through its admin API. */
+/** Administers Keycloak through its admin API. */
 export function createKeycloakProvider(options: KeycloakOptions): IdentityAdministration {
   const admin = keycloakAdmin(options)
   const organizations = keycloakOrganizations(admin)
@@ -27,10 +27,10 @@ const RULES = {
   upperCase: 'minUpperCase',
   specialChars: 'minSpecialChars',
 } as const satisfies Record<string, keyof PasswordRules>
-/** What Keycloak takes where a rule names no number, or there is no rule. */
+/** The maximum that Keycloak accepts if the policy does not set one. */
 const NO_LIMIT = 1024
 
-/** Keycloak's own form: `length(12) and digits(1) and notEmail`. Rules that the platform does not show are Keycloak's to apply. */
+/** Parses Keycloak's form, `length(12) and digits(1) and notEmail`. Keycloak enforces the other rules on its own. */
 export function rulesOf(policy: string): PasswordRules {
   const rules: PasswordRules = {
     minLength: 0,

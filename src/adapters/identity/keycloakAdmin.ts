@@ -6,30 +6,30 @@ import { parsedJson } from '../../core/parsedJson.ts'
 import { IdentityProviderError } from './port.ts'
 
 export type KeycloakOptions = {
-  /** Where Keycloak listens, without a path of a realm. */
+  /** Base URL of Keycloak, without the path of a realm. */
   url: string
   realm: string
-  /** A service account that may administer the realm; of the realm itself unless `adminRealm` says otherwise. */
+  /** A service account that may administer the realm. It belongs to `adminRealm`, by default the realm itself. */
   clientId: string
   clientSecret: string
   adminRealm?: string
-  /** PEM, beside the authorities that Node trusts. */
+  /** PEM, in addition to the authorities that Node trusts. */
   certificateAuthority?: string | undefined
 }
 
 export type AdminAnswer = { status: number; location: string | undefined; body: unknown }
 
-/** Calls of Keycloak's admin API on one realm. */
+/** Calls Keycloak's admin API for one realm. */
 export interface KeycloakAdmin {
   /**
-   * @param path below `/admin/realms/<realm>`, its parts escaped
-   * @param accepted statuses that the caller understands, beside success
-   * @throws IdentityProviderError Unavailable for any other, and if nobody answers
+   * @param path below `/admin/realms/<realm>`, with escaped segments
+   * @param accepted further statuses that the caller handles
+   * @throws IdentityProviderError Unavailable for any other status, or no answer
    */
   call(method: Method, path: string, options?: CallOptions): Promise<AdminAnswer>
 }
 
-/** @throws IdentityProviderError Unavailable for what has another form */
+/** @throws IdentityProviderError Unavailable if the body does not match the schema */
 export function read<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
   const parsed = schema.safeParse(body)
   if (!parsed.success) throw unreadable()
@@ -41,7 +41,7 @@ export const unreadable = () => unavailable('its answer does not have the form o
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 type CallOptions = {
   body?: unknown
-  /** In place of a body that becomes JSON. */
+  /** Replaces the JSON body. */
   raw?: { type: string; text: string }
   accepted?: readonly number[]
   signal?: AbortSignal | undefined
@@ -49,7 +49,7 @@ type CallOptions = {
 
 const UNTRUSTED = 'its certificate is not valid for its address, or not signed by an authority that the platform trusts'
 const TIMEOUT = 10_000
-/** Tokens of an admin live a minute by default; this is how much of it must be left. */
+/** Seconds that a token must still be valid; admin tokens live a minute by default. */
 const MARGIN_SECONDS = 10
 
 export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
@@ -101,7 +101,7 @@ export function keycloakAdmin(options: KeycloakOptions): KeycloakAdmin {
         })
       let answer = await ask()
       if (answer.status === 401) {
-        // Its keys or its sessions may have ended since.
+        // The token may have been revoked, or the keys rotated.
         token = undefined
         answer = await ask()
       }

@@ -13,25 +13,25 @@ const ProviderRepresentation = z.looseObject({
   enabled: z.boolean().default(false),
   config: z.record(z.string(), z.string()).default({}),
 })
-/** Our own alias in the configuration of a provider: Keycloak's is unique in the whole realm. */
+/** Config key for our own alias: an alias of Keycloak must be unique in the realm. */
 const ALIAS = 'freehold.alias'
 const EMAIL_MAPPER = 'freehold-email'
 /**
- * Keycloak compares an address with the domains of the organization at the first sign-in alone. One that it took over
- * later would be anybody's, and count as verified.
+ * Keycloak checks an email address against the organization's domains only at the first sign-in. With updates on later
+ * sign-ins a provider could claim any address, which would count as verified.
  */
 const SYNC_MODE = 'IMPORT'
 
 const pathOf = (alias: string) => `/identity-provider/instances/${encodeURIComponent(alias)}`
 
-/** Identity providers of tenants in Keycloak: the providers of an organization, found by the domain of an address. */
+/** Tenants' identity providers in Keycloak: linked to an organization, and chosen by the email domain. */
 export function keycloakFederation(admin: KeycloakAdmin, organizations: KeycloakOrganizations): Federation {
   return {
     protocols: ['Oidc', 'Saml'],
     async apply(tenant, signal) {
       const organization = await organizations.open(tenant.tenantId, signal)
       const domains = tenant.domains.map((name) => ({ name, verified: true }))
-      // Before the providers: one can be tied only to a domain that its organization has.
+      // Before the providers, which can only be linked to a domain of their organization.
       const change = { ...organization, description: tenant.displayName, enabled: true, domains }
       await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
       const { unread = [] } = tenant
@@ -41,11 +41,11 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
       for (const known of await providersOf(admin, organization, signal)) {
         const isEnabled = wanted.get(known.alias)
         if (isEnabled === undefined) await admin.call('DELETE', pathOf(known.alias), { accepted: [404], signal })
-        // Before anything that may fail: nobody is to come in by it any more.
+        // Before any step that may fail: a disabled provider must not admit anyone.
         else if (!isEnabled && known.enabled)
           await admin.call('PUT', pathOf(known.alias), { body: { ...known, enabled: false }, signal })
       }
-      // One that Keycloak does not take keeps no other from being known.
+      // A provider that Keycloak refuses must not block the others.
       const failures: unknown[] = []
       for (const provider of tenant.providers) {
         await applyProvider(admin, tenant, organization, provider, signal).catch((error) => failures.push(error))
@@ -72,7 +72,7 @@ export function keycloakFederation(admin: KeycloakAdmin, organizations: Keycloak
       for (const { alias } of await providersOf(admin, organization, signal)) {
         await admin.call('DELETE', pathOf(alias), { accepted: [404], signal })
       }
-      // Its members stay: they belong to the tenant, whichever way they sign in.
+      // Members stay: they belong to the tenant however they sign in.
       const change = { ...organization, domains: [] }
       await admin.call('PUT', `/organizations/${organization.id}`, { body: change, signal })
     },
@@ -100,7 +100,7 @@ async function applyProvider(
   if (before === undefined) {
     await admin.call('POST', '/identity-provider/instances', { body: wanted, signal })
   } else {
-    // Nothing else: what the tenant or its metadata says no more, such as a key, is not to count any more.
+    // Replaces the whole configuration: a key that the tenant or its metadata has dropped must not stay trusted.
     const { clientSecret } = before.config
     const config = { ...(clientSecret !== undefined && { clientSecret }), ...wanted.config }
     await admin.call('PUT', pathOf(alias), { body: { ...before, ...wanted, config }, signal })
@@ -111,7 +111,7 @@ async function applyProvider(
   await mapEmail(admin, alias, provider, signal)
 }
 
-/** Keycloak reads the metadata of a SAML entity itself; fetching it is ours. */
+/** Keycloak parses SAML metadata itself; the platform fetches it. */
 async function readMetadata(
   admin: KeycloakAdmin,
   alias: string,
@@ -124,7 +124,7 @@ async function readMetadata(
   const file = '; filename="metadata.xml"\r\nContent-Type: application/xml'
   const text = `${part('providerId', '', 'saml')}${part('file', file, metadata)}--${line}--\r\n`
   const raw = { type: `multipart/form-data; boundary=${line}`, text }
-  // What it cannot read breaks it, by its own account.
+  // Keycloak may answer 500 to malformed metadata.
   const accepted = [400, 500]
   const { status, body } = await admin.call('POST', '/identity-provider/import-config', { raw, accepted, signal })
   if (accepted.includes(status))
@@ -139,7 +139,7 @@ const Mapper = z.looseObject({
   config: z.record(z.string(), z.string()).default({}),
 })
 
-/** Only if it is not the claim that Keycloak reads by itself. Never without it meanwhile: somebody may be signing in. */
+/** Maps the email claim, unless it is the default. The mapper is updated in place, because users may be signing in. */
 async function mapEmail(
   admin: KeycloakAdmin,
   alias: string,
@@ -190,7 +190,7 @@ function representationOf(
     providerId: protocol === 'Saml' ? 'saml' : 'oidc',
     enabled,
     trustEmail,
-    // People find it by their address; a list would show each tenant the others.
+    // Users find it by their email address; the login page would list all tenants' providers to everyone.
     hideOnLogin: true,
     config: {
       [ALIAS]: provider.alias,
@@ -229,7 +229,7 @@ function samlConfig(provider: FederatedProvider): Record<string, string> {
     idpEntityId: provider.issuer,
     entityId: provider.clientId,
     singleSignOnServiceUrl: provider.authorizationUrl,
-    // Keycloak wants the bare text of the certificate.
+    // Keycloak expects bare base64, without PEM armour.
     signingCertificate: provider.signingCertificate?.replace(/-----(BEGIN|END) CERTIFICATE-----|\s/g, ''),
     validateSignature: 'true',
     wantAssertionsSigned: 'true',

@@ -13,15 +13,15 @@ const Members = z.array(z.looseObject({ id: z.string() }))
 
 const MOST = 10_000
 
-/** Tenants in Keycloak: each is an organization whose name and alias are the tenantId. */
+/** Tenants are organizations in Keycloak, with the tenant id as name and alias. */
 export interface KeycloakOrganizations {
   find(tenantId: string, signal?: AbortSignal): Promise<OrganizationRepresentation | undefined>
-  /** Made where it is not there. */
+  /** Finds or creates the organization. */
   open(tenantId: string, signal?: AbortSignal): Promise<OrganizationRepresentation>
   tenantsOf(userId: string, signal?: AbortSignal): Promise<string[]>
-  /** The tenants of everybody who has one, by the user's id. */
+  /** Returns the tenants of all members, by user id. */
   tenantsByMember(signal?: AbortSignal): Promise<ReadonlyMap<string, readonly string[]>>
-  /** How many members each has; none where there is no organization. */
+  /** Returns the number of members; 0 for tenants without an organization. */
   countIn(tenantIds: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
   join(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
   leave(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
@@ -30,7 +30,7 @@ export interface KeycloakOrganizations {
 export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizations {
   async function all(query: Record<string, string>, signal?: AbortSignal): Promise<OrganizationRepresentation[]> {
     const path = `/organizations?${new URLSearchParams({ briefRepresentation: 'false', ...query })}`
-    // A realm without organizations has no tenants.
+    // Keycloak answers 404 if organizations are disabled in the realm.
     const { status, body } = await admin.call('GET', path, { accepted: [404], signal })
     return status === 404 ? [] : read(z.array(OrganizationRepresentation), body)
   }
@@ -76,7 +76,7 @@ export function keycloakOrganizations(admin: KeycloakAdmin): KeycloakOrganizatio
     },
     async join(userId, tenantId, signal) {
       const { id } = await open(tenantId, signal)
-      // 409: a member already.
+      // 409: already a member.
       await admin.call('POST', `/organizations/${id}/members`, { body: userId, accepted: [409], signal })
     },
     async leave(userId, tenantId, signal) {

@@ -19,17 +19,17 @@ type User = z.output<typeof UserRepresentation>
 
 const Identified = z.array(z.looseObject({ id: z.string() }))
 const Providers = z.array(z.looseObject({ alias: z.string() }))
-/** Of each client; a grant beside those that it asked for is a session that lasts. */
+/** Consents per client; an additional grant means an offline session. */
 const Consents = z.array(
   z.looseObject({ additionalGrants: z.array(z.looseObject({ client: z.string() })).default([]) }),
 )
 
-/** As many people as one look takes. */
+/** Maximum number of users in one list. */
 const LONGEST_LIST = 10_000
 
 const pathOf = (userId: string) => `/users/${encodeURIComponent(userId)}`
 
-/** The people of a realm, with the tenants whose organizations they are members of. */
+/** The users of a realm, with the tenants whose organizations they are members of. */
 export function keycloakUsers(admin: KeycloakAdmin, organizations: KeycloakOrganizations): UserDirectory {
   const reads = userReads(admin, organizations)
   const passwords = userPasswords(admin)
@@ -79,7 +79,7 @@ function userReads(admin: KeycloakAdmin, organizations: KeycloakOrganizations) {
       const { body } = await admin.call('GET', `/users?${new URLSearchParams(query)}`, { signal })
       return read(z.array(UserRepresentation), body)
     },
-    /** Who signs in at a provider of the realm, which a list of people does not tell. */
+    /** Returns the users who sign in at another provider, which a user list does not tell. */
     async externalIds(signal?: AbortSignal): Promise<ReadonlySet<string>> {
       const max = String(LONGEST_LIST)
       const { body } = await admin.call('GET', `/identity-provider/instances?max=${max}`, { signal })
@@ -110,13 +110,13 @@ function userLookups(
       const wanted = email.trim().toLowerCase()
       const found = await search({ email: wanted, exact: 'true' }, signal)
       const id = found.find((candidate) => candidate.email?.toLowerCase() === wanted)?.id
-      // A search does not tell where else somebody signs in.
+      // Search results leave out federated identities.
       const user = id === undefined ? undefined : await find(id, signal)
       return user && recordOf(user, signal)
     },
     async list({ search: part = '', limit }, signal) {
       const max = String(Math.min(limit, LONGEST_LIST))
-      // Without the stars it looks for what begins so.
+      // Without the stars Keycloak only matches prefixes.
       const words = part.split(/\s+/).flatMap((word) => (word === '' ? [] : `*${word}*`))
       const found = await search({ max, ...(words.length > 0 && { search: words.join(' ') }) }, signal)
       const tenants = await organizations.tenantsByMember(signal)
@@ -136,7 +136,7 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
     const { body } = await admin.call('GET', path, { signal })
     return read(Identified, body).map(({ id }) => id)
   }
-  /** Those of programs that stay signed in are kept apart, for each client that the person gave one. */
+  /** Offline sessions are listed separately, per client with an offline grant. */
   async function lastingSessions(userId: string, signal?: AbortSignal): Promise<string[]> {
     const { body } = await admin.call('GET', `${pathOf(userId)}/consents`, { signal })
     const found = new Set<string>()
@@ -146,7 +146,7 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
     }
     return [...found]
   }
-  /** @param kept the only one that goes on */
+  /** @param kept the session that goes on */
   async function endSessions(userId: string, kept: string | undefined, signal?: AbortSignal): Promise<void> {
     const end = async (id: string, query = '') => {
       if (id === kept) return
@@ -157,7 +157,7 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
   }
   const signOut = async (userId: string, signal?: AbortSignal) => {
     const { status } = await admin.call('POST', `${pathOf(userId)}/logout`, { accepted: [404], signal })
-    // Of programs that stay signed in, Keycloak refuses tokens of an earlier second only: one of this very second would go on.
+    // Logout only invalidates offline tokens of an earlier second: a token from this very second would stay valid.
     if (status !== 404) await endSessions(userId, undefined, signal)
   }
   return {
@@ -183,7 +183,7 @@ function userPasswords(admin: KeycloakAdmin): UserPasswords {
 
 const Realm = z.looseObject({ defaultRole: z.looseObject({ name: z.string() }).optional() })
 
-/** The admin API chooses ids itself; an import takes those that it is given. */
+/** The admin API assigns ids itself; an import accepts the wanted id. */
 async function createUser(
   admin: KeycloakAdmin,
   { existing, recordOf }: UserReads,
@@ -194,7 +194,7 @@ async function createUser(
   const user = { username, email, emailVerified, firstName, lastName, enabled: true }
   const accepted = [400, 409]
   if (wanted !== undefined) {
-    // An import gives no role by itself. Without that of everybody, programs of the person get no refresh tokens.
+    // An import assigns no roles. Without the default role, clients get no refresh tokens for the user.
     const { defaultRole } = read(Realm, (await admin.call('GET', '', { signal })).body)
     const realmRoles = defaultRole === undefined ? [] : [defaultRole.name]
     const body = { ifResourceExists: 'FAIL', users: [{ id: wanted, ...user, realmRoles }] }
@@ -233,7 +233,7 @@ function idIn({ location }: AdminAnswer): string {
   return id
 }
 
-/** @throws IdentityProviderError where Keycloak refused what was written */
+/** @throws IdentityProviderError if Keycloak refused the write */
 function assertAccepted(answer: AdminAnswer, hasPassword: boolean): void {
   if (answer.status === 409) {
     throw new IdentityProviderError('NameTaken', 'The user name or the address is taken.')
@@ -241,7 +241,7 @@ function assertAccepted(answer: AdminAnswer, hasPassword: boolean): void {
   if (answer.status === 400) throw refused(answer, hasPassword)
 }
 
-/** Keycloak answers 400 for passwords that break its policy, and for profiles that break its rules. */
+/** Keycloak answers 400 both for passwords that break its policy and for profiles that break its rules. */
 function refused({ body }: AdminAnswer, hasPassword: boolean): IdentityProviderError {
   const word = JSON.stringify(body ?? '').toLowerCase()
   return hasPassword && word.includes('password')

@@ -11,8 +11,8 @@ export type LocalFederationOptions = { client: Pick<KubeClient, 'get'>; connecti
 const PROTOCOLS: readonly SsoProtocol[] = ['Oidc']
 
 /**
- * Identity providers of tenants at the local provider: it reads the SsoConnection itself at each sign-in, so that there
- * is nothing to be made known. It speaks OpenID Connect with others, not SAML.
+ * Tenants' identity providers with the local provider, which reads the SsoConnection at each sign-in: nothing needs to
+ * be configured here. It supports OpenID Connect, but not SAML.
  */
 export function createLocalFederation({ client, connection }: LocalFederationOptions): Federation {
   return {
@@ -43,7 +43,7 @@ export function createLocalFederation({ client, connection }: LocalFederationOpt
         })),
       }
     },
-    // The record is what it knows, and goes by itself.
+    // The SsoConnection itself is the configuration, and is deleted elsewhere.
     async remove() {},
   }
 }

@@ -4,7 +4,7 @@ import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from '..
 import type { KubeClient } from '../../kube/client.ts'
 import { IdentityProviderError } from './port.ts'
 
-/** Where the local identity provider keeps what it knows. */
+/** The objects in which the local identity provider stores its state. */
 export type LocalObjects = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'mergePatch' | 'remove'>
   resources: { user: Resource; secret: Resource }
@@ -59,7 +59,7 @@ export function existing<T>(found: T | undefined): T {
   return found
 }
 
-/** This room sees the types of the kube room only, so its errors are told by their reason. */
+/** Recognises API errors by their reason, because adapters may only import types of `src/kube`. */
 export function reasonOf(error: unknown): unknown {
   return error instanceof Error ? (error as Error & { reason?: unknown }).reason : undefined
 }

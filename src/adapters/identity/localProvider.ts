@@ -5,7 +5,7 @@ import type { IdentityAdministration } from './provider.ts'
 
 export type LocalProviderOptions = LocalUsersOptions & { resources: { connection: Resource } }
 
-/** The local identity provider as the platform administers it: PlatformUser objects and Secrets. */
+/** Administers the local identity provider through PlatformUser objects and Secrets. */
 export function createLocalProvider(options: LocalProviderOptions): IdentityAdministration {
   return {
     users: localUsers(options),

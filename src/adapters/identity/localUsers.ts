@@ -19,23 +19,23 @@ import { IdentityProviderError, type UserDirectory, type UserRecord } from './po
 import type { PasswordRules } from './provider.ts'
 
 export type LocalUsersOptions = LocalObjects & {
-  /** PlatformUser objects from a cache that holds own writes at once; the API server is asked if there is none. */
+  /** A PlatformUser cache that includes this process's own writes; without it, the API server is asked. */
   users?: { list(): readonly KubeObject[]; get(namespace: string, name: string): KubeObject | undefined }
   rules: PasswordRules
-  /** The text that is stored for a password. */
+  /** Returns the stored form of a password. */
   hash: (password: string, keepSession?: string) => Promise<string>
-  /** Ends what the user signed in to, but for the session that is kept. */
+  /** Ends the user's sessions, except the kept one. */
   endSessions: (userId: string, keepSession?: string) => Promise<void>
 }
 
 type UserObject = PlatformUser & KubeObject
 
-/** Times that a write which somebody else's came before is tried. */
+/** Attempts of a write that conflicts with others. */
 const CONFLICTS = 5
 
 const passwordSecret = (userId: string) => `user-${userId}-password`
 
-/** People as PlatformUser objects, their passwords as Secrets that are deleted with them. */
+/** Users as PlatformUser objects. Their passwords are Secrets owned by them. */
 export function localUsers(options: LocalUsersOptions): UserDirectory {
   const reads = userReads(options)
   const passwords = userPasswords(options, reads)
@@ -54,7 +54,7 @@ export function localUsers(options: LocalUsersOptions): UserDirectory {
 type UserReads = ReturnType<typeof userReads>
 
 function userReads({ client, resources, users }: LocalUsersOptions) {
-  /** From the API server: a user made by another replica a moment ago counts. */
+  /** Reads from the API server: another replica may just have created the user. */
   const newest = (userId: string) => read<UserObject>(client, resources.user, userId)
   const isLive = ({ metadata }: KubeObject) => metadata.deletionTimestamp === undefined
   return {
@@ -156,7 +156,7 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
   async function storePassword(user: UserObject, password: string, keepSession?: string): Promise<void> {
     const { apiVersion, kind, metadata } = user
     const data = secretData({ 'password.json': await hash(password, keepSession) })
-    // It goes with the user, whoever deletes that.
+    // Garbage-collected with the user, whoever deletes the user.
     const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }]
     await putSecret(options, { ...metadataOf(passwordSecret(metadata.name)), ownerReferences }, data)
   }
@@ -181,9 +181,9 @@ function userTenants(
   { newest, all }: UserReads,
 ): Pick<UserDirectory, 'countIn' | 'joinTenant' | 'leaveTenant'> {
   /**
-   * A list is replaced as a whole, so only over what was seen; what somebody wrote in between is read again.
+   * Replaces the list of tenants, with a retry on conflict, so that no concurrent change is lost.
    *
-   * @param change answers the tenants as they should be, or undefined if nothing has to change
+   * @param change returns the new list, or undefined if nothing has to change
    */
   async function changeTenants(userId: string, change: (tenantIds: readonly string[]) => string[] | undefined) {
     for (let attempt = 1; ; attempt += 1) {

@@ -1,6 +1,6 @@
 import type { PasswordRules } from './provider.ts'
 
-/** @param user what the password must not be */
+/** @param user whose name and address the password must not equal */
 export function keepsRules(
   password: string,
   rules: PasswordRules,

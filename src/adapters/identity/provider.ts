@@ -1,7 +1,7 @@
 import type { Federation } from './federation.ts'
 import type { UserDirectory } from './port.ts'
 
-/** What a password needs, as counts of characters; 0 if nothing is asked. */
+/** Requirements for passwords, as numbers of characters; 0 if there is none. */
 export type PasswordRules = {
   minLength: number
   maxLength: number
@@ -9,14 +9,14 @@ export type PasswordRules = {
   minLowerCase: number
   minUpperCase: number
   minSpecialChars: number
-  /** Whether the address or the user name may be the password. */
+  /** Whether the password may equal the address or the user name. */
   allowEmail: boolean
 }
 
-/** An identity provider with everything that the platform does there. Local and Keycloak pass the same contract. */
+/** What the platform administers at an identity provider. Local and Keycloak pass the same contract tests. */
 export interface IdentityAdministration {
   readonly users: UserDirectory
-  /** Identity providers of tenants, behind this one. */
+  /** Tenants' identity providers, brokered by this one. */
   readonly federation: Federation
   passwordRules(signal?: AbortSignal): Promise<PasswordRules>
 }

@@ -1,6 +1,6 @@
 import type { Mail, Mailer } from './port.ts'
 
-/** Keeps mails in memory; throws on request. */
+/** Keeps mails in memory. Throws each error of `failures` once, in order. */
 export class FakeMailer implements Mailer {
   readonly sent: Mail[] = []
   readonly failures: Error[] = []

@@ -5,8 +5,8 @@ import type { Clock } from '../../core/clock.ts'
 import { MailError, type Mailer } from './port.ts'
 
 /**
- * Lays mails as JSON files into a folder, readable by their owner only: for trying the platform if there is no mail
- * server. File names begin with the time, so that they sort.
+ * Writes mails as JSON files to a folder, readable by their owner only: for trying the platform without a mail server.
+ * File names begin with the time, so that they sort.
  */
 export function createFolderMailer(folder: string, clock: Clock): Mailer {
   return {
@@ -14,7 +14,7 @@ export function createFolderMailer(folder: string, clock: Clock): Mailer {
       const name = `${new Date(clock.now()).toISOString().replaceAll(':', '')}-${randomUUID()}.json`
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 })
-        // Readers never see half a mail.
+        // Renamed when complete, so that readers never see a partial mail.
         await writeFile(join(folder, `.${name}`), JSON.stringify({ to, subject, text }), { mode: 0o600 })
         await rename(join(folder, `.${name}`), join(folder, name))
       } catch (error) {

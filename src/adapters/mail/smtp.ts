@@ -2,15 +2,15 @@ import { createTransport } from 'nodemailer'
 import { MailError, type Mailer } from './port.ts'
 
 export type SmtpOptions = {
-  /** `smtp://` or `smtps://`, with user and password where the server asks for them. */
+  /** `smtp://` or `smtps://`, with user and password if the server requires them. */
   url: string
   from: string
 }
 
-/** Milliseconds after which a server that does not answer counts as away. */
+/** Timeout in milliseconds. */
 const PATIENCE = 10_000
 
-/** Mails through a server. With `smtp://` STARTTLS is used where the server offers it (RFC 3207). */
+/** Sends mails over SMTP. With `smtp://`, STARTTLS is used if the server offers it (RFC 3207). */
 export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
   const address = new URL(url)
   const isSecure = address.protocol === 'smtps:'
@@ -24,7 +24,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
     connectionTimeout: PATIENCE,
     greetingTimeout: PATIENCE,
     socketTimeout: PATIENCE,
-    // What a mail says is ours: nothing in it names a file or an address to fetch.
+    // No mail of ours refers to a file or a URL.
     disableFileAccess: true,
     disableUrlAccess: true,
     ...(username !== '' && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
@@ -32,7 +32,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
   return {
     async send({ to, subject, text }) {
       try {
-        // As an object: an address is never taken apart into several.
+        // As an object, so that an address with a comma is never parsed into several.
         await transport.sendMail({ from, to: { name: '', address: to }, subject, text })
       } catch (error) {
         throw refusal(error, address.host)
@@ -46,7 +46,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
 
 function refusal(error: unknown, host: string): MailError {
   const { responseCode } = (error ?? {}) as { responseCode?: number }
-  // RFC 5321 section 4.2.1: 5yz is for good; without a code the server was not reached.
+  // RFC 5321 section 4.2.1: 5yz is permanent. Without a code the server was not reached.
   const isTemporary = responseCode === undefined || responseCode < 500
   const why = responseCode === undefined ? 'did not answer' : `answered ${responseCode}`
   return new MailError(`The mail server ${host} ${why}.`, isTemporary, { cause: error })

@@ -1,18 +1,15 @@
 import { parsedJson } from '../../core/parsedJson.ts'
 
-/**
- * One request, in the words of versitygw (s3log/audit-logger.go): a line of JSON in the access log. Whatever else the
- * store says of a request may stand in the line too.
- */
+/** One line of versitygw's access log, with its field names (s3log/audit-logger.go). A line may have further fields. */
 export type AccessEntry = Record<(typeof TEXTS)[number], string> & Record<(typeof NUMBERS)[number], number>
 
 const TEXTS = ['Time', 'RemoteIP', 'Requester', 'RequestID', 'Operation', 'Bucket', 'Key', 'ErrorCode'] as const
 const NUMBERS = ['HttpStatus', 'BytesSent', 'ObjectSize'] as const
 
-/** An error that S3 has no code for is a sentence, with paths in it. */
+/** For an error without an S3 code, versitygw logs a sentence that contains paths. */
 const LONGEST_ERROR = 500
 
-/** Undefined where it is no such object. */
+/** Parses a line; undefined if it is not such an entry. */
 export function accessEntry(text: string): AccessEntry | undefined {
   const sent = parsedJson(text)
   if (typeof sent !== 'object' || sent === null) return undefined
@@ -24,6 +21,6 @@ export function accessEntry(text: string): AccessEntry | undefined {
   return { ...entry, ErrorCode: entry.ErrorCode.slice(0, LONGEST_ERROR) }
 }
 
-/** Who signs in the name of the platform without its secret is refused, and is somebody else. */
+/** A 403 in the platform's name is not the platform: a request without its secret is refused. */
 export const isOfPlatform = ({ Requester, HttpStatus }: AccessEntry, accessKeyId: string) =>
   Requester === accessKeyId && HttpStatus !== 403

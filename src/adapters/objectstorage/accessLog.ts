@@ -7,26 +7,25 @@ import { type AccessEntry, accessEntry, isOfPlatform } from './accessEntry.ts'
 import { isFolderName } from './folders.ts'
 import type { AuditRecord, ObjectStore } from './port.ts'
 
-/** How much of the ends of all logs a look-up reads, and of each at least. */
+/** Bytes that one query reads from the ends of all logs together, and at least of each. */
 const READ_BYTES = 8 * 1024 * 1024
 const READ_BYTES_MIN = 64 * 1024
 
-/** The file that a log was, until the present one was begun. */
+/** The previous log file, after rotation. */
 export const olderLog = (path: string) => `${path}.1`
 
 /**
- * The log of a bucket, of two in a folder: what the holders of keys did stands apart from what anybody may cause in any
- * number. No name of a bucket has the character in between.
+ * The log of a bucket: successful and refused requests are separate, because anyone can cause any number of refused
+ * ones. Names of buckets contain no underscore.
  */
 export const logOf = (folder: string, bucket: string, what: 'done' | 'refused') =>
   join(folder, `${bucket}_${what}.jsonl`)
 
 /**
- * Reads requests from logs with a line of JSON for each, newest first. A line that is none is skipped. Without a log there
- * is none to tell of.
+ * Reads requests from JSON-lines logs, newest first. Malformed lines are skipped; without a log there are no records.
  *
- * @param path a log of all buckets, or a folder with those of each
- * @param platform the access key of the platform itself, whose requests are not told of
+ * @param path one log for all buckets, or a folder with a log per bucket
+ * @param platform access key of the platform itself, whose requests are left out
  */
 export function fileAudit(path: string | undefined, platform: string): ObjectStore['audit'] {
   return async (buckets, limit) => {
@@ -35,7 +34,7 @@ export function fileAudit(path: string | undefined, platform: string): ObjectSto
     const most = Math.max(READ_BYTES_MIN, READ_BYTES / logs.length)
     const found: AuditRecord[] = []
     for (const log of logs) found.push(...(await newestOf(recordsBackwards(log, most, isWanted), limit, () => true)))
-    // Of two requests at almost the same time, the later one may have arrived first.
+    // Requests of almost the same time may be logged out of order.
     return found.sort((one, other) => Date.parse(other.timestamp) - Date.parse(one.timestamp)).slice(0, limit)
   }
 }

@@ -10,14 +10,14 @@ import { attempt } from './failures.ts'
 import type { PolicyDocument } from './policies.ts'
 import { isStoreError, type StoreCall } from './port.ts'
 
-/** One per process: the lease sees to it that one process writes. */
+/** Per process, because only the process with the lease writes. */
 const TURNS = new Turns()
 
 /**
- * Changes the policy of a bucket, one change after the other. Silent where that leaves it as it is. A bucket that is not
- * there has no policy either.
+ * Changes the policy of a bucket, one change at a time. Writes nothing if the policy stays the same or the bucket is
+ * missing.
  *
- * @throws StoreError Full where the store has no room for a longer one
+ * @throws StoreError Full if the store has no room for a longer policy
  */
 export async function changePolicy(
   s3: S3Client,
@@ -40,7 +40,7 @@ export async function changePolicy(
         await attempt(what, () => s3.send(new PutBucketPolicyCommand({ Bucket: bucket, Policy }), options))
       }
     } catch (error) {
-      // Deleted in between.
+      // Deleted in the meantime.
       if (!isStoreError(error, 'NotFound')) throw error
     }
   })

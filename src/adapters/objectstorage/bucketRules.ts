@@ -14,7 +14,7 @@ import type { BucketSettings } from '../../contracts/objectstorage.ts'
 import type { Options } from './calls.ts'
 import { attempt } from './failures.ts'
 
-/** Rules for browsers of other origins (S3, CORSRule). Silent where nothing differs. */
+/** Sets the CORS rules (S3, CORSRule). Writes nothing if they are already set. */
 export async function ensureCors(s3: S3Client, { name: Bucket, corsRules }: BucketSettings, options: Options) {
   const what = `The CORS rules of bucket "${Bucket}" could not be set`
   const stored = await attempt(what, () => s3.send(new GetBucketCorsCommand({ Bucket }), options), [
@@ -40,12 +40,12 @@ function corsRule({ origins, methods, headers, maxAgeSeconds }: BucketSettings['
   }
 }
 
-/** What counts of an answer, without what a store adds of its own. */
+/** The fields to compare, without those that a store adds. */
 function plain({ AllowedOrigins, AllowedMethods, AllowedHeaders = [], MaxAgeSeconds }: CORSRule): object {
   return { AllowedOrigins, AllowedMethods, AllowedHeaders, MaxAgeSeconds }
 }
 
-/** Rules by which the store deletes by itself (S3, LifecycleRule). */
+/** Sets the rules by which the store itself deletes objects (S3, LifecycleRule). */
 export async function ensureLifecycle(s3: S3Client, settings: BucketSettings, options: Options): Promise<void> {
   const { name: Bucket, lifecycleRules } = settings
   const what = `The lifecycle rules of bucket "${Bucket}" could not be set`

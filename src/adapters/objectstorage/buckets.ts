@@ -32,7 +32,7 @@ import {
   StoreError,
 } from './port.ts'
 
-/** Pages of 1,000 versions that one look at the use of a bucket reads. */
+/** Pages of 1,000 versions that computing a bucket's use reads at most. */
 const USE_PAGES_MAX = 1_000
 
 type BucketCalls = Pick<ObjectStore, 'ensureBucket' | 'removeBucket' | 'isEmpty' | 'holdsLocked' | 'use'>
@@ -61,7 +61,7 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
     await attempt(what, () => s3.send(new CreateBucketCommand(input), options), ['BucketAlreadyOwnedByYou'])
   }
   await ensureOwner(clients, settings, options)
-  // First, so that nothing that the store refuses keeps it open to the public.
+  // Before the other settings, so that an error in one of them does not keep the bucket public.
   await changePolicy(s3, Bucket, (policy) => withPublic(policy, Bucket, settings.publicRead), call)
   const versioning = await ensureVersioning(clients, settings, options)
   if (objectLock && settings.lockDays !== undefined) await ensureLock(clients, settings, options)
@@ -70,10 +70,10 @@ async function ensureBucket(clients: Clients, settings: BucketSettings, call: St
   return { versioning }
 }
 
-/** On each bucket of ours, so that one that an administrator made is not taken for one. */
+/** Marks our buckets, to tell them from those that an administrator created. */
 const OWNER_TAG = 'freehold-owner'
 
-/** Undefined if the bucket says nothing of an owner. @throws StoreError NotFound */
+/** Returns undefined if the bucket has no owner tag. @throws StoreError NotFound */
 async function ownerOf({ s3 }: Clients, name: string, options: Options): Promise<string | undefined> {
   const what = `The owner of bucket "${name}" could not be read`
   const answer = await attempt(what, () => s3.send(new GetBucketTaggingCommand({ Bucket: name }), options), [
@@ -82,7 +82,7 @@ async function ownerOf({ s3 }: Clients, name: string, options: Options): Promise
   return answer?.TagSet?.find(({ Key }) => Key === OWNER_TAG)?.Value
 }
 
-/** An empty bucket without an owner is one that was made a moment ago, before a process died. */
+/** Adopts an empty bucket without owner: a process died after it created the bucket. */
 async function ensureOwner(clients: Clients, { name, owner }: BucketSettings, options: Options): Promise<void> {
   const found = await ownerOf(clients, name, options)
   if (found === owner) return
@@ -95,7 +95,7 @@ async function ensureOwner(clients: Clients, { name, owner }: BucketSettings, op
   )
 }
 
-/** Versioning that was on once can only be suspended (S3, "How S3 Versioning works"). */
+/** Versioning that was ever enabled can only be suspended (S3, "How S3 Versioning works"). */
 async function ensureVersioning(
   { s3 }: Clients,
   settings: BucketSettings,
@@ -112,7 +112,7 @@ async function ensureVersioning(
   return wanted
 }
 
-/** Governance, not compliance: no key that we issue may shorten it, but an administrator of the store can. */
+/** Governance mode, not compliance: keys that we issue cannot shorten a lock, but an administrator of the store can. */
 async function ensureLock(clients: Clients, { name: Bucket, lockDays }: BucketSettings, options: Options) {
   const retention = await lockOf(clients, Bucket, options)
   if (retention?.Days === lockDays && retention?.Mode === 'GOVERNANCE') return
@@ -130,14 +130,14 @@ async function removeBucket(clients: Clients, name: string, how: Removal, call: 
   try {
     if (await removeFolders(clients, name, how, options)) return 'Gone'
     if ((await ownerOf(clients, name, options)) !== owner) return 'Gone'
-    // Asked first, because SeaweedFS deletes a bucket with everything in it, whatever its keys are.
+    // Checked first, because SeaweedFS deletes a bucket with all its objects.
     if (!empty && !(await isEmpty(clients, name, options))) return 'NotEmpty'
     if ((!empty || !objectLock) && (await isDeleted(clients, name, options))) return 'Gone'
     if (!empty) return 'Unlisted'
     const left = await emptyBucket(clients.s3, name, options)
     if (left !== 'Empty') return left
     if (await isDeleted(clients, name, options)) return 'Gone'
-    // Unless somebody has just written into it.
+    // Not stuck if somebody has just written to the bucket.
     return (await isEmpty(clients, name, options)) ? 'Stuck' : 'Emptying'
   } catch (error) {
     if (isStoreError(error, 'NotFound')) return 'Gone'
@@ -146,14 +146,14 @@ async function removeBucket(clients: Clients, name: string, how: Removal, call: 
   }
 }
 
-/** Deletes it, unless the store says that there is something in it. @throws StoreError */
+/** Deletes the bucket; false if the store says that it is not empty. @throws StoreError */
 async function isDeleted({ s3 }: Clients, name: string, options: Options): Promise<boolean> {
   const what = `Bucket "${name}" could not be deleted`
   const call = () => s3.send(new DeleteBucketCommand({ Bucket: name }), options)
   return (await attempt(what, call, ['BucketNotEmpty'])) !== undefined
 }
 
-/** Whether it is gone, with all that the store keeps of it. Locks are the store's to hold. @throws StoreError */
+/** Removes the bucket with its folders; false if that is not possible. The store enforces locks. @throws StoreError */
 async function removeFolders(clients: Clients, name: string, how: Removal, options: Options): Promise<boolean> {
   const { folders } = clients
   const { empty, owner, objectLock } = how
@@ -173,7 +173,7 @@ async function isEmpty({ s3 }: Clients, name: string, options: Options): Promise
   return (page?.Versions ?? []).length === 0 && (page?.DeleteMarkers ?? []).length === 0
 }
 
-/** Versions that are looked at: a lock is set by the bucket, so that it is on the first or on none. */
+/** Versions to check: the bucket sets the lock of new objects, so either the first ones have one or none has. */
 const LOCKS_LOOKED_AT = 20
 
 const DAY = 86_400_000
@@ -185,9 +185,9 @@ async function holdsLocked(clients: Clients, name: string, options: Options): Pr
   const page = await attempt(what, () => s3.send(new ListObjectVersionsCommand(input), options), ['NoSuchBucket'])
   const days = (await lockOf(clients, name, options))?.Days ?? 0
   for (const { Key, VersionId, LastModified } of page?.Versions ?? []) {
-    // Some stores reckon with the bucket's days whenever they are asked, and write nothing on the object.
+    // Some stores derive the lock from the bucket's setting on demand, and write nothing to the object.
     if (LastModified !== undefined && LastModified.getTime() + days * DAY > Date.now()) return true
-    // It cannot be asked for; the store refuses to delete it if it is locked.
+    // The key cannot be sent in a request; the store itself refuses to delete a locked object.
     if (!isSpeakable(Key)) continue
     const version = { Bucket: name, Key, ...(VersionId === undefined || VersionId === 'null' ? {} : { VersionId }) }
     const head = await attempt(what, () => s3.send(new HeadObjectCommand(version), options), ['NotFound'])
@@ -197,7 +197,7 @@ async function holdsLocked(clients: Clients, name: string, options: Options): Pr
   return false
 }
 
-/** How long the bucket keeps what is new in it. */
+/** Returns the retention of new objects in the bucket. */
 async function lockOf({ s3 }: Clients, name: string, options: Options) {
   const what = `The lock of bucket "${name}" could not be read`
   const stored = await attempt(what, () => s3.send(new GetObjectLockConfigurationCommand({ Bucket: name }), options), [
@@ -206,7 +206,7 @@ async function lockOf({ s3 }: Clients, name: string, options: Options) {
   return stored?.ObjectLockConfiguration?.Rule?.DefaultRetention
 }
 
-/** Sizes of a page that are tried: a page that ends in a key that XML cannot carry cannot be followed by the next. */
+/** Page sizes to try: a page whose last key XML cannot carry has no usable marker for the next page. */
 const PAGE_SIZES = Array.from({ length: 20 }, (_, index) => 999 - index * 47)
 
 async function pageThatEndsPlainly(s3: S3Client, input: ListObjectVersionsCommandInput, options: Options) {
@@ -233,7 +233,7 @@ async function useOf({ s3 }: Clients, name: string, options: Options): Promise<B
       if (IsLatest !== false) use.objectCount += 1
     }
     if (page?.IsTruncated !== true || page.NextKeyMarker === undefined) break
-    // A key that XML cannot carry is told as another one, from which the store may begin anew.
+    // A key that XML cannot carry is reported as another key, which may send the store back to an earlier page.
     if (page.NextKeyMarker === marks.KeyMarker && page.NextVersionIdMarker === marks.VersionIdMarker) break
     marks = {
       KeyMarker: page.NextKeyMarker,

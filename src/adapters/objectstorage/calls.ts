@@ -5,8 +5,8 @@ import type { StoreFolders } from './folders.ts'
 import type { StoreCall } from './port.ts'
 
 /**
- * How the drivers of this file differ: all of them speak S3, and IAM for users and keys. Grants stand in the policies of
- * buckets, because the policy of a user may be as short as 2,048 bytes, which is some twenty buckets.
+ * How the drivers differ. All speak S3, and IAM for users and keys. Grants are in bucket policies, because a user
+ * policy may be limited to 2,048 bytes, which is some twenty buckets.
  */
 export type Driver = {
   name: string
@@ -17,7 +17,7 @@ export type Clients = {
   s3: S3Client
   iam: IAMClient
   driver: Driver
-  /** Of a store on this machine that keeps buckets as folders. */
+  /** Set if the store runs on this machine and keeps buckets as folders. */
   folders: StoreFolders | undefined
 }
 

@@ -11,14 +11,14 @@ import { userCalls } from './users.ts'
 const features = (...present: readonly (keyof StoreFeatures)[]): StoreFeatures =>
   Object.fromEntries(STORE_FEATURES.map((name) => [name, present.includes(name)])) as StoreFeatures
 
-/** Stores that have been tried, by the name in the configuration. */
+/** The supported stores, by their name in the configuration. */
 export const DRIVERS = {
-  /** https://github.com/versity/versitygw with its standalone IAM: neither quotas nor lifecycle rules. */
+  /** https://github.com/versity/versitygw with standalone IAM: no quotas, no lifecycle rules. */
   versitygw: {
     name: 'versitygw',
     features: features('versioning', 'objectLock', 'sts', 'publicAccess'),
   },
-  /** https://github.com/seaweedfs/seaweedfs; quotas are the operator's, not S3's. */
+  /** https://github.com/seaweedfs/seaweedfs; quotas are set by its operator, not through S3. */
   seaweedfs: {
     name: 'seaweedfs',
     features: features('versioning', 'objectLock', 'lifecycle', 'sts', 'publicAccess'),
@@ -29,30 +29,30 @@ export type StoreOptions = {
   driver: Driver
   version: string
   endpoint: string
-  /** Where the store takes IAM requests; the endpoint where it says nothing. */
+  /** Address of the IAM API, by default the endpoint. */
   iamEndpoint: string | undefined
   publicEndpoint: string | undefined
   regionName: string
-  /** Of a user who may do everything. */
+  /** Keys of a user with all rights. */
   credentials: AccessKeyPair
-  /** A file with a line of JSON for each request, where the store tells of them. */
+  /** Access log in JSON lines, if the store writes one. */
   accessLog: string | undefined
-  /** Where the store keeps buckets as folders, if that is on this machine. */
+  /** Where the store keeps buckets as folders, if it runs on this machine. */
   folder?: string | undefined
-  /** Milliseconds for one request; 10 s. */
+  /** Milliseconds per request; 10 s. */
   timeout?: number
 }
 
-/** IAM is signed for this region wherever it stands (AWS, "IAM endpoints and quotas"). */
+/** IAM requests are always signed for this region (AWS, "IAM endpoints and quotas"). */
 const IAM_REGION = 'us-east-1'
 
 /**
- * An S3 store over its own interface. Import this file when there is a store to open: the AWS clients behind it are
- * large, and a process without a store should not pay for them.
+ * Opens an S3 store. Import this file only if a store is configured: the AWS clients are large, and a process without a
+ * store should not load them.
  */
 export function openStore(options: StoreOptions): ObjectStore {
   const { driver, endpoint, regionName, credentials, timeout = 10_000 } = options
-  // Retries are the controllers' own, with the object's backoff; two tries bridge a connection that was closed.
+  // Controllers retry with backoff; a second attempt only covers a connection that was closed while idle.
   const common = {
     credentials,
     maxAttempts: 2,
@@ -83,8 +83,8 @@ function infoOf({ driver, version, endpoint, publicEndpoint, regionName, accessL
     regionName,
     forcePathStyle: true,
     features: driver.features,
-    // S3's own numbers, which both keep.
     audits: accessLog !== undefined,
+    // Limits of S3 itself, which both drivers keep to.
     limits: { partsPerUpload: 10_000, bytesPerPart: 5_368_709_120, keyLength: 1024 },
   }
 }

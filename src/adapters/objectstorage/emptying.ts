@@ -10,14 +10,14 @@ import type { Options } from './calls.ts'
 import { attempt } from './failures.ts'
 import { isSpeakable, toldKey } from './keys.ts'
 
-/** Pages of 1,000 versions that one call deletes: a pass of a controller must end. */
+/** Pages of 1,000 versions that one call deletes, to bound a reconcile pass. */
 const PAGES_PER_CALL = 10
-/** Versions of a page that are deleted one by one, because a body of XML cannot carry their keys. */
+/** Versions per page that are deleted one by one, because XML cannot carry their keys. */
 const SINGLES_PER_PAGE = 20
 
 type Version = { Key: string; VersionId?: string }
 
-/** Deletes versions, markers and unfinished uploads; `Stuck` if the store keeps what it was asked to delete. */
+/** Deletes versions, delete markers and unfinished uploads. Returns `Stuck` if the store keeps deleted versions. */
 export async function emptyBucket(
   s3: S3Client,
   name: string,
@@ -56,7 +56,7 @@ async function versionsOf(s3: S3Client, name: string, options: Options): Promise
 
 type Removing = (s3: S3Client, name: string, versions: Version[], options: Options) => Promise<readonly string[]>
 
-/** The keys that were refused. */
+/** Deletes in one request. Returns the refused keys. */
 const removeBatch: Removing = async (s3, name, Objects, options) => {
   if (Objects.length === 0) return []
   const input = { Bucket: name, Delete: { Objects, Quiet: true } }
@@ -64,12 +64,12 @@ const removeBatch: Removing = async (s3, name, Objects, options) => {
   return (answer?.Errors ?? []).map(({ Key = '' }) => Key)
 }
 
-/** The same. */
+/** Deletes one by one. Returns the refused keys. */
 const removeSingles: Removing = async (s3, name, versions, options) => {
   const refused: string[] = []
   for (const version of versions) {
     const call = () => s3.send(new DeleteObjectCommand({ Bucket: name, ...version }), options)
-    // Of one that was refused the answer is undefined.
+    // `attempt` returns undefined for a refusal.
     const answer = await attempt(whatOf(name), call, ['AccessDenied', 'InvalidRequest'])
     if (answer === undefined) refused.push(version.Key)
   }
@@ -84,7 +84,7 @@ async function abortUploads(s3: S3Client, name: string, options: Options): Promi
   const page = await attempt(what, () => s3.send(new ListMultipartUploadsCommand(input), options))
   for (const { Key: told, UploadId } of page?.Uploads ?? []) {
     const Key = toldKey(told, page?.EncodingType)
-    // One that the list cannot say goes with the bucket.
+    // A key that cannot be sent: the upload is deleted with the bucket.
     if (!isSpeakable(Key)) continue
     const upload = { Bucket: name, Key, UploadId }
     await attempt(what, () => s3.send(new AbortMultipartUploadCommand(upload), options), ['NoSuchUpload'])

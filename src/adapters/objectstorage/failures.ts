@@ -2,7 +2,7 @@ import { StoreError } from './port.ts'
 
 type AwsFailure = { name?: string; $metadata?: { httpStatusCode?: number } }
 
-/** The code of S3 or IAM that a call failed with. Some carry `Exception` behind the name that the protocol has. */
+/** Returns the error code of S3 or IAM. Some SDK errors append `Exception` to the code of the protocol. */
 function codeOf(error: unknown): string {
   const name = (error as AwsFailure | null)?.name
   return typeof name === 'string' ? name.replace(/Exception$/, '') : ''
@@ -12,17 +12,17 @@ const statusOf = (error: unknown) => (error as AwsFailure | null)?.$metadata?.ht
 
 const ABSENT = ['NoSuchBucket', 'NoSuchEntity', 'NotFound', 'NoSuchKey']
 
-/** S3 and IAM for what is larger than they keep; versitygw for an attribute that a file system cannot hold. */
+/** Codes for exceeded limits of S3 and IAM; in versitygw also for an attribute that the file system cannot hold. */
 const FULL = ['InsufficientStorage', 'PolicyTooLarge', 'LimitExceeded']
 
-/** Refusals of what the platform writes, whatever its user asked for: a policy that names somebody who just went. */
+/** Refusals that are not the user's fault: a policy names a principal that was just deleted. */
 const OURS = ['MalformedPolicy', 'MalformedPolicyDocument']
 
 /**
- * Runs a call and turns its failure into ours. Codes in `ignored` count as no answer: what was to go is gone, what was
- * to be there is there.
+ * Runs a call and translates its error. Codes in `ignored` return undefined: what was to be deleted is gone, or what
+ * was to be created exists.
  *
- * @param what what failed, for which thing: `The policy of bucket "x" could not be read`
+ * @param what what failed and for which object: `The policy of bucket "x" could not be read`
  */
 export async function attempt<T>(
   what: string,
@@ -44,7 +44,7 @@ function failureOf(what: string, code: string, error: unknown): StoreError {
   const status = statusOf(error)
   if (status === 507 || FULL.includes(code))
     return new StoreError('Full', `${what}: the store has no room for it.`, error)
-  // Not one that a proxy gives, or a store that is starting.
+  // 500 is the store's own failure; other 5xx come from a proxy, or a store that is starting.
   if (status === 500) return new StoreError('Failed', `${what}: the store failed (500).`, error)
   if (status === undefined || status >= 500 || status === 429 || code === 'SlowDown') {
     return new StoreError(

@@ -18,16 +18,16 @@ const MAY: Record<'read' | 'write', readonly StoreGrant['permission'][]> = {
   write: ['Write', 'ReadWrite', 'Admin'],
 }
 
-/** A store in memory: the same contract, and a client whose keys open what was granted. */
+/** A store in memory that passes the same contract tests, with a client that is subject to the grants. */
 export class FakeObjectStore implements ObjectStore {
   readonly info: StoreInfo
   readonly buckets = new Map<string, Bucket>()
   readonly users = new Map<string, User>()
-  /** Names of the calls, in their order. */
+  /** The calls, in order. */
   readonly calls: string[] = []
   #made = 0
   #failure: StoreErrorCode | undefined
-  /** The requests of clients. */
+  /** Requests made with `attempt`. */
   readonly log: AuditRecord[] = []
 
   constructor(lacking: readonly StoreFeature[] = ['quota', 'lifecycle']) {
@@ -47,7 +47,7 @@ export class FakeObjectStore implements ObjectStore {
     }
   }
 
-  /** From now on every call fails so; undefined ends it. */
+  /** Makes every further call fail with this code; undefined ends that. */
   failWith(code: StoreErrorCode | undefined): void {
     this.#failure = code
   }
@@ -139,7 +139,7 @@ export class FakeObjectStore implements ObjectStore {
 
   async close(): Promise<void> {}
 
-  /** What an S3 client with this pair sees: an HTTP status. Undefined is nobody in particular. */
+  /** Makes a request with this key pair, undefined for anonymous. Returns the HTTP status. */
   attempt(pair: AccessKeyPair | undefined, what: 'read' | 'write', bucket: string, named: string | Buffer): number {
     const key = named.toString()
     const status = this.#decide(pair, what, bucket, key)

@@ -1,22 +1,22 @@
 import { lstat, mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Where versitygw keeps a bucket: its own flags name the folders, scripts/objectstore/start.ts starts it with them. */
+/** Folders of a bucket's data in versitygw. scripts/objectstore/start.ts passes them as flags. */
 const PARTS = ['objects', 'versions', 'metadata'] as const
-/** Beside them, so that a bucket is moved there in one step. */
+/** On the same file system, so that a rename moves a bucket here. */
 const REMOVED = 'removed'
 
-/** A component of a path of ours, and never another folder. */
+/** A safe path component: never leads to another folder. */
 const NAME = /^[a-z0-9](?!.*\.\.)[a-z0-9.-]*$/
 export const isFolderName = (name: string) => NAME.test(name)
 
-/** The folders of a store on this machine, in which buckets are removed whatever their objects are called. */
+/** The folders of a store on this machine. Removing them deletes a bucket whatever its keys are. */
 export type StoreFolders = {
   /** Whether the removal of this owner's bucket has begun. */
   isLeaving(bucket: string, owner: string): Promise<boolean>
-  /** Whether the store keeps the bucket in here. */
+  /** Whether the store keeps this bucket here. */
   has(bucket: string): Promise<boolean>
-  /** May be repeated: after whatever step a process died, the next call goes on. */
+  /** Idempotent: continues after a crash at any step. */
   remove(bucket: string, owner: string): Promise<void>
 }
 
@@ -28,14 +28,14 @@ export function storeFolders(home: string): StoreFolders {
     async remove(bucket, owner) {
       const place = leaving(bucket, owner)
       await mkdir(place, { recursive: true, mode: 0o700 })
-      // Writes that were under way may make folders anew; once there are none, no other write finds the bucket.
+      // Writes in flight may recreate the folders. Once none is left, no write finds the bucket any more.
       while (await moveAway(home, bucket, place));
       await rm(place, { recursive: true, force: true })
     },
   }
 }
 
-/** First the objects, so that the store knows no such bucket from then on. Whether there was anything. */
+/** Moves the objects first, so that the store no longer knows the bucket. Returns whether anything was moved. */
 async function moveAway(home: string, bucket: string, place: string): Promise<boolean> {
   let moved = false
   for (const part of PARTS) {
@@ -47,7 +47,7 @@ async function moveAway(home: string, bucket: string, place: string): Promise<bo
   return moved
 }
 
-/** @throws Error for what is no name of a bucket or owner */
+/** @throws Error for an invalid name of a bucket or owner */
 function checked(name: string): string {
   if (!isFolderName(name)) throw new Error(`"${name}" is no name of a folder.`)
   return name

@@ -1,10 +1,10 @@
-/** Whether a list that a client read may say another key than the store has, or a body could not carry it back. */
+/** Characters that XML cannot carry: a list may report such a key as another one, and no request body can name it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot carry
 const UNSPEAKABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffd-\uffff]/
 export const isSpeakable = (key: string | undefined): key is string =>
   key !== undefined && key.trim() !== '' && key.isWellFormed() && !UNSPEAKABLE.test(key)
 
-/** The key of a list that was asked for in the encoding `url`, which not every store gives. */
+/** Decodes a key from a list requested with `EncodingType: url`, which not every store honours. */
 export function toldKey(key: string | undefined, encoding: string | undefined): string | undefined {
   if (encoding !== 'url' || key === undefined) return key
   const bytes = key

@@ -2,9 +2,8 @@ import type { StoreGrant, StorePermission } from '../../contracts/objectstorage.
 import { sha256 } from '../../core/names.ts'
 
 /**
- * Policy documents as S3 stores read them (AWS, "Bucket policies" and "Actions, resources, and condition keys for
- * Amazon S3"). Nothing here lets a key change who else may do something: policies, access lists, versioning and locks of
- * a bucket stay with the platform.
+ * Policy documents of S3 (AWS, "Bucket policies" and "Actions, resources, and condition keys for Amazon S3"). No grant
+ * lets a key change access: policies, ACLs, versioning and locks of a bucket stay with the platform.
  */
 type Statement = {
   Sid: string
@@ -17,7 +16,7 @@ type Statement = {
 export type PolicyDocument = { Version: string; Statement: Statement[] }
 
 const VERSION = '2012-10-17'
-/** The statement that lets everybody read. */
+/** Id of the statement for anonymous reads. */
 const PUBLIC_SID = 'public'
 
 const LOOK = ['s3:ListBucket', 's3:ListBucketVersions', 's3:GetBucketLocation', 's3:GetBucketVersioning']
@@ -53,14 +52,14 @@ const ON_OBJECTS: Record<StorePermission, readonly string[]> = {
   Admin: [...READ, ...WRITE, ...RULE],
 }
 
-/** Actions on a bucket that take a prefix, and so can be held to one. */
+/** The bucket actions that accept a condition on the prefix. */
 const PREFIXED = new Set(['s3:ListBucket', 's3:ListBucketVersions'])
 
 const bucketArn = (bucket: string) => `arn:aws:s3:::${bucket}`
 
 /**
- * What a grant allows, for whoever has it. One statement where it can be, because its users are named in each; only what
- * lists can be held to a prefix by a condition, which would let nothing else through.
+ * Returns the statements of a grant, without principal: one if possible, because each repeats its users. With a prefix,
+ * only actions that list can carry the condition, so bucket and objects are separate.
  */
 function statementsOf({ bucket, permission, prefix }: StoreGrant): Omit<Statement, 'Principal'>[] {
   const [onBucket, onObjects] = [ON_BUCKET[permission], ON_OBJECTS[permission]]
@@ -86,22 +85,22 @@ function publicStatement(bucket: string): Statement {
   }
 }
 
-/** The users that a statement names; none for one that names everybody. */
+/** Returns the users of a statement; none if it is for everyone. */
 function principalsOf({ Principal }: Statement): readonly string[] {
   if (Principal === '*') return []
   return typeof Principal.AWS === 'string' ? [Principal.AWS] : Principal.AWS
 }
 
-/** Whether a principal is the user, which an ARN ends with. */
+/** Matches a user's name or ARN. */
 const isUser = (principal: string, user: string) => principal === user || principal.endsWith(`/${user}`)
 
 /**
- * The policy of a bucket after one user's grant was replaced; undefined if no statement is left. There is one
- * statement for each permission and prefix, whoever has it, because stores bound the size of a policy. The order is that
- * of Sids and principals, so that the same grants always give the same text.
+ * Replaces one user's grant in a bucket policy; undefined if no statement is left. Users with the same permission and
+ * prefix share a statement, because stores limit the size of a policy. Statements and principals are sorted, so that
+ * the same grants always give the same text.
  *
  * @param principal the user's ARN
- * @param grant undefined takes the user out
+ * @param grant undefined removes the user
  */
 export function withGrant(
   policy: PolicyDocument | undefined,
@@ -122,7 +121,7 @@ export function withGrant(
   return policyOf(bySid.values())
 }
 
-/** The policy of a bucket that everybody, or only those it names, may read. */
+/** Adds or removes the statement for anonymous reads. */
 export function withPublic(
   policy: PolicyDocument | undefined,
   bucket: string,

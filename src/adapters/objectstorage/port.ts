@@ -1,62 +1,62 @@
 import type { AccessKeyPair, BucketSettings, StoreFeatures, StoreGrant } from '../../contracts/objectstorage.ts'
 import { CodedError } from '../../core/failure.ts'
 
-/** What a store is and can do; it does not change while the process runs. */
+/** Identity and capabilities of a store; constant while the process runs. */
 export type StoreInfo = {
   readonly driver: string
   readonly version: string
-  /** Where workloads of the platform reach it. */
+  /** Address for workloads of the platform. */
   readonly endpoint: string
-  /** Where everybody does. */
+  /** Address for the public. */
   readonly publicEndpoint: string | undefined
   readonly regionName: string
   readonly forcePathStyle: boolean
   readonly features: StoreFeatures
   readonly limits: Readonly<Record<string, number>>
-  /** Whether requests can be looked up. */
+  /** Whether the store has an access log. */
   readonly audits: boolean
 }
 
 export type BucketUse = { objectCount: number; usedBytes: number }
 
 /**
- * What became of a bucket that is to go: `Emptying` if there was more in it than one call takes away, `Locked` if
- * objects may not be deleted yet, `Stuck` if the store keeps what it was asked to delete, `Unlisted` if it says that there
- * is something in it, or cannot say that there is not, and lists nothing.
+ * Result of removing a bucket. `Emptying`: more objects than one call deletes. `Locked`: objects may not be deleted
+ * yet. `Stuck`: the store keeps what it was asked to delete. `Unlisted`: the store reports that the bucket is not
+ * empty, or may not be, but lists nothing.
  */
 export type RemovalState = 'Gone' | 'NotEmpty' | 'Unlisted' | 'Emptying' | 'Locked' | 'Stuck'
 
-/** With `empty` what is in a bucket goes too. Objects may be locked in one that was made with `objectLock`. */
+/** `empty` deletes the contents too. With `objectLock`, objects in the bucket may be locked. */
 export type Removal = { readonly empty: boolean; readonly owner: string; readonly objectLock: boolean }
 
 export type KeyRequest = {
-  /** The user at the store that the key is of, and nothing else. */
+  /** The user at the store, which exists only for this key. */
   readonly user: string
   readonly isActive: boolean
   readonly grants: readonly StoreGrant[]
-  /** Every bucket in which the user may have a grant from before. */
+  /** All buckets in which the user may still have a grant. */
   readonly among: readonly string[]
-  /** The pair that is stored. Another key of the user is one whose secret was lost, and is removed. */
+  /** The stored pair. Any other key of the user is deleted, because its secret was lost. */
   readonly known: AccessKeyPair | undefined
   /**
-   * Called with a new pair before anything is granted to it. A pair that could not be kept is useless: the next call
-   * removes it and makes another.
+   * Stores a new pair, before anything is granted to it. If this fails, the next call deletes the key and creates
+   * another.
    */
   readonly keep: (pair: AccessKeyPair) => Promise<void>
 }
 
-/** One request that the store answered or refused. */
+/** One request to the store, successful or refused. */
 export type AuditRecord = {
   id: string
   timestamp: string
-  /** As S3 calls it: GetObject. */
+  /** The S3 operation, such as GetObject. */
   operation: string
   bucket: string
   key: string | undefined
   statusCode: number
   errorCode: string | undefined
   accessKeyId: string | undefined
-  /** The user at the store, where it says it. */
+  /** The user at the store, if the log names one. */
   user: string | undefined
   remoteAddress: string
   bytes: number | undefined
@@ -66,53 +66,53 @@ export type AuditRecord = {
 export type StoreCall = { readonly signal?: AbortSignal | undefined }
 
 /**
- * An S3 store with users of its own. Every call may be repeated: each takes the store from whatever it finds to what is
- * asked for, so that a process may die between any two requests.
+ * An S3 store with its own users. Calls are idempotent: each converges from any state, so that a process may die
+ * between any two requests.
  *
  * @throws StoreError
  */
 export interface ObjectStore {
   readonly info: StoreInfo
   /**
-   * @returns what the bucket then has: versioning that was on once is suspended where it is to be off
-   * @throws StoreError Taken where a bucket of that name is not of this owner
+   * @returns the resulting versioning, which is `Suspended` instead of `Off` if it was ever enabled
+   * @throws StoreError Taken if the bucket belongs to another owner
    */
   ensureBucket(settings: BucketSettings, options?: StoreCall): Promise<Pick<BucketSettings, 'versioning'>>
   /**
-   * Deletes the bucket of the owner, and with `empty` what is in it first. One call takes a bounded number of objects.
-   * Another owner's is left alone, and `Gone` for this one.
+   * Deletes the owner's bucket, with `empty` its contents first. One call deletes a bounded number of objects. Another
+   * owner's bucket is left alone: the result is `Gone`.
    */
   removeBucket(name: string, how: Removal, options?: StoreCall): Promise<RemovalState>
-  /** Whether there is neither an object nor a version in it. */
+  /** Whether the bucket holds neither objects nor versions. */
   isEmpty(name: string, options?: StoreCall): Promise<boolean>
-  /** Whether an object in it may not be deleted now. */
+  /** Whether a lock forbids deleting some object now. */
   holdsLocked(name: string, options?: StoreCall): Promise<boolean>
-  /** Versions included. */
+  /** Counts all versions. */
   use(name: string, options?: StoreCall): Promise<BucketUse>
   ensureKey(request: KeyRequest, options?: StoreCall): Promise<AccessKeyPair>
-  /** First the key, so that it opens nothing from then on; then its grants in `among`, then the user. */
+  /** Deletes the key first, so that access ends at once, then its grants in `among`, then the user. */
   removeKey(user: string, among: readonly string[], options?: StoreCall): Promise<void>
-  /** Users of keys of a platform, other than these, that still have a key: whoever has its secret may use it. */
+  /** Lists users of platform keys, beyond the given ones, that still have a key: its secret may still be in use. */
   otherKeys(users: ReadonlySet<string>, options?: StoreCall): Promise<string[]>
-  /** Undefined if it was never used, or the store does not say. */
+  /** Returns undefined if the key was never used, or the store does not record it. */
   lastUsed(accessKeyId: string, options?: StoreCall): Promise<string | undefined>
-  /** The newest requests to these buckets, newest first, at most `limit`; without those of the platform itself. */
+  /** Returns the newest requests to these buckets, newest first, at most `limit`, without the platform's own. */
   audit(buckets: ReadonlySet<string>, limit: number, options?: StoreCall): Promise<AuditRecord[]>
   close(): Promise<void>
 }
 
 /**
- * - `Unreachable`: no answer, or one that says to come again;
- * - `Failed`: the store failed at it, and may do so each time;
- * - `Refused`: the store will not, whatever the number of tries;
- * - `Invalid`: what was asked for is not as the store takes it: a person must change it;
- * - `Full`: the store has no room for it, in a policy or at all;
+ * - `Unreachable`: no answer, or one that asks to retry later;
+ * - `Failed`: an internal error of the store, which may happen every time;
+ * - `Refused`: a retry will not help;
+ * - `Invalid`: the store does not accept the request: a person must change it;
+ * - `Full`: no room, in a policy or in the store;
  * - `NotFound`: no such bucket or user;
- * - `Taken`: the bucket is somebody else's.
+ * - `Taken`: the bucket belongs to somebody else.
  */
 export type StoreErrorCode = 'Unreachable' | 'Failed' | 'Refused' | 'Invalid' | 'Full' | 'NotFound' | 'Taken'
 
-/** A failed call. The message names what was asked; never a body of the store, nor a secret. */
+/** A failed call. The message names what was attempted, without any text of the store and without secrets. */
 export class StoreError extends CodedError<StoreErrorCode> {}
 
 export function isStoreError(error: unknown, ...codes: readonly StoreErrorCode[]): error is StoreError {

@@ -19,7 +19,7 @@ import { type KeyRequest, type ObjectStore, type StoreCall, StoreError } from '.
 
 const GONE = ['NoSuchEntity']
 
-/** Users, keys and grants, through IAM's own actions (AWS IAM API reference, version 2010-05-08). */
+/** Users, keys and grants, through the IAM API (AWS IAM API reference, version 2010-05-08). */
 export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 'removeKey' | 'otherKeys' | 'lastUsed'> {
   const { iam } = clients
   return {
@@ -35,7 +35,7 @@ export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 're
       for (const { AccessKeyId } of await keysOf(clients, user, options)) {
         await deleteKey(clients, user, AccessKeyId, options)
       }
-      // Before the user: stores refuse a policy that names somebody who is not there, also later, for somebody else.
+      // Before the user: stores refuse a policy that names a missing user, even in a change that concerns another.
       for (const bucket of among) {
         await changePolicy(
           clients.s3,
@@ -67,7 +67,7 @@ export function userCalls(clients: Clients): Pick<ObjectStore, 'ensureKey' | 're
   }
 }
 
-/** The user's ARN, made where the user was not there. */
+/** Creates the user if needed. Returns the ARN. */
 async function ensureUser({ iam }: Clients, user: string, options: Options): Promise<string> {
   const what = `User "${user}" could not be created`
   const made = await attempt(what, () => iam.send(new CreateUserCommand({ UserName: user }), options), [

@@ -2,10 +2,10 @@ import { lookup as resolve } from 'node:dns/promises'
 import { isPublicAddress, judgedAs, vetOutgoingUrl } from '../../core/outgoingUrl.ts'
 import { OutgoingError } from './port.ts'
 
-/** The addresses of a host that somebody named, if all of them may be called. @throws OutgoingError */
+/** Resolves the host of a user-supplied URL. Returns its addresses if all may be called. @throws OutgoingError */
 export type AddressesOf = (url: string) => Promise<readonly string[]>
 
-/** @param allowedHosts as `outgoingHosts` lists them: called wherever they are */
+/** @param allowedHosts the setting `outgoingHosts`: hosts that may have any address */
 export function judgedAddresses(
   allowedHosts: readonly string[],
   lookup: (host: string) => Promise<{ address: string }[]> = (host) => resolve(host, { all: true }),

@@ -8,13 +8,13 @@ import { OutgoingError, type OutgoingPort, type OutgoingRequest } from './port.t
 import { ADDRESS_NOT_ALLOWED, vettedLookup } from './vettedLookup.ts'
 
 export type OutgoingOptions = {
-  /** Hosts that are called wherever they are: as URLs name them, with their port if it is not 443. */
+  /** Hosts that may have any address, in the form of URLs: with the port if it is not 443. */
   allowedHosts?: readonly string[]
-  /** PEM, beside the authorities that Node trusts. */
+  /** PEM, in addition to the authorities that Node trusts. */
   certificateAuthority?: string
-  /** Milliseconds for everything together; 10,000. */
+  /** Milliseconds for the whole call; 10,000. */
   timeout?: number
-  /** Bytes of an answer; 256 KiB. */
+  /** Maximum size of an answer in bytes; 256 KiB. */
   maxBytes?: number
   lookup?: typeof resolve
 }
@@ -22,7 +22,7 @@ export type OutgoingOptions = {
 const REDIRECTS = 3
 const REDIRECTING = new Set([301, 302, 303, 307, 308])
 
-/** Calls over TLS. Names are judged again by the addresses that the connection is really made to. */
+/** Makes calls over TLS only. Addresses are vetted again when the connection is made. */
 export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { close(): Promise<void> } {
   const { allowedHosts = [], certificateAuthority, timeout = 10_000, maxBytes = 256 * 1024 } = options
   const tls = { timeout, ...(certificateAuthority !== undefined && { ca: believing(certificateAuthority) }) }
@@ -44,7 +44,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
       if (redirects === REDIRECTS) throw new OutgoingError('Unreachable', `${url.host} redirects too often.`)
       const next = URL.parse(location, url.href)
       if (next === null) throw new OutgoingError('Unreachable', `${url.host} redirects to an invalid address.`)
-      // Credentials never follow to another host.
+      // Never sends credentials to another host.
       if (next.host !== url.host) headers = withoutCredentials(headers)
       url = vet(next.href)
     }
@@ -91,7 +91,7 @@ export function createOutgoing(options: OutgoingOptions = {}): OutgoingPort & { 
   }
 }
 
-/** What protocols that are spoken through this need beside the body. */
+/** Headers that the protocols on top of this need. */
 const PASSED_ON = [
   'content-type',
   'location',
@@ -103,7 +103,7 @@ const PASSED_ON = [
 
 type Read = { maxBytes: number; host: string; isBinary: boolean; beginning: number | undefined }
 
-/** What the caller reads: the status, the body and a few headers. */
+/** Keeps of the answer the status, the body and a few headers. */
 async function responseOf(answer: Awaited<ReturnType<typeof send>>, read: Read): Promise<Response> {
   const bytes = await limited(answer.body as AsyncIterable<Uint8Array> | null, read)
   const headers = PASSED_ON.flatMap((name) => {
@@ -127,7 +127,7 @@ function outgoingError(error: unknown, host: string): OutgoingError {
   return new OutgoingError('Unreachable', `${host} ${why}.`, { cause: error })
 }
 
-/** What is said of a host. A call that the deadline ends has no code. */
+/** Reasons for the message. A call that hits the deadline has no code. */
 const UNREACHED: Readonly<Record<ConnectionFailure, string>> = {
   Untrusted: 'shows a certificate that is not valid for it, or not signed by an authority that the platform trusts',
   NoTls: 'does not speak TLS',

@@ -1,14 +1,14 @@
 import { ReasonedError } from '../../core/failure.ts'
 
-/** Calls of addresses that tenants named. Every one is vetted, limited in size, time and redirects. */
+/** Calls to addresses that tenants supply. Each is vetted, and bounded in size, time and redirects. */
 export interface OutgoingPort {
   /**
-   * The document at the address, 256 KiB at most, within 10 s, after three redirects at most.
+   * Fetches a document: at most 256 KiB, within 10 s, after at most three redirects.
    *
    * @throws OutgoingError
    */
   document(url: string, signal?: AbortSignal): Promise<string>
-  /** For libraries that bring their own protocol. Only GET follows redirects, and never with credentials elsewhere. */
+  /** For clients of other protocols. Only GET follows redirects, and credentials never go to another host. */
   readonly fetch: OutgoingFetch
 }
 
@@ -17,16 +17,16 @@ export type OutgoingRequest = {
   method?: string
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** Whether the answer is bytes; a text else. */
+  /** Returns the body as bytes instead of text. */
   isBinary?: boolean
-  /** Bytes from the beginning of the answer that are enough; else an answer that is too long is none. */
+  /** Reads only this many bytes of the answer; by default an answer that is too long is an error. */
   beginning?: number | undefined
   signal?: AbortSignal | undefined
 }
 
 /**
- * NotAllowed: the platform does not call that address; the message says why and names nothing secret.
- * Unreachable: it does not answer, answers too much, too late, or not with what was asked for.
+ * NotAllowed: the platform does not call that address; the message says why, without secrets. Unreachable: no answer,
+ * or one that is too large, too late or not of the expected form.
  */
 export type OutgoingReason = 'NotAllowed' | 'Unreachable'
 

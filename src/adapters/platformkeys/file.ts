@@ -28,7 +28,7 @@ const KeySet = z.object({
 export class PlatformKeysError extends Error {}
 
 /**
- * Reads a key file. Says what is wrong without repeating any of it.
+ * Parses a key file. Errors repeat nothing of its content.
  *
  * @throws PlatformKeysError
  */
@@ -48,14 +48,14 @@ export function parsePlatformKeys(text: string, path: string): PlatformKey[] {
   })
 }
 
-/** Milliseconds between looks at the file. A mounted Secret is replaced in place, which no watch of files reports. */
+/** Milliseconds between reads of the file: file watches miss the replacement of a mounted Secret. */
 const INTERVAL = 2_000
 
 /**
- * The keys of a file, which is read again whenever it changes. A file that cannot be read or used later leaves the keys
- * in force and is logged: a mistake while rotating must not take every secret away.
+ * Opens a key file and reloads it on change. If it becomes unreadable or invalid later, this is logged and the previous
+ * keys stay in use: a mistake during rotation must not make all secrets unreadable.
  *
- * @throws PlatformKeysError where the file is not usable at the start
+ * @throws PlatformKeysError if the file is not usable at the start
  */
 export async function openKeyFile(path: string, { clock, log }: { clock: Clock; log: Log }): Promise<PlatformKeys> {
   const keys = new FileKeys(path, clock, log)
@@ -111,7 +111,7 @@ class FileKeys extends HeldKeys implements PlatformKeys {
   }
 }
 
-/** Where none are configured: vaults answer that, everything else works. */
+/** Used if no keys are configured: vaults then report that, and everything else works. */
 export function noKeys(): PlatformKeys {
   return {
     newest: () => undefined,

@@ -1,6 +1,6 @@
 import type { PlatformKey } from '../../contracts/vaults/envelope.ts'
 
-/** Keys in memory, oldest first, and who hears that there are others. */
+/** Keys in memory, oldest first, with change handlers. */
 export class HeldKeys {
   #keys: readonly PlatformKey[] = []
   readonly #handlers = new Set<() => void>()

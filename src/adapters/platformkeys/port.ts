@@ -1,10 +1,10 @@
 import type { KeyRing } from '../../contracts/vaults/envelope.ts'
 
-/** The platform keys as the configuration holds them now: they change while the process runs. */
+/** The configured platform keys, which may change while the process runs. */
 export interface PlatformKeys extends KeyRing {
-  /** Looks at once whether there are others: a key may have been wrapped by one that another process knew first. */
+  /** Reloads now: another process may already have wrapped something with a newer key. */
   refresh(): Promise<void>
-  /** Hears of each change. */
+  /** Calls the handler after each change. */
   onChange(handler: () => void): () => void
   stop(): void
 }

@@ -2,15 +2,15 @@ import { PlatformError } from '../../core/errors.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { PodLogs } from './port.ts'
 
-/** Answers of the API server that mean that there is no log: no such pod or run, or its container has not started. */
+/** Statuses of the API server that mean there is no log: no such pod or run, or a container that has not started. */
 const NO_LOG = new Set([400, 404])
 const LINE_FEED = 0x0a
 
 /**
- * Logs through the API server, which asks the kubelet of the pod's node.
+ * Reads logs through the API server, which asks the kubelet of the pod's node.
  *
- * @param isPlayed whether pods only seem to run: they write nothing, and no kubelet could be asked
- * @param most bytes of a log that is not followed, which comes to its end; any number from nodes of our own
+ * @param isPlayed whether pods are simulated: they write nothing, and there is no kubelet
+ * @param most maximum bytes of a log that is not followed; unlimited by default, for nodes of our own
  */
 export function kubePodLogs(
   client: Pick<KubeClient, 'request'>,
@@ -23,7 +23,7 @@ export function kubePodLogs(
         path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/log`,
         query: { container, ...window },
         ...(signal === undefined ? {} : { signal }),
-        // The kubelet answers with the first line, which a silent container may never write.
+        // The kubelet sends no headers before the first line, which a silent container may never write.
         ...(window.follow === true && { timeout: Number.POSITIVE_INFINITY }),
       })
       if (answer.status === 200) {
@@ -32,7 +32,7 @@ export function kubePodLogs(
         const bytes = within(most, answer.body, pod)
         return tailLines === undefined ? bytes : firstLines(bytes, tailLines)
       }
-      // Read to its end within bounds, so that the connection is used again.
+      // Drained, so that the connection can be reused.
       answer.text().catch(() => {})
       if (NO_LOG.has(answer.status)) return undefined
       const message = `The node of pod "${pod}" does not return its log (HTTP ${answer.status}).`
@@ -41,7 +41,7 @@ export function kubePodLogs(
   }
 }
 
-/** As many lines as there were: the node goes on with those that are written meanwhile, without end if they come fast. */
+/** Ends after `most` lines: the kubelet also sends lines that are written meanwhile, without end if they come fast. */
 async function* firstLines(chunks: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
   let left = most
   for await (const chunk of chunks) {
@@ -57,7 +57,7 @@ async function* firstLines(chunks: AsyncIterable<Uint8Array>, most: number): Asy
   }
 }
 
-/** @throws PlatformError UPSTREAM_FAILED for more */
+/** @throws PlatformError UPSTREAM_FAILED beyond the maximum */
 async function* within(most: number, bytes: AsyncIterable<Uint8Array>, pod: string): AsyncGenerator<Uint8Array> {
   let left = most
   for await (const chunk of bytes) {

@@ -4,11 +4,11 @@ import type { LogSource, LogWindow, PodLogs } from './port.ts'
 
 type Run = { text: string; hasEnded: boolean }
 
-/** Logs in memory, with the promises of the real ones. What is written into it begins each line with its time. */
+/** Logs in memory with the same guarantees. Each line that is written to it must begin with its time. */
 export class FakePodLogs implements PodLogs {
   readonly #runs = new Map<string, Run[]>()
   readonly #changes = new EventTarget()
-  /** How often a log was asked for, and how many are being followed. */
+  /** Number of `open` calls, and of logs that are being followed. */
   opened = 0
   following = 0
 
@@ -20,7 +20,7 @@ export class FakePodLogs implements PodLogs {
     this.#changes.dispatchEvent(new Event('change'))
   }
 
-  /** The container ends; what is written next is its next run. */
+  /** Ends the container's run; the next write begins another. */
   end(source: LogSource): void {
     const run = this.#runs.get(keyOf(source))?.at(-1)
     if (run !== undefined) run.hasEnded = true

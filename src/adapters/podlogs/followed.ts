@@ -13,17 +13,17 @@ export type FollowedOptions = {
   isAlive(source: LogSource): boolean | Promise<boolean>
 }
 
-/** Milliseconds until a container that has ended, or not begun, is asked again. */
+/** Milliseconds until a container that has ended, or not started, is tried again. */
 const ASK_AGAIN = { least: 1_000, most: 5_000 }
-/** Failures of a node in a row until its followers hear of it. */
+/** Consecutive failures of a node after which its followers get the error. */
 const PATIENCE = 5
 
-/** Characters that may wait for the fastest reader before the node is made to wait. */
+/** Characters buffered for the fastest reader from which reading from the node pauses. */
 const PAUSE_AT = 256 * 1024
-/** Characters that may wait for a reader while others go on; beyond it is cut off. */
+/** Characters buffered for one reader, beyond which that reader is cut off. */
 const CUT_OFF_AT = 1024 * 1024
 
-/** Lets any number of readers follow a container over one stream of its node. */
+/** Shares one stream of the node between all followers of a container. */
 export function followedPodLogs(logs: PodLogs, options: FollowedOptions): FollowedPodLogs {
   const streams = new Map<string, SharedStream>()
   return {
@@ -43,12 +43,12 @@ export function followedPodLogs(logs: PodLogs, options: FollowedOptions): Follow
 const NOTHING: readonly Uint8Array[] = []
 const NO_LINE: LogLine = { timestamp: null, text: '' }
 /**
- * Lines from the end in which the newest that is known is looked for. By a time alone the node repeats all of its second, which
- * takes many seconds where megabytes are written in each.
+ * Tail lengths to resume with, shortest first, in search of the newest known line. `sinceTime` alone repeats a whole
+ * second, which takes many seconds if megabytes are written in each.
  */
 const NEAR = [2_000, 20_000, 200_000]
 
-/** One container that somebody follows. */
+/** The stream of one followed container. */
 class SharedStream {
   readonly #logs: PodLogs
   readonly #source: LogSource
@@ -68,12 +68,12 @@ class SharedStream {
     this.#begun.catch(() => {})
   }
 
-  /** Nothing more comes, though some may still read what came. */
+  /** Whether the stream has ended. Readers may still be draining their queues. */
   get isOver(): boolean {
     return this.#stop.signal.aborted
   }
 
-  /** @param onEmpty called when the stream is of no more use */
+  /** @param onEmpty called when the stream must not be reused */
   async *read({ tailLines, signal }: FollowOptions, onEmpty: () => void): AsyncGenerator<readonly LogLine[]> {
     this.#readers += 1
     const queue = new LineQueue(signal, () => this.#wake())
@@ -82,7 +82,7 @@ class SharedStream {
         if (!signal.aborted) throw error
       })
       if (signal.aborted) return
-      // Nothing can come between what is remembered and the queue: both are taken in one turn.
+      // Synchronous up to adding the queue: no line can be lost in between.
       const remembered = this.#recent.last(tailLines)
       this.#queues.add(queue)
       if (this.#stop.signal.aborted) queue.end()
@@ -97,7 +97,7 @@ class SharedStream {
     }
   }
 
-  /** Read while new lines wait in the queue already; those that the queue holds too are shown once. */
+  /** Reads the end of the log while new lines collect in the queue. Lines in both are dropped from the queue. */
   async #endOfLog(tailLines: number, queue: LineQueue, signal: AbortSignal): Promise<readonly LogLine[]> {
     const { lines, newest } = await this.#written(tailLines, signal)
     queue.dropUntil(newest)
@@ -111,7 +111,7 @@ class SharedStream {
   }
 
   async #written(tailLines: number, signal: AbortSignal) {
-    // At least one: its time is where the stream begins.
+    // At least one line: the stream starts at its time.
     const asked = Math.max(1, tailLines)
     const chunks = await this.#logs.open(this.#source, { tailLines: asked, timestamps: true, signal })
     if (chunks === undefined) return { lines: [], newest: undefined, isWhole: true }
@@ -120,7 +120,7 @@ class SharedStream {
     return { lines: tailLines === 0 ? [] : kept, newest, isWhole: kept.length < asked && !truncated }
   }
 
-  /** Follows run after run of the container, until the pod has ended. */
+  /** Follows each run of the container in turn, until the pod has ended. */
   async #run(newest: string | undefined): Promise<void> {
     let [last, failures, pause] = [newest, 0, ASK_AGAIN.least]
     try {
@@ -128,7 +128,7 @@ class SharedStream {
         const { newest: now, failure } = await this.#follow(last)
         failures = failure === undefined ? 0 : failures + 1
         if (failures === PATIENCE) throw failure
-        // After a lost connection there may be more to read, also of a pod that has ended.
+        // After a lost connection there may be more to read, even from a pod that has ended.
         if (failures === 0 && !(await this.#options.isAlive(this.#source))) break
         pause = now === last ? Math.min(2 * pause, ASK_AGAIN.most) : ASK_AGAIN.least
         last = now
@@ -142,7 +142,7 @@ class SharedStream {
     }
   }
 
-  /** One stream of the node, of what is later than `last`, and the time of its newest line. */
+  /** Reads one stream of the node, from after `last`. Returns the time of its newest line. */
   async #follow(last: string | undefined): Promise<{ newest: string | undefined; failure?: unknown }> {
     let [newest, isRepeated] = [last, last !== undefined]
     const take = async (read: readonly LogLine[]) => {
@@ -159,13 +159,13 @@ class SharedStream {
     }
   }
 
-  /** From the line of that time on, and what the node repeats before it. */
+  /** Yields lines from the time `last` on, including those that the node repeats. */
   async *#newLines(last: string | undefined): AsyncGenerator<readonly LogLine[]> {
     const window = { follow: true, timestamps: true, sinceTime: last, signal: this.#stop.signal }
     for (const tailLines of last === undefined ? [] : NEAR) {
       let reaches: boolean | undefined
       for await (const lines of this.#linesOf({ ...window, tailLines })) {
-        // Without a line of before, some may be missing: more than that was written meanwhile, or this is another run.
+        // Only newer lines: the tail does not reach back to `last`, or this is another run. Some lines may be missing.
         reaches ??= !isAfter(lines[0] ?? NO_LINE, last)
         if (!reaches) break
         yield lines
@@ -185,7 +185,7 @@ class SharedStream {
     if (rest.length > 0) yield rest
   }
 
-  /** Waits while every reader has enough to read; whoever is far behind the fastest is cut off. */
+  /** Waits while all readers have enough buffered, and cuts off those that are far behind. */
   async #publish(lines: readonly LogLine[]): Promise<void> {
     while (!this.#stop.signal.aborted && [...this.#queues].every(({ characters }) => characters > PAUSE_AT)) {
       if (this.#queues.size === 0) break

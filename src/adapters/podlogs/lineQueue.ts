@@ -1,6 +1,6 @@
 import { isAfter, type LogLine } from '../../contracts/logs.ts'
 
-/** Lines that wait for one reader. */
+/** Lines buffered for one reader. */
 export class LineQueue {
   readonly #onDrained: () => void
   readonly #signal: AbortSignal
@@ -10,13 +10,13 @@ export class LineQueue {
   #end: { error?: unknown } | undefined
   #wake: () => void = () => {}
 
-  /** @param signal ends the reading, without an error */
+  /** @param signal ends reading without an error */
   constructor(signal: AbortSignal, onDrained: () => void) {
     this.#signal = signal
     this.#onDrained = onDrained
   }
 
-  /** How much waits. */
+  /** Number of buffered characters. */
   get characters(): number {
     return this.#end === undefined && !this.#signal.aborted ? this.#characters : 0
   }
@@ -28,18 +28,18 @@ export class LineQueue {
     this.#wake()
   }
 
-  /** Lines up to this time are not shown. */
+  /** Drops lines up to this time. */
   dropUntil(time: string | undefined): void {
     this.#dropUntil = time
   }
 
-  /** What waits is still read. */
+  /** Ends the queue. Buffered lines are still delivered. */
   end(): void {
     this.#end ??= {}
     this.#wake()
   }
 
-  /** What waits is not read any more. */
+  /** Fails the queue. Buffered lines are discarded. */
   fail(error: unknown): void {
     this.#end ??= { error }
     this.#batches = []
@@ -70,7 +70,7 @@ export class LineQueue {
   }
 }
 
-/** What a line costs besides its text. */
+/** Memory per line besides its text. */
 const OVERHEAD = 48
 
 export function charactersOf(lines: readonly LogLine[]): number {

@@ -1,53 +1,54 @@
 import type { LogLine } from '../../contracts/logs.ts'
 
-/** `clusterId` names the cluster that the pod is in; the platform's own if undefined. */
+/** `clusterId` names the pod's cluster; by default the platform's own. */
 export type LogSource = { namespace: string; pod: string; container: string; clusterId?: string | undefined }
 
 export type LogWindow = {
-  /** Lines from the end. */
+  /** Number of lines from the end. */
   tailLines?: number | undefined
   sinceSeconds?: number | undefined
-  /** RFC 3339; counted in whole seconds, so that a few earlier lines may come too. */
+  /** RFC 3339. The node truncates it to seconds, so a few earlier lines may be repeated. */
   sinceTime?: string | undefined
-  /** Goes on with new lines until the container ends or the signal is aborted. */
+  /** Streams new lines until the container ends or the signal is aborted. */
   follow?: boolean | undefined
-  /** Of the container's run before this one. */
+  /** Reads the container's previous run. */
   previous?: boolean | undefined
-  /** Each line begins with its RFC 3339 time. */
+  /** Prefixes each line with its RFC 3339 time. */
   timestamps?: boolean | undefined
   signal?: AbortSignal | undefined
 }
 
-/** What containers wrote, from wherever their nodes keep it. */
+/** Logs of containers, whichever cluster they run in. */
 export interface PodLogs {
   /**
-   * The text as it comes, oldest first. What is not read is not sent either: the node waits.
+   * Streams the log, oldest first. Backpressure reaches the node.
    *
-   * @returns undefined if there is none: no such pod, container or earlier run, or it has not started
+   * @returns undefined if there is no log: no such pod, container or earlier run, or it has not started
    * @throws PlatformError UPSTREAM_FAILED if the node does not answer
    */
   open(source: LogSource, window?: LogWindow): Promise<AsyncIterable<Uint8Array> | undefined>
 }
 
 export type FollowOptions = {
-  /** Lines from the end to begin with. */
+  /** Number of existing lines to begin with. */
   tailLines: number
   signal: AbortSignal
 }
 
-/** Logs that many may follow at the cost of one. */
+/** Logs that share one stream among all followers. */
 export interface FollowedPodLogs extends PodLogs {
   /**
-   * First the end of what was written, at once and perhaps empty; then new lines in batches, each line once, until the
-   * pod has ended or the signal is aborted. A container that starts again goes on in the same stream.
+   * Yields the end of the existing log, perhaps empty, then new lines in batches, each line once, until the pod has
+   * ended or the signal is aborted. Continues when the container restarts.
    *
-   * @throws PlatformError UPSTREAM_FAILED if the node does not answer; TOO_MANY_REQUESTS if the reader fell so far behind
-   *   others that it was cut off
+   * @throws PlatformError UPSTREAM_FAILED if the node does not answer; TOO_MANY_REQUESTS if the reader was cut off
+   * because it
+   *   fell too far behind the others
    */
   follow(source: LogSource, options: FollowOptions): AsyncGenerator<readonly LogLine[]>
 }
 
-/** The last `most` bytes of a log, beginning at the start of a line if something was cut. Holds one chunk more at most. */
+/** Returns the last `most` bytes of a log, from the start of a line if it was cut. Buffers at most one chunk more. */
 export async function lastBytes(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array> {
   const kept: Uint8Array[] = []
   let size = 0

@@ -1,15 +1,15 @@
 import type { LogLine } from '../../contracts/logs.ts'
 import { charactersOf } from './lineQueue.ts'
 
-/** Characters that are kept for readers who come later. */
+/** Characters to keep for later followers. */
 const KEPT = 1024 * 1024
 
-/** The end of a log that is being followed, so that most who join later cost its node nothing. */
+/** The recent lines of a followed log, so that most later followers need no request to its node. */
 export class RecentLines {
   #batches: (readonly LogLine[])[] = []
   #characters = 0
   #count = 0
-  /** Whether nothing was written before. */
+  /** Whether these are all the lines of the log. */
   #isWhole = false
 
   begin(lines: readonly LogLine[], isWhole: boolean): void {
@@ -29,7 +29,7 @@ export class RecentLines {
     }
   }
 
-  /** The last `count` lines; undefined if fewer are remembered than were written. */
+  /** Returns the last `count` lines; undefined if fewer are buffered but more were written. */
   last(count: number): readonly LogLine[] | undefined {
     if (this.#count < count && !this.#isWhole) return undefined
     return count === 0 ? [] : this.#batches.flat().slice(-count)

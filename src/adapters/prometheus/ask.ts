@@ -2,13 +2,13 @@ import { request } from 'undici'
 import { z } from 'zod'
 import { readWithin } from '../../core/readWithin.ts'
 
-/** Bytes; 1,500 points of a hundred counters take a third of it. */
+/** Bytes; 1,500 points of a hundred series take a third of it. */
 const ANSWER_MAX = 16 * 1024 * 1024
 
-/** A time in seconds and a number as text. */
+/** A time in seconds, and a number as text. */
 export const Sample = z.tuple([z.number(), z.string()])
 
-/** What is read of an answer to either question: each series with its samples, of one moment or of a range. */
+/** The relevant part of an answer: each series with its samples, from an instant or a range query. */
 export function answerOf<Labels extends z.ZodType>(labels: Labels) {
   const series = z.object({
     metric: labels,
@@ -19,10 +19,10 @@ export function answerOf<Labels extends z.ZodType>(labels: Labels) {
 }
 
 /**
- * Asks the HTTP API of Prometheus, version 1.
+ * Queries the HTTP API of Prometheus, version 1.
  *
- * @param url such as http://prometheus:9090
- * @throws Error whose text holds nothing of the answer
+ * @param url for example http://prometheus:9090
+ * @throws Error without any text of the answer
  */
 export async function askPrometheus<Schema extends z.ZodType>(
   url: string,

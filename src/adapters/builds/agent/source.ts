@@ -8,7 +8,7 @@ import { clone, fetchArchive } from './fetch.ts'
 import type { Hand, Places } from './places.ts'
 import { filesIn, folderOf, MOST_OF_A_FILE } from './sourceFiles.ts'
 
-/** The first part: gets the source, looks what it is, and writes what is built with. */
+/** The first part: fetches the source, detects its runtime and writes what the build needs. */
 export async function fetchSource(places: Places): Promise<BuildWord> {
   const order = places.readOrder()
   await mkdir(places.source, { recursive: true })
@@ -29,12 +29,12 @@ export async function fetchSource(places: Places): Promise<BuildWord> {
   }
 }
 
-/** What is laid over the source comes from the platform, but a link of the source may stand in its way. */
+/** Adds the files of the platform to the source. The source may try to divert them with a link or a file. */
 async function addFiles(context: string, files: NonNullable<BuildOrder['recipe']['files']>): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     const place = join(context, path)
     const parts = dirname(path).split('/')
-    // From above, so that no folder is made below one that leads elsewhere.
+    // Parents first, so that no folder is created below a link.
     for (const at of parts.keys()) await addFolder(join(context, ...parts.slice(0, at + 1)), path)
     await writeFile(place, content, { flag: 'wx' }).catch(() => {
       throw new BuildRefusal(
@@ -71,7 +71,7 @@ async function handOf(plan: BuildPlan, context: string, places: Places): Promise
   }
   await mkdir(places.recipe, { recursive: true })
   await writeFile(join(places.recipe, 'Dockerfile'), dockerfile)
-  // What the source itself wants to keep out counts too.
+  // The source's own .dockerignore applies as well.
   const own = filesIn(context).text('.dockerignore') ?? ''
   await writeFile(join(places.recipe, 'Dockerfile.dockerignore'), [...IGNORED, own, ''].join('\n'))
   for (const [name, content] of Object.entries(server)) await writeFile(join(places.recipe, name), content)

@@ -7,10 +7,10 @@ export const MOST_OF_A_FILE = 1024 ** 2
 const MOST_PATHS = 20_000
 
 /**
- * A folder of the source, which a link of the source may lead to but not out of it.
+ * Resolves a folder of the source. Links may lead to it, but not out of the source.
  *
  * @param by the field of the recipe that names it
- * @throws BuildRefusal if it is not there, or elsewhere
+ * @throws BuildRefusal if it is missing, no folder, or outside of the source
  */
 export function folderOf(source: string, path: string, by: 'rootPath' | 'dockerfilePath'): string {
   let found: string
@@ -26,7 +26,7 @@ export function folderOf(source: string, path: string, by: 'rootPath' | 'dockerf
   return found
 }
 
-/** The files of a folder, for who looks what they are. Links are not followed: they may lead to what this container alone sees. */
+/** Lists a folder for runtime detection. Links are not followed: they may point at secrets of this container. */
 export function filesIn(folder: string): SourceFiles {
   const paths = new Set<string>()
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

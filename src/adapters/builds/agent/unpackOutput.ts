@@ -6,9 +6,9 @@ import { BuildRefusal } from '../../../contracts/builds/files.ts'
 import { unpack } from '../unpack.ts'
 
 /**
- * Unpacks the archive that a program writes.
+ * Unpacks the archive that a program writes to its stdout.
  *
- * @throws BuildRefusal SourceRefused for an archive that came whole; BuilderFailed if the program failed
+ * @throws BuildRefusal SourceRefused for a complete archive; BuilderFailed if the program failed
  */
 export async function unpackOutput(child: ChildProcess & { stdout: Readable }, into: string): Promise<void> {
   const ended: Promise<[number | null]> = once(child, 'close') as never
@@ -18,7 +18,7 @@ export async function unpackOutput(child: ChildProcess & { stdout: Readable }, i
   } catch (error) {
     refusal = error
   }
-  // One that has not written all of it would wait for us; one that has says itself whether that was all.
+  // A program that is still writing would block on the pipe; one that has ended tells by its status if it succeeded.
   if (!child.stdout.readableEnded) child.kill()
   else if ((await ended)[0] !== 0)
     throw new BuildRefusal('BuilderFailed', 'The uploaded source could not be read from the registry to its end.')

@@ -1,11 +1,11 @@
 import type { ArchiveRead } from './port.ts'
 
-/** What the thread is told of one archive: that it begins, its next piece, that it is whole, or that nobody waits for it any more. */
+/** Messages to the thread about one archive: its begin, its next piece, its end, or its cancellation. */
 export type ToThread =
   | { readonly id: number; readonly piece: Uint8Array }
   | { readonly id: number; readonly now: 'begin' | 'end' | 'cut' }
 
-/** What the thread tells of it: how many bytes it has room for again, and in the end what it was. */
+/** Messages from the thread: bytes that it has processed, and finally the result. */
 export type FromThread =
   | { readonly id: number; readonly taken: number }
   | { readonly id: number; readonly read: ArchiveRead }

@@ -1,31 +1,31 @@
-/** What an archive was, once all of it came in and nothing in it is refused. */
+/** The result of reading a complete, accepted archive. */
 export type ArchiveRead = {
-  /** `sha256:...` of its bytes as they came. */
+  /** `sha256:...` of the bytes as received. */
   readonly digest: string
   readonly files: number
 }
 
 export interface ReadingArchive {
   /**
-   * Takes the next piece, a copy of it.
+   * Takes the next piece, and copies it.
    *
-   * @returns what to wait for before the next one; undefined if there is room
-   * @throws Error once it was refused
+   * @returns a promise to wait for before the next piece; undefined if there is room
+   * @throws Error after a refusal
    */
   take(piece: Uint8Array): Promise<void> | undefined
-  /** There is no more. */
+  /** Marks the end of the archive. */
   end(): void
-  /** Nobody waits for it any more. Does nothing once it was read or refused. */
+  /** Cancels reading. No effect once the archive was read or refused. */
   cut(): void
-  /** @throws ArchiveRefused for what is in it, as soon as it is seen; ReaderGone */
+  /** @throws ArchiveRefused as soon as refused content is seen; ReaderGone */
   readonly read: Promise<ArchiveRead>
 }
 
-/** Reads archives beside the thread that answers everybody, many at once. */
+/** Reads many archives at once, off the main thread. */
 export interface ArchiveReader {
-  /** @param who of whom few are read at once: others have their turn however many somebody sends */
+  /** @param who key whose archives are limited, so that one sender cannot hold up the others */
   begin(who: string): Promise<ReadingArchive>
 }
 
-/** What read it has ended: the same again may be read. */
+/** The thread died while reading: the caller may retry. */
 export class ReaderGone extends Error {}

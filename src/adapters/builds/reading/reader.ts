@@ -3,14 +3,14 @@ import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
 import type { FromThread, ToThread } from './messages.ts'
 import { type ArchiveRead, type ArchiveReader, ReaderGone, type ReadingArchive } from './port.ts'
 
-/** Bytes of one archive on their way to the thread. */
+/** Bytes of one archive that may be in flight to the thread. */
 const UNDER_WAY = 256 * 1024
-/** Archives of one principal that are read at once. */
+/** Archives that are read at once per sender. */
 const AT_ONCE = 4
-/** Paths of the largest archives that may come at once; what takes more ends the thread, and not the process. */
+/** Enough for the paths of the largest archives that may come at once. Exceeding it ends only the thread. */
 const HEAP_MEGABYTES = 512
 
-/** With a thread that is started for the first archive. One that ends, as it has no memory left, is replaced by the next. */
+/** Starts the thread with the first archive, and a new one after a thread has died, for example of memory shortage. */
 export function threadedReader(): ArchiveReader {
   return new ThreadedReader()
 }
@@ -61,7 +61,7 @@ class ThreadedReader implements ArchiveReader {
     else line.reading += 1
   }
 
-  /** Handed on to the next one, if any waits. */
+  /** Passes the slot to the next waiting archive, if there is one. */
   #turnOver(who: string): void {
     const line = this.#turns.get(who)
     const next = line?.waiting.shift()
@@ -87,13 +87,13 @@ class Reading implements ReadingArchive {
     this.#send = send
     send({ id, now: 'begin' }, [])
     this.read = this.#outcome.promise
-    // Who waits for it hears of it; nobody may.
+    // Avoids an unhandled rejection if no caller waits for the result.
     this.read.catch(() => {})
   }
 
   take(piece: Uint8Array): Promise<void> | undefined {
     if (this.#isOver) throw new Error('The archive is not read to its end.')
-    // A piece is often a part of something larger, which would be sent as a whole.
+    // A piece is often a view of a larger buffer, all of which would be transferred.
     const copy = new Uint8Array(piece)
     this.#underWay += copy.length
     this.#send({ id: this.#id, piece: copy }, [copy.buffer])

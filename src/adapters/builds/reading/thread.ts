@@ -6,7 +6,7 @@ import { giveWay } from '../../workers/giveWay.ts'
 import { unpack } from '../unpack.ts'
 import type { FromThread, ToThread } from './messages.ts'
 
-/** Many side by side: each is looked at in slices, with those of the others in between. */
+/** The archives being read. They are processed in slices, in turns. */
 const archives = new Map<number, { input: PassThrough; hash: Hash }>()
 const tell = (message: FromThread) => parentPort?.postMessage(message)
 
@@ -33,7 +33,7 @@ parentPort?.on('message', (message: ToThread) => {
   const { id } = message
   if ('now' in message && message.now === 'begin') return void begin(id)
   const archive = archives.get(id)
-  // It was refused: what is still under way of it is dropped.
+  // Refused already: pieces that are still in flight are dropped.
   if (archive === undefined) return
   if ('piece' in message) {
     const { piece } = message
