@@ -3,18 +3,18 @@ import type { CapacityMetric } from './port.ts'
 import type { Selection } from './selectors.ts'
 
 /**
- * What each metric is in the words of Prometheus. No text of a caller gets in here: names come from `Selection`.
+ * The PromQL of each metric. No caller's text gets in here: names come from `Selection`.
  *
- * Pods and nodes: cAdvisor in the kubelet (`container_*`), the kubelet (`kubelet_volume_*`), kube-state-metrics (`kube_*`).
- * Engines: Qdrant, CloudNativePG with its Barman Cloud plugin, exporters for SQL Server (`mssql_*`) and MariaDB (`mysql_*`),
- * SeaweedFS, and the Traefik of the Gateway. The platform: docs/reference/metrics.md.
+ * Pods and nodes: cAdvisor in the kubelet (`container_*`), the kubelet (`kubelet_volume_*`), kube-state-metrics
+ * (`kube_*`). Engines: Qdrant, CloudNativePG with its Barman Cloud plugin, exporters for SQL Server (`mssql_*`) and
+ * MariaDB (`mysql_*`), SeaweedFS, and the Traefik of the Gateway. The platform: docs/reference/metrics.md.
  */
 export type Entry = {
-  /** The labels that tell its series apart. */
+  /** The labels to group its series by, separated by commas. */
   readonly labels: string
 } & (
   | { readonly level: (of: Selection) => string }
-  /** The parts of a histogram over seconds: `bucket`, `sum` and `count`. */
+  /** A histogram in seconds; `part` is `bucket`, `sum` or `count`. */
   | { readonly histogram: (of: Selection, part: string) => string }
 )
 
@@ -62,7 +62,7 @@ const STORED = {
   StoragePercent: { labels: CLAIM, level: (of: Selection) => percent(used(of), capacity(of)) },
 }
 
-/** Endpoints of Qdrant that search. */
+/** Search endpoints of Qdrant. */
 const SEARCHES = 'endpoint=~"/collections/[^/]+/points/(search|query|recommend|discover|scroll)(/.*)?"'
 const WRITES = 'method=~"PUT|POST",endpoint=~"/collections/[^/]+/points(/(delete|batch|payload|vectors)(/.*)?)?"'
 
@@ -72,7 +72,7 @@ const backends = (of: Selection) => of.sum(POD, of.pods('cnpg_backends_total'))
 const maxBackends = (of: Selection) => of.sum(POD, of.pods('cnpg_pg_settings_setting', 'name="max_connections"'))
 const blocks = (of: Selection, what: 'hit' | 'read') => ratePerPod(of, `cnpg_pg_stat_database_blks_${what}`)
 
-/** Of one engine or the other: a pod is of one. */
+/** For metrics that two engines name differently: each pod runs only one of them. */
 const either = (one: string, other: string) => `(${one} or ${other})`
 
 const requestsWith =
@@ -94,7 +94,7 @@ const WEB = {
 const BUCKET = 'bucket'
 const requests = (of: Selection, ...more: string[]) => of.buckets('SeaweedFS_s3_request_total', ...more)
 
-/** By collection, without what the activator or our own objects tell. */
+/** Metrics by collection, without those that come from the activator or from our own objects. */
 export const CATALOGUE: Readonly<Record<Exclude<MetricCollection, 'secretvaults'>, Readonly<Record<string, Entry>>>> = {
   vectorclusters: {
     ...RUNNING,
@@ -224,7 +224,7 @@ export const PLATFORM_CATALOGUE: Readonly<Record<keyof typeof PLATFORM_METRICS, 
   ReconcileErrors: perSecond('', (of) => of.own('controller_runtime_reconcile_errors_total')),
 }
 
-/** Amounts that utilization is told in, of whatever collection. */
+/** Metrics for utilization, the same for all collections. */
 export const CAPACITIES: Readonly<Record<CapacityMetric, Entry>> = {
   CpuLimit: { labels: CONTAINER, level: (of) => limit(of, 'cpu') },
   CpuRequest: { labels: CONTAINER, level: (of) => request(of, 'cpu') },
@@ -239,7 +239,7 @@ export const CAPACITIES: Readonly<Record<CapacityMetric, Entry>> = {
         of.sum(EACH_CLAIM, of.volumes('kubelet_volume_stats_inodes')),
       ),
   },
-  /** Bytes a day, by the last day. */
+  /** Bytes per day, from the trend of the last day. */
   ClaimGrowth: {
     labels: EACH_CLAIM,
     level: (of) => of.sum(EACH_CLAIM, `86400 * deriv(${of.volumes('kubelet_volume_stats_used_bytes')}[1d])`),

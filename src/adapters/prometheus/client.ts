@@ -7,10 +7,10 @@ import type { CountedRequests, RequestFigures, Steps } from './port.ts'
 import { trafficQuery } from './traefik.ts'
 
 export type PrometheusOptions = {
-  /** Such as http://prometheus:9090. */
+  /** For example http://prometheus:9090. */
   url: string
   log: Pick<Log, 'debug'>
-  /** Milliseconds for all that one answer takes; 5 s. */
+  /** Milliseconds for all queries of one call; 5 s. */
   timeout?: number
 }
 
@@ -23,7 +23,7 @@ const Labels = z.object({
 const Answer = answerOf(Labels)
 type Found = z.output<typeof Answer>['data']['result']
 
-/** Asks Prometheus what the Traefik of the Gateway counted (HTTP API of Prometheus, version 1). */
+/** Reads the request counters of the Gateway's Traefik from Prometheus (HTTP API of Prometheus, version 1). */
 export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOptions): RequestFigures {
   const ask = async (path: 'query' | 'query_range', question: Record<string, string>, signal: AbortSignal) =>
     (await askPrometheus(url, path, question, { answer: Answer, signal })).data.result
@@ -35,7 +35,7 @@ export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOp
       const end = lastWhole(steps)
       try {
         const signal = AbortSignal.timeout(timeout)
-        // A range has steps of one length; the last one may be shorter.
+        // The steps of a range query are equally long; a shorter last step needs its own query.
         const found = await Promise.all([
           ask('query_range', { query, start, end: String(end), step }, signal),
           ...(end === steps.to ? [] : [ask('query', { query, time: String(steps.to) }, signal)]),
@@ -51,7 +51,7 @@ export function createRequestFigures({ url, log, timeout = 5_000 }: PrometheusOp
 
 const lastWhole = ({ from, to, stepSeconds }: Steps) => from + Math.floor((to - from) / stepSeconds) * stepSeconds
 
-/** The samples of the range and of its end belong together where their labels are the same. */
+/** Merges the samples of both queries by their labels. */
 function countersOf(found: Found): Counter[] {
   const counters = new Map<string, Counter & { values: Map<number, number> }>()
   for (const { metric, values, value } of found) {

@@ -4,7 +4,7 @@ import { askPrometheus, Sample } from './ask.ts'
 import type { PrometheusOptions } from './client.ts'
 import type { DatabaseLogs, MeasuredLog } from './port.ts'
 
-/** What CloudNativePG measures of its instances (its page on monitoring); sizes of the volume are counted in files. */
+/** Metrics of CloudNativePG's instances (its page on monitoring); the volume size is in WAL files. */
 const QUERIES = {
   readyCount: 'max by (namespace, pod) (cnpg_collector_pg_wal_archive_status{value="ready"})',
   volumePercent:
@@ -17,7 +17,7 @@ const Answer = z.object({
   }),
 })
 
-/** Asks Prometheus what waits for the archives of databases (HTTP API of Prometheus, version 1). */
+/** Reads from Prometheus how many WAL files wait for archiving (HTTP API of Prometheus, version 1). */
 export function createDatabaseLogs({ url, log, timeout = 5_000 }: PrometheusOptions): DatabaseLogs {
   return {
     async all() {
@@ -38,7 +38,7 @@ export function createDatabaseLogs({ url, log, timeout = 5_000 }: PrometheusOpti
   }
 }
 
-/** Instances of a Cluster are called as it is, with a number; only the primary's files wait. */
+/** An instance is named after its Cluster, with a number. Only the primary archives, so the maximum is its value. */
 function keepLargest(
   found: Map<string, MeasuredLog>,
   { namespace, pod }: { namespace: string; pod: string },

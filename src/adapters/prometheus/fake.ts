@@ -5,14 +5,14 @@ export type PlayedRequest = { at: number; code: number; seconds: number; bytesIn
 
 const keyOf = ({ namespace, route, service }: Routed) => `${namespace}/${route}/${service}`
 
-/** A Gateway that was measured from one time on, and what it answered, in memory. */
+/** The requests of a Gateway in memory, measured during a given time. */
 export class FakeRequestFigures implements RequestFigures {
   readonly #requests = new Map<string, PlayedRequest[]>()
   readonly #bounds: readonly number[]
   readonly #measured: { from: number; to: number }
   isGone = false
 
-  /** @param bounds of the durations, in seconds; @param measured from when to when, in seconds since the epoch */
+  /** @param bounds of the durations, in seconds; @param measured start and end, in seconds since the epoch */
   constructor(bounds: readonly number[], measured: { from: number; to: number }) {
     this.#bounds = bounds
     this.#measured = measured

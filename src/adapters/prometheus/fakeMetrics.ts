@@ -23,7 +23,7 @@ const AGGREGATED: Readonly<Record<Aggregation, (values: readonly number[]) => nu
   P99: (values) => quantile(values, 0.99),
 }
 
-/** What was measured, in memory: of each metric the value itself, at the times at which somebody looked. */
+/** Samples in memory, each with the value of the metric itself. */
 export class FakeMetricSource implements MetricSource {
   readonly #samples: PlayedSample[] = []
   readonly asked: MetricQuestion[] = []

@@ -1,18 +1,18 @@
 import type { CountedRequests, CountedStep, Steps } from './port.ts'
 
-/** What a counter can be of; `since` is no counter, but when the process began that counts, in seconds since the epoch. */
+/** Kinds of counters; `since` is not one, but the start of the counting process, in seconds since the epoch. */
 export const WHATS = ['codes', 'durations', 'seconds', 'bytesIn', 'bytesOut', 'since'] as const
 
-/** One counter of one process of the Gateway, by the time at which it was read. */
+/** One counter of one Gateway process; `values` by the time of the sample. */
 export type Counter = {
   what: (typeof WHATS)[number]
   instance: string
-  /** The status code, or the bound in seconds. */
+  /** The status code, or the upper bound of the bucket in seconds. */
   of: string
   values: ReadonlyMap<number, number>
 }
 
-/** Both ends of every step, in seconds since the epoch. */
+/** Returns the boundaries of all steps, in seconds since the epoch. */
 export function timesOf({ from, to, stepSeconds }: Steps): number[] {
   const whole = Math.floor((to - from) / stepSeconds)
   const times = Array.from({ length: whole + 1 }, (_, index) => from + index * stepSeconds)
@@ -20,8 +20,8 @@ export function timesOf({ from, to, stepSeconds }: Steps): number[] {
 }
 
 /**
- * How far the counters came between those times. Unlike `increase` of PromQL it does not extrapolate, and it knows the first
- * requests of a Service: Traefik has no counter before there is something to count.
+ * Computes the increase of each counter per step. Unlike PromQL's `increase` it does not extrapolate, and it counts the
+ * first requests of a Service, for which Traefik creates the counter.
  */
 export function incrementsOf(counters: readonly Counter[], times: readonly number[]): CountedRequests {
   const began = new Map(counters.filter(({ what }) => what === 'since').map((one) => [one.instance, one.values]))
@@ -50,7 +50,7 @@ function* increments(
     const value = values.get(time)
     if (value === undefined) continue
     const before = times[index] ?? time
-    // Of a counter that is new, all counts, unless nobody looked when it began.
+    // A new counter counts in full, unless it may have begun before the process was measured.
     const isNew = began.has(before) || (began.get(time) ?? 0) >= before
     if (known !== undefined) yield [time, value >= known ? value - known : value]
     else if (isNew) yield [time, value]

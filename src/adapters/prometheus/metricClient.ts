@@ -8,12 +8,12 @@ import { queryOf } from './queries.ts'
 
 const Answer = answerOf(z.record(z.string(), z.string()))
 
-/** Milliseconds: a month of many pods takes a while. */
+/** Milliseconds; a month of many pods takes a while. */
 const WITHIN = 15_000
-/** Series of one answer; a resource has a few for each of its replicas, and all claims have one each. */
+/** Series per answer: a resource has a few per replica, and a query for all volumes one per claim. */
 const SERIES_MAX = 5_000
 
-/** Asks Prometheus for what is in the catalogue, and for nothing else. */
+/** Queries Prometheus for metrics of the catalogue, and nothing else. */
 export function createMetricSource({
   url,
   log,
@@ -42,7 +42,7 @@ export function createMetricSource({
 
 type Part = { path: 'query' | 'query_range'; asked: Record<string, string> }
 
-/** A range has steps of one length; the last one may be shorter, and is asked for alone. */
+/** The steps of a range query are equally long; a shorter last step gets its own query. */
 function partsOf(question: MetricQuestion, { from, to, stepSeconds }: Steps): Part[] {
   const whole = Math.floor((to - from) / stepSeconds)
   const rest = to - from - whole * stepSeconds
@@ -59,7 +59,7 @@ function partsOf(question: MetricQuestion, { from, to, stepSeconds }: Steps): Pa
   return parts
 }
 
-/** Of each time at which a step ends, the value belongs to where it begins. */
+/** Merges the results. Prometheus reports a step at its end, a point belongs to its beginning. */
 function together(
   found: z.output<typeof Answer>['data']['result'],
   { from, to, stepSeconds }: Steps,

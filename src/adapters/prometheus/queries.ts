@@ -3,15 +3,15 @@ import { CAPACITIES, CATALOGUE, type Entry, PLATFORM_CATALOGUE } from './catalog
 import type { MetricQuestion } from './port.ts'
 import { Selection } from './selectors.ts'
 
-/** Seconds between two looks inside a step, and over which a rate is told at least. */
+/** Minimum seconds between samples within a step, and for the window of a rate. */
 const LOOK_SECONDS_MIN = 15
 const RATE_SECONDS_MIN = 180
-/** So many looks in a step: more would not change what 120 points show. */
+/** Samples per step: more would not change what 120 points show. */
 const LOOKS = 20
 
 const QUANTILES: Partial<Record<Aggregation, number>> = { P50: 0.5, P95: 0.95, P99: 0.99 }
 
-/** The entry of a metric. @throws RangeError for one that Prometheus does not tell */
+/** Returns the catalogue entry of a metric. @throws RangeError for a metric that is not from Prometheus */
 export function entryOf({ collection, metric }: Pick<MetricQuestion, 'collection' | 'metric'>): Entry {
   const ofCollection: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     ...CATALOGUE,
@@ -24,14 +24,14 @@ export function entryOf({ collection, metric }: Pick<MetricQuestion, 'collection
   throw new RangeError(`"${metric}" of ${collection} has no query.`)
 }
 
-/** The query in PromQL whose value at the end of a step is the metric over that step. */
+/** Returns the PromQL whose value at the end of a step is the metric over that step. */
 export function queryOf(question: MetricQuestion, stepSeconds: number): string {
   const entry = entryOf(question)
   const selection = new Selection(question)
   if ('histogram' in entry) return latencyQuery(entry, question.aggregation, selection, stepSeconds)
   const inner = entry.level(selection)
   const look = Math.max(LOOK_SECONDS_MIN, Math.ceil(stepSeconds / LOOKS))
-  // Where a step begins is in the one before: Prometheus 2 counts both ends of a range, 3 the later one.
+  // One second less, so that a sample at the boundary is not counted twice: Prometheus 2 includes both ends of a range.
   const over = (seconds: number) => `(${inner})[${seconds - 1}s:${look}s]`
   switch (question.aggregation) {
     case 'Average':
@@ -43,7 +43,7 @@ export function queryOf(question: MetricQuestion, stepSeconds: number): string {
     case 'Last':
       return inner
     case 'Sum':
-      // Restarts are a counter; the step before gives its starting value.
+      // Restarts are a counter; the previous sample gives its starting value.
       return question.metric === 'Restarts'
         ? `max_over_time(${over(stepSeconds + look)}) - min_over_time(${over(stepSeconds + look)})`
         : `${stepSeconds} * avg_over_time(${over(stepSeconds)})`

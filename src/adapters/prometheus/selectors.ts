@@ -2,7 +2,7 @@ import { SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { MetricQuestion, Target } from './port.ts'
 import { servicePattern } from './traefik.ts'
 
-/** Letters of the random part of names of pods (Kubernetes, `rand.SafeEncodeString`). */
+/** Letters in the random suffix of pod names (Kubernetes, `rand.SafeEncodeString`). */
 const RANDOM = '[bcdfghjklmnpqrstvwxz2456789]'
 const PODS = {
   Ordinal: '-[0-9]+',
@@ -12,17 +12,17 @@ const PODS = {
 } as const
 const CLAIMS = { None: '', Ordinal: '-[0-9]+(-wal)?', Any: '-.+' } as const
 const JOBS = { None: '', Any: '-.+' } as const
-/** As namespaces of groups are called: the name, and ten digits of a hash. */
+/** Pattern of group namespaces: the name, and ten digits of a hash. */
 const EVERY_GROUP = '[a-z0-9-]+-[0-9a-f]{10}'
-/** No series has it. */
+/** A value that no series has. */
 const NOTHING = '-'
 
-/** Text as part of a pattern of RE2, which is anchored at both ends by Prometheus. */
+/** Escapes text for a RE2 pattern, which Prometheus anchors at both ends. */
 export function escapePattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
 }
 
-/** Text between the quotes of a label value of PromQL. */
+/** Quotes a label value for PromQL. */
 export function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`
 }
@@ -31,7 +31,7 @@ const equals = (label: string, value: string) => `${label}=${quoted(value)}`
 const matches = (label: string, patterns: readonly string[]) =>
   `${label}=~${quoted(patterns.length === 0 ? NOTHING : patterns.join('|'))}`
 
-/** Nothing is anywhere that is asked for by names of workloads: those matchers always have a namespace. */
+/** Restricts even `anywhere` to group namespaces: a query by workload name must never reach other namespaces. */
 const namespaceOf = ({ namespace }: Target) =>
   namespace === 'every group' || namespace === 'anywhere'
     ? matches('namespace', [EVERY_GROUP])
@@ -41,9 +41,9 @@ const podPatterns = ({ pods }: Target) => pods.map(({ workload, tail }) => `${es
 const claimPatterns = ({ claims }: Target) => claims.map(({ claim, tail }) => `${escapePattern(claim)}${CLAIMS[tail]}`)
 
 /**
- * Whether series with these labels are meant, where there is no Prometheus that could tell.
+ * Matches labels against a target, like the queries do.
  *
- * @internal The fake reads it.
+ * @internal Used by the fake.
  */
 export function matchesTarget(
   { collection, target, container }: MetricQuestion,
@@ -66,7 +66,7 @@ export function matchesTarget(
   )
 }
 
-/** Ways to name what is measured, of which each holds the matcher of namespaces. */
+/** Builds PromQL selectors, each restricted to the target. */
 export class Selection {
   readonly #question: MetricQuestion
 
@@ -74,13 +74,13 @@ export class Selection {
     this.#question = question
   }
 
-  /** @param more matchers of the catalogue */
+  /** @param more further matchers from the catalogue */
   pods(metric: string, ...more: readonly string[]): string {
     const target = this.#target()
     return `${metric}{${[namespaceOf(target), matches('pod', podPatterns(target)), ...more].join(',')}}`
   }
 
-  /** Of metrics that tell containers apart. */
+  /** For metrics with a container label. */
   containers(metric: string, ...more: readonly string[]): string {
     const { container } = this.#question
     return this.pods(
@@ -96,7 +96,7 @@ export class Selection {
     return `${metric}{${[namespaceOf(target), matches('persistentvolumeclaim', claimPatterns(target))].join(',')}}`
   }
 
-  /** Of these claims, or of all; whoever asks may read all namespaces. */
+  /** For these claims, or for all: the caller may read all namespaces. */
   volumes(metric: string): string {
     const { namespace, claims } = this.#target()
     const names = claims.map(({ claim }) => escapePattern(claim))
@@ -113,14 +113,14 @@ export class Selection {
     return `${metric}{${[namespaceOf(target), matches('job_name', names)].join(',')}}`
   }
 
-  /** The object store counts by its own names, in whatever namespace it is. */
+  /** The object store labels by bucket name, whatever namespace it runs in. */
   buckets(metric: string, ...more: readonly string[]): string {
     const { buckets } = this.#target()
     const named = buckets === undefined ? 'bucket!=""' : matches('bucket', buckets.map(escapePattern))
     return `${metric}{${[named, ...more].join(',')}}`
   }
 
-  /** Traefik, wherever it is, names namespace and route in the label of what it leads requests to. */
+  /** Traefik puts namespace and route into its `service` label, whatever namespace it runs in. */
   routes(metric: string, ...more: readonly string[]): string {
     const { namespace, routes } = this.#target()
     const names =
@@ -130,7 +130,7 @@ export class Selection {
     return `${metric}{${[matches('service', names), ...more].join(',')}}`
   }
 
-  /** Of the platform's own processes: other operators have metrics of the same names. */
+  /** Restricts to the platform's own processes: other operators use the same metric names. */
   own(metric: string, ...more: readonly string[]): string {
     return `${metric}{${[equals('namespace', SYSTEM_NAMESPACE), ...more].join(',')}}`
   }
@@ -145,7 +145,7 @@ export class Selection {
     return this.#grouped('avg', labels, expression)
   }
 
-  /** How series are told apart by these labels; by nothing where all are one. */
+  /** Returns the labels to group by; none if everything is summed. */
   grouping(labels: string): string {
     return this.#question.isSummed === true ? '' : labels
   }

@@ -1,7 +1,7 @@
 import type { Counter } from './increments.ts'
 import type { Routed } from './port.ts'
 
-/** What Traefik counts for a Service, and the label that tells its counters apart. */
+/** Traefik's counters per Service, each with the label that splits it. */
 const COUNTERS: Readonly<Record<Exclude<Counter['what'], 'since'>, readonly [name: string, label?: string]>> = {
   codes: ['traefik_service_requests_total', 'code'],
   durations: ['traefik_service_request_duration_seconds_bucket', 'le'],
@@ -9,12 +9,12 @@ const COUNTERS: Readonly<Record<Exclude<Counter['what'], 'since'>, readonly [nam
   bytesIn: ['traefik_service_requests_bytes_total'],
   bytesOut: ['traefik_service_responses_bytes_total'],
 }
-/** Traefik has it from its start on. */
+/** A metric that Traefik has from its start on. */
 const ALWAYS_THERE = 'traefik_config_reloads_total'
 
 /**
- * One query for all that is asked of a route and Service, in PromQL; the label `what` tells its parts apart. Traefik names a
- * Service of the Gateway API by route, Gateway, entry point, rule and a hash of the match.
+ * Builds one query for all counters of a route and Service; the label `what` tells them apart. Traefik names a Service
+ * of the Gateway API by route, Gateway, entry point, rule and a hash of the match.
  */
 export function trafficQuery(routed: Routed): string {
   const named = servicePattern(routed)
@@ -28,7 +28,7 @@ export function trafficQuery(routed: Routed): string {
 
 const called = (what: string, query: string) => `label_replace(${query}, "what", "${what}", "", "")`
 
-/** How Traefik calls the Service, as a pattern. */
+/** Returns a pattern for Traefik's name of the Service. */
 export function servicePattern({ namespace, route, service }: Routed): string {
   const [space, from, to] = [namespace, route, service].map((name) => name.replaceAll('.', '[.]'))
   return `httproute-${space}-${from}-gw-.+-ep-.+-[0-9]+-[0-9a-f]{8,}-svc-${space}-${to}-[0-9]+@kubernetesgateway`

@@ -39,16 +39,16 @@ const SnapshotsAnswer = z.array(z.object({ name: z.string().max(1024), size: z.i
 const True = z.literal(true)
 
 export type QdrantClientOptions = {
-  /** Milliseconds for one question; 5 s. */
+  /** Milliseconds for a read; 5 s. */
   timeout?: number
 }
 
-/** Milliseconds for an order, which waits for the consensus of the peers. */
+/** Milliseconds for a change, which waits for the consensus of the peers. */
 const ORDER_TIMEOUT = 20_000
 
 type Ask = { method?: EngineRequest['method']; path: string; body?: object; order?: boolean }
 
-/** The engine's HTTP API over any reach. */
+/** Calls Qdrant's HTTP API through any reach. */
 export function createQdrantClient(reach: EngineReach, options: QdrantClientOptions = {}): QdrantPort {
   const calls = engineCalls(reach, options)
   const { send, answer, result } = calls
@@ -113,7 +113,7 @@ function snapshotCalls({
     },
 
     async takeSnapshot(peer, collection, options = {}) {
-      // To wait for one of much data would take longer than a request may.
+      // Waiting for a large snapshot would take longer than the request may.
       const ask: Ask = { method: 'POST', path: `${snapshotsOf(collection)}?wait=false`, order: true }
       await result(peer, ask, z.unknown().optional(), options)
     },
@@ -127,7 +127,7 @@ function snapshotCalls({
   }
 }
 
-/** One request, one with the keys in turn, and one whose result is read. */
+/** Returns three layers of calls: a single request, one that tries the keys in turn, and one that parses the result. */
 function engineCalls(reach: EngineReach, { timeout = 5_000 }: QdrantClientOptions) {
   async function send(
     peer: PeerAddress,
@@ -153,7 +153,7 @@ function engineCalls(reach: EngineReach, { timeout = 5_000 }: QdrantClientOption
     )
   }
 
-  /** Tries the keys in turn: only a refused key leads to the next, so an order is never given twice. */
+  /** Tries the keys in turn. Only a refused key leads to the next, so that no change is sent twice. */
   async function answer(peer: PeerAddress, ask: Ask, options: EngineCall): Promise<EngineAnswer> {
     let last: EngineAnswer | undefined
     for (const key of peer.keys.length === 0 ? [undefined] : peer.keys) {
@@ -180,7 +180,7 @@ function resultOf<T>(peer: PeerAddress, ask: Ask, { status, text }: EngineAnswer
   const what = `${ask.method ?? 'GET'} ${ask.path} at peer "${peer.namespace}/${peer.pod}"`
   if (status >= 400 && status < 500)
     throw new EngineError('Refused', `The engine refused ${what} (HTTP ${status}).`, status)
-  // 500 is what the engine answers where it cannot do a thing now, such as an order without a majority.
+  // Qdrant answers 500 if something is impossible now, such as a change without a majority.
   if (status >= 500) throw new EngineError('Refused', `The engine failed at ${what} (HTTP ${status}).`, status)
   const parsed = z.object({ result: schema }).safeParse(modestJson(text))
   if (!parsed.success)

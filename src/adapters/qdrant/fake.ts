@@ -12,20 +12,20 @@ type FakePeer = { id: number; uri: string; reachable: boolean; member: boolean; 
 type FakeShard = { copies: Map<number, string> }
 type FakeCollection = { points: number; shards: FakeShard[]; transfers: ShardMove[] }
 
-/** A cluster in memory that keeps the engine's rules about shards and peers. */
+/** A cluster in memory that enforces Qdrant's rules for shards and peers. */
 export class FakeQdrant implements QdrantPort {
   readonly peers = new Map<string, FakePeer>()
   readonly contents = new Map<string, FakeCollection>()
-  /** Every order that was accepted, for assertions. */
+  /** All accepted changes, for assertions. */
   readonly orders: string[] = []
-  /** Of each peer and collection, what lies on its volume. */
+  /** Snapshots on the peers' volumes, by pod and collection. */
   readonly #snapshots = new Map<string, EngineSnapshot[]>()
   #begun: (() => void)[] = []
   #taken = 0
-  /** Moves and snapshots stay under way until `settle` when false. */
+  /** If false, moves and snapshots stay in progress until `settle`. */
   settles = true
 
-  /** A peer that joins (or comes back) under the name of its pod. No keys: none is asked for. */
+  /** Adds a peer, or brings it back, under the name of its pod. Without keys, no key is required. */
   join(pod: string, service: string, accepted: readonly string[] = []): number {
     const id = this.peers.get(pod)?.id ?? 100 + this.peers.size
     this.peers.set(pod, {
@@ -38,7 +38,7 @@ export class FakeQdrant implements QdrantPort {
     return id
   }
 
-  /** A collection whose shards lie on the peers of these pods, one list for each shard. */
+  /** Creates a collection with its shards on the peers of these pods, one list per shard. */
   fill(collection: string, points: number, placement: readonly (readonly string[])[]): void {
     const shards = placement.map((pods) => ({ copies: new Map(pods.map((pod) => [this.#named(pod).id, 'Active'])) }))
     this.contents.set(collection, { points, shards, transfers: [] })
@@ -55,12 +55,12 @@ export class FakeQdrant implements QdrantPort {
     }
   }
 
-  /** Every snapshot that lies on a volume, by pod and collection, for assertions. */
+  /** The place of each stored snapshot, by pod and collection, for assertions. */
   get stored(): string[] {
     return [...this.#snapshots].flatMap(([place, all]) => all.map(() => place)).sort()
   }
 
-  /** The pods that hold a shard of the collection, for assertions. */
+  /** The pods that hold each shard of the collection, for assertions. */
   holders(collection: string): string[][] {
     const name = (id: number) => [...this.peers].find(([, peer]) => peer.id === id)?.[0] ?? `peer ${id}`
     return (this.contents.get(collection)?.shards ?? []).map(({ copies }) => [...copies.keys()].map(name).sort())

@@ -1,8 +1,8 @@
 import type { ClusterView, PeerAddress, QdrantPort } from './port.ts'
 
 /**
- * Stands in for the engine where pods are played and nothing listens in them: each peer answers as a healthy cluster of
- * itself without a collection. Nothing can be stored in such a database, so nothing is lost by emptying a peer.
+ * Stands in for Qdrant where pods are simulated and nothing listens in them: each peer answers as a healthy single-node
+ * cluster without collections. Nothing can be stored there, so emptying a peer loses nothing.
  */
 export function playedEngine(): QdrantPort {
   return {

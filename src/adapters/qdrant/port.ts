@@ -1,33 +1,33 @@
 /**
- * What the platform asks of a running vector database (Qdrant's HTTP API, tag "Distributed"). Ids of peers are below
- * 2^53, so a number holds them.
+ * Calls to a running vector database (Qdrant's HTTP API, tag "Distributed"). Peer ids are below 2^53, so a number holds
+ * them.
  */
 export interface QdrantPort {
-  /** Whether the peer takes requests (`/readyz`, no key needed). Unreachable is false, not an error. */
+  /** Whether the peer accepts requests (`/readyz`, no key needed). False if it is unreachable. */
   ready(peer: PeerAddress, options?: EngineCall): Promise<boolean>
-  /** The cluster as this peer knows it. */
+  /** Returns the cluster as this peer sees it. */
   cluster(peer: PeerAddress, options?: EngineCall): Promise<ClusterView>
-  /** Names of the collections that this peer knows. */
+  /** Lists the collections that this peer knows. */
   collections(peer: PeerAddress, options?: EngineCall): Promise<readonly string[]>
-  /** Where the shards of a collection lie, as this peer knows it. Undefined if the collection is gone. */
+  /** Returns where the shards of a collection are, as this peer sees it; undefined if the collection is gone. */
   collectionShards(peer: PeerAddress, collection: string, options?: EngineCall): Promise<CollectionShards | undefined>
-  /** Points of a collection, approximately. */
+  /** Returns the approximate number of points in a collection. */
   points(peer: PeerAddress, collection: string, options?: EngineCall): Promise<number>
-  /** Begins to move a shard; it is done when `collectionShards` shows no transfer and the new place. */
+  /** Starts to move a shard. The move is complete when `collectionShards` shows the new place and no transfer. */
   moveShard(peer: PeerAddress, collection: string, move: ShardMove, options?: EngineCall): Promise<void>
-  /** Gives up one copy of a shard. The engine refuses it for the last copy. */
+  /** Drops one copy of a shard. Qdrant refuses to drop the last copy. */
   dropReplica(peer: PeerAddress, collection: string, copy: ShardCopy, options?: EngineCall): Promise<void>
-  /** Takes a peer out of the cluster. Never forced: the engine refuses while shards lie on it. */
+  /** Removes a peer from the cluster. Never forced: Qdrant refuses while the peer holds shards. */
   removePeer(peer: PeerAddress, peerId: number, options?: EngineCall): Promise<void>
-  /** What lies on the volume of this peer of a collection; nothing if the collection is gone. */
+  /** Lists this peer's snapshots of a collection; none if the collection is gone. */
   snapshots(peer: PeerAddress, collection: string, options?: EngineCall): Promise<readonly EngineSnapshot[]>
-  /** Begins one of what this peer has of a collection; it is among `snapshots` once it is complete. The engine names it. */
+  /** Starts a snapshot of this peer's part of a collection, named by Qdrant. Listed by `snapshots` when complete. */
   takeSnapshot(peer: PeerAddress, collection: string, options?: EngineCall): Promise<void>
-  /** Also where it is gone already. */
+  /** Succeeds if the snapshot is gone. */
   removeSnapshot(peer: PeerAddress, collection: string, name: string, options?: EngineCall): Promise<void>
 }
 
-/** A file that the engine made. */
+/** A snapshot file. */
 export type EngineSnapshot = { name: string; sizeBytes: number }
 
 export type EngineCall = { signal?: AbortSignal | undefined }
@@ -38,9 +38,9 @@ export type PeerAddress = {
   pod: string
   /** Name of the headless Service. */
   service: string
-  /** The cluster that it runs on; the platform's own if undefined. */
+  /** The cluster of the pod; by default the platform's own. */
   clusterId?: string | undefined
-  /** Keys to try in this order: in a rotation some peers still hold the old one. Empty if keys are off. */
+  /** Keys to try in this order: during a rotation some peers still use the old one. Empty if keys are off. */
   keys: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export type ClusterView = {
   peers: readonly { id: number; uri: string }[]
   leader: number | undefined
   pendingOperations: number
-  /** False if the consensus thread of the peer stopped, as it does once the peer was removed. */
+  /** False if the consensus thread of the peer has stopped, as it does once the peer is removed. */
   consensusWorking: boolean
 }
 
@@ -63,7 +63,7 @@ export type CollectionShards = {
 export type ShardMove = { shard: number; from: number; to: number }
 export type ShardCopy = { shard: number; peerId: number }
 
-/** How the bytes get there: directly inside the cluster, or through the API server from outside. */
+/** Transport to the engine: directly within the cluster, or through the API server from outside. */
 export interface EngineReach {
   /** @throws EngineError Unreachable */
   send(target: PeerAddress & { port: number }, request: EngineRequest): Promise<EngineAnswer>
@@ -74,23 +74,22 @@ export type EngineRequest = {
   path: string
   headers: Record<string, string>
   body?: string
-  /** Ends the request whatever its state. */
+  /** Aborts the request in any state. */
   signal: AbortSignal
 }
 
 export type EngineAnswer = { status: number; text: string }
 
 export type EngineErrorReason =
-  /** No answer, or none of the engine: the pod is starting, gone, or the network is cut. */
+  /** No answer from the engine: the pod is starting or gone, or the network is interrupted. */
   | 'Unreachable'
-  /** None of the keys was accepted. */
   | 'Unauthorized'
-  /** The engine understood and said no. */
+  /** The engine refused the request. */
   | 'Refused'
-  /** An answer of a shape that we do not know. */
+  /** The answer has an unknown form. */
   | 'Unexpected'
 
-/** A call to an engine that failed. The message is ours: it holds no text of the engine and no key. */
+/** A failed call to an engine. The message is our own, without text of the engine and without keys. */
 export class EngineError extends Error {
   readonly reason: EngineErrorReason
   readonly status: number

@@ -3,12 +3,12 @@ import { request as undiciRequest } from 'undici'
 import { readWithin } from '../../core/readWithin.ts'
 import { type EngineAnswer, EngineError, type EngineReach, type EngineRequest } from './port.ts'
 
-/** An answer of the engine that we read is a few kilobytes; a longer one is a mistake or an attack. */
+/** Answers that we read take a few kilobytes; a longer one is a mistake or an attack. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 type Target = Parameters<EngineReach['send']>[0]
 
-/** Reach by the DNS name of the pod, from inside the cluster. */
+/** Connects to the DNS name of the pod, from inside the cluster. */
 export function directReach(origin: (target: Target) => string = podOrigin): EngineReach {
   return {
     async send(target, { method, path, headers, body, signal }) {
@@ -24,14 +24,14 @@ function podOrigin({ pod, service, namespace, port }: Target): string {
   return `http://${pod}.${service}.${namespace}.svc:${port}`
 }
 
-/** The part of an API server client that is needed here; the client of the `kube` room fits. */
+/** The part of an API server client that is needed here. The client of `src/kube` satisfies it. */
 export type RawRequester = {
   request(request: EngineRequest): Promise<{ status: number; body: Readable }>
 }
 
 /**
- * Reach through the API server's proxy of pods, from outside the cluster. It hands the header with the key on and keeps
- * the `Authorization` header to itself. Needs the right to get, create and delete `pods/proxy`.
+ * Connects through the API server's pod proxy, from outside the cluster. The proxy forwards the header with the key,
+ * but not `Authorization`. Needs the verbs get, create and delete on `pods/proxy`.
  */
 export function proxyReach(client: RawRequester): EngineReach {
   return {
@@ -41,7 +41,7 @@ export function proxyReach(client: RawRequester): EngineReach {
       const answer = await answered(target, signal, () =>
         client.request({ method, path: root + path, headers, ...(body === undefined ? {} : { body }), signal }),
       )
-      // The API server's own refusal, which looks like the engine's but has nothing to do with its keys.
+      // The API server itself refused, which has nothing to do with the engine's keys.
       if (answer.status === 403 && isStatus(answer.text)) throw unreachable(namespace, pod, 'no right on pods/proxy')
       return answer
     },
@@ -60,7 +60,7 @@ async function answered(
   try {
     const { status, body } = await send()
     const answer = { status, text: await textOf(body) }
-    // What a proxy says if the pod does not answer.
+    // A proxy answers with these if the pod does not.
     if (status === 502 || status === 503 || status === 504) throw unreachable(namespace, pod, `HTTP ${status}`)
     return answer
   } catch (thrown) {

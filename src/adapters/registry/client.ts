@@ -6,30 +6,30 @@ import { readWithin } from '../../core/readWithin.ts'
 import { type ImageRegistry, type RegistryCall, RegistryError, type RegistryManifest } from './port.ts'
 
 export type RegistryClientOptions = {
-  /** Such as http://127.0.0.1:5000. */
+  /** For example http://127.0.0.1:5000. */
   url: string
-  /** A token for one repository, or for the catalogue. */
+  /** Returns a token for one repository, or for the catalogue. */
   tokenFor: (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
-  /** What only the disk of the registry tells; absent where it is not on this machine. */
+  /** What needs access to the registry's disk; absent if it is on another machine. */
   disk?: Pick<ImageRegistry, 'digests' | 'sweep'> | undefined
 }
 
-/** Milliseconds for one request. */
+/** Milliseconds per request. */
 const TIMEOUT = 10_000
-/** Bytes; the registry itself takes manifests of 4 MiB. */
+/** Bytes; the registry itself accepts manifests of up to 4 MiB. */
 const ANSWER_MAX = 4 * 1024 * 1024
 const PAGE = 1000
 const PAGES_MAX = 1000
 
 const Catalogue = z.object({ repositories: z.array(z.string()).nullish() })
 const Tags = z.object({ tags: z.array(z.string()).nullish() })
-/** The registry takes null for what is absent. */
+/** The registry also accepts null for absent fields. */
 const optional = <Type extends z.ZodType>(type: Type) => type.nullish().transform((value) => value ?? undefined)
-/** Whoever pushes writes it: a date that is none tells nothing. */
+/** Clients write these fields, so an invalid value counts as absent. */
 const told = <Type extends z.ZodType>(type: Type) => type.optional().catch(undefined)
 const Descriptor = z.object({
   digest: z.string(),
-  // Whoever pushes writes it: a size that cannot be is none, and stops nobody who counts.
+  // Clients write this too: an invalid size counts as 0, so that it does not break the total.
   size: z.int().nonnegative().catch(0),
   platform: optional(z.object({ os: z.string().default(''), architecture: z.string().default('') })),
 })
@@ -38,7 +38,7 @@ const ManifestDocument = z.object({
   config: optional(Descriptor),
   layers: optional(z.array(Descriptor)),
   manifests: optional(z.array(Descriptor)),
-  // It does not look at what an image is about.
+  // The registry does not validate the subject.
   subject: told(Descriptor),
 })
 const ImageConfiguration = z.object({
@@ -48,13 +48,13 @@ const ImageConfiguration = z.object({
   config: told(z.object({ Labels: z.record(z.string(), z.string()).nullish() })),
 })
 
-/** What programs of Go write of a time that they were not given. */
+/** The zero time of Go programs: means that no time was set. */
 const NEVER = '0001-01-01T00:00:00'
 
 type Ask = RegistryCall & { method?: 'GET' | 'HEAD' | 'DELETE'; accept?: string }
 type Said = { status: number; headers: Record<string, unknown>; text: string }
 
-/** A registry that speaks the distribution protocol of the OCI. @see https://github.com/opencontainers/distribution-spec */
+/** Client for a registry with the OCI distribution API. @see https://github.com/opencontainers/distribution-spec */
 export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOptions): ImageRegistry {
   async function ask(path: string, token: string, { method = 'GET', accept, signal }: Ask = {}): Promise<Said> {
     const deadline = AbortSignal.timeout(TIMEOUT)
@@ -71,7 +71,7 @@ export function createRegistryClient({ url, tokenFor, disk }: RegistryClientOpti
       throw error instanceof RegistryError ? error : unreachable(path, error)
     }
   }
-  /** Of the answer to a question about one repository; undefined if what was asked for is not there. */
+  /** Reads from one repository; undefined if not found. */
   async function about(repository: string, path: string, wanted: Ask = {}): Promise<Said | undefined> {
     const actions = wanted.method === 'DELETE' ? ['delete'] : ['pull']
     const said = await ask(`${repository}/${path}`, await tokenFor('repository', repository, actions), wanted)
@@ -138,10 +138,10 @@ function manifestOf({ headers, text }: Said, repository: string): RegistryManife
   }
 }
 
-/** What the registry itself says: a list of names, however long. */
+/** Parses the registry's own data, of any size. */
 const readOwn = <Schema extends z.ZodType>(schema: Schema, text: string, what: string) =>
   read(schema, parsedJson(text), what)
-/** What whoever pushes has written. */
+/** Parses data that clients pushed, within bounds. */
 const readPushed = <Schema extends z.ZodType>(schema: Schema, text: string, what: string) =>
   read(schema, modestJson(text), what)
 

@@ -4,9 +4,9 @@ import { planSweep, type SweepBlob, type SweepInventory } from '../../contracts/
 import { type ImageRegistry, RegistryError } from './port.ts'
 
 /**
- * What only the disk of a registry tells, where it is on this machine: manifests without tags, and data that nothing
- * needs. In the layout of the filesystem driver, which is the same since its first version: folders of a repository hold
- * links, and `blobs` what they point to.
+ * Operations that need the registry's disk: listing manifests without tags, and deleting unused data. Uses the layout
+ * of the filesystem driver, unchanged since its first version: folders of repositories hold links, which point into
+ * `blobs`.
  *
  * @see https://github.com/distribution/distribution/blob/main/registry/storage/paths.go
  */
@@ -19,7 +19,7 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
 
   const digests = async (name: string) => {
     const folder = join(repositories, name, '_manifests/revisions/sha256')
-    // A manifest that was deleted leaves its folder, without the link.
+    // Deleting a manifest leaves its folder, without the link.
     return (await filesIn(folder, 'link')).map(({ digest }) => digest)
   }
   async function manifest(name: string, digest: string): Promise<{ digest: string; references: string[] }> {
@@ -41,7 +41,7 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
     digests,
     async sweep(bounds) {
       const plan = planSweep(await inventory(), bounds)
-      // Links first: a repository must not say that it has what is gone.
+      // Links first: a repository must not list a blob that is gone.
       for (const { repository, digest } of plan.layers) await remove(join(layersOf(repository), hexOf(digest)))
       for (const digest of plan.blobs) await remove(join(dataOf(digest), '..'))
       return { freedBytes: plan.freedBytes }
@@ -50,10 +50,10 @@ export function registryDisk(root: string): Required<Pick<ImageRegistry, 'digest
 }
 
 /**
- * Every digest that a manifest names, wherever. The registry reads more forms than we do, from whoever may push: what one of
- * them needs is not removed for want of its form, nor does it keep what is nobody's.
+ * Returns every digest in a manifest, wherever it occurs: the registry accepts more forms of manifests than we parse,
+ * and blobs that such a form needs must be kept.
  *
- * @throws RegistryError Unreadable for what is no JSON: nothing is removed by whoever does not understand what is needed
+ * @throws RegistryError Unreadable for invalid JSON: nothing may be deleted if it is unknown what is needed
  */
 function digestsIn(text: string, unreadable: string): string[] {
   try {
@@ -76,14 +76,14 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** The names of all repositories: folders that hold what no part of a name begins with. */
+/** Lists all repositories: a folder is one if it holds a folder that begins with `_`, which names cannot. */
 async function* repositoriesIn(root: string, name = ''): AsyncGenerator<string> {
   const names = await namesIn(join(root, name))
   if (names.some((part) => part.startsWith('_'))) yield name
   for (const part of names) if (!part.startsWith('_')) yield* repositoriesIn(root, join(name, part))
 }
 
-/** Files of that name in folders that are named after a digest. */
+/** Lists files of that name in folders that are named by digest. */
 async function filesIn(folder: string, name: string): Promise<SweepBlob[]> {
   const files = await Promise.all(
     (await namesIn(folder)).map(async (hex) => {

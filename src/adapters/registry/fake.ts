@@ -4,16 +4,16 @@ import type { ImageRegistry, RegistryManifest } from './port.ts'
 
 type Stored = { manifests: Map<string, RegistryManifest>; tags: Map<string, string>; layers: Map<string, SweepBlob> }
 
-/** A registry in memory, of images that have one layer each. */
+/** A registry in memory, whose images have one layer each. */
 export class FakeImageRegistry implements ImageRegistry {
   readonly blobs = new Map<string, SweepBlob>()
   readonly #stored = new Map<string, Stored>()
 
   /**
-   * Puts an image in as a client would: its layer first, then the manifest.
+   * Pushes an image as a client would: its layer first, then the manifest.
    *
    * @param now milliseconds since the epoch
-   * @returns the digest of the manifest, which is that of its content
+   * @returns the digest of the manifest
    */
   push(repository: string, tag: string | undefined, { text, now = 0 }: { text: string; now?: number }): string {
     const place = this.#stored.get(repository) ?? { manifests: new Map(), tags: new Map(), layers: new Map() }

@@ -3,27 +3,27 @@ import { SignJWT } from 'jose'
 import { isSameText } from '../../core/sameText.ts'
 import { Credential, type RegistryKeys } from './port.ts'
 
-/** PEM texts. */
+/** PEM. */
 export type Pair = { readonly certPem: string; readonly keyPem: string }
 
 export type KeyOptions = {
-  /** What the registry has in its bundle of root certificates. */
+  /** The authority in the registry's bundle of root certificates. */
   authority: Pair
-  /** Makes a certificate that the authority signs. */
+  /** Issues a certificate that the authority signs. */
   certify: (authority: Pair, now: Date) => Promise<Pair>
   issuer: string
   service: string
 }
 
-/** Milliseconds after which tokens are signed with another key. */
+/** Milliseconds after which the signing key is replaced. */
 const HALF_A_DAY = 43_200_000
-/** What the registry allows clocks to differ by is a minute: a token of before is good then too. */
+/** For clock skew; the registry itself tolerates a minute. */
 const BACKDATED_SECONDS = 5
 
 /**
- * Keys below one authority. Each process signs with a key of its own, which it makes anew twice a day: tokens carry the
- * certificate of that key, which the registry verifies with the authority, so that no rotation has to reach it. What the
- * token endpoint gives out to be shown again is signed with a secret that is derived from the authority's key.
+ * Keys below one authority. Each process signs tokens with its own key, replaced twice a day. A token carries the
+ * certificate of its key, which the registry verifies with the authority, so a rotation needs no change there.
+ * Credentials that the token endpoint issues are signed with a secret derived from the authority's key.
  *
  * @see https://distribution.github.io/distribution/spec/auth/jwt/
  */
@@ -41,7 +41,7 @@ export function createRegistryKeys({ authority, certify, issuer, service }: KeyO
     if (current === undefined || now - madeAt >= HALF_A_DAY || now < madeAt) {
       madeAt = now
       current = make(now)
-      // What has failed is tried again by the next one.
+      // After a failure the next call tries again.
       current.catch(() => {
         madeAt = Number.POSITIVE_INFINITY
       })
@@ -76,7 +76,7 @@ export function createRegistryKeys({ authority, certify, issuer, service }: KeyO
   }
 }
 
-/** At once and in order: whoever writes a Secret of these must not be overtaken while another thread signs. */
+/** Synchronous: an asynchronous signature could let writes of Secrets overtake each other. */
 function macOf(secret: Uint8Array, content: string): string {
   return createHmac('sha256', secret).update(content).digest('base64url')
 }

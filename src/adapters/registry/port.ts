@@ -5,19 +5,19 @@ import type { SweepBounds } from '../../contracts/registry/sweep.ts'
 import { CodedError } from '../../core/failure.ts'
 import type { AuditLog } from '../audit/port.ts'
 
-/** One manifest of the registry, as it stands there. */
+/** A manifest in the registry. */
 export type RegistryManifest = {
   readonly digest: string
   readonly mediaType: string
-  /** The total of the manifest and everything that it names. */
+  /** Size of the manifest and of everything that it refers to. */
   readonly sizeBytes: number
-  /** Manifests that it needs: those of an index. */
+  /** The manifests that an index refers to. */
   readonly references: readonly string[]
-  /** The manifest that it is about. */
+  /** The manifest that this one is attached to. */
   readonly subject: string | undefined
-  /** `os/architecture`, of an index those of its parts. */
+  /** `os/architecture`; for an index, those of its manifests. */
   readonly platforms: readonly string[]
-  /** Digest of the image's configuration, which holds its labels. */
+  /** Digest of the image configuration, which holds the labels. */
   readonly configuration: string | undefined
 }
 
@@ -30,82 +30,82 @@ export type ImageDetails = {
 export type RegistryCall = { readonly signal?: AbortSignal | undefined }
 
 /**
- * A registry of images. Every call may be repeated.
+ * An image registry. Every call is idempotent.
  *
  * @throws RegistryError
  */
 export interface ImageRegistry {
-  /** Every repository that it knows, also those in which nothing is left. */
+  /** Lists all repositories, including empty ones. */
   repositories(): Promise<string[]>
-  /** Empty for an unknown repository. */
+  /** Returns none for an unknown repository. */
   tags(repository: string): Promise<string[]>
   /**
-   * What a tag or a digest names; undefined if nothing.
+   * Reads a manifest; undefined if not found.
    *
    * @param reference a tag or a digest
    */
   manifest(repository: string, reference: string, options?: RegistryCall): Promise<RegistryManifest | undefined>
-  /** The digest that a tag points to now; undefined if there is no such tag. */
+  /** Returns the current digest of a tag; undefined if there is no such tag. */
   digestOf(repository: string, tag: string): Promise<string | undefined>
   details(repository: string, configuration: string, options?: RegistryCall): Promise<ImageDetails>
-  /** Every manifest, with and without tags. Undefined where the registry does not tell: its interface lists tags only. */
+  /** Lists all manifests, tagged or not; undefined if unknown, because the registry API only lists tags. */
   digests(repository: string): Promise<string[] | undefined>
-  /** With every tag that points to it. An unknown one is as wanted. */
+  /** Deletes a manifest and all tags that point to it. Succeeds if it is gone. */
   remove(repository: string, digest: string): Promise<void>
-  /** Removes data that nothing needs. Undefined where only the registry's own tools reach the data. */
+  /** Deletes unused data; undefined if that needs the registry's own tools. */
   sweep(bounds: SweepBounds): Promise<{ freedBytes: number } | undefined>
 }
 
-/** `Unreachable`: no answer, or one that says to come again; `Refused`: it will not; `Unreadable`: what is there is broken. */
+/** `Unreachable`: no answer, or a request to retry later; `Refused`; `Unreadable`: the stored data is broken. */
 export type RegistryErrorCode = 'Unreachable' | 'Refused' | 'Unreadable'
 
-/** A failed call. The message names what was asked; never a body of the registry, nor a token. */
+/** A failed call. The message names the request, without any body of the registry and without tokens. */
 export class RegistryError extends CodedError<RegistryErrorCode> {}
 
 export function isRegistryError(error: unknown, ...codes: readonly RegistryErrorCode[]): error is RegistryError {
   return error instanceof RegistryError && (codes.length === 0 || codes.includes(error.code))
 }
 
-/** What one token opens at the registry, in the words of its specification. */
+/** What a token grants, in the terms of the registry's token specification. */
 export type RegistryAccess = { readonly type: string; readonly name: string; readonly actions: readonly string[] }
 
-/** Who asks with something that the platform gave out, and what for. */
+/** The content of a credential that the platform issues. */
 export const Credential = z.object({
   kind: z.enum(['Boundary', 'Build', 'Refresh']),
-  /** The principal whose rights apply when it is used; the platform itself for pull secrets of a group. */
+  /** The principal whose rights apply; the platform itself for pull secrets of a group. */
   principalId: z.string(),
   principalType: z.enum(['User', 'ServicePrincipal', 'Platform']),
-  /** Which life of the principal, where it is known. */
+  /** The uid of the principal if known, so that a recreated one does not inherit the credential. */
   principalUid: z.string().optional(),
-  /** What it is limited to; undefined for whatever the principal may. */
+  /** Restricts the principal's rights; undefined for no restriction. */
   limit: z.object({ repositories: z.string(), actions: z.array(z.string()) }).optional(),
-  /** Which lives of boundary and group it is for: made anew they are others. */
+  /** Uids of boundary and group: recreated ones do not match. */
   lives: z.record(z.string(), z.string()).optional(),
   /** Milliseconds since the epoch. */
   expiresAt: z.number(),
 })
 export type Credential = Readonly<z.output<typeof Credential>>
 
-/** Signs what the registry believes, and what the token endpoint takes back. */
+/** Signs registry tokens, and the credentials that the token endpoint accepts. */
 export interface RegistryKeys {
-  /** @returns a token that the registry takes until then */
+  /** @returns a registry token that is valid for `seconds` from `now` */
   token(subject: string, access: readonly RegistryAccess[], times: { now: number; seconds: number }): Promise<string>
   issue(credential: Credential): Promise<string>
-  /** Undefined for anything that was not issued with these keys, or has expired. */
+  /** Returns undefined for anything that is expired or was not issued with these keys. */
   read(text: string, now: number): Promise<Credential | undefined>
 }
 
-/** The registry of the platform, as the controllers work with it. */
+/** The platform's registry, as the controllers use it. */
 export type RegistryPort = {
-  /** As in the names of images. */
+  /** As it appears in image names. */
   readonly host: string
   readonly registry: ImageRegistry
   readonly keys: RegistryKeys
   readonly audit: AuditLog<RegistryAuditEntry>
-  /** Whether that tells of every token to push with, whichever process gave it out: else nothing may be removed. */
+  /** Whether the audit has all push tokens, of all processes. If not, nothing may be deleted. */
   readonly seesPushes: boolean
-  /** What is in use now, by repository: asked of the API server, because only the present counts. */
+  /** Reads from the API server what is in use now, by repository: a cache may be stale. */
   readonly uses: () => Promise<(repository: string) => Uses>
-  /** Milliseconds for which nothing is removed of a repository after somebody got a token to push to it. */
+  /** Milliseconds after a push token was issued for a repository, during which nothing is deleted there. */
   readonly grace: number
 }

@@ -7,9 +7,9 @@ import { FeedError, type FeedRelease, type ReleaseFeed } from './port.ts'
 import { versionsAmong } from './versions.ts'
 
 export type ReleaseFeedOptions = {
-  /** Calls registries that declarations of components name. */
+  /** Calls registries that component declarations name. */
   fetch: OutgoingFetch
-  /** The registry that all charts are taken from instead, and how it is called. */
+  /** A registry that replaces all others, and how to call it. */
   mirror?: { url: string; fetch: OutgoingFetch } | undefined
 }
 
@@ -27,7 +27,7 @@ const Manifest = z.object({
 type Place = { base: string; host: string; repository: string; fetch: OutgoingFetch }
 type Said = { status: number; headers: Headers; text: string }
 
-/** Registries that speak the distribution protocol of the OCI, asked without an account. @see https://github.com/opencontainers/distribution-spec */
+/** Reads OCI registries anonymously. @see https://github.com/opencontainers/distribution-spec */
 export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): ReleaseFeed {
   function locate(url: string) {
     if (mirror === undefined) return { url, isInsecure: false }
@@ -51,7 +51,7 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
         const found = said === undefined ? [] : (read(Tags, said.text, place).tags ?? [])
         const before = tags.size
         for (const tag of found) tags.add(tag)
-        // Registries give less than was asked for, and some know no pages.
+        // Registries may return fewer than requested, and some ignore pagination.
         if (tags.size === before) break
         last = found.at(-1) ?? ''
       }
@@ -70,7 +70,7 @@ export function createReleaseFeed({ fetch, mirror }: ReleaseFeedOptions): Releas
   }
 }
 
-/** Undefined if it is not there. @throws FeedError */
+/** Returns undefined if not found. @throws FeedError */
 async function ask(place: Place, path: string, signal?: AbortSignal): Promise<Said | undefined> {
   const first = await send(place, path, {}, signal)
   const said = first.status === 401 ? await sendWithToken(place, path, first, signal) : first
@@ -98,7 +98,7 @@ async function call(place: Place, url: string, headers: Record<string, string>, 
   }
 }
 
-/** As anybody pulls (token authentication of the distribution project). */
+/** Gets an anonymous token (token authentication of the distribution project). */
 async function sendWithToken(place: Place, path: string, { headers }: Said, signal?: AbortSignal): Promise<Said> {
   const challenge = headers.get('www-authenticate') ?? ''
   const realm = wantsToken(challenge) ? tokenPlace(challenge, place.repository) : undefined

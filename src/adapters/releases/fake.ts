@@ -3,10 +3,10 @@ import { versionsAmong } from './versions.ts'
 
 type Pushed = { digest: string; annotations: Readonly<Record<string, string>>; isSigned: boolean }
 
-/** Registries in memory. */
+/** Chart registries in memory. */
 export class FakeReleaseFeed implements ReleaseFeed {
   readonly #charts = new Map<string, Map<string, Pushed>>()
-  /** Whoever asks gets this. */
+  /** If set, every call fails with it. */
   failure: FeedErrorCode | undefined
 
   push(url: string, version: string, annotations: Readonly<Record<string, string>> = {}, isSigned = false): void {

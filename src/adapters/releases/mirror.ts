@@ -5,7 +5,7 @@ import { OutgoingError, type OutgoingFetch } from '../outgoing/port.ts'
 const TIMEOUT = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** Calls of a registry that the configuration names, so that its address needs no judging; it may lack TLS. */
+/** Calls a registry that the administrator configured: its address is not vetted, and it may lack TLS. */
 export const mirrorFetch: OutgoingFetch = async (url, { headers = {}, signal } = {}) => {
   const { host } = new URL(url)
   const deadline = AbortSignal.timeout(TIMEOUT)

@@ -1,36 +1,36 @@
 import { CodedError } from '../../core/failure.ts'
 
-/** A version of a chart, as the registry has it. */
+/** A chart version in the registry. */
 export type FeedRelease = {
   readonly version: string
   readonly digest: string
-  /** Whether the registry holds a signature of it, which nobody has checked. */
+  /** Whether the registry holds a signature, which is not verified here. */
   readonly isSigned: boolean
-  /** What whoever pushed it says of it. */
+  /** Set by the publisher of the chart. */
   readonly annotations: Readonly<Record<string, string>>
 }
 
-/** The registries that hold the charts of components, a tag for each version. Every call may be repeated. */
+/** The registries that hold the charts of components, with a tag per version. Every call is idempotent. */
 export interface ReleaseFeed {
   /**
-   * The versions that there are, the newest first, at most 200. Empty for an unknown repository.
+   * Lists the versions, newest first, at most 200; none for an unknown repository.
    *
    * @param url `oci://<host>/<repository>`
    * @throws FeedError
    */
   versions(url: string, signal?: AbortSignal): Promise<string[]>
   /**
-   * The metadata of one of them; undefined if it was deleted or is not a chart.
+   * Returns the metadata of a version; undefined if it was deleted or is not a chart.
    *
    * @throws FeedError
    */
   release(url: string, version: string, signal?: AbortSignal): Promise<FeedRelease | undefined>
-  /** Where a chart is really taken from: platforms without Internet have a registry with copies. */
+  /** Returns where the chart is really pulled from: platforms without Internet access use a mirror. */
   locate(url: string): { readonly url: string; readonly isInsecure: boolean }
 }
 
-/** `Unreachable`: no answer; `Refused`: it will not, or may not be asked; `Unreadable`: what is there makes no sense. */
+/** `Unreachable`: no answer; `Refused`: by the registry, or the call is not allowed; `Unreadable`: invalid data. */
 export type FeedErrorCode = 'Unreachable' | 'Refused' | 'Unreadable'
 
-/** A failed read. The message names the host and what was asked; never what it answered. */
+/** A failed read. The message names the host and the request, without any text of the answer. */
 export class FeedError extends CodedError<FeedErrorCode> {}

@@ -4,7 +4,7 @@ const MOST = 200
 const VERSION = new RegExp(VERSION_PATTERN)
 const LENGTH_MAX = 64
 
-/** The versions among tags, the newest first. */
+/** Returns the tags that are versions, newest first. */
 export function versionsAmong(tags: Iterable<string>): string[] {
   const versions = [...tags].filter((tag) => tag.length <= LENGTH_MAX && VERSION.test(tag))
   return versions.sort((one, other) => compareVersions(other, one)).slice(0, MOST)

@@ -19,7 +19,7 @@ const Repo = readAt(
     language: 'language',
     pushedAt: 'updated_on',
   },
-  // Bitbucket puts the name of whoever asks into the address.
+  // Bitbucket puts the caller's user name into the clone URL.
   ToldRepository.extend({
     cloneUrl: Links.transform((links) =>
       links.find(({ name }) => name === 'https')?.href.replace(/^https:\/\/[^@/]*@/, 'https://'),
@@ -40,11 +40,11 @@ const HOOKS: HookForm = {
 const UUID = /^\{[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\}$/
 const CLOUD = 'https://bitbucket.org'
 
-/** Bitbucket Cloud, by version 2 of its REST interface (developer.atlassian.com/cloud/bitbucket/rest). */
+/** Bitbucket Cloud, through version 2 of its REST API (developer.atlassian.com/cloud/bitbucket/rest). */
 export function bitbucketProvider(fetch: OutgoingFetch): SourceProvider {
   const rest = restOf(fetch, {
     base: (connection) => `${connection.baseUrl === CLOUD ? 'https://api.bitbucket.org' : hostOf(connection)}/2.0`,
-    // Access tokens of a workspace stand alone; those of a person go with a name.
+    // Workspace tokens are bearer tokens; a user's tokens need the user name.
     headers: (connection) => {
       const [token, { username }] = [tokenOf(connection), connection]
       return { authorization: username === undefined ? `Bearer ${token}` : basic(username, token) }

@@ -7,14 +7,14 @@ export type Call = {
   method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   headers?: Record<string, string>
   body?: unknown
-  /** Of bytes of the answer, those from its beginning that are enough. */
+  /** Reads only this many bytes of the answer. */
   beginning?: number
-  /** What it means where the host refuses what it was sent (409, 422). */
+  /** The meaning of a 409 or 422 answer. */
   conflict?: SourceReason
   signal?: AbortSignal | undefined
 }
 
-/** The answer, if the address may be called and somebody is there. @throws SourceError */
+/** Sends a request. @throws SourceError if the address is not allowed or nobody answers */
 export async function send(fetch: OutgoingFetch, url: string, call: Call = {}): Promise<Response> {
   const { method = 'GET', headers = {}, body, beginning, signal } = call
   try {
@@ -35,13 +35,13 @@ export async function send(fetch: OutgoingFetch, url: string, call: Call = {}): 
   }
 }
 
-/** @throws SourceError for an address that is not called, or a host that does not answer; else what it is given */
+/** Translates an OutgoingError. @throws SourceError; any other error unchanged */
 export function asSourceError(error: unknown): never {
   if (!(error instanceof OutgoingError)) throw error
   throw new SourceError(error.reason, error.message, { cause: error })
 }
 
-/** What the provider answers, read by the schema. @throws SourceError by status */
+/** Sends a request and parses the answer with the schema. @throws SourceError by status */
 export async function ask<Schema extends z.ZodType>(
   fetch: OutgoingFetch,
   url: string,
@@ -55,14 +55,13 @@ export async function ask<Schema extends z.ZodType>(
   throw new SourceError('Unreachable', `${new URL(url).host} does not answer in the form of this provider.`)
 }
 
-/** @throws SourceError unless the status is a success */
 export function refuse(
   { status, headers }: Pick<Response, 'status' | 'headers'>,
   host: string,
   conflict: SourceReason = 'Unreachable',
 ): void {
   if (status >= 200 && status < 300) return
-  // GitHub says so with the status of who may not.
+  // GitHub reports exhausted rate limits with status 403.
   const isSpent = headers.has('retry-after') || headers.get('x-ratelimit-remaining') === '0'
   if (status === 429 || (status === 403 && isSpent))
     throw new SourceError('Unreachable', `${host} has had too many calls (status ${status}): try again later.`)
@@ -74,13 +73,13 @@ export function refuse(
   throw new SourceError('Unreachable', `${host} answers with status ${status}.`)
 }
 
-/** @throws SourceError NotFound for what no id of the provider looks like: it becomes a part of a path */
+/** Validates an id, because it becomes part of a path. @throws SourceError NotFound */
 export function safeId(id: string, pattern: RegExp): string {
   if (pattern.test(id)) return id
   throw new SourceError('NotFound', 'The provider has no repository with that id.')
 }
 
-/** How a name and a password are said (RFC 7617). */
+/** Returns a header value for basic authentication (RFC 7617). */
 export function basic(username: string, password: string | undefined): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
 }

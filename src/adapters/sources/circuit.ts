@@ -8,7 +8,7 @@ const TOKEN_NAME = 'freehold'
 const SCOPES = ['write:repository', 'write:user']
 
 /**
- * Accounts of a Gitea that the platform runs, as its administrator.
+ * Manages accounts in the platform's own Gitea, as its administrator.
  *
  * @param adminToken reads the token; undefined while there is none
  */
@@ -29,7 +29,7 @@ export function giteaCircuit(
   return {
     baseUrl: base,
     async openAccount(name) {
-      // Only a person's own password makes tokens: this one is used here and forgotten.
+      // Gitea creates tokens only with the user's password, so a random one is set and not kept.
       const password = randomBytes(24).toString('base64url')
       const email = `${name}@circuit.invalid`
       const account = { username: name, email, password, must_change_password: false, visibility: 'private' }

@@ -10,9 +10,9 @@ import { type Connection, SourceError, type SourcePort, type SourceProvider } fr
 import { verifyRegistry } from './registry.ts'
 
 /**
- * Speaks to every provider, through the calls that tenants' addresses are made with.
+ * Dispatches to the providers.
  *
- * @param addressesOf judges whom ssh connects to; public addresses alone if absent
+ * @param addressesOf vets the addresses that ssh connects to; by default only public ones
  */
 export function createSources(
   fetch: OutgoingFetch,

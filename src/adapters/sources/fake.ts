@@ -10,14 +10,14 @@ import {
 } from './port.ts'
 import { repositoryOf } from './repositories.ts'
 
-/** A provider in memory that knows one token and one repository for each address. */
+/** A provider in memory with one valid token and one repository per address. */
 export class FakeSources implements SourcePort {
-  /** The one token, password or App id that is good. */
+  /** The only valid token, password or private key. */
   readonly good: string
   readonly repositoriesMade: Repository[] = []
   readonly hooks = new Map<string, string>()
   isAway = false
-  /** Since when the installation of the App is suspended. */
+  /** When the App's installation was suspended, if it is. */
   suspendedAt: string | undefined
 
   constructor(good = 'good-token') {

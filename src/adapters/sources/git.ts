@@ -7,13 +7,13 @@ import { isNamed, repositoryOf } from './repositories.ts'
 import { hostOf } from './rest.ts'
 import { advertisedOverSsh } from './ssh.ts'
 
-/** The one repository that such a connection is. */
+/** The id of the only repository of such a connection. */
 const ID = 'repository'
-/** Bytes with the first line of the longest; all refs of a large repository are megabytes. */
+/** Bytes to read, enough for the longest first line; all refs of a large repository take megabytes. */
 const BEGINNING = 128 * 1024
 const ADVERTISEMENT = 'application/x-git-upload-pack-advertisement'
 
-/** Plain Git: one repository over https (gitprotocol-http) or ssh, asked for the first line of what it has. */
+/** Plain Git: one repository over https (gitprotocol-http) or ssh, of which only the first line of refs is read. */
 export function gitProvider(fetch: OutgoingFetch, addressesOf: AddressesOf): SourceProvider {
   type Found = { repository: Repository; hostKey?: string }
 
@@ -58,7 +58,7 @@ function repositoryAt(url: string, defaultBranch: string): Repository {
   return repositoryOf({ id: ID, fullName, url, defaultBranch })
 }
 
-/** The branch that HEAD stands for, from the capabilities on the first line of the advertisement. */
+/** Returns the branch of HEAD, from the capabilities on the first line of the advertisement. */
 function headOf(advertisement: string): string {
   return /\bsymref=HEAD:refs\/heads\/([^\s\0]{1,255})/.exec(advertisement)?.[1] ?? ''
 }

@@ -23,7 +23,7 @@ const HOOKS: HookForm = {
   change: 'PATCH',
 }
 
-/** Gitea, by its REST interface of version 1 (`/api/v1`, described by the host itself at `/swagger.v1.json`). */
+/** Gitea, through version 1 of its REST API (`/api/v1`, documented by each host at `/swagger.v1.json`). */
 export function giteaProvider(fetch: OutgoingFetch): Required<SourceProvider> {
   const rest = restOf(fetch, {
     base: (connection) => `${hostOf(connection)}/api/v1`,

@@ -47,14 +47,14 @@ const Events = z.object({ events: z.array(z.string()) })
 const PUBLIC = 'https://github.com'
 const API_VERSION = '2022-11-28'
 const HOOK = '/app/hook/config'
-/** Seconds: GitHub takes ten minutes at most, and its clock may be a minute behind ours. */
+/** Seconds: GitHub accepts ten minutes at most, and its clock may be a minute behind ours. */
 const [LIFE, BACKDATED] = [540, 60]
 
-/** A GitHub App, by GitHub's REST interface (docs.github.com/rest); on a server of one's own, below `/api/v3`. */
+/** A GitHub App, through GitHub's REST API (docs.github.com/rest); on GitHub Enterprise Server below `/api/v3`. */
 export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceProvider & Pick<SourcePort, 'makeApp'> {
   const rest = restAs(fetch, (connection) => appToken(connection, now()))
   const restWith = (token: string) => restAs(fetch, () => `Bearer ${token}`)
-  /** Of a repository that the installation does not reach GitHub says that the request cannot be carried out. */
+  /** GitHub answers 422 for a repository outside the installation, so `conflict` means NotFound. */
   const issue = (connection: Connection, body: object, signal?: AbortSignal) => {
     const asked = { method: 'POST', body, conflict: 'NotFound' } as const
     return rest(connection, signal).call(`${placeOf(connection)}/access_tokens`, Token, asked)
@@ -81,7 +81,7 @@ export function githubProvider(fetch: OutgoingFetch, now: () => number): SourceP
       return { token, username: 'x-access-token', cloneUrl, expiresAt, permissions: all }
     },
     async ensureWebhook(connection, id, hook, signal) {
-      // Answers NotFound for a repository that the installation does not reach.
+      // Fails with NotFound for a repository outside the installation.
       await issue(connection, { repository_ids: [Number(safeId(id, NUMBER))] }, signal)
       const { call } = rest(connection, signal)
       const before = await call(HOOK, Hook)
@@ -130,7 +130,7 @@ function placeOf({ installationId }: Connection): string {
   throw new SourceError('NotFound', 'The GitHub App is not installed yet.')
 }
 
-/** The App itself, by its key. */
+/** Returns a JWT of the App, signed with its private key. */
 async function appToken({ credentials }: Connection, now: number): Promise<string> {
   const seconds = Math.floor(now / 1000)
   try {

@@ -33,14 +33,14 @@ const HOOKS: HookForm = {
   change: 'PUT',
 }
 
-/** A deploy token is good for a day. */
+/** Lifetime of deploy tokens: a day. */
 const TOKEN_MILLISECONDS = 86_400_000
 const TOKEN_NAME = 'freehold'
 
-/** Expired tokens that one call removes: nothing that waits for a token waits long for that. */
+/** Expired tokens to delete per call, so that the caller does not wait long. */
 const REMOVED_MAX = 20
 
-/** GitLab, by version 4 of its REST interface (docs.gitlab.com/api). Its token needs the scope `api`. */
+/** GitLab, through version 4 of its REST API (docs.gitlab.com/api). Its token needs the scope `api`. */
 export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceProvider {
   const rest = restOf(fetch, {
     base: (connection) => `${hostOf(connection)}/api/v4`,
@@ -51,7 +51,7 @@ export function gitlabProvider(fetch: OutgoingFetch, now: () => number): SourceP
   const group = ({ organization }: Connection, below: string) =>
     organization === undefined ? undefined : `/groups/${encodeURIComponent(organization)}${below}`
 
-  /** GitLab lists those that open nothing any more for ever. */
+  /** GitLab never deletes expired deploy tokens by itself. */
   async function removeExpired(connection: Connection, id: string, signal?: AbortSignal): Promise<void> {
     const { all, call } = rest(connection, signal)
     const isExpired = ({ name, expires_at: end }: z.output<typeof KeptToken>) =>

@@ -6,12 +6,11 @@ import type { DeploymentSource } from '../../crds/sources.ts'
 type Spec = DeploymentSource['spec']
 type Status = NonNullable<DeploymentSource['status']>
 
-/** How one connection of a tenant is spoken to; `hostKey` is the one that a host showed first over ssh. */
+/** Everything needed to call a provider for a source; `hostKey` is the host key trusted on first use over ssh. */
 export type Connection = Readonly<
   Pick<Spec, 'provider' | 'baseUrl' | 'organization' | 'username' | 'installationId'> & Pick<Status, 'hostKey'>
 > & { readonly credentials: Credentials }
 
-/** The connection that a source stands for. */
 export function connectionTo(
   { spec, status }: Pick<DeploymentSource, 'spec' | 'status'>,
   credentials: Credentials,
@@ -20,7 +19,7 @@ export function connectionTo(
   return { provider, baseUrl, organization, username, installationId, credentials, hostKey: status?.hostKey }
 }
 
-/** What a provider says about whoever signs in, and of a host over ssh the key that it showed. */
+/** Account data from the provider; over ssh, the host key that was shown. */
 export type Checked = Pick<Status, 'accountName' | 'accountType' | 'hostKey' | 'installation'>
 
 export const Repository = z.object({
@@ -39,7 +38,7 @@ export const Repository = z.object({
 })
 export type Repository = z.output<typeof Repository>
 
-/** The most repositories that one request reads. */
+/** Repositories that one request returns at most. */
 export const REPOSITORIES_MAX = 1000
 
 export const RepositoryToken = z.object({
@@ -53,7 +52,7 @@ export const RepositoryToken = z.object({
 })
 export type RepositoryToken = z.output<typeof RepositoryToken>
 
-/** Where deliveries go, and what they are signed with. */
+/** Target and signing secret of a webhook. */
 export type HookPlace = { readonly url: string; readonly secret: string }
 
 export const Webhook = z.object({
@@ -71,13 +70,13 @@ export type NewRepository = {
   description: string
   isPrivate: boolean
   defaultBranch: string
-  /** With a first commit. */
+  /** Creates a first commit. */
   initialize: boolean
-  /** A public repository to begin from. */
+  /** A public repository to import. */
   importUrl?: string | undefined
 }
 
-/** The App that GitHub made of a manifest. */
+/** An App that GitHub created from a manifest. */
 export type MadeApp = { credentials: Credentials; slug: string; htmlUrl: string }
 
 export const RegistryVerdict = z.object({
@@ -89,23 +88,23 @@ export const RegistryVerdict = z.object({
 })
 export type RegistryVerdict = z.output<typeof RegistryVerdict>
 
-/** The operations of every provider. Every address must pass the rules for outgoing calls. */
+/** Calls to all providers. Every address must pass the rules for outgoing calls. */
 export interface SourcePort {
   /** Signs in. @throws SourceError */
   check(connection: Connection, signal?: AbortSignal): Promise<Checked>
-  /** At most 1000. @throws SourceError */
+  /** Returns at most 1000. @throws SourceError */
   repositories(connection: Connection, search?: string, signal?: AbortSignal): Promise<Repository[]>
-  /** To read one repository with. @throws SourceError Unsupported where the credentials are no token */
+  /** Returns a token to read one repository. @throws SourceError Unsupported if the credentials are no token */
   token(connection: Connection, repositoryId: string, signal?: AbortSignal): Promise<RepositoryToken>
-  /** Makes the webhook of a repository, or repairs it. @throws SourceError Unsupported */
+  /** Creates or updates the webhook of a repository. @throws SourceError Unsupported */
   ensureWebhook(connection: Connection, repositoryId: string, hook: HookPlace, signal?: AbortSignal): Promise<Webhook>
-  /** Of a Git host that the platform runs. @throws SourceError NameTaken */
+  /** For Git hosts that the platform runs. @throws SourceError NameTaken */
   createRepository(connection: Connection, repository: NewRepository, signal?: AbortSignal): Promise<Repository>
-  /** Kilobytes of all repositories, and how many they are. @throws SourceError */
+  /** Returns number and total size of all repositories. @throws SourceError */
   usage(connection: Connection, signal?: AbortSignal): Promise<{ repositoryCount: number; kilobytes: number }>
-  /** Turns the code that GitHub sent back into the App, whose deliveries are signed with the secret from then on. */
+  /** Exchanges the code from GitHub for the App's credentials, and sets the secret that signs its deliveries. */
   makeApp(baseUrl: string, code: string, hook: HookPlace, signal?: AbortSignal): Promise<MadeApp>
-  /** Whether images can be pulled. @throws SourceError NotAllowed alone: everything else is the answer */
+  /** Checks whether images can be pulled. @throws SourceError NotAllowed; all other failures are in the verdict */
   verifyRegistry(
     connection: Connection,
     image: { repository?: string | undefined; tag?: string | undefined },
@@ -113,7 +112,7 @@ export interface SourcePort {
   ): Promise<RegistryVerdict>
 }
 
-/** One provider: what it can do. Nobody can do everything. */
+/** The operations of one provider. No provider supports all of them. */
 export type SourceProvider = Pick<SourcePort, 'check' | 'repositories' | 'token'> &
   Partial<Pick<SourcePort, 'ensureWebhook' | 'createRepository' | 'usage'>>
 
@@ -123,22 +122,22 @@ export type SourceReason =
   | 'NameTaken'
   /** The platform does not call that address. */
   | 'NotAllowed'
-  /** Over ssh: the host shows another key than the known ones. */
+  /** Over ssh: the host shows an unknown key. */
   | 'HostKeyRefused'
-  /** No answer, or none that can be read. */
+  /** No valid answer. */
   | 'Unreachable'
-  /** The provider cannot do this. */
+  /** The provider does not support this. */
   | 'Unsupported'
 
-/** The message is ours and may be shown: no text of the provider is in it. */
+/** The message is our own, without text of the provider, and may be shown to users. */
 export class SourceError extends ReasonedError<SourceReason> {}
 
-/** The Git host of the platform as its administrator: an account for each source. */
+/** The platform's own Git host, as its administrator: one account per source. */
 export interface CircuitPort {
-  /** Where it is; undefined if the platform has none. */
+  /** Undefined if the platform has no Git host. */
   readonly baseUrl: string | undefined
-  /** Makes the account, or a new token for it. @throws SourceError */
+  /** Creates the account, or a new token for an existing one. @throws SourceError */
   openAccount(name: string): Promise<{ token: string }>
-  /** With everything in it; an absent one is as wanted. @throws SourceError */
+  /** Deletes the account with all its content. Succeeds if it is gone. @throws SourceError */
   removeAccount(name: string): Promise<void>
 }

@@ -8,10 +8,10 @@ const UNREADABLE =
 const rejected = (message: string, cause?: unknown) => new SourceError('CredentialRejected', message, { cause })
 
 /**
- * A private key in a form that both the platform and the program ssh of builds read.
+ * Converts a private key to a form that both the platform and the `ssh` program of builds can read.
  *
- * @param text as OpenSSH or PEM
- * @throws SourceError CredentialRejected for a key with a passphrase, and for what is none
+ * @param text OpenSSH or PEM
+ * @throws SourceError CredentialRejected for a key with a passphrase, or an invalid one
  */
 export async function readPrivateKey(text: string): Promise<string> {
   if (text === '')
@@ -29,7 +29,7 @@ export async function readPrivateKey(text: string): Promise<string> {
   return given
 }
 
-/** RSA and ECDSA keys have a form of their own. For Ed25519 older versions of ssh read that of OpenSSH alone. */
+/** Converts PKCS #8 to PKCS #1 or SEC1. For Ed25519, older versions of ssh only read the OpenSSH format. */
 function withoutPkcs8(text: string): string {
   let key: KeyObject
   try {

@@ -6,8 +6,8 @@ import { ask, basic, send } from './calls.ts'
 import { type Connection, type RegistryVerdict, SourceError } from './port.ts'
 
 /**
- * Asks a registry as whoever pulls would (OCI distribution specification; token authentication of the distribution
- * project): which credentials it wants, whether it takes these, and the manifest.
+ * Checks credentials and image against a registry in the same way as a pull (OCI distribution specification; token
+ * authentication of the distribution project).
  *
  * @throws SourceError NotAllowed
  */
@@ -48,7 +48,7 @@ export async function verifyRegistry(
 const isRefusal = ({ status }: Response) => status === 401 || status === 403
 const says = ({ status }: Response) => `The registry answers with status ${status}: try again later.`
 
-/** Undefined if the registry asks for nothing. @throws SourceError */
+/** Returns undefined if the registry requires no authentication. @throws SourceError */
 async function authorizationFor(
   fetch: OutgoingFetch,
   { username = '', credentials }: Connection,

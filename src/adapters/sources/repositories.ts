@@ -4,17 +4,17 @@ import { Repository } from './port.ts'
 
 export const Text = z.string().nullish()
 
-/** As hosts count things, or name them. */
+/** Providers use numbers or strings. */
 export const Id = z.union([z.int(), z.string()]).transform(String)
 
-/** What hosts say of a repository. */
+/** The repository fields that providers return. */
 export const ToldRepository = z.object({
   id: Id,
   fullName: z.string(),
   url: z.string(),
   cloneUrl: z.string(),
   defaultBranch: Text,
-  /** GitLab says by a word who sees it. */
+  /** GitLab returns the visibility as a word. */
   isPrivate: z.union([z.boolean(), z.string().transform((visibility) => visibility !== 'public')]),
   isArchived: z.boolean().nullish(),
   description: Text,
@@ -25,7 +25,7 @@ type Told = Pick<Repository, 'id' | 'fullName' | 'url'> & {
   [Name in keyof z.output<typeof ToldRepository>]?: Repository[Name] | null | undefined
 }
 
-/** A repository of which a host says no more than this. Its owner and its name are the parts of its full name. */
+/** Completes a repository with defaults. Owner and name come from the full name. */
 export function repositoryOf(told: Told): Repository {
   const parts = told.fullName.split('/')
   return Repository.parse({
@@ -42,16 +42,16 @@ export function repositoryOf(told: Told): Repository {
   })
 }
 
-/** Reads a repository, whose fields a host has at these places. */
+/** Returns a schema that reads a repository from these places of an answer. */
 export const repositoryAt = (places: Places) => readAt(places, ToldRepository).transform(repositoryOf)
 
-/** Whether a repository has the words in its name. */
+/** Returns a filter for repositories whose full name contains the text. */
 export const isNamed =
   (words = '') =>
   ({ fullName }: Pick<Repository, 'fullName'>): boolean =>
     fullName.toLowerCase().includes(words.toLowerCase())
 
-/** As GitHub tells of a repository, and Gitea after it; which of its times is that of the last push is its own. */
+/** Where GitHub, and likewise Gitea, puts the fields of a repository. The time of the last push differs. */
 export const GITHUB_REPOSITORY = {
   id: 'id',
   fullName: 'full_name',

@@ -5,41 +5,41 @@ import { ask, type Call } from './calls.ts'
 import { type Checked, type Connection, type HookPlace, REPOSITORIES_MAX, type Webhook } from './port.ts'
 import { Id, Text } from './repositories.ts'
 
-/** How the REST interface of a provider is spoken to: what differs from one to the next. */
+/** How the REST API of a provider differs from others. */
 type RestForm = {
-  /** Where it begins. */
+  /** Base URL of the API. */
   readonly base: (connection: Connection) => string
-  /** Headers by which a connection signs in, and those that the interface wants. */
+  /** Authentication headers, and others that the API requires. */
   readonly headers: (connection: Connection) => Record<string, string> | Promise<Record<string, string>>
-  /** The parameter that says how many items a page has. */
+  /** Query parameter for the page size. */
   readonly pageSize: string
-  /** Whether the host decides how many they are at most: a page that is not full is not the last one then. */
+  /** Whether the host may return short pages, so that only an empty page is the last. */
   readonly hasShortPages?: true
-  /** The field of an answer that holds the page; absent where the answer is the page. */
+  /** The field that holds the items; absent if the answer is the list itself. */
   readonly pageIn?: string
 }
 
-/** The account of a token that reaches everything that its account can. */
+/** The account of a token. */
 export const Account = z.object({ name: z.string(), avatarUrl: Text, createdAt: Text })
 type Account = z.output<typeof Account>
 
-/** Of a webhook, what hosts say of it. */
+/** The webhook fields that providers return. */
 export const ToldHook = z.object({ id: Id, url: Text, isActive: z.boolean(), events: z.array(z.string()) })
 
-/** How webhooks of a repository are written; `schema` reads one of them. */
+/** How to read and write webhooks of a provider. */
 export type HookForm = {
   readonly schema: z.ZodType<z.output<typeof ToldHook>>
   readonly body: (hook: HookPlace) => object
-  /** What only a new one is made with. */
+  /** Further fields that only a creation needs. */
   readonly born?: object
   readonly change: 'PATCH' | 'PUT'
 }
 
 const PAGE_SIZE = 50
-/** Of whoever has more, and asks for one of them, the rest is not read. */
+/** Bounds a search through many items; the rest is not read. */
 const PAGES_MAX = 100
 
-/** Calls of one provider for one connection. @throws SourceError by status, and for answers of another form */
+/** Returns the calls of one provider. @throws SourceError by status, or for an answer of another form */
 export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShortPages, pageIn }: RestForm) {
   return (connection: Connection, signal?: AbortSignal) => {
     async function call<Schema extends z.ZodType>(
@@ -50,7 +50,7 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShort
       return ask(fetch, `${base(connection)}${path}`, schema, { ...what, headers: await headers(connection), signal })
     }
 
-    /** Those that are meant, page after page, until one is not full or there are as many as are told of. */
+    /** Reads pages and returns the matching items, until a page is the last or REPOSITORIES_MAX is reached. */
     async function all<Item extends z.ZodType>(
       path: string,
       item: Item,
@@ -67,14 +67,14 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShort
       return items.slice(0, REPOSITORIES_MAX)
     }
 
-    /** Whose the token is. @param organizationPath where the organization that is meant must be */
+    /** Returns the token's account. @param organizationPath path of an organization that must be accessible */
     async function check(user: z.ZodType<Account>, organizationPath: string | undefined): Promise<Checked> {
       const account = await call('/user', user)
       if (organizationPath !== undefined) await call(organizationPath, z.object({}))
       return accountOf(account, connection.organization)
     }
 
-    /** Makes the webhook, or repairs it: its secret cannot be read, so it is written in any case. */
+    /** Creates or updates the webhook. An update is always written, because the stored secret cannot be read. */
     async function ensureHook(
       path: string,
       { schema, body, born, change }: HookForm,
@@ -93,7 +93,7 @@ export function restOf(fetch: OutgoingFetch, { base, headers, pageSize, hasShort
   }
 }
 
-/** No further than to the first that is none: a host may send a page of nothing else. */
+/** Parses up to the first invalid item: a host may send a page of nothing else. */
 function listOf<Item extends z.ZodType>(item: Item) {
   return z.array(z.unknown()).transform((found, context): z.output<Item>[] => {
     const items: z.output<Item>[] = []
@@ -109,7 +109,7 @@ function listOf<Item extends z.ZodType>(item: Item) {
   })
 }
 
-/** An account, or the organization that is meant of it. */
+/** Describes the account, or the organization if one is set. */
 export function accountOf({ name, avatarUrl, createdAt }: Account, organization: string | undefined): Checked {
   return {
     accountName: organization ?? name,
@@ -123,8 +123,8 @@ export function accountOf({ name, avatarUrl, createdAt }: Account, organization:
   }
 }
 
-/** The token that a connection signs in with, where its provider wants one. */
+/** Returns the token of a connection; empty if there is none. */
 export const tokenOf = ({ credentials }: Connection): string => credentials[CREDENTIAL_KEYS.token] ?? ''
 
-/** The address of a host without the slash that people write at its end. */
+/** Returns the base URL of a host without trailing slashes. */
 export const hostOf = ({ baseUrl }: Connection): string => baseUrl.replace(/\/+$/, '')

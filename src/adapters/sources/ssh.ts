@@ -7,17 +7,17 @@ import { asSourceError } from './calls.ts'
 import { type Connection, SourceError } from './port.ts'
 import { readPrivateKey } from './privateKey.ts'
 
-/** The first line that a Git host says about a repository, and the key that it showed, as `ssh-ed25519 AAAA...`. */
+/** The first line of the ref advertisement, and the host key in the form `ssh-ed25519 AAAA...`. */
 export type Advertised = { readonly firstLine: string; readonly hostKey: string }
 
-/** Milliseconds for everything together. */
+/** Milliseconds for the whole exchange. */
 const TIMEOUT = 10_000
 
 /**
- * Asks for a repository over ssh as `git fetch` would, and hangs up after the first line of the answer. The name is resolved
- * once, and the connection made to one of the addresses that were judged.
+ * Connects over ssh as `git fetch` would, and closes after the first line of the answer. The name is resolved only
+ * once, so that the connection goes to an address that was vetted.
  *
- * @throws SourceError HostKeyRefused if the host shows a key that is not among the known ones
+ * @throws SourceError HostKeyRefused if the host shows an unknown key
  */
 export async function advertisedOverSsh(
   addressesOf: AddressesOf,
@@ -34,7 +34,7 @@ export async function advertisedOverSsh(
   const sock = socketTo(url, addresses)
   const stop = () => sock.destroy(new Error('It took too long.'))
   ended.addEventListener('abort', stop)
-  // While the name was resolved: no other event would end what a host leaves unanswered.
+  // The signal may have fired during name resolution: there will be no further abort event.
   if (ended.aborted) stop()
   try {
     return await ask(client, url, { ...believing(connection), sock, privateKey })
@@ -55,7 +55,7 @@ function socketTo({ hostname, port }: URL, addresses: readonly string[]): Socket
   })
 }
 
-/** Which key the host may show, and the one that it showed. */
+/** Options that verify the host key, and the results. */
 type Believing = Pick<ConnectConfig, 'hostVerifier' | 'algorithms'> & { shown: () => string; isRefused: () => boolean }
 
 function believing(connection: Connection): Believing {
@@ -68,7 +68,7 @@ function believing(connection: Connection): Believing {
       isRefused = known !== undefined && !known.includes(shown)
       return !isRefused
     },
-    // A host has keys of several types: it is asked for one that is known.
+    // A host has keys of several types: ask for a type that is known.
     ...(known !== undefined && known.length > 0 && { algorithms: { serverHostKey: known.flatMap(algorithmsOf) } }),
     shown: () => shown,
     isRefused: () => isRefused || (known !== undefined && shown === ''),
@@ -113,16 +113,16 @@ function hostKeyRefused(host: string): SourceError {
   )
 }
 
-/** As git does it for the shell at the other end. */
+/** Quotes a path like git, for the shell on the host. */
 function quoted({ pathname }: URL): string {
   const path = decodeURIComponent(pathname).replace(/^\/~/, '~')
   return `'${path.replaceAll(/['!]/g, "'\\$&'")}'`
 }
 
-/** A line begins with its length in hex (gitprotocol-common); 0000 is what an empty repository says. */
+/** A line begins with its length in hex (gitprotocol-common); an empty repository answers 0000. */
 const LINE = /^(?:0000|([0-9a-f]{4})[0-9a-f]{40,64} )/
 
-/** Characters of the longest line that its four digits can tell of. */
+/** Characters of the longest line that four hex digits can express. */
 const LONGEST_LINE = 0xffff
 
 /** @throws SourceError NotFound */

@@ -1,7 +1,7 @@
 import type { Encoding } from '../../editor/values.ts'
 import type { ResultColumn } from './port.ts'
 
-/** A column of a result, of which the protocol says little more than its name and type. */
+/** Builds a result column, of which the protocol tells little more than name and type. */
 export function resultColumn(name: string, ordinal: number, dataType: string, encoding: Encoding): ResultColumn {
   return {
     name,

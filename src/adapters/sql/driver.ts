@@ -3,20 +3,20 @@ import type { Dialect } from '../../editor/dialect.ts'
 import type { SqlValue } from '../../editor/values.ts'
 import type { LoginNames, Preparation, ResultColumn, SqlFault, SqlTarget } from './port.ts'
 
-/** What may be sent for a parameter. */
+/** Types of parameters. */
 export type SentValue = null | string | number | boolean | Uint8Array
 
 export type SessionMode = {
-  /** Every transaction of the session is one that cannot write. */
+  /** Whether all transactions of the session are read-only. */
   isReadOnly: boolean
-  /** For each statement; the engine ends it by itself. */
+  /** Limit per statement, enforced by the engine. */
   timeoutMilliseconds: number
 }
 
 export type QueryOptions = {
-  /** Rows to keep; the rest is read over or not asked for. */
+  /** Rows to return; further ones are discarded or not requested. */
   maxRows?: number
-  /** What each column is, if the driver cannot see it. */
+  /** Types of the columns, if the driver cannot determine them. */
   columns?: readonly Pick<Column, 'encoding' | 'dataType'>[]
 }
 
@@ -27,35 +27,35 @@ export type RawResult = {
   truncated: boolean
 }
 
-/** One connection to an engine, speaking under one login. Throws what the driver throws; `faultOf` says what it means. */
+/** A connection to an engine, under one login. Throws errors of the driver, which `faultOf` translates. */
 export interface SqlSession {
-  /** False once it must not be used again. */
+  /** False once the session must not be reused. */
   readonly isUsable: boolean
-  /** What the engine has sent so far, whether anybody has read it or not. */
+  /** Bytes received from the engine so far, read or not. */
   readonly bytesRead: number
-  /** One statement, never more: the protocol for prepared statements takes no second one. */
+  /** Runs exactly one statement: the protocol for prepared statements accepts no second one. */
   query(text: string, values?: readonly SentValue[], options?: QueryOptions): Promise<RawResult>
   begin(): Promise<void>
   commit(): Promise<void>
   rollback(): Promise<void>
-  /** Ends at the engine what runs, and the session. */
+  /** Cancels the running statement at the engine, and closes the session. */
   cancel(): void
-  /** The same, at once: what is still on its way is not taken in any more. */
+  /** Closes at once, and discards data that is in flight. */
   destroy(): void
   close(): void
 }
 
-/** What differs between engines, below what they share. */
+/** What differs between engines. */
 export interface SqlDriver {
   readonly dialect: Dialect
   open(target: SqlTarget, mode: SessionMode): Promise<SqlSession>
   faultOf(error: unknown): SqlFault
-  /** The engine's own sentence about a statement, with its code and place. */
+  /** Returns the engine's own message about a statement, with code and position. */
   sentenceOf(error: unknown): { message: string; engineCode: string | null; position: number | null }
   describe(session: SqlSession): Promise<{ version: string; edition: string | null }>
   catalogue(session: SqlSession, database: string): Promise<Catalogue>
-  /** Grants of the owner to the logins of the editor; idempotent. Only if others create the logins. */
+  /** Grants the owner's rights to the editor's logins; idempotent. Only for engines whose operator creates logins. */
   admit?(session: SqlSession, logins: LoginNames): Promise<void>
-  /** Statements that make the database and its logins; idempotent. Whoever calls it closes what it opens. */
+  /** Creates the database and its logins; idempotent. The caller closes the sessions that it opens. */
   prepare(session: SqlSession, wanted: Preparation, openDatabase: () => Promise<SqlSession>): Promise<void>
 }

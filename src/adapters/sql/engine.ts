@@ -31,14 +31,14 @@ import { cancelled, type Watch, watchOver } from './watch.ts'
 
 const IDLE_SESSIONS_MAX = 4
 const IDLE_MILLISECONDS = 30_000
-/** A change of schema by others is seen that much later. Our own is seen at once. */
+/** How long a catalogue is cached: schema changes by others may be seen this late. Our own invalidate it. */
 const CATALOGUE_MILLISECONDS = 5_000
 const STATEMENT_MILLISECONDS = 30_000
-/** For everything that one call asks. An engine ends its statements itself, unless its node is gone or it is in other hands. */
+/** Deadline for a whole call: an engine whose node is gone, or a hostile one, does not enforce its own limits. */
 const PATIENCE = 120_000
-/** Drivers give up sooner, unless an engine confuses them. */
+/** Deadline for opening a session. Drivers have shorter ones, but an engine may confuse them. */
 const OPENING_PATIENCE = 15_000
-/** Beyond so many rows the engine's estimate must do. */
+/** Beyond this many rows, the engine's estimate is used instead of a count. */
 const COUNTED_ROWS_MAX = 100_000
 
 const READING: SessionMode = { isReadOnly: true, timeoutMilliseconds: STATEMENT_MILLISECONDS }
@@ -47,7 +47,7 @@ const WRITING: SessionMode = { isReadOnly: false, timeoutMilliseconds: STATEMENT
 type Idle = { session: SqlSession; timer: NodeJS.Timeout }
 type Use = { isPooled?: boolean; patience?: number }
 
-/** The port over a driver: sessions, transactions and what all engines have in common. */
+/** Implements the port on top of a driver: sessions, transactions and everything that engines have in common. */
 export class DriverEngine implements SqlEngine {
   readonly #driver: SqlDriver
   readonly #patience: number
@@ -72,7 +72,7 @@ export class DriverEngine implements SqlEngine {
     const forget = () => {
       if (this.#catalogues.get(key) === found) this.#catalogues.delete(key)
     }
-    // What failed is asked anew by the next.
+    // Failures are not cached.
     found.then(() => setTimeout(forget, CATALOGUE_MILLISECONDS).unref(), forget)
     return found
   }
@@ -85,7 +85,7 @@ export class DriverEngine implements SqlEngine {
         { isReadOnly, timeoutMilliseconds },
         call,
         (session, watch) => this.#runBatch(session, request, watch),
-        // A session of its own: a batch may leave temporary tables or locks behind, which end with it.
+        // Not pooled: a batch may leave temporary tables or locks behind, which end with its session.
         { isPooled: false, patience: timeoutMilliseconds + 1_000 },
       )
     } catch (error) {
@@ -239,7 +239,7 @@ export class DriverEngine implements SqlEngine {
     this.#idle.clear()
   }
 
-  /** Hands a session out and takes it back, if it is still good. The signal ends both the work and the session. */
+  /** Runs `work` with a session, which is pooled again if still usable. The signal aborts the work and the session. */
   async #with<T>(
     target: SqlTarget,
     mode: SessionMode,
@@ -255,7 +255,7 @@ export class DriverEngine implements SqlEngine {
     const before = session.bytesRead
     try {
       if (isGone()) throw cancelled()
-      // Drivers do not settle all that a session was asked when it ends.
+      // Drivers do not settle all pending requests when a session ends.
       const result = await Promise.race([watch.ended, work(session, watch)])
       if (isPooled && session.isUsable) this.#give(key, session)
       else session.close()
@@ -263,7 +263,7 @@ export class DriverEngine implements SqlEngine {
     } catch (error) {
       session.close()
       const fault = this.#driver.faultOf(error)
-      // The schema is another one than the catalogue says.
+      // The cached catalogue is outdated.
       if (fault.reason === 'TableNotFound' || fault.reason === 'UnknownColumn') this.#catalogues.clear()
       throw fault
     } finally {
@@ -334,7 +334,7 @@ function timeoutFailure(statementIndex: number): BatchFailure {
   return { statementIndex, code: 'QUERY_TIMEOUT', message, engineCode: null, line: null, position: null }
 }
 
-/** What ends a batch, and is not about a statement of it. */
+/** Faults that concern the session, not a statement of the batch. */
 const OF_THE_SESSION: readonly SqlFault['reason'][] = ['Unreachable', 'Cancelled', 'TooLarge']
 
 const CODES: Readonly<Partial<Record<SqlFault['reason'], string>>> = {
@@ -350,7 +350,7 @@ function codeOf({ reason }: SqlFault): string {
   return CODES[reason] ?? 'STATEMENT_FAILED'
 }
 
-/** Sessions are shared by those who speak under the same login in the same way. The hash keeps the password out. */
+/** Pool key: sessions are shared within a login and mode. Hashed, to keep the password out. */
 function keyOf(target: SqlTarget, mode: SessionMode): string {
   return createHash('sha256')
     .update(JSON.stringify([target, mode]))

@@ -1,5 +1,5 @@
 import { playedEngine } from './played.ts'
 import type { SqlEngine } from './port.ts'
 
-/** Answers nothing at all: for tests that only need something that fits the port. */
+/** An engine that answers nothing, for tests that only need something of this type. */
 export const silentEngine: SqlEngine = playedEngine({} as SqlEngine, undefined, [])

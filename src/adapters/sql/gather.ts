@@ -1,18 +1,18 @@
 import type { Catalogue, Column, ForeignKey, Table } from '../../editor/catalogue.ts'
 import type { SqlSession } from './driver.ts'
 
-/** What a driver asks of its engine's catalogue. Each row names schema and table in its first two places. */
+/** The queries for an engine's catalogue. The first two columns of each row are schema and table. */
 export type CatalogueQueries = {
-  /** Those without tables too. */
+  /** Query for all schemas, including empty ones, or a function that derives them. */
   readonly schemas: string | ((database: string, tables: readonly unknown[][]) => readonly unknown[])
-  /** Schema, table, what it is, and how many rows: none or fewer than none where that is not known. */
+  /** Schema, table, type, and the number of rows, null or negative if unknown. */
   readonly tables: string
   readonly isView: (what: unknown) => boolean
   readonly columns: string
   readonly columnOf: (row: unknown[]) => Omit<Column, 'isPrimaryKey'>
-  /** Schema, table, column: one row for each column of a key, in the order of the key. */
+  /** Schema, table, column: one row per key column, in the order of the key. */
   readonly keys: string
-  /** Schema, table, constraint, column, and the schema, table and column that it points to. */
+  /** Schema, table, constraint, column, and the referenced schema, table and column. */
   readonly references: string
 }
 type Reference = {
@@ -37,7 +37,7 @@ function grouped<Item>(items: readonly Item[], key: (item: Item) => string): Map
   return Map.groupBy(items, key) as Map<string, Item[]>
 }
 
-/** Asks one question after the other, and puts together what the engine says about its tables. */
+/** Runs the queries in turn, and assembles the catalogue. */
 export const catalogueBy =
   ({ isView, columnOf, ...queries }: CatalogueQueries) =>
   async (session: SqlSession, database: string): Promise<Catalogue> => {

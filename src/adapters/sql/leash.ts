@@ -2,28 +2,28 @@ import type { Duplex } from 'node:stream'
 import { SqlFault } from './port.ts'
 
 /**
- * A page, or what a batch answers, is held in memory whole, and several times while it becomes JSON: whoever has a
- * database can make it answer anything, and others live in the same process.
+ * Largest answer in bytes. An answer is held in memory as a whole, and several times while it is encoded as JSON. A
+ * tenant can make a database return anything, and shares the process with other tenants.
  */
 export const ANSWER_MAX_BYTES = 32 * 1024 * 1024
-/** What all databases together answer at once: each one is held several times over until it is sent. */
+/** Largest total of answers that are being read at once, over all databases. */
 export const ANSWERS_MAX_BYTES = 4 * ANSWER_MAX_BYTES
-/** What an engine says before it lets somebody in. */
+/** Bytes that an engine may send before the login completes. */
 const OPENING_MAX_BYTES = 1024 * 1024
 
-/** How much an engine may say to one thing that it is told. */
+/** Limits how much an engine may send in answer to one request. */
 export class Leash {
   #most = OPENING_MAX_BYTES
 
-  /** It has let us in. */
+  /** Called once the login has completed. */
   loosen(): void {
-    // The answer as a whole is looked at elsewhere, and as too long it is told there.
+    // Only a backstop: the limit on the whole answer, with its own error, is enforced in `watchOver`.
     this.#most = 4 * ANSWER_MAX_BYTES
   }
 
   /**
-   * Ends a socket whose driver throws at what it reads, and one that says too much. Drivers read in events of their sockets: what
-   * they throw there at an engine in other hands would end the process, and with it the requests of everybody.
+   * Destroys a socket if its driver throws while reading, or if too much arrives. Drivers parse in the socket's event
+   * handlers: an exception there, which a hostile engine can cause, would end the process.
    */
   hold<Socket extends Duplex & { readonly bytesRead: number }>(socket: Socket): Socket {
     let before = 0

@@ -10,11 +10,11 @@ import { mariadbCatalogue } from './mariadbCatalogue.ts'
 import { isSqlFault, type Login, SqlFault, type SqlFaultReason } from './port.ts'
 
 const CONNECT_MILLISECONDS = 10_000
-/** "This command is not supported in the prepared statement protocol yet": a few commands that show things. */
+/** ER_UNSUPPORTED_PS: a few SHOW commands cannot be prepared. */
 const NOT_PREPARED = 1295
-/** Of the character set that means bytes. */
+/** Collation id of the character set `binary`. */
 const BINARY_COLLATION = 63
-/** How a BIT column of one bit looks in a result. */
+/** Column length of BIT(1) in a result. */
 const ONE_BIT = 1
 
 type Column = Mariadb.FieldInfo & {
@@ -44,9 +44,9 @@ function encodingOf(column: Column): Encoding {
   return column.collation.index === BINARY_COLLATION && column.dataTypeName === undefined ? 'binary' : 'text'
 }
 
-/** Reads every value as the text that the engine sends, so that nothing is rounded on the way. */
+/** Reads each value as the text that the engine sends, so that nothing is rounded. */
 function readValue(column: Column): SqlValue {
-  // Called for every value of a column; what follows from the column alone is kept with it.
+  // Called for every value, so the encoding is cached on the column.
   const known = column as Column & { encoding?: Encoding }
   known.encoding ??= encodingOf(column)
   const { encoding } = known
@@ -58,13 +58,13 @@ function readValue(column: Column): SqlValue {
   }
   if (encoding === 'binary') return shownValue('binary', column.buffer()?.toString('base64') ?? null)
   const text = column.string()
-  // The protocol of prepared statements carries it with four bytes, which are more digits than it has.
+  // Prepared statements send FLOAT as four bytes, whose decimal form has more digits than the value.
   if (column.type === ('FLOAT' as never) && text !== null && text.length > 9) return shortestFloat(Number(text))
   if (column.type === ('TIME' as never) && text !== null) return withFraction(text, column.scale)
   return shownValue(encoding, text)
 }
 
-/** One of the two protocols leaves a fraction of nothing out. */
+/** The text protocol and the prepared protocol differ in whether they send a zero fraction. */
 function withFraction(text: string, digits: number): string {
   if (digits === 0 || digits > 6) return text
   const [whole = '', fraction = ''] = text.split('.')
@@ -80,9 +80,9 @@ function shortestFloat(value: number): number {
 }
 
 const AS_IT_IS = (value: unknown) => value as SqlValue
-/** Lists of words would come as lists, large numbers as numbers, times as moments: all of that as the engine writes it. */
+/** Turns off conversions of the driver: values of SET, large numbers, times and JSON stay as the engine writes them. */
 const OWN_READERS = { typeCast: undefined, dateStrings: true, autoJsonMap: false, jsonStrings: true } as const
-/** What is left to do to a value that the driver read; types that are not here are read by ours. */
+/** Conversion of values that the driver reads by itself. Columns of other encodings go through `readValue`. */
 const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> = {
   integer: AS_IT_IS,
   float: AS_IT_IS,
@@ -99,7 +99,7 @@ const SIMPLE: Readonly<Partial<Record<Encoding, (value: unknown) => SqlValue>>> 
 type Opened = {
   connection: Mariadb.Connection
   socket: Socket
-  /** With the same login. */
+  /** Opens another connection with the same login. */
   openAnother: () => Promise<Mariadb.Connection>
 }
 
@@ -131,8 +131,8 @@ class MariadbSession implements SqlSession {
     const { maxRows, columns } = options
     const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
     if (maxRows !== undefined) return this.#capped(text, sent, maxRows)
-    // Values always travel apart from the text. Without any, one exchange is enough, unless there are numbers of which
-    // the engine writes out six digits only.
+    // Values are always sent apart from the text. Without values, a plain query saves a round trip, unless there are
+    // FLOAT columns, which the text protocol rounds to six digits.
     const isPlain = sent.length === 0 && columns?.some(({ dataType }) => dataType === 'float') !== true
     if (isPlain && columns?.every(({ encoding }) => SIMPLE[encoding] !== undefined) === true)
       return this.#page(text, columns)
@@ -142,7 +142,7 @@ class MariadbSession implements SqlSession {
     return { columns: columnsOf(meta), rows, affected: null, truncated: false }
   }
 
-  /** A page of simple types by the driver's own readers, which are faster than one of ours called for each value. */
+  /** Reads a page of simple types with the driver's own readers, which are faster than a callback per value. */
   async #page(text: string, columns: NonNullable<QueryOptions['columns']>): Promise<RawResult> {
     const [rows, meta] = (await this.#connection.query({ sql: text, ...OWN_READERS } as never)) as [
       unknown[][],
@@ -156,7 +156,7 @@ class MariadbSession implements SqlSession {
     return { columns: columnsOf(meta), rows: rows as SqlValue[][], affected: null, truncated: false }
   }
 
-  /** Where nothing is changed, asks for no more than is kept. Else reads on to the end, and keeps no more of it. */
+  /** If read-only, limits the rows at the engine. Otherwise reads all rows to complete the change, and keeps some. */
   async #capped(text: string, values: SentValue[], maxRows: number): Promise<RawResult> {
     if (this.#isReadOnly) await this.#connection.query(`SET SESSION sql_select_limit = ${maxRows + 1}`)
     const prepared = await this.#connection.prepare(text).catch((error: Mariadb.SqlError) => {
@@ -195,7 +195,7 @@ class MariadbSession implements SqlSession {
     await this.#connection.query('ROLLBACK')
   }
 
-  /** The driver would do the same, but hears of no refusal, as of a session that has ended meanwhile. */
+  /** Like the driver's own cancel, but handles errors, for example if the session has already ended. */
   cancel(): void {
     this.isUsable = false
     void this.#kill()
@@ -224,11 +224,11 @@ class MariadbSession implements SqlSession {
     const wasUsable = this.isUsable
     this.isUsable = false
     if (wasUsable) this.#connection.end().catch(() => undefined)
-    // What is on its way would be taken in until the engine was reached once more, if ever.
+    // Otherwise data in flight would be received until the engine is reached again, if ever.
     else this.#break()
   }
 
-  /** The driver tells whoever waits for an answer only if it hears of an error. */
+  /** The driver rejects pending requests only if the socket reports an error. */
   #break(): void {
     this.#socket.destroy(new Error('The session was ended.'))
   }
@@ -263,7 +263,7 @@ const REASONS = inverted<SqlFaultReason>({
   ColumnNotWritable: '1906',
 })
 
-/** A text that no database can be called: too long, or with characters beyond the plane of names. Of a statement these mean other things. */
+/** Names that no database can have: too long, or with invalid characters. In statements the codes differ in meaning. */
 const NO_NAMES = [1059, 1300]
 
 function openingFault(error: unknown): unknown {
@@ -279,7 +279,7 @@ export const mariadbDriver: SqlDriver = {
   dialect: 'mariadb',
 
   async open(target, mode) {
-    // Loaded when the first instance is reached: most platforms start without one.
+    // Loaded on first use: most platforms start without such an instance.
     const { createConnection } = await import('mariadb')
     const leash = new Leash()
     const dial = (held: Leash) => held.hold(connect(target.port, target.host).setNoDelay(true))
@@ -303,7 +303,7 @@ export const mariadbDriver: SqlDriver = {
       database: target.database === '' ? undefined : target.database,
       charset: 'utf8mb4',
       multipleStatements: false,
-      // Results with their columns; each statement is prepared and forgotten, so that none piles up at the engine.
+      // Rows as arrays, with column metadata. No cache of prepared statements, which would pile up at the engine.
       rowsAsArray: true,
       metaAsArray: true,
       prepareCacheLength: 0,
@@ -320,7 +320,7 @@ export const mariadbDriver: SqlDriver = {
   faultOf(error) {
     if (isSqlFault(error)) return error
     const { errno = 0, sqlState = '', sqlMessage } = error as Mariadb.SqlError
-    // Beyond 45000 the driver numbers what happened to its own connection.
+    // From 45000 on, the driver numbers errors of its own connection.
     const isLost = errno >= 45_000 || errno < 1000 || sqlState?.startsWith('08') === true
     const reason = REASONS[errno] ?? (isLost ? 'Unreachable' : 'Failed')
     const constraint = /CONSTRAINT [`"]([^`"]+)[`"]|for key '([^']+)'/.exec(sqlMessage ?? '')
@@ -355,14 +355,14 @@ export const mariadbDriver: SqlDriver = {
       const account = `${text(login.user)}@'%'`
       await session.query(`CREATE USER IF NOT EXISTS ${account} IDENTIFIED BY ${text(login.password)}`)
       await session.query(`ALTER USER ${account} IDENTIFIED BY ${text(login.password)}`)
-      // In the name of a database these two are wildcards.
+      // In the database name of a GRANT, `_` and `%` are wildcards.
       const pattern = quoted('mariadb', database.replace(/[_%\\]/g, '\\$&'))
       await session.query(`GRANT ${rights[level]} ON ${pattern}.* TO ${account}`)
     }
   },
 }
 
-/** Names and passwords of ours, written out, because these commands take no parameters. */
+/** Quotes our own names and passwords, because these commands take no parameters. */
 function text(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 }

@@ -34,7 +34,7 @@ const BYTES = /^(tiny|medium|long)?blob$|binary$/
 const SHAPES = /^(geometry|point|linestring|polygon|multipoint|multilinestring|multipolygon|geometrycollection)$/
 
 export const mariadbCatalogue = catalogueBy({
-  // A schema is a database here, and a session sees the one that it was opened for.
+  // In MariaDB a schema is a database, and a session sees only its own.
   schemas: (database) => [database],
   tables: TABLES,
   isView: (type) => String(type).includes('VIEW'),

@@ -12,7 +12,7 @@ import { isSqlFault, type Login, SqlFault, type SqlFaultReason, type SqlTarget }
 
 type Tedious = typeof import('tedious')
 
-/** The driver brings the sign-in of a whole cloud along, so it is loaded when the first instance is reached. */
+/** Loaded on first use, because the driver imports large Azure libraries. */
 let library: Promise<Tedious> | undefined
 
 function load(): Promise<Tedious> {
@@ -46,7 +46,7 @@ function shown(value: unknown, encoding: Encoding): SqlValue {
   return shownValue(encoding, String(value))
 }
 
-/** The driver keeps what is below a millisecond apart. */
+/** Formats a time. The driver keeps the fraction below a millisecond in `nanosecondsDelta`. */
 function shownTime(value: Date & { nanosecondsDelta?: number }, encoding: Encoding): string {
   const text = value.toISOString().slice(0, -1)
   const rest = Math.round((value.nanosecondsDelta ?? 0) * 1e7)
@@ -108,7 +108,7 @@ class MssqlSession implements SqlSession {
           (cells as Cell[]).map(({ value, metadata }, index) => shown(value, encodingOf(metadata, index))),
         )
       })
-      // As a parameter of sp_executesql: values never become part of the text.
+      // Runs through sp_executesql, so that values never become part of the text.
       this.#connection.execSql(request)
     })
   }
@@ -175,7 +175,7 @@ export const mssqlDriver: SqlDriver = {
     const said: number[] = []
     connection.on('errorMessage', ({ number }) => said.push(number))
     await new Promise<void>((resolve, reject) =>
-      // What is said first is the cause; last, and alone with the driver, comes that the login failed.
+      // The first message is the cause; the driver's own error is only the last one, that the login failed.
       connection.connect((error) => (error ? reject(Object.assign(error, { number: said[0] })) : resolve())),
     )
     leash.loosen()
@@ -228,19 +228,19 @@ export const mssqlDriver: SqlDriver = {
       const member = roles[level].map(
         (role) => `IF IS_ROLEMEMBER(${text(role)}, ${text(user)}) = 0 ALTER ROLE ${role} ADD MEMBER ${login}`,
       )
-      // The tenant's DDL triggers run as whoever makes a change. As dbo they reach no further than this database, and a
-      // REVERT of theirs does not undo what is outside of them. In one batch: with it the impersonation ends anyway.
+      // The tenant's DDL triggers run as the login that makes the change. As dbo they cannot reach beyond this
+      // database, even with a REVERT of their own. One batch, because the impersonation ends with it.
       await inside.query(["EXECUTE AS USER = N'dbo'", created, ...member, 'REVERT'].join('; '))
     }
   },
 }
 
-/** The driver gathers what the engine says of one statement, if that is several things. */
+/** The driver wraps several messages of one statement in an AggregateError. */
 function firstOf(error: unknown): { number?: number; code?: string; message?: string } {
   return (error instanceof AggregateError ? error.errors[0] : error) ?? {}
 }
 
-/** Names and passwords of ours, written out, because these commands take no parameters. */
+/** Quotes our own names and passwords, because these commands take no parameters. */
 function text(value: string): string {
   return `N'${value.replaceAll("'", "''")}'`
 }
@@ -255,7 +255,7 @@ async function connected(socket: Socket): Promise<Socket> {
   }
 }
 
-/** @internal Its test looks where it connects to. */
+/** @internal Tested for the address that it connects to. */
 export function configuration(
   target: SqlTarget,
   { isReadOnly, timeoutMilliseconds }: SessionMode,
@@ -268,18 +268,18 @@ export function configuration(
     authentication: { type: 'default', options: { userName: user, password } },
     options: {
       port,
-      // One connection: an engine may tell its client to go on at any other address, which nobody has judged.
+      // Connects only once: an engine may redirect its client to any address, which nobody has vetted.
       connector: async () => {
         if (!isFirst) throw new Error('The engine sends its client elsewhere.')
         isFirst = false
         return connected(leash.hold(connect(port, host)))
       },
       ...(database === '' ? {} : { database }),
-      // Beyond what others wait for it: to the library an engine that lets nobody in is one whose statement takes too long.
+      // Longer than our own deadline, because tedious reports this timeout like that of a statement.
       connectTimeout: 2 * CONNECT_MILLISECONDS,
       requestTimeout: timeoutMilliseconds,
       cancelTimeout: CONNECT_MILLISECONDS,
-      // The engine's own certificate is signed by nobody where the platform gave it none.
+      // Without a certificate from the platform, the engine uses a self-signed one.
       encrypt: true,
       trustServerCertificate: certificateAuthority === undefined,
       ...(certificateAuthority === undefined ? {} : { cryptoCredentialsDetails: { ca: certificateAuthority } }),

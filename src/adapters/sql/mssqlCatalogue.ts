@@ -55,7 +55,7 @@ function columnOf(row: unknown[]) {
   const [, , name, ordinal, dataType, isNullable, isIdentity, isComputed, length, precision, scale, standard] = row
   const type = String(dataType)
   const bytes = Number(length)
-  // Wide characters take two bytes; minus one is the longest that there is.
+  // `max_length` is in bytes: wide characters take two. -1 means `max`.
   const size = /^n(var)?char$/.test(type) && bytes > 0 ? bytes / 2 : bytes
   const isSized = /char$|binary$/.test(type)
   const isExact = type === 'decimal' || type === 'numeric'
@@ -75,7 +75,7 @@ function columnOf(row: unknown[]) {
     encoding: ENCODINGS[type] ?? ('text' as const),
     isNullable: isNullable === true,
     isIdentity: isIdentity === true,
-    // The engine fills it in, as it does computed ones.
+    // The engine fills in `timestamp` columns like computed ones.
     isComputed: isComputed === true || type === 'timestamp',
     maxLength: isSized && size > 0 ? size : null,
     precision: isExact ? Number(precision) : null,

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { type SqlCall, type SqlEngine, SqlFault, type SqlTarget } from './port.ts'
 
-/** Of an engine that really runs, though pods are played: where it answers, how, and its administrator. */
+/** Address and administrator of an engine that really runs although pods are simulated. */
 type Running = { host: string; port: number; user: string; password: string; certificateAuthority?: string }
-/** Of one that does not: the edition that it is to call itself. */
+/** The edition that a simulated engine reports. */
 type Said = { edition: string }
 
 /**
- * Stands in for engines where pods are played and nothing listens in them: they can be prepared, and answer nothing. A
- * file may name engines that really run, by the host that they would have (`<service>.<namespace>.svc`), or what a
- * played one says of itself; it is read at each call, so that a test can bring up an engine for an instance that it made.
+ * Stands in for engines where pods are simulated: they can be prepared, but nothing answers. A file may map hosts
+ * (`<service>.<namespace>.svc`) to engines that really run, or to what a simulated one reports. It is read at each
+ * call, so that a test can start an engine for an instance that it has just created.
  */
 export function playedEngine(real: SqlEngine, file: string | undefined, administrators: readonly string[]): SqlEngine {
   const found = (target: SqlTarget): SqlTarget | undefined => {

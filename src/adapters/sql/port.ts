@@ -5,7 +5,7 @@ import type { BoundValue, SqlValue } from '../../editor/values.ts'
 
 export { isSqlFault, SqlFault, type SqlFaultReason } from '../../editor/fault.ts'
 
-/** Where an engine answers, and the login for it. A login of the engine limits what any statement can do. */
+/** Address of an engine, and the login to use. The rights of the login limit what any statement can do. */
 export type SqlTarget = {
   dialect: Dialect
   host: string
@@ -14,23 +14,23 @@ export type SqlTarget = {
   user: string
   password: string
   /**
-   * PEM bundle that the engine's certificate is verified with; without TLS if it is absent. Empty if it should be
-   * there and is not: nothing is said to an engine that nobody vouches for.
+   * PEM bundle to verify the engine's certificate; absent for no TLS. Empty if it is required but missing: then no
+   * connection is made, because the engine cannot be verified.
    */
   certificateAuthority?: string | undefined
-  /** The name in the engine's certificate; `host` if undefined. */
+  /** Name in the engine's certificate; defaults to `host`. */
   serverName?: string | undefined
-  /** Of an engine in another cluster, whose hosts mean nothing here: the pod that is spoken to through its API server. */
+  /** For an engine in another cluster, where `host` does not resolve: the pod to reach through its API server. */
   through?: { clusterId: string; namespace: string; pod: string } | undefined
 }
 
 export type SqlCall = {
   signal?: AbortSignal | undefined
-  /** Hears how many bytes the engine said, also of what is not answered: to read them takes time. */
+  /** Called with the number of bytes received, even if the call fails. */
   heard?: ((bytes: number) => void) | undefined
 }
 
-/** One column of what a statement found. */
+/** A column of a result. */
 export type ResultColumn = Omit<Column, 'fullType'>
 
 export type ResultSet = {
@@ -38,15 +38,15 @@ export type ResultSet = {
   columns: ResultColumn[]
   rows: SqlValue[][]
   rowsAffected: number | null
-  /** More was found than was kept. */
+  /** Whether more rows were found than returned. */
   truncated: boolean
 }
 
-/** A batch in one transaction. Statements are sent one at a time, as they were classified. */
+/** A batch that runs in one transaction. Statements are sent one at a time, as they were classified. */
 export type BatchRequest = {
   statements: readonly Pick<Statement, 'index' | 'text' | 'parameters'>[]
   parameters: Readonly<Record<string, null | boolean | number | string>>
-  /** In a transaction that cannot write, which is rolled back in any case. */
+  /** Runs in a read-only transaction, which is always rolled back. */
   isReadOnly: boolean
   maxRows: number
   timeoutMilliseconds: number
@@ -54,12 +54,12 @@ export type BatchRequest = {
 
 export type BatchFailure = {
   statementIndex: number
-  /** A word of ours, or of the engine where it has one. */
+  /** Our own code, or the engine's if it has one. */
   code: string
-  /** The engine's own sentence. Whoever runs the statement may read what it is about. */
+  /** The engine's own message, which the caller may read. */
   message: string
   engineCode: string | null
-  /** In the statement, from 1. */
+  /** Within the statement, from 1. */
   line: number | null
   position: number | null
 }
@@ -87,7 +87,7 @@ export type RowsRequest = {
   limit: number
   offset: number
   filters: readonly RowFilter[]
-  /** Before the key, which always ends the order. */
+  /** Primary sort column; the key always follows, for a stable order. */
   sort: { column: Column; isDescending: boolean } | undefined
 }
 
@@ -102,33 +102,33 @@ export type RowChange =
   | { kind: 'delete'; key: BoundColumns; ifVersion: string | undefined }
 
 /**
- * What the platform asks of a SQL engine. Every call but `prepare` runs under the login of its target. Sessions are
- * pooled by target; the signal of a call ends what runs at the engine, not only the waiting for it.
+ * A SQL engine. Every call but `prepare` runs under the login of its target. Sessions are pooled by target; aborting a
+ * call also stops the statement at the engine.
  *
- * @throws SqlFault of all of them; messages hold no credentials
+ * @throws SqlFault from all methods; messages contain no credentials
  */
 export interface SqlEngine {
-  /** Version and edition as the engine says them. */
+  /** Returns version and edition as the engine reports them. */
   describe(target: SqlTarget, call?: SqlCall): Promise<{ version: string; edition: string | null }>
-  /** Tables and views of the database that the login may see. Who asks within seconds gets the same, so nobody ends it alone. */
+  /** Returns the tables and views that the login may see. Cached for seconds and shared, so it takes no signal. */
   catalogue(target: SqlTarget): Promise<Catalogue>
-  /** Runs a batch. What fails at run time is in the answer, and nothing of the batch stays. */
+  /** Runs a batch. A failing statement is reported in the outcome, and the batch is rolled back. */
   run(target: SqlTarget, request: BatchRequest, call?: SqlCall): Promise<BatchOutcome>
-  /** One page in a stable order. */
+  /** Reads one page in a stable order. */
   rows(target: SqlTarget, request: RowsRequest, call?: SqlCall): Promise<RowsAnswer>
   /**
-   * Changes rows in one transaction: all or none. Answers the rows as they are then, undefined for deleted ones. A fault
-   * names the change by `index`.
+   * Changes rows in one transaction. Returns the resulting rows, undefined for deleted ones. A fault names the failing
+   * change by `index`.
    */
   change(target: SqlTarget, table: Table, changes: readonly RowChange[], call?: SqlCall): Promise<(Row | undefined)[]>
-  /** Makes the database and the logins of an instance, or sets their passwords and rights anew. As administrator. */
+  /** Creates the database and logins of an instance, or resets their passwords and rights. Needs an administrator. */
   prepare(target: SqlTarget, wanted: Preparation, call?: SqlCall): Promise<void>
   /**
-   * Lets the logins of the editor at what the owner has, and will have. As that owner, for engines whose logins others
-   * make; it can be asked for again.
+   * Grants the editor's logins access to everything that the owner has and will create. Runs as that owner, for engines
+   * whose operator creates the logins; idempotent.
    */
   admit(target: SqlTarget, logins: LoginNames, call?: SqlCall): Promise<void>
-  /** Closes every session. */
+  /** Closes all sessions. */
   close(): Promise<void>
 }
 

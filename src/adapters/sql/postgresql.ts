@@ -13,7 +13,7 @@ import { postgresqlCatalogue } from './postgresqlCatalogue.ts'
 import { grantsOf } from './postgresqlGrants.ts'
 import { TYPES } from './postgresqlTypes.ts'
 
-/** Made once for each type, because one is called for every value. */
+/** Cached by type, because a parser is requested for every value. */
 const PARSERS = new Map<number, (text: string) => SqlValue>()
 
 function parserOf(oid: number): (text: string) => SqlValue {
@@ -30,7 +30,7 @@ function parserOf(oid: number): (text: string) => SqlValue {
 
 const CONNECT_MILLISECONDS = 10_000
 
-/** What the engine writes and reads is then the same everywhere, whatever its configuration says. */
+/** Session settings that make the format of values independent of the engine's configuration. */
 function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
   const values = {
     DateStyle: 'ISO',
@@ -40,7 +40,7 @@ function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
     extra_float_digits: '1',
     standard_conforming_strings: 'on',
     statement_timeout: String(timeoutMilliseconds),
-    // A caller that waited this long for another's rows is told so, and not that the engine is slow.
+    // Shorter than the statement timeout, so that a caller who waits for another's lock gets the right error.
     lock_timeout: '10000',
     idle_in_transaction_session_timeout: '60000',
     default_transaction_read_only: isReadOnly ? 'on' : 'off',
@@ -50,7 +50,7 @@ function settings({ isReadOnly, timeoutMilliseconds }: SessionMode): string {
     .join(' ')
 }
 
-/** Keeps so many rows, and ends the fetching where they are all that is asked for: the library itself would go on to the last row. */
+/** Stops fetching after `most` rows: the library itself would fetch all of them. */
 class CappedQuery extends pg.Query {
   isCut = false
   most = Number.POSITIVE_INFINITY
@@ -65,7 +65,7 @@ class CappedQuery extends pg.Query {
       )
   }
 
-  /** After an error the engine waits for this before it answers anything else; the library forgets it where rows are counted. */
+  /** After an error the engine waits for a sync message, which the library omits if rows are limited. */
   handleError(error: Error, connection: { sync(): void; stream: { writable: boolean } } | undefined): void {
     const { rows } = this as unknown as { rows: number | undefined }
     if (rows !== undefined && connection?.stream.writable === true) connection.sync()
@@ -79,7 +79,7 @@ class CappedQuery extends pg.Query {
   }
 }
 
-/** What the library keeps to itself. */
+/** Private parts of the library. */
 type Inside = EventEmitter & { stream: Duplex & { bytesRead: number } }
 
 class PostgresqlSession implements SqlSession {
@@ -126,7 +126,7 @@ class PostgresqlSession implements SqlSession {
   ): Promise<{ result: pg.QueryArrayResult; isCut: boolean }> {
     return new Promise((resolve, reject) => {
       const sent = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value))
-      // What changes something for each row does so for all of them, also for those that are not kept.
+      // Only if read-only: a statement with side effects must run for all of its rows.
       const rows = most !== undefined && this.#isReadOnly ? { rows: most + 1 } : {}
       const config = { text, values: sent, rowMode: 'array', queryMode: 'extended', ...rows }
       const query = new CappedQuery(config as never, undefined, (error: Error | undefined, result: unknown) => {
@@ -150,12 +150,12 @@ class PostgresqlSession implements SqlSession {
     await this.query('ROLLBACK')
   }
 
-  /** A request to cancel goes over a connection of its own (PostgreSQL, message flow: canceling requests in progress). */
+  /** Cancels over a separate connection (PostgreSQL, message flow: canceling requests in progress). */
   cancel(): void {
     this.isUsable = false
     type Key = { processID: number | null; secretKey: number | Buffer | null }
     const { processID, secretKey } = this.#client as unknown as Key
-    // What is not PostgreSQL itself may give none.
+    // A server that only speaks the protocol may not give a key.
     if (processID === null || secretKey === null) {
       this.close()
       return
@@ -202,7 +202,7 @@ const REASONS = inverted<SqlFaultReason>({
   ColumnNotWritable: '428C9',
 })
 
-/** The login may not open this database, or nobody may, as with `template0`. Of a statement these mean other things. */
+/** The login may not open the database, or nobody may, as with `template0`. In statements these mean other things. */
 const CLOSED_DATABASE: readonly unknown[] = ['42501', '55000']
 
 function openingFault(error: unknown): unknown {
@@ -213,7 +213,6 @@ function openingFault(error: unknown): unknown {
 
 const rejected = (code = '') => `The engine rejected it (${code || 'no answer'}).`
 
-/** PostgreSQL 13 and newer. */
 export const postgresqlDriver: SqlDriver = {
   dialect: 'postgresql',
 
@@ -278,7 +277,7 @@ export const postgresqlDriver: SqlDriver = {
     for (const { user, password } of [reader, writer, owner]) {
       const known = await session.query('SELECT 1 FROM pg_roles WHERE rolname = $1', [user])
       const verb = known.rows.length === 0 ? 'CREATE' : 'ALTER'
-      // A command without parameters; the password is one of ours, and quoted all the same.
+      // The command takes no parameters. The password is our own, but quoted all the same.
       await session.query(
         `${verb} ROLE ${quoted('postgresql', user)} LOGIN PASSWORD '${password.replaceAll("'", "''")}'`,
       )
@@ -292,7 +291,7 @@ export const postgresqlDriver: SqlDriver = {
       `GRANT CONNECT ON DATABASE ${name} TO ${[reader, writer].map(({ user }) => quoted('postgresql', user)).join(', ')}`,
     )
     const inside = await openDatabase()
-    // Whoever owns the database chooses its search path, and with that whose functions an administrator would call.
+    // The owner of the database controls its search path, and so which functions an administrator would call.
     await inside.query('SET search_path TO pg_catalog, pg_temp')
     await inside.query(`ALTER SCHEMA public OWNER TO ${quoted('postgresql', owner.user)}`)
     await inside.query(`SET ROLE ${quoted('postgresql', owner.user)}`)
@@ -303,7 +302,7 @@ export const postgresqlDriver: SqlDriver = {
 function reasonOf(code: string): SqlFaultReason {
   const known = REASONS[code]
   if (known !== undefined) return known
-  // Classes: data exceptions, lost connections. Codes that are no SQLSTATE come from the socket.
+  // Classes 22 (data exception) and 08 (connection exception). A code that is no SQLSTATE comes from the socket.
   if (code.startsWith('22')) return 'InvalidValue'
   return code.startsWith('08') || !/^[0-9A-Z]{5}$/.test(code) ? 'Unreachable' : 'Failed'
 }

@@ -35,7 +35,7 @@ const REFERENCES = `SELECT n.nspname, c.relname, k.conname, a.attname, fn.nspnam
 
 const ENCODINGS: Readonly<Record<string, Encoding>> = {
   ...Object.fromEntries(Object.values(TYPES)),
-  // Read as a number, where the columns are known.
+  // Results read it as text, tables as a decimal.
   money: 'decimal',
   geometry: 'wkt',
   geography: 'wkt',
@@ -54,7 +54,7 @@ export const postgresqlCatalogue = catalogueBy({
 function columnOf(row: unknown[]) {
   const [, , name, ordinal, dataType, fullType, isNullable, isIdentity, isComputed, modifier, defaultExpression] = row
   const type = String(dataType)
-  // What a type modifier says (PostgreSQL, `numeric.c` and `varchar.c`): minus one for nothing.
+  // Decodes the type modifier (PostgreSQL, `numeric.c` and `varchar.c`); -1 means none.
   const packed = Number(modifier) < 4 ? undefined : Number(modifier) - 4
   const isText = type === 'varchar' || type === 'bpchar'
   const isExact = type === 'numeric'

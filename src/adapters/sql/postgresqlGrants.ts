@@ -1,24 +1,24 @@
 import { quoted } from '../../editor/names.ts'
 import type { LoginNames } from './port.ts'
 
-/** Tables of every kind, views and sequences that whoever runs it owns. */
+/** The tables, views and sequences that the current user owns. */
 const RELATIONS = `SELECT c.oid::regclass::text AS name, c.relkind = 'S' AS is_sequence
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm', 'S') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
       AND pg_catalog.pg_has_role(c.relowner, 'USAGE')`
 
-/** The schemas that it owns. */
+/** The schemas that the current user owns. */
 const SCHEMAS = `SELECT pg_catalog.quote_ident(n.nspname) AS name FROM pg_catalog.pg_namespace n
     WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND pg_catalog.pg_has_role(n.nspowner, 'USAGE')`
 
 /**
- * One statement that lets the logins of the editor at what its user owns, and at what that user makes later. It can be
- * run again. What belongs to others (extensions, the catalogue with the passwords of roles) stays as it is.
+ * Returns a statement that grants the editor's logins access to everything that the current user owns or will create.
+ * Idempotent. Objects of others (extensions, catalogues with password hashes) are left alone.
  */
 export function grantsOf({ reader, writer }: LoginNames): string {
   const [read, write] = [quoted('postgresql', reader), quoted('postgresql', writer)]
   const both = `${read}, ${write}`
-  // Once more, for the texts that the statements inside are made of.
+  // Quoted again for the string literals inside EXECUTE.
   const [bothInText, writeInText] = [both.replaceAll("'", "''"), write.replaceAll("'", "''")]
   return `DO $freehold_grants$
 DECLARE one record;

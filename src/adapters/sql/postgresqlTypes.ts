@@ -1,6 +1,6 @@
 import type { Encoding } from '../../editor/values.ts'
 
-/** By the number of the type in `pg_type`, which never changes for these. */
+/** Built-in types by their OID in `pg_type`, which is fixed. */
 export const TYPES: Readonly<Record<number, readonly [dataType: string, encoding: Encoding]>> = {
   16: ['bool', 'boolean'],
   17: ['bytea', 'binary'],

@@ -1,12 +1,12 @@
 import { type SqlEngine, SqlFault, type SqlTarget } from './port.ts'
 
-/** Gives an address of this machine that leads to a port of a pod in another cluster. */
+/** Opens a local address that forwards to a port of a pod in another cluster. */
 export type ForwardPort = (
   pod: NonNullable<SqlTarget['through']>,
   port: number,
 ) => Promise<{ host: string; port: number }>
 
-/** Speaks to engines in other clusters through the API servers there; to all others as the engine does. */
+/** Reaches engines in other clusters through the API servers there; all others directly. */
 export function throughPods(engine: SqlEngine, forward: ForwardPort): SqlEngine {
   const at = async (target: SqlTarget): Promise<SqlTarget> => {
     const { through, ...rest } = target

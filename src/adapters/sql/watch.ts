@@ -2,28 +2,28 @@ import type { SqlSession } from './driver.ts'
 import { ANSWER_MAX_BYTES, ANSWERS_MAX_BYTES, tooLarge } from './leash.ts'
 import { type SqlCall, SqlFault } from './port.ts'
 
-/** Milliseconds between looks at how long an answer is; what comes in meanwhile is little beside the bound. */
+/** Milliseconds between checks of an answer's length. What arrives in between is small compared with the limit. */
 const LOOK_AT_LENGTH = 20
 
-/** Who uses a session for one call, and how long what the engine says may get. */
+/** Supervises one call on a session. */
 export type Watch = {
-  /** Fails with the fault for which the session was ended. */
+  /** Rejects with the fault for which the session was ended. */
   readonly ended: Promise<never>
-  /** Before what was asked for is committed: nothing stays of what is not answered. @throws SqlFault TooLarge */
+  /** Checks the length before a commit: a call that fails must leave no change. @throws SqlFault TooLarge */
   refuse(): void
   stop(): void
 }
 
-/** How long each answer is that is being read, whichever engine gives it: the memory is that of the process. */
+/** The length of each answer that is being read, over all engines, because they share the memory of the process. */
 const READ_NOW = new Set<() => number>()
 
-/** Of too much at once the longest answer goes, and those that ask for little hear nothing of it. */
+/** If all answers together are too long, only the longest one fails. */
 function isOneTooMany(length: number): boolean {
   const lengths = [...READ_NOW].map((each) => each())
   return lengths.reduce((sum, each) => sum + each, 0) > ANSWERS_MAX_BYTES && length === Math.max(...lengths)
 }
 
-/** Ends a session that nobody waits for any more, or whose engine says more or takes longer than one answer may. */
+/** Ends a session if its call is aborted, its answer gets too long, or it takes longer than `patience`. */
 export function watchOver(session: SqlSession, { signal, patience }: SqlCall & { patience: number }): Watch {
   const ended = Promise.withResolvers<never>()
   const before = session.bytesRead

@@ -3,14 +3,11 @@ import { FILE_REFUSALS, type FileAnswer, MOST_ENTRIES } from '../../contracts/fi
 import { hasMoreValues } from '../../core/jsonValues.ts'
 import { parsedJson } from '../../core/parsedJson.ts'
 
-/**
- * What the side of the volumes answers, before anything relies on it: the cluster that they are in may be in the hands of
- * somebody else.
- */
+/** Validates answers from the pod, because an attacker may control the cluster that it runs in. */
 
-/** Of an entry, as commas and lists count. */
+/** JSON values per entry, counted by commas and brackets. */
 const VALUES_OF_AN_ENTRY = 8
-/** Of an answer that lists nothing. */
+/** JSON values of an answer without entries. */
 const VALUES_BESIDE = 100
 
 const Text = z.string().refine((text) => text.isWellFormed())
@@ -35,7 +32,7 @@ const Answer: z.ZodType<FileAnswer> = z.union([
   z.object({ removed: z.literal(true) }),
 ])
 
-/** @throws Error for a text that is no answer */
+/** @throws Error if the text is not a valid answer */
 export function readAnswer(text: string): FileAnswer {
   const isDense = hasMoreValues(text, MOST_ENTRIES * VALUES_OF_AN_ENTRY + VALUES_BESIDE)
   const read = Answer.safeParse(isDense ? undefined : parsedJson(text))

@@ -4,11 +4,11 @@ import { serve } from './agent/serve.ts'
 import type { FileOptions, FilePlace, VolumeFiles } from './port.ts'
 import { received, sent } from './session.ts'
 
-/** Volumes that are folders of this machine, with the program that runs beside real ones. */
+/** Uses local folders as volumes, with the same program that runs beside real ones. */
 export class LocalVolumeFiles implements VolumeFiles {
   readonly #folders = new Map<string, string>()
 
-  /** @param folder what is in the volume */
+  /** @param folder the content of the volume */
   add(namespace: string, claim: string, folder: string): void {
     this.#folders.set(`${namespace}/${claim}`, folder)
   }

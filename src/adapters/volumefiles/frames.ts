@@ -1,6 +1,6 @@
 /**
- * How bytes are sent whose end must be told from a lost connection: each piece behind its length, four bytes, the most
- * significant first; length 0 is the end. The first piece is the request or the answer, as JSON.
+ * Frames a stream, so that its end differs from a lost connection: each piece is preceded by its length in four bytes,
+ * big-endian; length 0 marks the end. The first piece is the request or the answer, as JSON.
  */
 export function frame(bytes: Uint8Array): Buffer[] {
   const length = Buffer.allocUnsafe(4)
@@ -10,10 +10,10 @@ export function frame(bytes: Uint8Array): Buffer[] {
 
 export const END = Buffer.alloc(4)
 
-/** Longer pieces are nobody's. */
+/** Longer pieces are rejected. */
 const LONGEST = 64 * 1024 * 1024
 
-/** Reads pieces again from chunks that end anywhere. Large pieces are handed on in parts. */
+/** Reads pieces from chunks of any size. Large pieces are passed on in parts. */
 export class Frames {
   readonly #chunks: AsyncIterator<Uint8Array>
   #rest: Buffer = Buffer.alloc(0)
@@ -22,19 +22,19 @@ export class Frames {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
 
-  /** One whole piece; undefined at the end. @throws Error if the chunks end first, or if it has more bytes */
+  /** Reads one whole piece; undefined at the end. @throws Error if the stream ends early or the piece is too long */
   async whole(most = LONGEST): Promise<Buffer | undefined> {
     const length = await this.#length(most)
     if (length === 0) return undefined
     return Buffer.concat(await Array.fromAsync(this.#parts(length)), length)
   }
 
-  /** All bytes until the end. @throws Error if the chunks end first */
+  /** Reads all pieces up to the end. @throws Error if the stream ends early */
   async *bytes(): AsyncGenerator<Buffer> {
     for (let length = await this.#length(); length > 0; length = await this.#length()) yield* this.#parts(length)
   }
 
-  /** So many bytes, as they come. */
+  /** Yields the next `length` bytes as they arrive. */
   async *#parts(length: number): AsyncGenerator<Buffer> {
     for (let left = length; left > 0; ) {
       if (this.#rest.length === 0) this.#rest = await this.#more()

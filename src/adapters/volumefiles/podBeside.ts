@@ -12,16 +12,16 @@ export const CONTAINER = 'files'
 const PROGRAM = '/app/src/adapters/volumefiles/agent/main.ts'
 export const SERVE = ['node', PROGRAM, 'serve']
 
-/** Seconds after which even a busy one makes place for another. */
+/** Seconds after which even a busy pod is replaced. */
 const LONGEST_LIFE = 6 * 3_600
 
-/** The same for the same volumes and the same user; another image is another one. */
+/** Returns the same name for the same volumes, user and image. */
 export function nameOfPodBeside({ owner, volumes, identity, node }: FilePlace, image: string): string {
   const key = JSON.stringify([owner.uid, volumes, identity, node ?? '', image])
   return `files-${sha256(key).slice(0, 20)}`
 }
 
-/** Where the volumes of a place are mounted in its pod. */
+/** Returns where the volumes are mounted in the pod. */
 export function foldersOf({ volumes }: FilePlace): VolumeFolder[] {
   return volumes.map(({ path }, index) => ({ path, folder: folder(index) }))
 }
@@ -29,8 +29,8 @@ export function foldersOf({ volumes }: FilePlace): VolumeFolder[] {
 const folder = (index: number) => `/volumes/${index}`
 
 /**
- * A pod beside the volumes of a resource, for as long as files are asked for. A Job, because Kubernetes removes one that has
- * ended. It carries no labels of the resource, or Services would send it requests.
+ * Builds the Job for a pod beside the volumes of a resource, which runs while files are requested. A Job, because
+ * Kubernetes deletes it when finished. It does not carry the resource's labels, or Services would route requests to it.
  */
 export function jobBeside(place: FilePlace, image: string): KubeObject {
   const { namespace, owner, clusterId } = place
@@ -43,7 +43,7 @@ export function jobBeside(place: FilePlace, image: string): KubeObject {
       name: nameOfPodBeside(place, image),
       namespace,
       labels,
-      // Elsewhere the owner is not, and the garbage collector would take the Job away.
+      // In another cluster the owner does not exist, and the garbage collector would delete the Job.
       ...(clusterId === undefined && { ownerReferences: [{ apiVersion, kind, name, uid }] }),
     },
     spec: {
@@ -63,7 +63,7 @@ function podSpec({ volumes, identity, node }: FilePlace, image: string): object 
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: 1,
-    // A volume that only one node may mount is where its pod runs.
+    // A ReadWriteOnce volume can only be mounted on the node of its pod.
     ...(node !== undefined && { affinity: { nodeAffinity: onNode(node) } }),
     securityContext: {
       runAsNonRoot: true,

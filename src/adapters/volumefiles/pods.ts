@@ -11,31 +11,31 @@ import { CONTAINER, foldersOf, JOBS, jobBeside, nameOfPodBeside, PODS, SERVE } f
 import type { FileOptions, FilePlace, VolumeFiles } from './port.ts'
 import { received, sent } from './session.ts'
 
-/** How one cluster is worked on. */
+/** Access to one cluster. */
 export type FilesCluster = {
   client: Pick<KubeClient, 'get' | 'list' | 'create' | 'remove'>
   exec: Exec
 }
 
 export type PodVolumeFilesOptions = FilesCluster & {
-  /** The clusters beside the platform's own, whose pods really run. */
+  /** Returns access to another cluster, whose pods are never simulated. */
   other: (clusterId: string) => FilesCluster
-  /** The image of this program. */
+  /** Returns the image with the agent program. */
   image: () => Promise<string>
-  /** Pods of the platform's own cluster only seem to run. */
+  /** Whether pods of the platform's own cluster are simulated. */
   isPlayed: boolean
-  /** Milliseconds for the beginning of an answer, once all is sent. */
+  /** Milliseconds until the answer must begin, once the request is sent. */
   answerWithin?: number
 }
 
 /** Milliseconds. */
 const START_WITHIN = 45_000
 const LOOK_EVERY = 150
-/** A folder with very many files takes minutes to remove; a volume that hangs takes for ever. */
+/** Deleting a folder with very many files takes minutes; a volume that hangs never answers. */
 const ANSWER_WITHIN = 300_000
-/** Requests that one pod serves at once; each is a process there. */
+/** Concurrent requests per pod; each is a process there. */
 const AT_ONCE = 4
-/** Pods that are remembered; of another one it is asked. */
+/** Size of the cache of pods. */
 const MOST_KNOWN = 1_000
 
 type Pod = KubeObject & {
@@ -47,7 +47,7 @@ type Pod = KubeObject & {
 }
 type Job = KubeObject & { status?: { conditions?: { type: string; status: string }[] } }
 
-/** Files through a pod beside the volumes, which is there only while files are asked for. */
+/** Reaches files through a pod beside the volumes, which only runs while files are requested. */
 export function podVolumeFiles({
   image,
   isPlayed,
@@ -56,7 +56,7 @@ export function podVolumeFiles({
   ...own
 }: PodVolumeFilesOptions): VolumeFiles {
   const places = new KeyedSemaphore(AT_ONCE)
-  /** The pods that answered last, by the name of their Job. */
+  /** The last pod that answered, by name of its Job. */
   const known = recentlyUsed<string, string>(MOST_KNOWN)
 
   async function open(place: FilePlace, key: string, signal: AbortSignal): Promise<ExecSession> {
@@ -67,7 +67,7 @@ export function podVolumeFiles({
       try {
         return await run(last)
       } catch {
-        // It has ended meanwhile.
+        // The pod has ended.
         signal.throwIfAborted()
         known.delete(key)
       }
@@ -100,7 +100,7 @@ export function podVolumeFiles({
   }
 }
 
-/** What does not answer, or with what is no answer, is ended: it would keep its place, and its process in the pod. */
+/** Closes the session if there is no valid answer: otherwise it would keep its slot, and a process in the pod. */
 async function answerOf(session: ExecSession, pieces: AsyncIterable<Buffer>, answerWithin: number) {
   const { stdout } = session
   const waiting = new AbortController()
@@ -121,8 +121,8 @@ async function answerOf(session: ExecSession, pieces: AsyncIterable<Buffer>, ans
 }
 
 /**
- * What is not wanted any more, because the answer is there already, is not sent. Standard input stays open: its end tells the
- * program that everything has arrived.
+ * Sends the request, and stops once the answer has arrived. Standard input stays open: closing it tells the program
+ * that everything was received.
  */
 async function send(session: ExecSession, pieces: AsyncIterable<Buffer>): Promise<void> {
   for await (const piece of pieces) {
@@ -131,7 +131,7 @@ async function send(session: ExecSession, pieces: AsyncIterable<Buffer>): Promis
   }
 }
 
-/** @returns the name of a pod that runs beside the volumes. @throws PlatformError if none does in time */
+/** @returns the name of a running pod beside the volumes. @throws PlatformError if none starts in time */
 async function running(
   client: PodVolumeFilesOptions['client'],
   place: FilePlace,
@@ -163,7 +163,7 @@ async function running(
   }
 }
 
-/** One of a Job of before may still be on its way out. */
+/** A pod of the previous Job may still be terminating. */
 const isReady = ({ metadata, status }: Pod) =>
   metadata.deletionTimestamp === undefined && status?.containerStatuses?.[0]?.ready === true
 
@@ -175,7 +175,7 @@ function hasEnded({ metadata, status }: Job): boolean {
 
 const WORD_MAX = 63
 
-/** A word of Kubernetes why a pod does not start, never its text. */
+/** Returns Kubernetes' reason why a pod does not start, without its message. */
 function reasonOf(pod: Pod | undefined): string {
   if (pod === undefined) return ': the quota of the group may be used up'
   const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting?.reason

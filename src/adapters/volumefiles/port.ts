@@ -2,45 +2,45 @@ import type { Readable } from 'node:stream'
 import type { FileAnswer, FileRequest } from '../../contracts/files.ts'
 
 export type FileVolume = {
-  /** Where, in the container. */
+  /** Mount path in the container. */
   path: string
-  /** Its PersistentVolumeClaim. */
+  /** Name of the PersistentVolumeClaim. */
   claim: string
   subPath?: string | undefined
   readOnly?: boolean | undefined
 }
 
-/** The owner and the place of files. */
+/** The location and the owner of files. */
 export type FilePlace = {
   namespace: string
-  /** The other cluster that the volumes are on; the platform's own if undefined. */
+  /** The cluster of the volumes; by default the platform's own. */
   clusterId?: string | undefined
-  /** The resource. What is made to reach its files goes with it. */
+  /** The resource. Objects that are created to reach its files are deleted with it. */
   owner: { apiVersion: string; kind: string; name: string; uid: string }
   volumes: readonly FileVolume[]
-  /** As whom the container runs: new files are theirs. */
+  /** The user of the container, who owns new files. */
   identity: { user: number; group?: number | undefined; fsGroup?: number | undefined }
-  /** Whether no copy runs or is to run. */
+  /** Whether no copy runs or is meant to run. */
   isStopped?: boolean | undefined
-  /** The node of the pod that has the volumes mounted; undefined if none has. */
+  /** The node where the volumes are mounted, if any. */
   node?: string | undefined
 }
 
 export type FileOptions = {
-  /** What is written, for an upload. */
+  /** Content of an upload. */
   body?: AsyncIterable<Uint8Array> | undefined
-  /** Ends the request; an upload that has not come to its end leaves nothing. */
+  /** Aborts the request. An upload that is aborted leaves nothing. */
   signal: AbortSignal
 }
 
-/** Files of volumes, checked and touched in one step where they are: no path leads out of the volumes. */
+/** Access to files of volumes. Checking a path and using it is one step, so that no path leads out of the volumes. */
 export interface VolumeFiles {
   /**
-   * @returns the answer and the bytes that it announces, which come only as fast as they are read: whoever does not read
-   *   them to their end destroys them
-   * @throws PlatformError SERVICE_UNAVAILABLE if the volumes cannot be reached now; QUOTA_EXCEEDED if the group has no room
-   *   for what reaches them; FEATURE_UNSUPPORTED where pods are played, or no image is known for the pods that reach
-   *   them; INSTANCE_STOPPED of a stopped one whose pods are played
+   * @returns the answer and the bytes that follow it, with backpressure; a caller that does not read them to the end
+   *   must destroy the stream
+   * @throws PlatformError SERVICE_UNAVAILABLE if the volumes cannot be reached now; QUOTA_EXCEEDED if the group has no
+   *   room for the pod that reaches them; FEATURE_UNSUPPORTED if pods are simulated or no image is configured;
+   *   INSTANCE_STOPPED for a stopped resource with simulated pods
    */
   ask(place: FilePlace, request: FileRequest, options: FileOptions): Promise<{ answer: FileAnswer; bytes: Readable }>
 }

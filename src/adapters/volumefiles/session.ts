@@ -3,7 +3,7 @@ import { type FileAnswer, type FileRequest, MOST_OF_AN_ANSWER, type VolumeFolder
 import { readAnswer } from './answer.ts'
 import { END, Frames, frame } from './frames.ts'
 
-/** What is sent to the side of the volumes: the request, then what is to be written, and the end. */
+/** Yields the request, then the content to write, then the end. */
 export async function* sent(
   volumes: readonly VolumeFolder[],
   request: FileRequest,
@@ -14,7 +14,7 @@ export async function* sent(
   yield END
 }
 
-/** Reads the answer, and hands on the bytes behind it. Both fail if the end that the program sends does not come. */
+/** Reads the answer and returns the bytes that follow. Both fail if the stream ends without the end marker. */
 export async function received(chunks: AsyncIterable<Uint8Array>): Promise<{ answer: FileAnswer; bytes: Readable }> {
   const reader = chunks[Symbol.asyncIterator]()
   const frames = new Frames({ [Symbol.asyncIterator]: () => reader })
@@ -28,12 +28,12 @@ export async function received(chunks: AsyncIterable<Uint8Array>): Promise<{ ans
   }
   const content = 'file' in answer ? exactly(answer.last - answer.first + 1, frames.bytes()) : frames.bytes()
   const bytes = Readable.from(content, { objectMode: false })
-  // Also if nobody reads them.
+  // Even if nobody reads them.
   bytes.once('close', () => void reader.return?.())
   return { answer, bytes }
 }
 
-/** As many bytes as were announced: others would be taken for a part of the next answer. @throws Error for more or fewer */
+/** Enforces the announced length: further bytes would become part of the next HTTP response. @throws Error */
 async function* exactly(count: number, bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let left = count
   for await (const part of bytes) {

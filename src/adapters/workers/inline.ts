@@ -1,7 +1,7 @@
 import type { Workers } from './port.ts'
 import { TASKS } from './tasks.ts'
 
-/** The same tasks in the thread of the caller, without limits. For tests. */
+/** Runs tasks in the caller's thread, without limits. For tests. */
 export const inlineWorkers: Workers = {
   async run(name, input) {
     const task = TASKS[name] as (given: typeof input) => unknown

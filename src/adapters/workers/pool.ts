@@ -6,17 +6,17 @@ import type { Outcome, Task } from './thread.ts'
 
 export type PoolLimits = {
   /**
-   * Two at least, so that one principal's work never keeps another's waiting: each has one at a time. Started when they
-   * are needed; with its parsers one takes 50 MB.
+   * At least two: each principal has one task at a time, so no principal can block the others. Threads start on demand;
+   * with its parsers each takes 50 MB.
    */
   threads: number
-  /** Milliseconds that a task may take once it has begun. */
+  /** Milliseconds that a started task may take. */
   deadline: number
-  /** Tasks of one principal, begun or not. */
+  /** Tasks per principal, running or waiting. */
   perPrincipal: number
-  /** Tasks of all that have not begun. */
+  /** Waiting tasks of all principals. */
   waiting: number
-  /** Milliseconds of processor time that a principal has in a minute. */
+  /** Milliseconds of CPU time per principal and minute. */
   perMinute: number
 }
 
@@ -24,7 +24,7 @@ export const POOL_LIMITS: PoolLimits = { threads: 2, deadline: 10_000, perPrinci
 
 const MINUTE = 60_000
 const PRINCIPALS_MAX = 10_000
-/** What the largest batch needs, several times over. */
+/** Several times what the largest batch needs. */
 const HEAP_MEGABYTES = 256
 
 type Waiting = {
@@ -36,7 +36,7 @@ type Waiting = {
 }
 type Thread = { worker: Worker; task: (Waiting & { id: number; timer: NodeJS.Timeout }) | undefined }
 
-/** A few threads with a bounded queue before them. A thread that does not come back in time is ended and replaced. */
+/** Starts a thread pool with a bounded queue. A thread that misses its deadline is terminated and replaced. */
 export function startWorkers(change: Partial<PoolLimits> = {}): Workers {
   return new Pool({ ...POOL_LIMITS, ...change })
 }
@@ -60,7 +60,7 @@ class Pool implements Workers {
   }
 
   warm(): void {
-    // A failure shows at the first task that needs what could not be loaded.
+    // A failure surfaces with the first task that needs the missing module.
     if (this.#threads.size === 0 && this.#limits.threads > 0) this.#add('warm', 'warm', null).catch(() => undefined)
   }
 
@@ -78,7 +78,7 @@ class Pool implements Workers {
     return promise
   }
 
-  /** Begins what may begin: the oldest of a principal that has nothing begun. */
+  /** Starts waiting tasks, oldest first, of principals that have none running. */
   #next(): void {
     while (this.#queue.length > 0) {
       const threads = [...this.#threads]
@@ -98,7 +98,7 @@ class Pool implements Workers {
     const thread: Thread = { worker, task: undefined }
     worker.unref()
     worker.on('message', (outcome: Outcome) => this.#finish(thread, outcome))
-    // Out of memory.
+    // The thread ran out of memory.
     worker.on('error', () => this.#end(thread, 'Overdue'))
     worker.on('exit', () => this.#end(thread, 'Overdue'))
     this.#threads.add(thread)
@@ -121,7 +121,7 @@ class Pool implements Workers {
     this.#next()
   }
 
-  /** Whatever it was doing cannot be stopped otherwise. */
+  /** Terminates the thread: a running task cannot be stopped otherwise. */
   #end(thread: Thread, why: WorkRefusal): void {
     if (!this.#threads.delete(thread)) return
     const { task } = thread
@@ -142,7 +142,7 @@ class Pool implements Workers {
   }
 }
 
-/** What each principal has under way and has spent in this minute. */
+/** Tracks each principal's tasks, and CPU time in the current minute. */
 function usePerPrincipal({ perMinute, perPrincipal }: PoolLimits) {
   const underWay = new Map<string, number>()
   const spent = recentlyUsed<string, { milliseconds: number; until: number }>(PRINCIPALS_MAX, MINUTE)

@@ -1,9 +1,9 @@
 import type { TaskName, TaskOf } from './tasks.ts'
 
-/** Runs what takes long enough to be felt by other callers, beside the thread that answers them. */
+/** Runs CPU-bound work off the main thread, where it would delay other callers. */
 export interface Workers {
   /**
-   * @param who the principal that it is done for: no principal keeps others from their turn
+   * @param who the principal; each has limits of its own, so that none can starve the others
    * @throws WorkRefused
    */
   run<Name extends TaskName>(
@@ -11,15 +11,15 @@ export interface Workers {
     input: Parameters<TaskOf<Name>>[0],
     who: string,
   ): Promise<Awaited<ReturnType<TaskOf<Name>>>>
-  /** Loads what the tasks need before the first of them comes. May be called often. */
+  /** Loads what the tasks need ahead of the first one. Idempotent. */
   warm(): void
   stop(): Promise<void>
 }
 
 /**
- * - `Overdue`: it was not done before its deadline, or needed too much memory; the same again would end alike;
- * - `TooMany`: this principal has too much under way, or had too much time of late;
- * - `Busy`: everybody together has.
+ * - `Overdue`: it missed the deadline, or ran out of memory; a retry would end the same way;
+ * - `TooMany`: this principal has too many tasks, or has used too much CPU time recently;
+ * - `Busy`: all principals together have too many tasks.
  */
 export type WorkRefusal = 'Overdue' | 'TooMany' | 'Busy'
 

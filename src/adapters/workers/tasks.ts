@@ -5,15 +5,15 @@ import { type ReadBatch, readBatch } from '../../editor/batch.ts'
 import { loadParsers } from '../../editor/classify.ts'
 import type { Dialect } from '../../editor/dialect.ts'
 
-/** Pure functions of what can be sent to another thread. */
+/** Pure functions with arguments and results that can be sent to another thread. */
 export const TASKS = {
   readBatch: ({ dialect, sql, parameters }: { dialect: Dialect; sql: string; parameters: readonly string[] }) =>
     readBatch(dialect, sql, new Set(parameters)) satisfies Promise<ReadBatch>,
-  /** Of a large body. */
+  /** For large bodies. */
   readJson: (bytes: Uint8Array): ReadJson => readJson(bytes),
-  /** Of a large part of the audit log. */
+  /** For large parts of the audit log. */
   shortAuditLog: (bytes: Uint8Array): unknown => shortAuditLog(bytes),
-  /** Of a large text. */
+  /** For large texts. */
   redacted: (text: string): string => redacted(text),
   warm: (_: null) => loadParsers(),
 }

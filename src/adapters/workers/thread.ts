@@ -5,7 +5,7 @@ import { TASKS } from './tasks.ts'
 export type Task = { id: number; name: keyof typeof TASKS; input: unknown }
 export type Outcome = {
   id: number
-  /** Milliseconds of processor time. */
+  /** CPU time in milliseconds. */
   milliseconds: number
   result: { value: unknown } | { error: unknown }
 }

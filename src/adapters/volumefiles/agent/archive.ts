@@ -6,10 +6,10 @@ import type { Held, Name } from './held.ts'
 import { bytesIn, foldersIn, unlessGone, within } from './operations.ts'
 import { Refused } from './refused.ts'
 
-/** Folders in each other that are held open at once, and so many calls in each other. */
+/** Maximum depth: each level keeps a folder open and takes a stack frame. */
 const DEEPEST = 1_000
 
-/** What begins to be sent cannot be refused any more. @throws Refused TooDeep */
+/** Checks the depth first, because a response that has begun cannot be refused any more. @throws Refused TooDeep */
 export function refuseTooDeep(folder: Held, depth = 0): void {
   if (depth > DEEPEST) throw new Refused('TooDeep')
   if (mayRead(folder))
@@ -17,8 +17,8 @@ export function refuseTooDeep(folder: Held, depth = 0): void {
 }
 
 /**
- * A tar of what is in a folder, or of one file. FIFOs, devices and sockets are left out, and what may not be read, such as
- * `lost+found` of a file system; links stay links.
+ * Streams a tar of a folder, or of one file. Leaves out FIFOs, devices, sockets, and what may not be read, such as the
+ * `lost+found` of a file system. Links are stored as links.
  */
 export function tarOf(held: Held, name: string): Pack {
   const pack = newPack()
@@ -66,7 +66,7 @@ function mayRead(held: Held): boolean {
   }
 }
 
-/** As long as it was when it began: what grows is cut, what shrinks is filled with zeros, as its length was told before. */
+/** The size is sent before the content: a file that grows meanwhile is cut, one that shrinks is padded with zeros. */
 async function addFile(pack: Pack, held: Held, path: string): Promise<void> {
   const { size, mode, mtime } = held.stats
   const entry = pack.entry({ name: path, size, mode: mode & 0o7777, mtime })
@@ -82,7 +82,7 @@ async function addFile(pack: Pack, held: Held, path: string): Promise<void> {
   await ended
 }
 
-/** The bytes of a file, the first and the last given. */
+/** Yields the bytes from `first` to `last`, both inclusive. */
 export async function* bytesFrom(held: Held, { first, last }: { first: number; last: number }): AsyncGenerator<Buffer> {
   if (last < first) return
   const fd = held.read()

@@ -1,12 +1,12 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, type Stats } from 'node:fs'
 import type { FileEntry } from '../../../contracts/files.ts'
 
-/** Opens a place without opening what is there: no FIFO blocks, no device acts (open(2); Node has no name for it). */
+/** Opens a path without opening the file: no FIFO blocks, no device reacts (open(2); missing in Node's constants). */
 const O_PATH = 0o10000000
 
 /**
- * A file or folder that is held open. Whatever is renamed or replaced meanwhile, it stays the same one: names are looked
- * up in it one at a time and links are never followed, which is what openat(2) with O_NOFOLLOW does.
+ * An open file or folder. It stays the same one whatever is renamed or replaced meanwhile. Names are looked up in it
+ * one at a time and links are never followed, like openat(2) with O_NOFOLLOW.
  */
 export class Held {
   readonly fd: number
@@ -15,7 +15,7 @@ export class Held {
     this.fd = fd
   }
 
-  /** @param folder a mount; trusted, as it is named by the platform and not by a request */
+  /** @param folder a mount; trusted, because its path comes from the platform and not from a request */
   static folder(folder: string): Held {
     return new Held(openSync(folder, O_PATH | constants.O_DIRECTORY))
   }
@@ -26,12 +26,12 @@ export class Held {
     return new Held(openSync(this.at(name), flags))
   }
 
-  /** The path by which the kernel reaches a name in this folder: of the folder itself, wherever it is by now. */
+  /** Returns the kernel's path to a name in this folder, even if the folder has been moved. */
   at(name: Name): Buffer {
     return Buffer.concat([Buffer.from(`/proc/self/fd/${this.fd}/`), Buffer.from(name as Buffer)])
   }
 
-  /** The path by which the kernel reaches this very file or folder. */
+  /** Returns the kernel's path to this very file or folder. */
   get self(): string {
     return `/proc/self/fd/${this.fd}`
   }
@@ -44,7 +44,7 @@ export class Held {
     return lstatSync(this.at(name))
   }
 
-  /** What a link in this folder says; undefined if it is no link any more. */
+  /** Returns the target of a link in this folder; undefined if it is no longer a link. */
   linkOf(name: Name): string | undefined {
     try {
       return readlinkSync(this.at(name))
@@ -60,7 +60,7 @@ export class Held {
     return type && entryOf(stats, path, type === 'Link' ? (this.linkOf(name) ?? null) : null)
   }
 
-  /** Opened for reading. @param flags beside O_RDONLY */
+  /** Opens the file for reading. */
   read(): number {
     return openSync(this.self, constants.O_RDONLY | constants.O_NONBLOCK)
   }
@@ -70,10 +70,10 @@ export class Held {
   }
 }
 
-/** As bytes where it comes from the volume: it need not be Unicode. */
+/** Bytes if it comes from the volume, where names need not be valid Unicode. */
 export type Name = string | Buffer
 
-/** Undefined for what is neither file, folder nor link. */
+/** Returns undefined unless it is a file, folder or link. */
 export function typeOf(stats: Stats): FileEntry['type'] | undefined {
   if (stats.isFile()) return 'File'
   if (stats.isDirectory()) return 'Directory'

@@ -3,20 +3,20 @@ import { readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from './serve.ts'
 
-/** Milliseconds for which a pod stays that nobody has asked anything. */
+/** Milliseconds without requests after which the pod ends. */
 const IDLE = 60_000
 const LOOK_EVERY = 5_000
-/** For the last bytes of an answer. */
+/** Milliseconds to wait until the client has received the last bytes. */
 const LONGEST_WAY = 600_000
 
 /**
- * Runs in a pod beside the volumes of a resource. `serve` answers one request, on standard input and output; `wait` keeps
- * the pod for as long as requests come.
+ * Runs in a pod beside the volumes of a resource. `serve` answers one request on standard input and output; `wait`
+ * keeps the pod running while requests come.
  */
 async function main(word: string | undefined): Promise<void> {
   if (word === 'serve') {
     await serve(process.stdin, process.stdout)
-    // What a process has written may be lost on its way when it ends: whoever asked hangs up when everything has arrived.
+    // Output may be lost if the process exits too early: the client closes stdin once everything has arrived.
     process.stdin.resume()
     if (!process.stdin.readableEnded) await Promise.race([once(process.stdin, 'close'), sleep(LONGEST_WAY)])
     process.exit(0)

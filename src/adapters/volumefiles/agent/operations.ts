@@ -14,16 +14,16 @@ import { entryOf, type Held, type Name } from './held.ts'
 import { hasCode, Refused } from './refused.ts'
 import type { Slot, Tree } from './tree.ts'
 
-/** Names of one folder that are looked at; of more, not all are sorted. */
+/** Entries that are read from one folder. Of a larger folder, only these are sorted and listed. */
 const MOST_NAMES = 100_000
-/** Folders in each other that are held open at once. */
+/** Maximum depth of folders that are held open at once. */
 const DEEPEST = 500
-/** Bytes of an answer that lists nothing. */
+/** Bytes of an answer besides its entries. */
 const BESIDE_ENTRIES = 100
 
 type Of<Op extends FileRequest['op']> = Omit<Extract<FileRequest, { op: Op }>, 'op'>
 
-/** Folders first, then by name. */
+/** Lists a folder: folders first, then by name. */
 export function list(tree: Tree, { path }: Of<'list'>): FileAnswer {
   const found = tree.find(path)
   const base = joinPath(pathSegments(path) ?? [])
@@ -52,7 +52,7 @@ export function list(tree: Tree, { path }: Of<'list'>): FileAnswer {
   return { entries, truncated: !isWhole }
 }
 
-/** A mount, or a folder that holds nothing but mounts. */
+/** Describes a mount, or a virtual folder that only holds mounts. */
 function entryOfMount(tree: Tree, path: string): FileEntry {
   const found = tree.find(path)
   if (found.kind === 'held') return entryOf(found.held.stats, path)
@@ -75,9 +75,9 @@ function namesIn(folder: Held) {
   return { names, isWhole: true }
 }
 
-/** Every name in a folder, as bytes: it need not be Unicode. */
+/** Returns all names in a folder, as bytes, because they need not be valid Unicode. */
 export const bytesIn = (folder: Held) => bytesOfNames(folder, () => true)
-/** Those of folders. */
+/** Returns the names of its folders. */
 export const foldersIn = (folder: Held) => bytesOfNames(folder, (one) => one.isDirectory())
 
 function bytesOfNames(folder: Held, isMeant: (one: Dirent) => boolean): Buffer[] {
@@ -92,7 +92,7 @@ function bytesOfNames(folder: Held, isMeant: (one: Dirent) => boolean): Buffer[]
   return names
 }
 
-/** Which bytes of a file of this size a range means. @throws Refused NotSatisfiable */
+/** Resolves a byte range against the size of a file. @throws Refused NotSatisfiable */
 export function bytesOf(range: ByteRange | undefined, sizeBytes: number): { first: number; last: number } {
   const end = sizeBytes - 1
   if (range === undefined) return { first: 0, last: end }
@@ -117,7 +117,7 @@ export function makeDirectory(tree: Tree, { path, parents }: Of<'makeDirectory'>
   return { entry: entryIn(slot), isNew: true }
 }
 
-/** What is there; undefined if there is nothing. @throws Refused NotAllowed */
+/** Returns undefined if there is nothing. @throws Refused NotAllowed */
 function found(tree: Tree, path: string): Held | undefined {
   try {
     const one = tree.find(path)
@@ -135,18 +135,18 @@ export function move(tree: Tree, { from, to, overwrite }: Of<'move'>): FileAnswe
   const before = unlessGone(() => target.folder.statsOf(target.name))
   if (before !== undefined && !overwrite) throw new Refused('AlreadyExists')
   if (moved.isDirectory() || overwrite) {
-    // Without overwrite it could replace an empty folder that was made this very moment, and nothing else.
+    // Without overwrite, this can only replace an empty folder that was created just now.
     replace(source, target)
   } else linkAnew(source, target)
   return { entry: entryIn(target), isNew: before === undefined }
 }
 
-/** Gives a file another name where there is none yet, in one step: a second link cannot replace anything. */
+/** Renames without replacing anything: creating a hard link fails if the target exists. */
 export function linkAnew(source: Slot, target: Slot): void {
   try {
     linkSync(source.folder.at(source.name), target.folder.at(target.name))
   } catch (error) {
-    // File systems without hard links.
+    // The file system has no hard links.
     if (!hasCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) throw error
     replace(source, target)
     return
@@ -171,12 +171,12 @@ export function remove(tree: Tree, { path, recursive }: Of<'remove'>): FileAnswe
   return { removed: true }
 }
 
-/** Folders may lie deeper in each other than can be held open: those are moved to the top, and then removed from there. */
+/** Empties a folder. Folders that are too deep to hold open are moved to the top and removed from there. */
 function emptyAll(top: Held): void {
   while (empty(top, top, 0)) {}
 }
 
-/** Removes what is in a folder, a link as a link. True if something was moved to the top. */
+/** Deletes the contents of a folder, without following links. Returns true if something was moved to the top. */
 function empty(folder: Held, top: Held, depth: number): boolean {
   let isMoved = false
   for (const each of bytesIn(folder)) {
@@ -192,7 +192,7 @@ function empty(folder: Held, top: Held, depth: number): boolean {
   return isMoved
 }
 
-/** Holds a folder open meanwhile, if it is there and still one. */
+/** Runs `work` with the folder held open; skipped if it is gone or not a folder. */
 export function within(above: Held, name: Name, work: (folder: Held) => void): void {
   const folder = unlessGone(() => above.child(name, true))
   if (folder === undefined) return
@@ -214,7 +214,7 @@ export function entryIn({ folder, name, path }: Slot): FileEntry {
   return entry
 }
 
-/** Undefined if what is asked about has gone meanwhile. */
+/** Returns undefined if the file is gone. */
 export function unlessGone<T>(ask: () => T): T | undefined {
   try {
     return ask()

@@ -1,7 +1,7 @@
 import type { FileRefusal } from '../../../contracts/files.ts'
 import { inverted } from '../../../core/inverted.ts'
 
-/** A request that the files themselves, or where they are, do not permit. */
+/** A request that the state or the location of the files does not permit. */
 export class Refused extends Error {
   readonly reason: FileRefusal
   readonly sizeBytes: number | undefined
@@ -22,12 +22,12 @@ const REASONS = inverted<FileRefusal>({
   ReadOnly: 'EROFS',
   Denied: 'EACCES EPERM',
   OtherVolume: 'EXDEV',
-  // As many as are open lie in each other.
+  // Too many files are open, because each level of folders keeps one open.
   TooDeep: 'EMFILE',
   NotAllowed: 'ELOOP EINVAL ENAMETOOLONG ENXIO EBUSY',
 })
 
-/** The refusal that an error of a file operation means; undefined for a defect. */
+/** Maps an error of a file operation to a refusal; undefined for a defect. */
 export function refusalOf(error: unknown): Refused | undefined {
   if (error instanceof Refused) return error
   const reason = REASONS[(error as NodeJS.ErrnoException).code ?? '']

@@ -19,13 +19,13 @@ import { upload } from './upload.ts'
 
 export type ServedRequest = { volumes: VolumeFolder[]; request: FileRequest }
 
-/** What is answered, and the bytes that it announces. */
+/** An answer, and the bytes that follow it. */
 type Answered = { answer: FileAnswer; bytes?: Readable | AsyncIterable<Buffer> }
 
 /**
- * Answers one request about the files of volumes that are mounted here.
+ * Answers one request about the mounted volumes.
  *
- * @param root where the root of the pod is
+ * @param root prefix of all paths, for tests
  * @throws Error for defects and lost connections
  */
 export async function serve(input: AsyncIterable<Uint8Array>, output: Writable, root = ''): Promise<void> {

@@ -2,21 +2,21 @@ import { joinPath, pathSegments, type VolumeFolder } from '../../../contracts/fi
 import { Held } from './held.ts'
 import { Refused } from './refused.ts'
 
-/** As the kernel does (path_resolution(7)). */
+/** The kernel's own limit (path_resolution(7)). */
 const MOST_LINKS = 40
 
-/** What a path leads to. A `virtual` folder holds nothing but mounts below it. */
+/** The target of a path. A `virtual` folder only holds mounts below it. */
 export type Found = { kind: 'held'; held: Held } | { kind: 'virtual'; names: string[] }
 
-/** A name in a folder; nothing need be there. */
+/** A name in a folder, whether or not it exists. */
 export type Slot = { folder: Held; name: string; path: string }
 
 type Mount = { segments: string[]; folder: string }
 
 /**
- * The mounted volumes of a container, as one tree. Links are followed as long as they stay in the volumes: each step is
- * looked up in a folder that is held open, and `..` in a link goes back to one that was passed. So there is no moment
- * between the check of a path and its use.
+ * The mounted volumes of a container as one tree. Links are followed while they stay within the volumes: each step is
+ * looked up in a folder that is held open, and `..` in a link returns to a folder that was passed. This leaves no gap
+ * between checking a path and using it.
  */
 export class Tree {
   readonly #mounts: readonly Mount[]
@@ -38,7 +38,7 @@ export class Tree {
     return { kind: 'virtual', names: [...new Set(names)] }
   }
 
-  /** @throws Refused NotAllowed for a folder outside the volumes, NotFound for a file too */
+  /** @throws Refused NotAllowed outside the volumes; NotFound also for a file */
   folder(path: string): Held {
     const found = this.find(path)
     if (found.kind === 'virtual') throw new Refused('NotAllowed')
@@ -46,7 +46,7 @@ export class Tree {
     return found.held
   }
 
-  /** Where something is to be made, moved or removed. @throws Refused NotAllowed for a mount itself; NotFound without its folder */
+  /** Returns a place to create, move or delete at. @throws Refused NotAllowed for a mount; NotFound without a folder */
   slot(path: string): Slot {
     const segments = segmentsOf(path)
     const name = segments.pop()
@@ -56,7 +56,7 @@ export class Tree {
     return { folder: this.folder(joinPath(segments)), name, path: joinPath([...segments, name]) }
   }
 
-  /** Held until the tree is closed. */
+  /** Keeps it open until the tree is closed. */
   hold(held: Held): Held {
     this.#open.push(held)
     return held
@@ -66,7 +66,7 @@ export class Tree {
     for (const held of this.#open.splice(0)) held.close()
   }
 
-  /** The innermost mount that the path is in. */
+  /** Returns the innermost mount that contains the path. */
   #mountOf(segments: readonly string[]): Mount | undefined {
     return this.#mounts
       .filter((mount) => mount.segments.every((segment, at) => segments[at] === segment))
@@ -95,7 +95,7 @@ export class Tree {
     return lastOf(way.passed)
   }
 
-  /** A relative link goes on from its folder, an absolute one from the mount that it names. */
+  /** A relative link continues from its folder, an absolute one from the mount that it names. */
   #throughLink(target: string | undefined, passed: Held[], pending: readonly string[]) {
     if (target === undefined) throw new Refused('NotAllowed')
     if (!target.startsWith('/')) return { passed, pending: [...partsOf(target), ...pending] }
@@ -103,7 +103,7 @@ export class Tree {
     return { passed: [this.hold(Held.folder(mount.folder))], pending: [...rest, ...pending] }
   }
 
-  /** An absolute link means a path in the container; one that leaves its mount again by `..` is refused. */
+  /** An absolute link is a path in the container. One that leaves its mount again through `..` is refused. */
   #mountOfLink(target: string): { mount: Mount; rest: string[] } {
     const parts = partsOf(target)
     const plain = parts.slice(0, parts.includes('..') ? parts.indexOf('..') : parts.length)

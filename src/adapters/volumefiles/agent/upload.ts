@@ -7,8 +7,8 @@ import { Refused } from './refused.ts'
 import type { Slot, Tree } from './tree.ts'
 
 /**
- * Writes a file beside its place and then gives it its name: it is there whole or not at all, and another link to a file
- * that it replaces keeps what it had.
+ * Writes to a temporary file and renames it, so that the file is either complete or absent. A hard link to a replaced
+ * file keeps the previous content.
  */
 export async function upload(
   tree: Tree,
