@@ -3,8 +3,8 @@ import { placeOf } from './collections.ts'
 import type { Prepared } from './requests.ts'
 
 /**
- * What was done to a resource of a group, or to all of a group or a boundary, the newest first; undefined for all else, of
- * which there is no such record.
+ * Returns the newest activity of a resource, a group or a boundary, newest first; undefined for anything else, which
+ * has no activity log.
  */
 export async function activityOf(prepared: Pick<Prepared, 'client' | 'collection' | 'target'>, limit: number) {
   const path = activityPath(prepared, limit)

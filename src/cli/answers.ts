@@ -6,7 +6,7 @@ import { CommandFailure, EXIT, usage } from './failure.ts'
 import { printable } from './output.ts'
 import { isForPeople, show } from './session.ts'
 
-/** What an answer is, by what it says of itself; one that says nothing is taken as the platform's own, which are JSON. */
+/** Returns the form of an answer by its media type. Without one, it is taken as JSON. */
 export function formOf({ headers }: Pick<RawAnswer, 'headers'>): 'json' | 'text' | 'bytes' {
   const media = mediaOf(headers)
   if (media === '' || /[/+]json$/.test(media)) return 'json'
@@ -15,17 +15,17 @@ export function formOf({ headers }: Pick<RawAnswer, 'headers'>): 'json' | 'text'
 
 const mediaOf = (headers: Headers) => (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
-/** The platform marks so what must not stay anywhere on the way: keys, values of secrets, tokens. */
+/** The platform marks secrets as `no-store`: keys, secret values, tokens. */
 export const isSecret = ({ headers }: Pick<RawAnswer, 'headers'>): boolean =>
   /\bno-store\b/.test(headers.get('cache-control') ?? '')
 
-/** What was read; undefined if the answer has no body. @throws CommandFailure for what is no JSON */
+/** Parses the answer; undefined if it has no body. @throws CommandFailure if it is not JSON */
 export function jsonOf(answer: RawAnswer): unknown {
   if (answer.text === '') return undefined
   try {
     if (formOf(answer) === 'json') return JSON.parse(answer.text)
   } catch {
-    // Told below.
+    // Reported below.
   }
   const media = mediaOf(answer.headers)
   const what = printable(media === '' ? 'something' : media)
@@ -36,9 +36,9 @@ export function jsonOf(answer: RawAnswer): unknown {
 }
 
 /**
- * Shows an answer as it came: JSON in the format that is asked for, text and bytes as they are.
+ * Shows an answer: JSON in the requested format, text and bytes unchanged.
  *
- * @throws CommandFailure (usage) for bytes on a terminal, and in a format for records
+ * @throws CommandFailure (usage) for bytes on a terminal, or a record format for text or bytes
  */
 export function showAnswer(answer: RawAnswer, input: Input, context: Context): void {
   const { terminal } = context
@@ -53,13 +53,13 @@ export function showAnswer(answer: RawAnswer, input: Input, context: Context): v
 
 type Page = { readonly items: readonly unknown[]; readonly pagination?: { readonly totalItems?: number } }
 
-/** What has items, and nothing but what says which of all these are. */
+/** Whether the value is a page: items, and nothing else but pagination. */
 const isPage = (value: unknown): value is Page =>
   isRecord(value) &&
   Array.isArray(value.items) &&
   Object.keys(value).every((key) => ['items', 'pagination'].includes(key))
 
-/** Of a page, people and whoever asks for names get the items. */
+/** Shows only the items of a page to people, and with `--output name`. */
 function showJson(value: unknown, input: Input, context: Context): void {
   const isRead = isForPeople(input, context)
   if (!isPage(value) || !(isRead || input.text('output') === 'name')) {

@@ -9,17 +9,17 @@ import { CommandFailure, localTrouble } from './failure.ts'
 import type { Environment } from './files.ts'
 import { printable } from './output.ts'
 
-/** Made again by the build, or of no use to it. */
+/** Rebuilt by the build, or useless to it. */
 const LEFT_OUT = new Set(['.git', 'node_modules'])
 const MOST_OF_A_LIST = 64 * 1024 ** 2
 
 /**
- * What a folder would be committed as, with the repositories in it: what Git ignores stays here. Without Git, all but what is
- * left out.
+ * Lists the files that Git would commit, with nested repositories and without ignored files. Without Git, lists all
+ * files but LEFT_OUT.
  *
  * @returns paths below the folder
- * @throws CommandFailure (local) if there is a repository that Git cannot read, as it may ignore what nobody is to see; if it
- *   ignores the whole folder; if a submodule is not there
+ * @throws CommandFailure (local) if Git cannot read a repository, whose ignored files may be secret; if Git ignores the
+ *   whole folder; if a submodule is missing
  */
 export async function filesToSend(folder: string, environment: Environment): Promise<string[]> {
   const listed = await listedByGit(folder, environment)
@@ -31,7 +31,7 @@ export async function filesToSend(folder: string, environment: Environment): Pro
   const sent: string[] = []
   for (const path of listed) {
     if (path.split('/').some((name) => LEFT_OUT.has(name))) continue
-    // Git still lists what was deleted and not committed.
+    // Git still lists files that were deleted but not committed.
     const found = lstatSync(join(folder, path), { throwIfNoEntry: false })
     if (found?.isDirectory()) sent.push(...(await filesOfRepository(folder, path, environment)))
     else if (found !== undefined) sent.push(path)
@@ -39,7 +39,7 @@ export async function filesToSend(folder: string, environment: Environment): Pro
   return sent
 }
 
-/** Of a repository in another one Git lists the folder alone. */
+/** Git lists a nested repository only as a folder. */
 async function filesOfRepository(folder: string, path: string, environment: Environment): Promise<string[]> {
   const inner = join(folder, path)
   if (!existsSync(join(inner, '.git')))
@@ -47,13 +47,13 @@ async function filesOfRepository(folder: string, path: string, environment: Envi
   return (await filesToSend(inner, environment)).map((below) => join(path, below))
 }
 
-/** What Git sets for its hooks: it names the repository of the hook, whatever folder is asked about. */
+/** Variables that Git sets for hooks: they name the repository of the hook, whatever folder is asked about. */
 const OF_A_REPOSITORY =
   /^GIT_(DIR|WORK_TREE|IMPLICIT_WORK_TREE|COMMON_DIR|INDEX_FILE|PREFIX|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|SHALLOW_FILE|GRAFT_FILE|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT)$/
 
-/** Asks the repository that the folder is in. It may come from somebody else, so it names no program to be run. */
+/** Runs git in the folder. The repository is not trusted: it must not make git run a program. */
 function git(folder: string, words: readonly string[], environment: Environment): Promise<{ stdout: string }> {
-  // Of a partial clone it would fetch what it lacks, by the programs that the repository names for that.
+  // In a partial clone, git would fetch missing objects with programs that the repository configures.
   const own = { LC_ALL: 'C', GIT_ALLOW_PROTOCOL: 'none' }
   const ours = Object.entries({ ...environment, ...own }).filter(([name]) => !OF_A_REPOSITORY.test(name))
   const options = { maxBuffer: MOST_OF_A_LIST, env: Object.fromEntries(ours) }
@@ -67,7 +67,7 @@ function isIgnored(folder: string, env: Environment): Promise<boolean> {
   )
 }
 
-/** Each once, although Git names one in conflict for each of its versions. @returns undefined without Git or a repository */
+/** Deduplicated: git lists a conflicted file once per version. @returns undefined without Git or a repository */
 async function listedByGit(folder: string, environment: Environment): Promise<string[] | undefined> {
   const words = ['ls-files', '--cached', '--others', '--exclude-standard', '-z']
   try {
@@ -94,10 +94,10 @@ async function walk(folder: string, below: string, environment: Environment): Pr
   return found
 }
 
-/** A file in a body, as an upload of a function takes it. */
+/** A file in the body of a function upload. */
 export type SentFile = { path: string; content: string; encoding: 'Base64' }
 
-/** The files of the folder one by one. @throws CommandFailure (local), also for a link, which such an upload cannot have */
+/** Reads the files one by one. @throws CommandFailure (local), also for links, which such an upload cannot have */
 export async function filesOneByOne(folder: string, environment: Environment): Promise<SentFile[]> {
   const paths = (await filesToSend(folder, environment)).sort()
   const link = paths.find((path) => lstatSync(join(folder, path)).isSymbolicLink())
@@ -105,7 +105,7 @@ export async function filesOneByOne(folder: string, environment: Environment): P
   return paths.map((path) => ({ path, content: readFileSync(join(folder, path), 'base64'), encoding: 'Base64' }))
 }
 
-/** The folder as a gzipped tar: the same files make the same bytes. @throws CommandFailure (local) */
+/** Packs the folder as a reproducible tar.gz. @throws CommandFailure (local) */
 export async function packed(folder: string, environment: Environment): Promise<{ bytes: Uint8Array; files: number }> {
   try {
     const paths = (await filesToSend(folder, environment)).sort()

@@ -4,12 +4,12 @@ import { type CommandWords, formOf } from './collections.ts'
 import { otherWays } from './otherWays.ts'
 import { printable, table } from './output.ts'
 
-/** A way to create something, with what its body may hold. */
+/** One form of the create command, with the fields of its body. */
 type Creation = { readonly form: string; readonly naming: string | undefined; readonly fields: readonly BodyField[] }
 
-/** By each of the places that such a thing may be made at; those with the same body are told together. */
+/** Groups the creations by body, so that places with the same body are shown together. */
 async function creationsOf({ routes, noun, below = [] }: Collection, command: CommandWords): Promise<Creation[][]> {
-  // Long, and only needed here.
+  // Loaded on demand, because it is large.
   const { BODIES, NAMINGS } = await import('../client/bodies.ts')
   const made = routes.filter(({ verb }) => verb === 'create')
   const wanted = made.length > 0 ? made : routes.filter(({ verb }) => verb === 'update')
@@ -25,13 +25,13 @@ async function creationsOf({ routes, noun, below = [] }: Collection, command: Co
   return [...alike.values()]
 }
 
-/** All fields of a body may have a default, or be absent: REST takes no missing body for none. */
+/** Returns an empty body if the route takes one: the API does not accept a missing body. */
 export async function bodyOfNothing({ method, path }: CollectionRoute): Promise<object | undefined> {
   const { BODIES } = await import('../client/bodies.ts')
   return BODIES[`${method} ${path}`] === undefined ? undefined : {}
 }
 
-/** What one says to create a thing of a kind: the command lines, and the fields of `--data`. */
+/** Describes how to create a resource: the command lines, and the fields of `--data`. */
 export async function creationHelp(collection: Collection, command: CommandWords): Promise<string> {
   const creations = await creationsOf(collection, command)
   if (creations.length === 0) {
@@ -59,10 +59,10 @@ function fieldTable(fields: readonly BodyField[]): string {
   return `Fields of --data\n${table(shown.flatMap(([name = '', ...texts]) => folded(name, texts)))}`
 }
 
-/** Characters of a line of TYPE, DEFAULT and MEANING: an enumeration of fifty words would push all else aside. */
+/** Column widths of TYPE, DEFAULT and MEANING; a long enumeration would push the others off the screen. */
 const WIDTHS = [36, 24, 76]
 
-/** A row as lines, each cell broken between its words. */
+/** Wraps the cells of a row. Returns its lines. */
 function folded(name: string, texts: readonly string[]): string[][] {
   const cells = texts.map((text, index) => wrapped(printable(text), WIDTHS[index] ?? 0))
   const lines = Math.max(...cells.map((cell) => cell.length))

@@ -6,20 +6,20 @@ import type { Context, Input } from './command.ts'
 import { CommandFailure, EXIT, usage } from './failure.ts'
 import { openSession, placeOf } from './session.ts'
 
-/** More names than a person reads are no help. */
+/** More names would not help the reader. */
 const MOST_SHOWN = 10
 
-/** Whom to ask who may see nothing of a boundary: the platform tells them no more of it than of one that is not there. */
+/** Advice if a boundary is not visible: the platform does not reveal whether it exists. */
 export const ASK_AN_OWNER = 'ask one of its Owners for a role in it if it exists'
 
 type Seen = { readonly id: string; readonly displayName: string }
 
-/** The boundaries that the caller sees. */
+/** Lists the boundaries that the caller may see. */
 async function boundariesSeen(client: Client): Promise<readonly Seen[]> {
   return (await client.operations.GetBoundaries({ query: { pageSize: 500 } })).items
 }
 
-/** People remember the name that they see, and boundaries are named by their ids. Empty where nothing is near. */
+/** Suggests a boundary by display name or similar id, because people remember names; empty if nothing is similar. */
 function meantBy(said: string, seen: readonly Seen[]): string {
   const [only, ...others] = seen.filter(({ displayName }) => displayName.toLowerCase() === said.toLowerCase())
   if (only !== undefined && others.length === 0) return `; did you mean ${only.id} (${only.displayName})?`
@@ -29,7 +29,7 @@ function meantBy(said: string, seen: readonly Seen[]): string {
   )
 }
 
-/** The sentence about a boundary that is not there for the caller, with what was meant, or what there is. */
+/** Explains that the boundary is unknown, with a suggestion, or with the boundaries that exist. */
 export async function unknownBoundary(client: Client, said: string): Promise<string> {
   const seen = await boundariesSeen(client)
   const meant = meantBy(said, seen)
@@ -44,14 +44,14 @@ export async function unknownBoundary(client: Client, said: string): Promise<str
   return `${none}${existing(shown, `; ${asked}`)}`
 }
 
-/** @param otherwise the end of the sentence where there are none */
+/** @param otherwise the end of the sentence if there are no names */
 export function existing(names: readonly string[], otherwise: string): string {
   if (names.length === 0) return otherwise
   const more = names.length > MOST_SHOWN ? ', ...' : ''
   return `; there are ${names.slice(0, MOST_SHOWN).join(', ')}${more}.`
 }
 
-/** @throws CommandFailure (usage) where a command that asks nobody is given a name instead of an id */
+/** For commands that do not call the platform. @throws CommandFailure (usage) for a name instead of an id */
 export function requireBoundaryId(said: string): void {
   if (isUuid(said)) return
   throw usage(
@@ -59,9 +59,7 @@ export function requireBoundaryId(said: string): void {
   )
 }
 
-/**
- * Which boundary was meant, where a command failed that named it as people see it; undefined where names are not to blame.
- */
+/** Suggests the id if a failed command named a boundary by its display name; undefined otherwise. */
 export async function misnamedBoundary(error: unknown, input: Input, context: Context): Promise<string | undefined> {
   const isUsage = error instanceof CommandFailure && error.exitCode === EXIT.usage
   if (isUsage || !(error instanceof PlatformApiError || error instanceof CommandFailure)) return undefined
@@ -72,7 +70,7 @@ export async function misnamedBoundary(error: unknown, input: Input, context: Co
   return meant === '' ? undefined : `Boundaries are named by their ids${meant}`
 }
 
-/** The boundary that is the NAME of a command itself. */
+/** Returns the boundary if it is the NAME argument itself. */
 function boundaryIn({ command, positionals }: Input, { collections }: Context): string | undefined {
   if (command.positionals[0] !== 'KIND') return undefined
   const [word = '', name] = positionals

@@ -7,30 +7,30 @@ export type ResourceKind = (typeof RESOURCE_KINDS)[number]
 export type CollectionRoute = Operation & {
   readonly verb: Verb
   readonly parameters: readonly string[]
-  /** The last parameter of a path that ends in one: it stands for the name on the command line. */
+  /** The last path parameter of an item route, which is NAME on the command line. */
   readonly nameParameter: string | undefined
-  /** The segment alone means another place: this one is said as `blueprints/sources`. */
+  /** Whether the segment alone means another collection: this one needs its parent, as in `blueprints/sources`. */
   readonly isLower?: boolean
 }
 
-/** What kubectl calls it by, and the words before it that say where it stands. */
+/** Names in kubectl, and the path words that must precede the segment. */
 export type Alias = {
   readonly names: readonly string[]
   readonly shortNames: readonly string[]
   readonly below: readonly string[]
 }
 
-/** Everything that the interface can do with one collection. The same segment may stand at several places. */
+/** All operations of one collection. Several places may share a segment. */
 export type Collection = {
-  /** The segment: `vectorclusters`. */
+  /** The path segment, such as `vectorclusters`. */
   readonly noun: string
   readonly singular: string
-  /** Names of kinds that mean it, or the part of it that stands below another word: `bps` is `blueprints/sources`. */
+  /** Further names, such as those of kinds: `bps` is `blueprints/sources`. */
   readonly also: readonly Alias[]
-  /** The kind whose manifests it writes. */
+  /** The kind of its manifests. */
   readonly kind: ResourceKind | undefined
   readonly routes: readonly CollectionRoute[]
-  /** The words before the segment that it was found by, where that alone means another place. */
+  /** The parent words by which it was found, if the segment alone means another place. */
   readonly below?: readonly string[]
 }
 
@@ -38,11 +38,11 @@ export type Given = {
   readonly name?: string | undefined
   readonly boundary?: string | undefined
   readonly group?: string | undefined
-  /** `--param name=value`. */
+  /** Values of `--param name=value`. */
   readonly parameters?: Readonly<Record<string, string>>
-  /** Across the groups of the boundary. */
+  /** Lists across all groups of the boundary. */
   readonly isAcross?: boolean
-  /** What of the place is that of the configuration: nobody has to say it. */
+  /** Defaults from the configuration. */
   readonly defaults?: Place
 }
 

@@ -15,8 +15,8 @@ const ITEM_VERBS: Readonly<Record<string, Verb>> = {
 const COLLECTION_VERBS: Readonly<Record<string, Verb>> = { GET: 'list', POST: 'create' }
 
 /**
- * The collections of a route table: every literal segment that a parameter closes (`.../vectorclusters/{name}`) and that
- * can be read. No list by hand: a route that is added is a command that is there.
+ * Derives the collections from a route table: each literal segment followed by a parameter
+ * (`.../vectorclusters/{name}`) that can be read. A new route needs no further code to become a command.
  */
 export function collectionsOf(
   operations: readonly Operation[] = Object.values(OPERATIONS),
@@ -46,8 +46,8 @@ export function collectionsOf(
 }
 
 /**
- * Whether a collection of another name takes the manifests of a kind, as `sqlclusters` those of SqlInstance: things of a group
- * that the caller names. What stands below another thing needs its name, which no manifest has.
+ * Whether a collection of another name takes a kind's manifests, as `sqlclusters` does for SqlInstance. Only for
+ * resources of a group that the caller names: deeper ones need a parent's name, which no manifest has.
  */
 function isWrittenIn(found: ResourceKind, noun: string, routes: readonly CollectionRoute[]): boolean {
   const { placement, collection } = { collection: undefined, ...found }
@@ -66,14 +66,14 @@ function aliasOf(found: ResourceKind, noun: string): Alias | undefined {
   return { names: [plural, kind.toLowerCase()], shortNames, below }
 }
 
-/** What can only be read by its name, such as the difference of two revisions, is a part of something else. */
+/** Leaves out segments that are only readable by name, such as the diff of revisions: they belong to another. */
 const isSomething = (verbs: readonly Verb[]) =>
   verbs.includes('list') || (verbs.includes('get') && verbs.some((verb) => verb !== 'get'))
 
 /**
- * The field of a record that a name on the command line means: what paths ask for, such as an id or a number.
+ * Returns the field of a record that NAME refers to: what paths ask for, such as an id or a number.
  *
- * @param records one or several, as they are shown
+ * @param records one or several, as shown
  */
 export function nameFieldOf({ routes }: Collection, records: unknown = []): string {
   const parameters = routes.flatMap(({ verb, nameParameter }) => (verb === 'list' ? [] : (nameParameter ?? [])))
@@ -84,11 +84,11 @@ export function nameFieldOf({ routes }: Collection, records: unknown = []): stri
   return own ?? (isNamedById ? 'id' : 'name')
 }
 
-/** The segment before a closing parameter. */
+/** Returns the segment before a final parameter. */
 function itemNoun(path: string): string | undefined {
   const [before, last] = path.split('/').slice(-2)
   const isItem = last?.startsWith('{') && before !== undefined && before !== '' && !before.startsWith('{')
-  // `/docs/{module}/{path}` and `.../actions/{action}` are no things with names.
+  // `/docs/{module}/{path}` and `.../actions/{action}` are not named resources.
   return isItem && last !== '{path}' && last !== '{action}' ? before : undefined
 }
 
@@ -102,8 +102,8 @@ function singularOf(noun: string): string {
 }
 
 /**
- * The collection that a word means: plural, singular or short name in any case; `parent/child` for one that is not the
- * highest of several.
+ * Finds a collection by plural, singular or short name, ignoring case. `parent/child` names one that is not the
+ * outermost.
  *
  * @throws CommandFailure (usage)
  */
@@ -112,7 +112,7 @@ export function findCollection(word: string, collections: readonly Collection[])
   const isCalled = ({ noun, singular }: Collection) => [noun.toLowerCase(), singular.toLowerCase()].includes(last)
   const aliasIn = ({ also }: Collection) =>
     also.find(({ names, shortNames }) => names.includes(last) || shortNames.includes(last))
-  // What REST calls it comes first: a name of a kind may be a word of REST for something else.
+  // Path segments take precedence: the name of a kind may be the segment of another collection.
   const found = collections.find(isCalled) ?? collections.find((each) => aliasIn(each) !== undefined)
   const below = found === undefined || isCalled(found) ? [] : (aliasIn(found)?.below ?? [])
   const asked = before.length > 0 ? before : below
@@ -123,8 +123,8 @@ export function findCollection(word: string, collections: readonly Collection[])
 }
 
 /**
- * A word alone means the highest of several places that only their words tell apart, whatever is done there: else
- * `create` would make another thing than `list` shows.
+ * A word alone means the outermost of several collections with the same outer parameters, whatever the verb: otherwise
+ * `create` could make something else than `list` shows.
  */
 function isLower(route: CollectionRoute, all: readonly CollectionRoute[]): boolean {
   const outerOf = ({ parameters, nameParameter }: CollectionRoute) =>
@@ -151,7 +151,7 @@ function unknownKind(word: string, last: string, collections: readonly Collectio
   return usage(`There is no kind "${word}"${suggestion(last, known) || '; `freehold kinds` lists them.'}`)
 }
 
-/** The words of a path that say what it is about, last first, without the collection's own. */
+/** Returns the literal segments of a path in reverse, without the last one. */
 export function literalsOf(path: string): string[] {
   return path
     .toLowerCase()
@@ -164,7 +164,7 @@ export function literalsOf(path: string): string[] {
 const isBelow = (literals: readonly string[], before: readonly string[]) =>
   before.every((word, index) => literals[index] === word)
 
-/** Values for the parameters of one route; undefined if one is missing or `--param` names one that it lacks. */
+/** Returns the parameter values for a route; undefined if one is missing, or `--param` names an unknown one. */
 function valuesFor(route: CollectionRoute, given: Given): Record<string, string> | undefined {
   const { parameters = {} } = given
   if (Object.keys(parameters).some((name) => !route.parameters.includes(name))) return undefined
@@ -181,11 +181,11 @@ function valuesFor(route: CollectionRoute, given: Given): Record<string, string>
 export type Target = { readonly route: CollectionRoute; readonly values: Record<string, string> }
 
 /**
- * The one route of a collection that does `verb` with what is given. Of several, that with the most parameters, because
- * who names a group means the list of the group; of those, the highest up, because the others can be said as parent/child.
+ * Chooses the one route of a collection for a verb. Of several, the one with the most parameters, because naming a
+ * group means the group's list; then the outermost, because `parent/child` can name the others.
  *
- * @param command null where the caller names no form: what is given comes from elsewhere
- * @throws CommandFailure (usage) naming what is missing, or the spellings of what the word may mean
+ * @param command null if the values do not come from a command line: no forms are suggested then
+ * @throws CommandFailure (usage) with what is missing, or the possible meanings of the word
  */
 export function chooseRoute(
   collection: Collection,
@@ -209,7 +209,7 @@ export function chooseRoute(
   return best
 }
 
-/** Those that nothing prefers another to, one for each place. */
+/** Returns the preferred targets that are equally good, one per place. */
 function foremost(targets: readonly Target[]): Target[] {
   const before = (one: Target, other: Target) =>
     other.route.parameters.length - one.route.parameters.length || depthOf(one.route) - depthOf(other.route)
@@ -221,7 +221,7 @@ function foremost(targets: readonly Target[]): Target[] {
 
 const depthOf = ({ path }: CollectionRoute) => path.split('/').length
 
-/** The fewest words that mean this of all that are possible: `blueprints/sources`. */
+/** Returns the shortest spelling that is unambiguous among the candidates: `blueprints/sources`. */
 function spellingOf({ route }: Target, possible: readonly Target[], noun: string): string {
   const literals = literalsOf(route.path)
   const isEnough = (count: number) => {
@@ -232,19 +232,19 @@ function spellingOf({ route }: Target, possible: readonly Target[], noun: string
   return [...literals.slice(0, count || literals.length).reverse(), noun].join('/')
 }
 
-/** Rows of the interface call one parameter `blueprintId` here and `slug` there: the place is the same. */
+/** Normalises parameters: the API calls the same one `blueprintId` in one route and `slug` in another. */
 export const placeOf = ({ path }: CollectionRoute) => path.replaceAll(/\{\w+\}/g, '{}')
 
-/** How the command was called, for the forms that a refusal names. */
+/** The command as called, for the forms that an error suggests. */
 export type CommandWords = {
   readonly name: string
-  /** As its usage has them, `KIND` and `[NAME]` among them. */
+  /** As in its usage line, with `KIND` and `[NAME]`. */
   readonly positionals: readonly string[]
 }
 
 const FLAG_VALUES: Readonly<Record<string, string>> = { '--boundary': ' ID', '--group': ' NAME' }
 
-/** What is wrong with what was given, and the forms that are right. */
+/** Explains what is wrong with the arguments, and lists the valid forms. */
 function misfit(
   { noun }: Collection,
   candidates: readonly CollectionRoute[],
@@ -260,7 +260,7 @@ function misfit(
   return `${gap}${why} Valid form${forms.length === 1 ? '' : 's'}:\n${shown}`
 }
 
-/** The command lines that lead to each of these routes of one verb. */
+/** Returns the command lines for these routes of one verb. */
 export const formsOf = (
   candidates: readonly CollectionRoute[],
   noun: string,
@@ -268,7 +268,7 @@ export const formsOf = (
   defaults: Place = {},
 ): string[] => [...new Set(candidates.map((route) => formOf(route, candidates, noun, command, defaults)))]
 
-/** The command line that leads to this route, and to no other of the candidates. */
+/** Returns the command line that selects this route among the candidates. */
 export function formOf(
   route: CollectionRoute,
   candidates: readonly CollectionRoute[],
@@ -280,7 +280,7 @@ export function formOf(
   const further = route.parameters.filter((parameter) => parameter !== nameParameter)
   const isPlace = (parameter: string) => parameter in FLAGS
   const isInGroup = further.some((parameter) => GROUP_PARAMETERS.includes(parameter))
-  // The default group would lead to the list of the group.
+  // The default group would select the group's list.
   const isAcross = !isInGroup && defaults.group !== undefined && TAKES_ALL_GROUPS.includes(name)
   const exact: Given = {
     name: nameParameter && 'NAME',

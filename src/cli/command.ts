@@ -8,16 +8,16 @@ import type { Environment, Places } from './files.ts'
 export type Option = {
   readonly long: string
   readonly short?: string
-  /** What stands behind it in the help; absent for a switch. */
+  /** Placeholder for the value in the help; absent for a switch. */
   readonly value?: string
-  /** The value where the option stands alone: at the end, or before another option. */
+  /** The value if none is given: at the end, or before another option. */
   readonly whenAlone?: string
-  /** May be given several times. */
+  /** May be repeated. */
   readonly many?: true
   readonly choices?: readonly string[]
-  /** A choice that takes a value of its own: `jsonpath=...`. */
+  /** A choice that takes a value itself: `jsonpath=...`. */
   readonly openChoice?: string
-  /** Refuses a value that would only be looked at when something was done already. @throws CommandFailure (usage) */
+  /** Validates the value before the command has any effect. @throws CommandFailure (usage) */
   readonly check?: (value: string) => void
   readonly summary: string
 }
@@ -25,33 +25,33 @@ export type Option = {
 export type Positional = {
   readonly name: string
   readonly isOptional?: true
-  /** Of the last one: may be given several times. */
+  /** For the last positional: may be repeated. */
   readonly isMany?: true
-  /** What completion offers. */
+  /** What completion suggests. */
   readonly offers?: 'kinds' | 'names' | 'commands' | readonly string[]
 }
 
 export interface Terminal {
   out(text: string): void
-  /** What is no text: an archive, a file. */
+  /** For binary data, such as an archive. */
   outBytes(bytes: Uint8Array): void
   err(text: string): void
-  /** Whether a person reads stdout. */
+  /** Whether stdout is a terminal. */
   readonly isTerminal: boolean
   readInput(): Promise<string>
-  /** Asked for without showing it, or the first line of stdin where that is no terminal. */
+  /** Reads without echo, or the first line of stdin if that is not a terminal. */
   readPassword(prompt: string): Promise<string>
-  /** Asks the person at the terminal; undefined if there is none. */
+  /** Prompts the user; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined
-  /** Undefined if no browser can be expected: no display, or a remote shell. */
+  /** Undefined if no browser is likely: no display, or a remote shell. */
   readonly openBrowser: ((url: string) => void) | undefined
 }
 
-/** Everything of the outside world that a command may touch. */
+/** Everything outside the process that a command may use. */
 export type Context = {
   readonly environment: Environment
   readonly places: Places
-  /** How this program is started again: for other programs that ask it for tokens. */
+  /** How to start this program again: kubectl calls it for tokens. */
   readonly program: readonly [string, ...string[]]
   readonly terminal: Terminal
   readonly collections: readonly Collection[]
@@ -60,7 +60,7 @@ export type Context = {
   readonly now: () => number
 }
 
-/** A command line, read. */
+/** A parsed command line. */
 export type Input = {
   readonly command: CommandWords
   readonly positionals: readonly string[]
@@ -74,23 +74,23 @@ export type Command = {
   readonly summary: string
   readonly positionals?: readonly Positional[]
   readonly options?: readonly Option[]
-  /** Further paragraphs of the help. */
+  /** Further paragraphs of the help text. */
   readonly details?: string
-  /** The help of what the words name, where it says more than that of the command. */
+  /** Returns more specific help for the given arguments; undefined for that of the command. */
   readonly helpFor?: (input: Input, context: Context) => Promise<string | undefined>
   readonly run: (input: Input, context: Context) => Promise<void>
 }
 
 const HELP: Option = { long: 'help', short: 'h', summary: 'Show this' }
 
-/** The options that a command takes, `--help` included. */
+/** Returns the options of a command, with `--help`. */
 export const optionsOf = (command: Command): readonly Option[] => [...(command.options ?? []), HELP]
 
 /**
- * Reads the words after the command's name.
+ * Parses the arguments after the command's name.
  *
- * @throws CommandFailure (usage) for unknown options, options without their value, values that are no choice, and too
- *   few or too many words
+ * @throws CommandFailure (usage) for unknown options, missing values, invalid choices, and too few or too many
+ *   arguments
  */
 export function readInput(command: Command, words: readonly string[]): Input {
   const options = optionsOf(command)
@@ -124,11 +124,11 @@ export function readInput(command: Command, words: readonly string[]): Input {
   return input
 }
 
-/** No option is a number: the command says what it thinks of a negative one. */
+/** parseArgs takes a negative number for an option; no option is a number. */
 const NEGATIVE = /^-\d+$/
 const MARK = '\0'
 
-/** Gives options that may stand alone the value that they then have. */
+/** Adds the default value to options that are given without one. */
 function withValues(words: readonly string[], options: readonly Option[]): string[] {
   const end = words.indexOf('--')
   return words.flatMap((word, index) => {
@@ -140,7 +140,7 @@ function withValues(words: readonly string[], options: readonly Option[]): strin
   })
 }
 
-/** What an option takes, as messages and help say it; undefined where it takes anything. */
+/** Returns the choices of an option as text; undefined if it takes any value. */
 export function choicesOf({ choices, openChoice }: Option): string | undefined {
   return choices === undefined ? undefined : [...choices, ...(openChoice ? [`${openChoice}=...`] : [])].join(', ')
 }

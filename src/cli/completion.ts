@@ -4,7 +4,7 @@ import { type Command, optionsOf } from './command.ts'
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** What may follow: `position` is that of the word behind the command, from 1. */
+/** Returns the suggestions per position of the command. */
 function offersOf(command: Command, commands: readonly Command[], collections: readonly Collection[]): string[][] {
   return (command.positionals ?? []).map(({ offers }) => {
     if (offers === 'kinds') return collections.flatMap(({ noun, singular }) => [noun, singular])
@@ -14,7 +14,7 @@ function offersOf(command: Command, commands: readonly Command[], collections: r
   })
 }
 
-/** A completion script, from the command table and the collections. All words in it are ours: nothing needs quoting. */
+/** Builds a completion script from the commands and collections. All its words are ours, so none needs quoting. */
 export function completionScript(
   shell: Shell,
   commands: readonly Command[],
@@ -25,10 +25,10 @@ export function completionScript(
   return shell === 'bash' ? script : `#compdef freehold\nautoload -U +X bashcompinit && bashcompinit\n${script}`
 }
 
-/** Whether the word behind the kind names something that is there. */
+/** Whether the argument after KIND is the name of an existing resource. */
 const takesName = ({ positionals = [] }: Command) => positionals[1]?.offers === 'names'
 
-/** Asked for the kind that stands before the cursor; nothing where the platform does not answer. */
+/** Lists names of the kind before the cursor; nothing if the platform does not answer. */
 const NAMES_IN_FISH =
   'set -l words (commandline -opc); test (count $words) -eq 3; and freehold list $words[3] -o name 2>/dev/null'
 
@@ -84,7 +84,7 @@ function fish(commands: readonly Command[], collections: readonly Collection[]):
       ...(takesName(command) ? [`complete -c freehold -f ${chosen} -a '(${NAMES_IN_FISH})'`] : []),
       ...optionsOf(command).map(({ long, short, value, choices, summary }) => {
         const dash = short === undefined ? '' : ` -s ${short}`
-        // Of choices no file is one.
+        // Options with choices take no file names.
         const needs = value === undefined ? '' : choices === undefined ? ' -r' : ' -x'
         const offers = choices === undefined ? '' : ` -a ${quote(choices.join(' '))}`
         return `complete -c freehold ${chosen} -l ${long}${dash}${needs}${offers} -d ${quote(summary)}`

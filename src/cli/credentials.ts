@@ -3,16 +3,16 @@ import type { Environment } from './files.ts'
 import type { Settings } from './settings.ts'
 import { type LoginStore, needsRefresh, type StoredLogin } from './storedLogin.ts'
 
-/** Where a command takes its token from. */
+/** The source of the access token. */
 export type Credential =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'client'; readonly clientId: string; readonly clientSecret: string }
   | { readonly kind: 'login' }
 
 /**
- * The first that is set wins (interface section 5). An empty variable is not set.
+ * Chooses the first credential that is set (interface section 5). Empty variables count as unset.
  *
- * @throws CommandFailure (usage) for an invalid token, and for a client id without a secret: going on with the stored
+ * @throws CommandFailure (usage) for an invalid token, and for a client id without a secret: falling back to the stored
  *   login would act as someone else than the caller meant
  */
 export function chooseCredential(environment: Environment): Credential {
@@ -38,10 +38,10 @@ export const CREDENTIAL_NAMES: Readonly<Record<Credential['kind'], string>> = {
   login: 'stored login',
 }
 
-/** What is asked of the identity provider. */
+/** Token requests to the identity provider. */
 export interface TokenIssuer {
   clientToken(clientId: string, clientSecret: string): Promise<string>
-  /** @throws CommandFailure (notSignedIn) if the provider does not take the refresh token any more */
+  /** @throws CommandFailure (notSignedIn) if the provider rejects the refresh token */
   refresh(login: StoredLogin): Promise<StoredLogin>
 }
 
@@ -55,8 +55,8 @@ export type TokenSourceParts = {
 }
 
 /**
- * Gives a token that is good for the next request. `rejected` is one that the platform just refused: another is fetched
- * where that can be done.
+ * Returns a function that gives a valid token. `rejected` is a token that the platform has just refused: it is replaced
+ * if possible.
  */
 export function tokenSource(parts: TokenSourceParts): (rejected?: string) => Promise<string> {
   const { credential, issuer } = parts
@@ -78,8 +78,8 @@ export function tokenSource(parts: TokenSourceParts): (rejected?: string) => Pro
 }
 
 /**
- * The stored login, renewed where it is about to end. One process renews: providers rotate refresh tokens and take the
- * second use of one for theft.
+ * Returns the stored login, refreshed if it is about to expire. Only one process refreshes at a time: providers rotate
+ * refresh tokens, and treat a second use as theft.
  */
 async function currentLogin(parts: TokenSourceParts, rejected: string | undefined): Promise<StoredLogin> {
   const { store, issuer, now } = parts
@@ -87,7 +87,7 @@ async function currentLogin(parts: TokenSourceParts, rejected: string | undefine
   const first = await readOwn(parts)
   if (isGood(first)) return first
   return store.exclusively(async () => {
-    // Someone else may have renewed it while this process waited.
+    // Another process may have refreshed it meanwhile.
     const login = await readOwn(parts)
     if (isGood(login)) return login
     const renewed = await issuer.refresh(login)
@@ -96,7 +96,7 @@ async function currentLogin(parts: TokenSourceParts, rejected: string | undefine
   })
 }
 
-/** A login of another provider or client counts as none: its refresh token is not sent anywhere else. */
+/** Ignores a login at another provider or client: its refresh token must not be sent elsewhere. */
 async function readOwn({ store, settings }: TokenSourceParts): Promise<StoredLogin> {
   const login = await store.read()
   if (login === undefined) throw notSignedIn('Not signed in: run `freehold login`.')

@@ -4,7 +4,7 @@ import type { Context, Input } from './command.ts'
 import { openSession, placeOf } from './session.ts'
 import { findSettings, withoutAbsent, writeSettings } from './settings.ts'
 
-/** Whoever may not read a thing may still work in it: only what the platform does not know is unknown. */
+/** Whether the platform knows the resource. 403 counts as known: a caller may work in a place they may not read. */
 export async function isKnown(ask: () => Promise<unknown>): Promise<boolean> {
   try {
     await ask()
@@ -18,8 +18,8 @@ export async function isKnown(ask: () => Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * What to do about a default that is not there any more, or not for the caller, where a command failed in it; undefined
- * where defaults are not to blame.
+ * Suggests what to do if a command failed because a default no longer exists, or is not visible; undefined if defaults
+ * are not the cause.
  */
 export async function staleDefault(error: unknown, input: Input, context: Context): Promise<string | undefined> {
   const isRefused = error instanceof PlatformApiError && [403, 404].includes(error.status)
@@ -46,7 +46,7 @@ async function missingPlace(client: Client, boundary: string, group: string | un
   return isThere ? undefined : 'group'
 }
 
-/** Forgets a default that was just deleted. @returns what was forgotten, for people */
+/** Clears a default that was just deleted. @returns a message for the user */
 export async function forgetDefault(
   { boundaryId, resourceGroupName }: Readonly<Record<string, string>>,
   { places }: Context,

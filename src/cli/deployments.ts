@@ -5,7 +5,7 @@ import { type Prepared, type RouteBelow, routesBelow } from './requests.ts'
 
 export type Deployment = { id: string; phase: DeploymentPhase; lastMessage: string; source: string | null }
 
-/** A route of the deployments of a thing, or of what it stands in: functions have those of their namespace. */
+/** Finds a deployment route of a resource, or of its parent: functions use that of their namespace. */
 export function deploymentRoute(
   { target }: Pick<Prepared, 'target'>,
   method: Operation['method'],
@@ -15,7 +15,7 @@ export function deploymentRoute(
   return [target, around].flatMap((each) => routesBelow(each, method)).find(({ words }) => words === wanted)
 }
 
-/** The newest first. @throws CommandFailure (usage) for what is not deployed */
+/** Returns the deployments, newest first. @throws CommandFailure (usage) if the kind has none */
 export async function deploymentsOf(reading: Prepared): Promise<Deployment[]> {
   const list = deploymentRoute(reading, 'GET', 'deployments')
   if (list === undefined) throw usage(`${reading.collection.noun} are not deployed.`)

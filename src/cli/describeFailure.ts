@@ -4,7 +4,7 @@ import { CommandFailure, EXIT, type ExitCode, exitOfAnswer } from './failure.ts'
 import { networkRemedy } from './networkTrouble.ts'
 import { printable } from './output.ts'
 
-/** What a person is told of a failure, and what the process ends with. */
+/** Returns the message and the exit code for a failure. */
 export function describeFailure(error: unknown): { lines: string[]; exitCode: ExitCode } {
   if (error instanceof CommandFailure) return { lines: [error.message], exitCode: error.exitCode }
   if (error instanceof NetworkError) {
@@ -18,7 +18,7 @@ export function describeFailure(error: unknown): { lines: string[]; exitCode: Ex
 function describeRefusal({ status, code, message, body, correlationId, retryAfter }: PlatformApiError): string[] {
   const { errors } = (body ?? {}) as { errors?: unknown }
   const all = Array.isArray(errors) ? errors.slice(0, 20) : []
-  // The sentence of one that is wrong says all that its field does.
+  // A single error that the message already contains.
   const isSaid =
     all.length === 1 && message.includes(String((all[0] as Record<string, unknown> | null)?.message ?? all))
   const fields = isSaid ? [] : all
@@ -35,7 +35,7 @@ function describeRefusal({ status, code, message, body, correlationId, retryAfte
   ]
 }
 
-/** What stands in the way: lists of names beside the sentence, such as the groups of a boundary that is not empty. */
+/** Returns the lists of the error body, such as the groups in a boundary that is not empty. */
 function blocking(body: unknown, said: string): string[] {
   const lists = Object.entries((body ?? {}) as object).filter(
     ([name, list]) => name !== 'errors' && Array.isArray(list),
@@ -55,7 +55,7 @@ const isSentence = (entry: unknown) => typeof entry === 'string' && entry.endsWi
 const fieldsOf = (entry: unknown) =>
   (typeof entry === 'object' && entry !== null ? entry : {}) as Readonly<Record<string, unknown>>
 
-/** What says more than its name is no name. */
+/** Returns the name of an entry; undefined if it also has a message. */
 function nameOf(entry: unknown): string | undefined {
   if (typeof entry === 'string') return entry
   const { name, id, message } = fieldsOf(entry)
@@ -63,7 +63,7 @@ function nameOf(entry: unknown): string | undefined {
   return own === undefined || message !== undefined ? undefined : String(own)
 }
 
-/** `line 7: spec.replicas: It is negative. (OutOfRange)` */
+/** Formats a problem: `line 7: spec.replicas: It is negative. (OutOfRange)` */
 function problemLine(entry: unknown): string {
   const { message, code, severity, line, ...others } = fieldsOf(entry)
   if (typeof message !== 'string') return nameOf(entry) ?? plainText(entry)
@@ -76,7 +76,7 @@ function problemLine(entry: unknown): string {
   return `${[...before, message].join(': ')}${typeof code === 'string' ? ` (${code})` : ''}`
 }
 
-/** `kind: Pod, count: 2`: what has neither a name nor a sentence. */
+/** Formats an entry without name and message: `kind: Pod, count: 2`. */
 function plainText(entry: unknown): string {
   if (Array.isArray(entry)) return entry.map(plainText).join(', ')
   if (typeof entry !== 'object' || entry === null) return String(entry)
@@ -84,9 +84,9 @@ function plainText(entry: unknown): string {
   return pairs.map(([name, value]) => `${name}: ${plainText(value)}`).join(', ')
 }
 
-/** What a person can do, if the platform's own sentence does not say it. */
+/** Suggests a remedy, unless the platform's own message has one. */
 function remedyFor({ status, code, retryAfter }: Pick<PlatformApiError, 'status' | 'code' | 'retryAfter'>) {
-  // Only the platform knows whether waiting helps: an engine that is missing, or a wrong address, does not mend itself.
+  // Only suggests a retry if the platform does: a missing engine or a wrong address will not fix itself.
   if (retryAfter !== undefined && (status === 429 || status === 503)) return `Try again in ${retryAfter} s.`
   const isOurs = !code.startsWith('HTTP_')
   if (status >= 500 && status !== 501 && !isOurs) return 'Try again; if it persists, tell your platform operator.'

@@ -20,7 +20,7 @@ const DevFile = z.object({
 })
 export type DevFile = z.output<typeof DevFile>
 
-/** What `npm run up` says of itself. @throws CommandFailure (local) where it is not running, or the file is another */
+/** Reads the file that `npm run up` writes. @throws CommandFailure (local) if it is missing or invalid */
 export async function readDevFile(path: string): Promise<DevFile> {
   const text = await readIfThere(path)
   if (text === undefined) throw localTrouble(`There is no ${path}: start the platform with \`npm run up\`.`)
@@ -29,7 +29,7 @@ export async function readDevFile(path: string): Promise<DevFile> {
   return parsed.data
 }
 
-/** The token address of `dev.json` is plain http on this machine; the issuer, which is https, stands in its discovery. */
+/** Discovers the issuer, which is https, through the token URL in `dev.json`, which is plain http on this machine. */
 export async function issuerOf(tokenUrl: string, certificateAuthority: string | undefined): Promise<string> {
   const realmUrl = safeUrl('tokenUrl', tokenUrl).replace(/\/protocol\/openid-connect\/token$/, '')
   const url = `${realmUrl}/.well-known/openid-configuration`
@@ -56,7 +56,7 @@ const Kubeconfig = z.object({
 
 export type KubernetesServer = { server: string; certificateAuthorityData?: string | undefined }
 
-/** The server of a kubeconfig's first cluster, without credentials; undefined if the text is not a kubeconfig. */
+/** Returns the server of the first cluster, without credentials; undefined if the file is not a kubeconfig. */
 export async function serverOfKubeconfig(path: string): Promise<KubernetesServer | undefined> {
   const text = await readIfThere(path)
   const parsed = Kubeconfig.safeParse(text === undefined ? undefined : yaml(text))

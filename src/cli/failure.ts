@@ -1,31 +1,31 @@
 import { messageOf } from '../core/errors.ts'
 
-/** What the process ends with (docs/cli.md). */
+/** Exit codes (docs/cli.md). */
 export const EXIT = {
   ok: 0,
-  /** The platform refused: for want of a right, or because of what is there. */
+  /** The platform refused: for lack of permission, or because of the state of the resource. */
   refused: 1,
-  /** What was given is wrong, whoever says so: the command line, a manifest or a body. */
+  /** Invalid input, whoever detected it: the command line, a manifest or a body. */
   usage: 2,
   notSignedIn: 3,
   network: 4,
-  /** A file on this machine: not set up yet, unreadable, or open to others. */
+  /** A local file: not set up yet, unreadable, or readable by others. */
   local: 5,
-  /** What was waited for has failed, or is gone. */
+  /** The awaited resource failed, or is gone. */
   failed: 6,
-  /** The time to wait is up, and it is still under way. */
+  /** The timeout passed while the operation was still in progress. */
   overdue: 7,
   interrupted: 130,
 } as const
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]
 
-/** What an answer of REST, or of the API server, comes to. Nobody can make a request work that says something impossible. */
+/** Maps a status of REST or of the API server to an exit code. 400 means that the input can never work. */
 export function exitOfAnswer(status: number): ExitCode {
   if (status === 401) return EXIT.notSignedIn
   return status === 400 ? EXIT.usage : EXIT.refused
 }
 
-/** An end of a command that is not the platform's refusal: one sentence for the person, and what the process ends with. */
+/** A failure with a message for the user and an exit code, other than a refusal by the platform. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode
 
@@ -41,7 +41,7 @@ export const notSignedIn = (message: string) => new CommandFailure(EXIT.notSigne
 export const localTrouble = (message: string, cause?: unknown) =>
   new CommandFailure(EXIT.local, cause === undefined ? message : `${message} (${messageOf(cause)})`)
 
-/** The result for each; what is wrong with any of them is told at once. @throws CommandFailure with a line for each */
+/** Maps each item, and reports all failures together. @throws CommandFailure with a line per failure */
 export function eachOrRefusals<Given, Made>(given: readonly Given[], make: (one: Given, at: number) => Made): Made[] {
   const made: Made[] = []
   const refusals: CommandFailure[] = []

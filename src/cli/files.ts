@@ -6,16 +6,16 @@ import { localTrouble } from './failure.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where the client keeps things, by the XDG Base Directory Specification. */
+/** Paths of the client's files, by the XDG Base Directory Specification. */
 export type Places = {
-  /** Addresses and defaults; nothing secret. */
+  /** Addresses and defaults; not secret. */
   readonly settings: string
   /** The stored login: secret. */
   readonly login: string
 }
 
 export function placesIn(environment: Environment, home = homedir()): Places {
-  // The specification has relative paths ignored.
+  // The specification requires relative paths to be ignored.
   const folder = (name: string, otherwise: string) => {
     const value = environment[name]
     return value?.startsWith('/') ? value : join(home, otherwise)
@@ -26,7 +26,7 @@ export function placesIn(environment: Environment, home = homedir()): Places {
   }
 }
 
-/** The text of a file, or undefined if there is none. @throws CommandFailure (local) if it cannot be read */
+/** Reads a file; undefined if it does not exist. @throws CommandFailure (local) if it cannot be read */
 export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -37,9 +37,9 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * The text of a file that only its owner may read, or undefined if there is none.
+ * Reads a file that only its owner may access; undefined if it does not exist.
  *
- * @throws CommandFailure (local) where others can read or change it: what it holds may be known or forged already
+ * @throws CommandFailure (local) if others can read or change it: its content may be known or forged already
  */
 export async function readPrivate(path: string): Promise<string | undefined> {
   let file: FileHandle | undefined
@@ -62,7 +62,7 @@ export async function readPrivate(path: string): Promise<string | undefined> {
   }
 }
 
-/** Writes a file for its owner alone. It appears whole: a reader sees the former text or this one. */
+/** Writes a file that only its owner can read. Atomic: readers see either the old text or the new one. */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const own = `${path}.${randomUUID()}`
   try {

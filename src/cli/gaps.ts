@@ -16,7 +16,7 @@ export function givenValue(parameter: string, route: CollectionRoute, given: Giv
   return GROUP_PARAMETERS.includes(parameter) ? given.group : undefined
 }
 
-/** Who asks across groups has not forgotten to name one. */
+/** Explains `--all-groups` where it does not apply, instead of asking for a group. */
 export function acrossGap(noun: string, candidates: readonly CollectionRoute[], { isAcross, name }: Given) {
   const isInGroup = ({ parameters }: CollectionRoute) => parameters.some((each) => GROUP_PARAMETERS.includes(each))
   if (isAcross !== true || !candidates.every(isInGroup)) return undefined
@@ -24,7 +24,7 @@ export function acrossGap(noun: string, candidates: readonly CollectionRoute[], 
   return `${noun} have no list across groups, so that --all-groups is not possible.`
 }
 
-/** `--boundary and --group are missing.`, by the form that what was given comes nearest to. */
+/** Describes what is missing or superfluous compared with the closest form: `--boundary and --group are missing.` */
 export function gapOf(candidates: readonly CollectionRoute[], given: Given): string {
   const { parameters = {} } = given
   const gaps = candidates.map((route) => {
@@ -44,7 +44,7 @@ export function gapOf(candidates: readonly CollectionRoute[], given: Given): str
   return `An argument is ${nearest < SUPERFLUOUS ? 'missing' : 'missing or superfluous'}.`
 }
 
-/** One word too many is further from what was meant than any number that lack. */
+/** A superfluous argument weighs more than any number of missing ones. */
 const SUPERFLUOUS = 100
 
 const sentenceOf = (words: readonly string[], what: string) =>

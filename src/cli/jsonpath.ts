@@ -3,10 +3,10 @@ import { usage } from './failure.ts'
 type Step = { readonly key: string } | { readonly index: number } | 'all'
 
 /**
- * Fills a template as `kubectl -o jsonpath` does: text, and in braces paths of fields, `[0]` and `[*]`. Of a list, a path
- * begins at `.items` as there, or at `[*]`.
+ * Evaluates a template like `kubectl -o jsonpath`: text, and paths of fields, `[0]` and `[*]` in braces. For a list, a
+ * path begins at `.items` like there, or at `[*]`.
  *
- * @throws CommandFailure (usage) for what is no such path
+ * @throws CommandFailure (usage) for an invalid path
  */
 export function filled(template: string, value: unknown): string {
   const root = Array.isArray(value) ? Object.assign([...value], { items: value }) : value

@@ -13,7 +13,7 @@ import { kindOf } from './story.ts'
 
 const CLAIMS = 'persistentvolumeclaims/'
 
-/** The word and the name of what left a volume, by the name of its claim; undefined where that was cut, or names a part of it. */
+/** Returns the resource that a claim belonged to; undefined if the claim's name was shortened or has another form. */
 export function ownerOfClaim(claim: string): { noun: string; name: string } | undefined {
   for (const { shortNames, ...kind } of RESOURCE_KINDS) {
     const found = new RegExp(`^storage-${shortNames[0]}-(.+)-\\d+$|^${shortNames[0]}-(.+)-\\d+(?:-wal)?$`).exec(claim)
@@ -24,7 +24,7 @@ export function ownerOfClaim(claim: string): { noun: string; name: string } | un
   return undefined
 }
 
-/** The refusal to delete a group with the commands that delete the volumes in it; the error as it is where there are none. */
+/** Adds the commands that delete the kept volumes to the refusal to delete a group; unchanged if there are none. */
 export function withKeptVolumes(error: unknown, group: string, placed: readonly string[]): unknown {
   if (!(error instanceof PlatformApiError) || error.code !== 'DELETION_PROTECTED') return error
   const { resources = [] } = (error.body ?? {}) as { resources?: unknown }
@@ -32,7 +32,7 @@ export function withKeptVolumes(error: unknown, group: string, placed: readonly 
   const claims = holders.filter((holder) => holder.startsWith(CLAIMS)).map((holder) => holder.slice(CLAIMS.length))
   if (claims.length === 0) return error
   const commands = claims.map((held) => {
-    // On another cluster the claim is named after it; a resource there takes it back.
+    // On another cluster, the entry also names the cluster: a resource there takes the volume over.
     const [claim = '', clusterId] = held.split('/').reverse()
     const { noun, name } = ownerOfClaim(claim) ?? { noun: 'KIND', name: 'NAME' }
     const there = clusterId === undefined ? [] : ['-d', JSON.stringify({ clusterId })]
@@ -44,9 +44,9 @@ export function withKeptVolumes(error: unknown, group: string, placed: readonly 
 }
 
 /**
- * Takes kept volumes back by a resource of the same kind and name, so that its deletion takes them away.
+ * Recreates the resource of the same kind and name, so that deleting it also deletes its kept volumes.
  *
- * @throws CommandFailure (usage) where there is such a resource, whose data nobody asked to delete, and where there never was
+ * @throws CommandFailure (usage) if the resource still exists, or never existed
  */
 export async function takeBack(
   reading: Prepared,
@@ -73,14 +73,14 @@ export async function takeBack(
 }
 
 /**
- * For volumes of what was mistyped, or never there: nothing is made to take them back.
+ * Guards against a mistyped name: nothing is created unless the resource once existed.
  *
- * @throws CommandFailure (usage) where neither the group tells of kept volumes, nor the activity of such a resource
+ * @throws CommandFailure (usage) if neither the group lists kept volumes for it, nor its activity log has an entry
  */
 async function requireFormerOne(reading: Prepared, name: string, context: Context): Promise<void> {
   if (await isToldByGroup(reading, name, context)) return
   const done = await activityOf(reading, ENTRIES_ASKED).catch((error: unknown) => {
-    // Of a name that nobody used there may be no activity at all; whoever may not read it is told so.
+    // A name that was never used has no activity. A caller without the permission gets the error.
     if (error instanceof PlatformApiError && error.status === 404) return []
     throw error
   })
@@ -93,7 +93,7 @@ async function requireFormerOne(reading: Prepared, name: string, context: Contex
 
 const ENTRIES_ASKED = 100
 
-/** Whether the API server, if `setup` named one, tells of volumes in the group that such a resource may have back. */
+/** Whether the group's status, as read from the API server if known, lists volumes kept for this resource. */
 async function isToldByGroup({ target, collection }: Prepared, name: string, context: Context): Promise<boolean> {
   const access = accessOfSession(await openSession(context))
   const kind = kindOf({ target, collection })
@@ -113,7 +113,7 @@ async function isToldByGroup({ target, collection }: Prepared, name: string, con
 
 const GROUPS = RESOURCE_KINDS.find(({ kind }) => kind === 'ResourceGroup') as (typeof RESOURCE_KINDS)[number]
 
-/** The creation of the thing whose deletion is asked for. @throws CommandFailure (usage) for a kind that has none */
+/** Prepares the creation of the resource to be deleted. @throws CommandFailure (usage) if its kind keeps no data */
 export function creationOf({ collection, target, ...prepared }: Prepared, name: string): Prepared {
   const { boundaryId: boundary, resourceGroupName: group } = target.values
   if (!target.route.query?.includes('keepData')) throw usage(`${collection.noun} keep no data when they are deleted.`)

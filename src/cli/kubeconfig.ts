@@ -2,27 +2,27 @@ import { decodeJwt } from 'jose/jwt/decode'
 import type { KubernetesServer } from './devFile.ts'
 
 const EXEC_API = 'client.authentication.k8s.io/v1'
-/** What kubectl runs, behind this program's own words; by it a kubeconfig of ours is known again. */
+/** Arguments of the credential plugin, by which we recognise our own kubeconfigs. */
 const PLUGIN = ['token', '--exec-credential'] as const
 
-/** Context, cluster and user: people see of which platform a kubeconfig is. */
+/** Name of context, cluster and user, which shows the platform. */
 const entryOf = (facadeUrl: string) => `freehold-${new URL(facadeUrl).host}`
 
-/** How long before a token expires kubectl asks for the next, as every command of ours does. */
+/** Seconds before its expiry that a token is reported as expired, like in all our commands. */
 const MARGIN_SECONDS = 60
 
 export type KubeconfigParts = {
-  /** The platform that it is of. */
+  /** The platform of the kubeconfig. */
   facadeUrl: string
   kubernetes: KubernetesServer
-  /** This program, as it is started. */
+  /** The command line that starts this program. */
   program: readonly [string, ...string[]]
   namespace: string | undefined
 }
 
 /**
- * A kubeconfig that holds nothing secret: kubectl asks this program for a token whenever it needs one (Kubernetes
- * documentation, "client-go credential plugins").
+ * Builds a kubeconfig without secrets: kubectl runs this program as a credential plugin (Kubernetes documentation,
+ * "client-go credential plugins").
  */
 export function kubeconfigFor({ facadeUrl, kubernetes, program, namespace }: KubeconfigParts): object {
   const name = entryOf(facadeUrl)
@@ -47,9 +47,9 @@ export function kubeconfigFor({ facadeUrl, kubernetes, program, namespace }: Kub
           exec: {
             apiVersion: EXEC_API,
             command,
-            // The token of another platform would go to this one's server, and be of no use there.
+            // Otherwise a token of another platform would be sent to this one's API server.
             args: [...words, ...PLUGIN, '--platform', facadeUrl],
-            // Signing in is `freehold login`: a plugin that opened browsers would do so for every script.
+            // Signing in is left to `freehold login`: a plugin that opens a browser would do so in scripts, too.
             interactiveMode: 'Never',
             provideClusterInfo: false,
             installHint:
@@ -63,7 +63,7 @@ export function kubeconfigFor({ facadeUrl, kubernetes, program, namespace }: Kub
   }
 }
 
-/** Whether a kubeconfig holds one entry of ours and nothing beside it. */
+/** Whether a kubeconfig holds one entry of ours and nothing else. */
 export function isOurs(content: unknown): boolean {
   const { clusters, users, contexts } = (content ?? {}) as Record<string, unknown>
   const hasOne = [clusters, users, contexts].every((entries) => Array.isArray(entries) && entries.length === 1)
@@ -73,20 +73,20 @@ export function isOurs(content: unknown): boolean {
 }
 
 /**
- * A token as credential plugins answer with it.
+ * Builds the answer of a credential plugin.
  *
  * @param now milliseconds since the epoch
  */
 export function execCredential(token: string, now: number): object {
   const expiresAt = expiryOf(token)
-  // Never in the past: kubectl would ask again for every request.
+  // Never in the past, or kubectl would run the plugin for every request.
   const until = expiresAt === undefined ? undefined : Math.max(expiresAt - MARGIN_SECONDS, Math.ceil(now / 1000) + 1)
   return {
     apiVersion: EXEC_API,
     kind: 'ExecCredential',
     status: {
       token,
-      // RFC 3339 to the second, as Kubernetes reads times.
+      // Kubernetes expects RFC 3339 without fractions of a second.
       ...(until !== undefined && { expirationTimestamp: new Date(until * 1000).toISOString().replace('.000Z', 'Z') }),
     },
   }

@@ -4,16 +4,16 @@ import { CommandFailure, EXIT, localTrouble } from './failure.ts'
 import { networkRemedy } from './networkTrouble.ts'
 import type { Session } from './session.ts'
 
-/** Where an API server is, and what is shown to it. */
+/** Address of an API server, and the credentials for it. */
 export type KubernetesAccess = Pick<ClusterAccess, 'server' | 'proxyUrl' | 'tls' | 'authorization'>
 export type KubernetesAnswer = { readonly status: number; readonly body: Readonly<Record<string, unknown>> }
-/** Asks the API server. @throws CommandFailure (network) where no answer of an API server came */
+/** Calls the API server. @throws CommandFailure (network) without a valid answer */
 export type SendToKubernetes = (
   path: string,
   init?: { method?: string; body?: string; accept?: string; contentType?: string },
 ) => Promise<KubernetesAnswer>
 
-/** The API server of a kubeconfig's current context, as the user whom it names. @throws CommandFailure (local) */
+/** Reads the current context of a kubeconfig. @throws CommandFailure (local) */
 export function accessOfKubeconfig(path: string): KubernetesAccess {
   try {
     return loadKubeconfig(path)
@@ -22,7 +22,7 @@ export function accessOfKubeconfig(path: string): KubernetesAccess {
   }
 }
 
-/** The API server of the platform that the caller is signed in to; undefined where none is known. */
+/** Returns the platform's API server, with the caller's token; undefined if `setup` named none. */
 export function accessOfSession({
   settings,
   token,
@@ -40,10 +40,10 @@ export function accessOfSession({
 
 const APPLY = 'application/apply-patch+yaml'
 
-/** One connection for the requests of a command. @throws CommandFailure (local) where the credentials cannot be read */
+/** Opens one connection for all requests of a command. @throws CommandFailure (local) for unreadable credentials */
 export async function openKubernetes(access: KubernetesAccess, signal: AbortSignal): Promise<SendToKubernetes> {
   const { server, proxyUrl } = access
-  // Slow to load, and only needed here.
+  // Slow to load, and rarely needed.
   const { Agent, ProxyAgent, fetch } = await import('undici')
   const shown = await shownTo(access)
   const dispatcher =
@@ -71,7 +71,7 @@ function noAnswer(server: string, error: unknown): CommandFailure {
   return new CommandFailure(EXIT.network, sentences.filter(Boolean).join(' '), { cause: error })
 }
 
-/** A path that no version has is told in plain text; a proxy in between may say anything. */
+/** The API server answers unknown paths in plain text; a proxy in between may answer anything. */
 function read(server: string, status: number, text: string): KubernetesAnswer {
   try {
     return { status, body: JSON.parse(text) as Record<string, unknown> }
@@ -82,7 +82,7 @@ function read(server: string, status: number, text: string): KubernetesAnswer {
   }
 }
 
-/** Files and plugins are asked now: what they lack is no trouble of the network. */
+/** Reads files and runs plugins here, so that their failures are not reported as network errors. */
 async function shownTo({ tls, authorization }: KubernetesAccess) {
   try {
     return { tls: await tls(), authorization: await authorization() }

@@ -15,16 +15,16 @@ import {
 import { type Schemas, schemaOfKind, unknownFields } from './kubernetesSchema.ts'
 import type { Manifest } from './manifests.ts'
 
-/** What the caller is known by among those who write an object. */
+/** Field manager for server-side apply. */
 const FIELD_MANAGER = 'freehold'
 const SETTLES_WITHIN = 60_000
 const PAUSE = 500
 
 /**
- * Applies a manifest at the API server, as `kubectl apply --server-side` does, with the rights of the caller, or of the
- * kubeconfig that was named: what REST has no way to write. The namespace of a boundary or group that was made a moment ago is waited for.
+ * Applies a manifest like `kubectl apply --server-side`, for what REST cannot write. Waits for the namespace of a
+ * boundary or group that was just created.
  *
- * @returns whether it was there before, for people
+ * @returns the outcome for the user
  * @throws CommandFailure with what was refused, and where
  */
 export async function applyToKubernetes(
@@ -44,9 +44,9 @@ export async function applyToKubernetes(
 }
 
 /**
- * What an object holds, and what it would hold if the manifest were applied: the API server is asked, and writes nothing.
+ * Compares an object with the result of a dry-run apply.
  *
- * @returns no `before` where there is no such object yet
+ * @returns no `before` if the object does not exist
  * @throws CommandFailure with what was refused, and where
  */
 export async function dryRunAtKubernetes(manifest: Manifest, send: SendToKubernetes) {
@@ -54,7 +54,7 @@ export async function dryRunAtKubernetes(manifest: Manifest, send: SendToKuberne
   const before = await send(path)
   if (before.status >= 400 && before.status !== 404) throw await refused(manifest, before, send)
   const after = await patch(manifest, path, send, '&dryRun=All')
-  // Its namespace may be part of the same files: only what is there can be compared.
+  // The same files may create its namespace, so a missing one is no error.
   const isOfLater = before.status === 404 && (after.status === 404 || waitsForNamespace(after))
   if (after.status >= 400 && !isOfLater) throw await refused(manifest, after, send)
   return { before: before.status === 404 ? undefined : before.body, after: after.body }
@@ -63,16 +63,16 @@ export async function dryRunAtKubernetes(manifest: Manifest, send: SendToKuberne
 export type Verdict =
   | {
       readonly refusal: CommandFailure
-      /** It depends on nothing but the manifest: whatever else is there, and however it is written, it is refused. */
+      /** Whether the refusal only depends on the manifest, so that it can never be accepted. */
       readonly isFinal: boolean
-      /** What it stands in is not there yet: the same files may make it. */
+      /** Whether its namespace does not exist yet: the same files may create it. */
       readonly waitsForPlace: boolean
     }
   | undefined
 
 /**
- * Whether the API server would take a manifest that REST is to write: it asks for more than REST does, and knows fields
- * that REST does not. Others that write the same object are no obstacle to REST.
+ * Asks the API server about a manifest that REST will write, because it checks more and knows more fields than REST.
+ * Field conflicts are ignored, since REST does not have them.
  *
  * @returns the refusal, and what it depends on
  */
@@ -86,8 +86,8 @@ export async function judgeAtKubernetes(manifest: Manifest, send: SendToKubernet
 }
 
 /**
- * Whether what is there may be replaced by what is wanted. REST keeps fewer fields than a server-side apply does, of which
- * one may break a rule together with what is new, and more than a replacement: what both refuse REST refuses too.
+ * Whether a replacement with the wanted spec would be accepted. Server-side apply keeps old fields, which may break a
+ * rule together with new ones; a replacement keeps none. REST is in between, so it refuses what both refuse.
  */
 async function isReplaceable({ spec }: Manifest, path: string, send: SendToKubernetes): Promise<boolean> {
   const before = await send(path)
@@ -110,7 +110,7 @@ function outcome(before: KubernetesAnswer, after: KubernetesAnswer): string {
   return versionOf(before) === versionOf(after) ? 'unchanged' : 'configured'
 }
 
-/** With all fields that the kind has not: the API server names one at most, and nothing that is near. */
+/** Lists all unknown fields with suggestions: the API server names at most one, without a suggestion. */
 async function refused(manifest: Manifest, answer: KubernetesAnswer, send: SendToKubernetes): Promise<CommandFailure> {
   if (!hasUnknownFields(answer)) return refusalOf(manifest, answer)
   const { apiVersion, kind, document } = manifest
@@ -122,7 +122,7 @@ async function refused(manifest: Manifest, answer: KubernetesAnswer, send: SendT
 
 const baseOf = (apiVersion: string) => (apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`)
 
-/** The API server knows which kinds have a namespace, and how they are called in a path. */
+/** Asks the API server for the plural, and whether the kind is namespaced. */
 async function pathOfObject(manifest: Manifest, send: SendToKubernetes): Promise<string> {
   const { apiVersion, kind, name = '', namespace = manifest.home } = manifest
   const base = baseOf(apiVersion)
@@ -139,7 +139,7 @@ async function pathOfObject(manifest: Manifest, send: SendToKubernetes): Promise
   return `${base}/namespaces/${encodeURIComponent(namespace)}/${found.name}/${encodeURIComponent(name)}`
 }
 
-/** All groups at once: `kubectl` asks the same. */
+/** Discovers all API groups in one request, like kubectl. */
 const ALL_GROUPS = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
 type Discovery = {

@@ -6,50 +6,50 @@ import { printable } from './output.ts'
 export const messageOfAnswer = ({ body }: KubernetesAnswer): string =>
   typeof body.message === 'string' ? body.message : 'it gave no reason'
 
-/** Whether the document has a field that its kind has not. Only the first is named, and by a server-side apply with 500. */
+/** Whether the document has an unknown field. Only the first one is named, and by server-side apply with a 500. */
 export const hasUnknownFields = (answer: KubernetesAnswer): boolean =>
   answer.status >= 400 && /field not declared in schema|unknown field "/.test(messageOfAnswer(answer))
 
-/** A field with a value of another type is an error of the server to it, and is none. */
+/** Server-side apply answers with 500 to a value of the wrong type, although the client is at fault. */
 const TYPED = /^failed to create typed patch object \([^)]*\): (?:errors:\s*)?([\s\S]*)$/
 
-/** Fields that others own; any other conflict is about the object as a whole. */
+/** A conflict over fields that others own. Other conflicts concern the object as a whole. */
 const OF_FIELDS = /^Apply failed with /
 
-/** A policy looks at more than the object, such as who writes it; all else that is invalid is so in itself. */
+/** A refusal by a policy, which may depend on more than the object, such as the caller. */
 const DENIED = /denied (the )?request/
 
-/** Whether it depends on nothing but the manifest: whatever else is there, it is refused. */
+/** Whether the manifest violates the schema, so that it is refused in any circumstances. */
 export const isOfSchema = (answer: KubernetesAnswer): boolean =>
   hasUnknownFields(answer) || TYPED.test(messageOfAnswer(answer))
 
 /**
- * Whether a value or a rule of the kind's own was broken. What is required REST may fill in, null is
- * absent to it, and policies look at who writes.
+ * Whether a value or a validation rule of the kind was violated. Leaves out what REST treats differently: it fills in
+ * required fields, takes null as absent, and writes as another user for policies.
  */
 export const breaksRule = (answer: KubernetesAnswer): boolean =>
   answer.status === 422 &&
   / is invalid: /.test(messageOfAnswer(answer)) &&
   !/denied (the )?request|Required value|Invalid value: "null"/.test(messageOfAnswer(answer))
 
-/** A namespace that is not there yet, or that nobody has taken into possession yet. */
+/** Whether the namespace does not exist yet, or has not been claimed yet. */
 export const waitsForNamespace = (answer: KubernetesAnswer): boolean =>
   (answer.status === 404 || answer.status === 422) && /namespaces? "|stands only in/.test(messageOfAnswer(answer))
 
-/** An object with the file and the document that it is in. */
+/** An object, with the file and document that contain it. */
 type Titled = { readonly where: string; readonly kind: string; readonly name: string | undefined }
 
-/** `stdin, document 2: VectorCluster "products"`. */
+/** Returns for example `stdin, document 2: VectorCluster "products"`. */
 export const titleOf = ({ kind, name, where }: Titled): string =>
   `${where}: ${kind}${name === undefined ? '' : ` "${name}"`}`
 
-/** What the API server did not take, with what can be done about it. @param fields those that the kind has not */
+/** Describes a refusal of the API server, and what to do about it. @param fields unknown fields */
 export function refusalOf(manifest: Titled, answer: KubernetesAnswer, fields: readonly string[] = []): CommandFailure {
   const [exitCode, ...sentences] = fields.length > 0 ? [EXIT.usage, ...fields] : sentencesOf(answer)
   return failureAbout(titleOf(manifest), sentences, exitCode)
 }
 
-/** One sentence behind the title, several each in a line below it. */
+/** Formats one sentence after the title, or several below it. */
 function failureAbout(title: string, sentences: readonly string[], exitCode: ExitCode): CommandFailure {
   const [first = '', ...others] = sentences
   const lines = others.length === 0 ? [`${title}: ${first}`] : [`${title}:`, ...sentences.map((each) => `  ${each}`)]
@@ -86,13 +86,13 @@ function sentencesOf(answer: KubernetesAnswer): [ExitCode, ...string[]] {
   }
 }
 
-/** A kind as a version of a group serves it. */
+/** A kind and the apiVersion that serves it. */
 export type ServedKind = { readonly apiVersion: string; readonly kind: string }
 
 /**
- * What is wrong with the kind of a manifest that nobody serves: with the apiVersion that has it, or the kind that may be meant.
+ * Explains that a kind is not served, with the apiVersion that has it or a similar kind.
  *
- * @param served all that is known
+ * @param served all known kinds
  */
 export function strangeKind({ apiVersion, kind }: ServedKind, served: readonly ServedKind[]): string {
   const said = `there is no kind ${kind} in ${apiVersion}`

@@ -1,7 +1,7 @@
 import { isRecord } from '../core/isRecord.ts'
 import { suggestion } from '../core/suggestion.ts'
 
-/** What the API server tells of the fields of its kinds (`/openapi/v3/...`), as far as it is looked at. */
+/** The part of the API server's schemas (`/openapi/v3/...`) that is used here. */
 export type Schema = {
   readonly $ref?: string
   readonly allOf?: readonly Schema[]
@@ -13,7 +13,7 @@ export type Schema = {
 }
 export type Schemas = Readonly<Record<string, Schema>>
 
-/** The schema of a kind among all of its version. */
+/** Finds the schema of a kind. */
 export function schemaOfKind(schemas: Schemas, apiVersion: string, kind: string): Schema | undefined {
   const [version = '', group = ''] = apiVersion.split('/').reverse()
   return Object.values(schemas).find((schema) =>
@@ -23,7 +23,7 @@ export function schemaOfKind(schemas: Schemas, apiVersion: string, kind: string)
   )
 }
 
-/** One sentence for each field of a document that its kind has not: `spec.replcas is not a field; did you mean "replicas"?`. */
+/** Returns a sentence per unknown field: `spec.replcas is not a field; did you mean "replicas"?`. */
 export function unknownFields(document: unknown, schema: Schema, schemas: Schemas): string[] {
   return unknownBelow(document, schema, schemas, '')
 }
@@ -47,7 +47,7 @@ function unknownBelow(value: unknown, given: Schema, schemas: Schemas, path: str
   })
 }
 
-/** References of schemas stand alone, or as the only part of a whole that has a description. */
+/** Resolves a reference, which may be wrapped in `allOf` to add a description. */
 function resolved(schema: Schema, schemas: Schemas): Schema {
   const reference = schema.$ref ?? schema.allOf?.[0]?.$ref
   if (reference === undefined) return schema

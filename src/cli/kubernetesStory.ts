@@ -3,7 +3,7 @@ import { childName } from '../core/names.ts'
 import { CommandFailure } from './failure.ts'
 import type { KubernetesAnswer, SendToKubernetes } from './kubernetes.ts'
 
-/** Where an object is that REST shows as well. */
+/** Coordinates of an object that REST shows as well. */
 export type ObjectPlace = {
   readonly apiVersion: string
   readonly kind: string
@@ -28,24 +28,24 @@ type KubernetesObject = {
   status?: { statusMessage?: string; selector?: string; conditions?: Condition[] }
 }
 
-/** What the cluster tells of a thing, beyond its record. */
+/** What the cluster tells about a resource beyond its record. */
 export type Story = {
   readonly message: string | undefined
   readonly conditions: readonly Condition[]
-  /** Of the object, of its workload and of its pods; the newest last. */
+  /** Events of the object, its workload and its pods, newest last. */
   readonly events: readonly { time: string; type: string; reason: string; object: string; message: string }[]
 }
 
 const EVENTS_SHOWN = 10
 
-/** As far as the caller may read it; undefined where nothing may be read, or the API server does not answer. */
+/** Reads what the caller may read; undefined if that is nothing, or the API server does not answer. */
 export async function storyOf(place: ObjectPlace, send: SendToKubernetes): Promise<Story | undefined> {
   const { namespace, kind, name } = place
   const found = await objectAt(place, send)
   if (found === undefined) return undefined
   const { statusMessage, conditions = [], selector = ownerLabelSelector(kind, name) } = found.status ?? {}
   const events = namespace === undefined ? [] : await unlessSilent(eventsOf(place, within(namespace), selector, send))
-  // Kubernetes keeps events for an hour: those from before are of another one that had the name.
+  // Kubernetes keeps events for an hour: earlier ones are about a previous object of the same name.
   const since = Date.parse(found.metadata?.creationTimestamp ?? '') || 0
   const own = (events ?? []).filter(({ time }) => !(Date.parse(time) < since))
   return { message: statusMessage, conditions, events: own }
@@ -54,7 +54,7 @@ export async function storyOf(place: ObjectPlace, send: SendToKubernetes): Promi
 const within = (namespace: string | undefined) =>
   namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`
 
-/** Likewise. */
+/** Reads only the status; undefined in the same cases. */
 export async function statusOfObject(
   place: ObjectPlace,
   send: SendToKubernetes,
@@ -92,7 +92,7 @@ async function eventsOf(place: ObjectPlace, inNamespace: string, selector: strin
   return eventsAbout(place, names, itemsOf<KubernetesEvent>(events))
 }
 
-/** @param pods names of those that are there */
+/** @param pods names of existing pods */
 export function eventsAbout(
   { kind, name, shortNames }: Pick<ObjectPlace, 'kind' | 'name' | 'shortNames'>,
   pods: readonly string[],

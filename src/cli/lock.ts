@@ -7,10 +7,10 @@ import { localTrouble } from './failure.ts'
 const PAUSE_MILLISECONDS = 25
 
 /**
- * Runs `work` while no other process runs its own under the same path. The lock is SQLite's on an empty database: the
- * operating system gives it up when its holder dies, so that no stale file ever has to be judged.
+ * Runs `work` under a lock between processes. The lock is SQLite's on an empty database: the operating system releases
+ * it when its holder dies, so there are no stale lock files.
  *
- * @throws CommandFailure (local) where another process holds it beyond the deadline
+ * @throws CommandFailure (local) if another process holds it beyond the deadline
  */
 export async function withLock<Result>(
   path: string,

@@ -4,16 +4,16 @@ import { type Page, page } from '../core/page.ts'
 import { notSignedIn } from './failure.ts'
 
 export type Callback = {
-  /** The whole address that the browser was sent to. */
+  /** The full URL that the browser requested. */
   url: URL
-  /** Tells the person in the browser how it ended. */
+  /** Shows the result in the browser. */
   respond(isSignedIn: boolean): void
 }
 
 export interface Loopback {
   readonly redirectUri: string
   /**
-   * The first answer that carries our state; others come from elsewhere and are refused.
+   * Waits for the first request with our state. Others come from elsewhere, and get 404.
    *
    * @throws CommandFailure (notSignedIn) after `milliseconds`
    */
@@ -21,7 +21,7 @@ export interface Loopback {
   close(): Promise<void>
 }
 
-/** A server for one redirect, on 127.0.0.1 and a free port (RFC 8252 sections 7.3 and 8.3: not `localhost`). */
+/** Serves one redirect on 127.0.0.1 and a free port (RFC 8252 sections 7.3 and 8.3: not `localhost`). */
 export async function startLoopback(): Promise<Loopback> {
   const server = createServer()
   await new Promise<void>((done, fail) => {
@@ -66,7 +66,7 @@ function show(response: ServerResponse, status: number, { html, policy }: Page):
   response.writeHead(status, {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy,
-    // The address holds the code.
+    // The URL contains the authorization code.
     'referrer-policy': 'no-referrer',
     'cache-control': 'no-store',
     connection: 'close',

@@ -8,7 +8,7 @@ import type { Terminal } from './command.ts'
 import { type Environment, placesIn } from './files.ts'
 import { run } from './run.ts'
 
-/** The command that opens an address, or undefined if none can be expected. */
+/** Returns the command that opens a URL; undefined if no browser is likely. */
 function browserOf(environment: Environment): string | undefined {
   if (process.platform === 'darwin') return 'open'
   if (process.platform === 'win32') return undefined
@@ -34,7 +34,7 @@ function terminalOf(environment: Environment): Terminal {
         ? undefined
         : (url) => {
             const child = spawn(browser, [url], { stdio: 'ignore', detached: true })
-            // The address is on the terminal as well.
+            // The URL is also printed.
             child.on('error', () => undefined)
             child.unref()
           },
@@ -55,7 +55,7 @@ function readHidden(prompt: string): Promise<string> {
   process.stderr.write(prompt)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true })
-  // In raw mode the terminal sends no signal.
+  // In raw mode, Ctrl-C sends no signal.
   lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
   return new Promise((resolve) => {
     lines.question('', (answer) => {
@@ -69,10 +69,10 @@ function readHidden(prompt: string): Promise<string> {
 const interruption = new AbortController()
 process.once('SIGINT', () => {
   interruption.abort(new Error('Interrupted.'))
-  // Whoever asks twice does not want to wait for anything.
+  // A second interrupt exits at once.
   process.once('SIGINT', () => process.exit(130))
 })
-// A reader that has seen enough (`| head`) is not a failure.
+// A closed pipe (`| head`) is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error

@@ -23,10 +23,10 @@ export const KUBECONFIG: Option = {
   summary: 'What REST cannot write goes to the API server of this file, with the rights of its user',
 }
 
-/** A manifest, and how REST writes it; undefined where only the API server does. */
+/** A manifest, and how REST writes it; undefined if only the API server can. */
 export type Step = { readonly manifest: Manifest; readonly plan: ManifestPlan | undefined }
 
-/** Asks the API server; undefined where none is known. */
+/** Connects to the API server; undefined if none is known. */
 export async function kubernetesFor(
   input: Input,
   session: Session,
@@ -37,7 +37,7 @@ export async function kubernetesFor(
   return access === undefined ? undefined : openKubernetes(access, signal)
 }
 
-/** All manifests of the files that a command line names, each with its place. @throws CommandFailure (usage) */
+/** Reads all manifests of the given files, and places each. @throws CommandFailure (usage) */
 export async function stepsOf(
   input: Input,
   session: Session,
@@ -57,7 +57,7 @@ export async function stepsOf(
   })
 }
 
-/** Boundaries that the manifests themselves speak of. */
+/** Returns the boundaries that the manifests define or refer to. */
 const boundariesIn = (manifests: readonly Manifest[]): string[] =>
   manifests.flatMap(({ kind, name = '', namespace = '' }) => {
     const id = kind === 'Boundary' ? name : boundaryOfNamespace(namespace)
@@ -68,8 +68,8 @@ const isGroupOf = (boundary: string, { namespace = '' }: Manifest) =>
   groupNamespace(boundary, groupOfNamespace(namespace)) === namespace
 
 /**
- * @param hasKubernetes whether an API server is known that may write what REST does not
- * @throws CommandFailure (usage) that names file and document where neither can write it
+ * @param hasKubernetes whether there is an API server for what REST cannot write
+ * @throws CommandFailure (usage) with file and document if neither can write it
  */
 export function stepOf(
   manifest: Manifest,
@@ -79,7 +79,7 @@ export function stepOf(
 ): Step {
   refuseStrangeKind(manifest)
   try {
-    // A namespace that is nobody's is a mistake in either case. What stands in the platform's own the API server knows.
+    // An unknown namespace is a mistake in either case. For `freehold-system`, only the API server can tell.
     if (hasKubernetes && manifest.namespace !== undefined && manifest.namespace !== SYSTEM_NAMESPACE)
       placeOfManifest(manifest, place)
     const plan = planFor(manifest, collections, place, hasKubernetes && manifest.name !== undefined)
@@ -100,15 +100,15 @@ function planFor(
     return planManifest(manifest, collections, place)
   } catch (error) {
     if (!(error instanceof CommandFailure) || !isWrittenElsewhere) throw error
-    // What REST writes and no option places is not placed for the API server either.
+    // REST could write it if its place were known, so the place must not be guessed for the API server either.
     if (manifest.namespace === undefined && isWrittenByRest(manifest, collections)) throw error
     return undefined
   }
 }
 
 /**
- * What the API server says of a manifest before it is written; undefined where it would take it, and where it was not asked.
- * Of what REST is to write, an API server that gives no answer says nothing either.
+ * Asks the API server about a manifest before it is written; undefined if it accepts it, or was not asked. If REST
+ * writes the manifest, errors of the API server are ignored.
  */
 export async function verdictOn({ manifest, plan }: Step, kubernetes: SendToKubernetes | undefined): Promise<Verdict> {
   if (kubernetes === undefined || manifest.name === undefined) return undefined

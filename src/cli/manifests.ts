@@ -18,16 +18,16 @@ import { eachOrRefusals, usage } from './failure.ts'
 import { strangeKind } from './kubernetesRefusal.ts'
 import { textOf } from './text.ts'
 
-/** What tells kustomize about a folder is no manifest. */
+/** Configuration of kustomize, which is not a manifest. */
 const KUSTOMIZATION = /^kustomization\.ya?ml$/
 
-/** What files and folders hold, one after the other; `-` is stdin. @throws CommandFailure */
+/** Yields the manifests of files and folders; `-` is stdin. @throws CommandFailure */
 export async function* manifestsIn(paths: readonly string[], terminal: Terminal): AsyncGenerator<Manifest> {
   for (const file of (await Promise.all(paths.map(filesIn))).flat())
     yield* parseManifests(await textOf(file, terminal), file === '-' ? 'stdin' : file)
 }
 
-/** Files of a folder as kubectl takes them: by name, not those of folders in it. */
+/** Lists a folder's files like kubectl: sorted, and without subfolders. */
 async function filesIn(path: string): Promise<string[]> {
   const isFolder = path !== '-' && (await stat(path).catch(() => undefined))?.isDirectory() === true
   if (!isFolder) return [path]
@@ -35,22 +35,22 @@ async function filesIn(path: string): Promise<string[]> {
   return names.map((name) => join(path, name))
 }
 
-/** A custom resource as kubectl takes it. */
+/** A manifest of a custom resource. */
 export type Manifest = {
-  /** `stdin, document 2`. */
+  /** For example `stdin, document 2`. */
   readonly where: string
   readonly apiVersion: string
   readonly kind: string
   readonly name: string | undefined
   readonly namespace: string | undefined
-  /** Where it stands by the options, if its kind stands in a namespace: only the API server knows that of kinds of others. */
+  /** The namespace from the options, for kinds of others: only the API server knows whether they are namespaced. */
   readonly home?: string | undefined
   readonly spec: Readonly<Record<string, unknown>>
-  /** As it was written, with what is neither name nor spec. */
+  /** The whole document. */
   readonly document: Readonly<Record<string, unknown>>
 }
 
-/** @throws CommandFailure (usage) naming the file and the number of the document */
+/** @throws CommandFailure (usage) with file and document number */
 export function parseManifests(text: string, file: string): Manifest[] {
   let documents: unknown[]
   try {
@@ -89,11 +89,11 @@ function manifest(entry: unknown, file: string, index: number): Manifest {
   }
 }
 
-/** What a person writes of the metadata; all else of an object that was read comes from the API server and the platform. */
+/** Metadata that users write; the rest of an exported object comes from the API server and the platform. */
 const WRITTEN = ['name', 'namespace', 'labels', 'annotations']
 const STAMPED = /^(freehold\.dev\/|kubectl\.kubernetes\.io\/last-applied-configuration$)/
 
-/** An exported object as the manifest of a new one. Only what was stored has a uid. */
+/** Turns an exported object, recognised by its uid, into a manifest for a new one. */
 function withoutStamps(document: Record<string, unknown>): Record<string, unknown> {
   const metadata = (document.metadata ?? {}) as Record<string, unknown>
   if (metadata.uid === undefined) return document
@@ -108,20 +108,20 @@ function unstamped(value: unknown): unknown {
 }
 
 export type ManifestPlan = {
-  /** `VectorCluster "products"`, for people. */
+  /** For messages: `VectorCluster "products"`. */
   readonly title: string
   readonly name: string | undefined
   readonly collection: Collection
-  /** Tried first; undefined if there is no name yet, or REST cannot change such a thing. */
+  /** Tried first; undefined without a name, or if REST cannot update the kind. */
   readonly change: Target | undefined
-  /** Tried if there is nothing to change. */
+  /** Tried if there is nothing to update. */
   readonly create: Target | undefined
   readonly body: Readonly<Record<string, unknown>>
 }
 
 type Defaults = { boundary: string | undefined; group: string | undefined }
 
-/** @throws CommandFailure (usage) for a kind of ours that there is not, or that another apiVersion has */
+/** @throws CommandFailure (usage) for an unknown kind of ours, or a wrong apiVersion */
 export function refuseStrangeKind({ where, apiVersion, kind }: Manifest): void {
   const group = apiVersion.split('/')[0] ?? ''
   const isOurs = RESOURCE_KINDS.some((each) => group === each.apiVersion.split('/')[0])
@@ -129,7 +129,7 @@ export function refuseStrangeKind({ where, apiVersion, kind }: Manifest): void {
   if (isOurs && !isKnown) throw usage(`${where}: ${strangeKind({ apiVersion, kind }, RESOURCE_KINDS)}`)
 }
 
-/** A manifest with the namespace that it is in: of those that name none, by the boundary and the group. */
+/** Adds the namespace from the options to a manifest without one. */
 export function placed(found: Manifest, { boundary, group }: Defaults): Manifest {
   if (found.namespace !== undefined || boundary === undefined || !isUuid(boundary)) return found
   const kind = RESOURCE_KINDS.find((each) => each.kind === found.kind && each.apiVersion === found.apiVersion)
@@ -144,11 +144,11 @@ export function placed(found: Manifest, { boundary, group }: Defaults): Manifest
   return { ...found, namespace, document: { ...found.document, metadata } }
 }
 
-/** Whether REST writes such things at all. */
+/** Whether REST can write this kind at all. */
 export const isWrittenByRest = (found: Manifest, collections: readonly Collection[]): boolean =>
   collectionOf(found, collections) !== undefined
 
-/** The collection in which REST writes such a thing; undefined if it does not. */
+/** Finds the collection that writes this kind; undefined if REST does not. */
 function collectionOf(
   found: Pick<Manifest, 'kind' | 'apiVersion'>,
   collections: readonly Collection[],
@@ -159,10 +159,10 @@ function collectionOf(
 }
 
 /**
- * How REST writes what a manifest says. The place comes from the namespace, as with kubectl, else from the options.
+ * Plans how REST writes a manifest. The place comes from its namespace, as with kubectl, otherwise from the options.
  *
- * @throws CommandFailure (usage) for a kind that REST does not write, and for a namespace that is neither a boundary's
- *   nor that of the group that is named
+ * @throws CommandFailure (usage) for a kind that REST does not write, and for a namespace that belongs neither to a
+ *   boundary nor to the named group
  */
 export function planManifest(found: Manifest, collections: readonly Collection[], defaults: Defaults): ManifestPlan {
   const collection = collectionOf(found, collections)
@@ -186,7 +186,7 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   }
   const onItem = { ...collection, routes: collection.routes.filter((route) => route.nameParameter !== undefined) }
   const change = found.name === undefined ? undefined : (routeOf('update', onItem) ?? routeOf('patch', onItem))
-  // Where the platform gives the name (boundaries), a manifest with a name can only change what is there.
+  // If the platform assigns the name (boundaries), a manifest with a name can only update.
   const create = found.name === undefined ? routeOf('create') : routeOf('create', onItem)
   if (change === undefined && create === undefined)
     throw usage(
@@ -197,11 +197,11 @@ export function planManifest(found: Manifest, collections: readonly Collection[]
   return { title, name: found.name, collection, change, create, body: found.spec }
 }
 
-/** Names of groups, and of what stands in one. */
+/** Whether the name is that of a group, or of a resource directly in one. */
 const isNamedAsResource = (create: Target | undefined) =>
   create !== undefined && /\/(resourcegroups|resources\/[a-z]+)\/\{\w+\}$/.test(create.route.path)
 
-/** What stands below another thing is made by a command that is told the name of that thing. */
+/** Resources below another need its name, so a command creates them instead of a manifest. */
 function madeBy({ kind, apiVersion }: Manifest, collections: readonly Collection[]): string {
   const found = RESOURCE_KINDS.find((each) => each.kind === kind && each.apiVersion === apiVersion)
   if (found === undefined || !('collection' in found)) return ''
@@ -211,10 +211,10 @@ function madeBy({ kind, apiVersion }: Manifest, collections: readonly Collection
   return isMade ? ` from a manifest (\`freehold create ${found.collection}\` makes one)` : ''
 }
 
-/** Of the namespace of a group: the rest of it is a hash. */
+/** Cuts the hash off a group's namespace. */
 export const groupOfNamespace = (namespace: string): string => namespace.slice(0, -11)
 
-/** The boundary and the group whose namespace it names. @throws CommandFailure (usage) where it is nobody's */
+/** Finds boundary and group of a namespace. @throws CommandFailure (usage) if it is not a namespace of the platform */
 export function placeOfManifest(found: Pick<Manifest, 'kind' | 'name' | 'namespace'>, defaults: Defaults): Defaults {
   const { namespace } = found
   if (namespace === undefined) return defaults

@@ -4,7 +4,7 @@ const UNNAMED = 'Its name is unknown: is the address right, and is this machine 
 const FAR = 'It cannot be reached from here: is a VPN or a proxy needed?'
 const PROTOCOL = 'It does not speak the protocol of the address: is it http or https?'
 
-/** What a person can do where no answer came. */
+/** Remedies by kind of failure. */
 const REMEDIES: Readonly<Record<ConnectionFailure, string>> = {
   Untrusted:
     'Its certificate is not trusted: `freehold setup` takes an authority with --certificate-authority, and that of the API server with --kubernetes-authority.',
@@ -18,7 +18,7 @@ const REMEDIES: Readonly<Record<ConnectionFailure, string>> = {
   Late: FAR,
 }
 
-/** The sentence for an error of `fetch`; undefined for one that nobody thought of. */
+/** Suggests a remedy for an error of `fetch`; undefined for unknown errors. */
 export function networkRemedy(error: unknown): string | undefined {
   const failure = connectionFailure(error)
   return failure && REMEDIES[failure]

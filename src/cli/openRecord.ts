@@ -5,14 +5,14 @@ import { nameFieldOf } from './collections.ts'
 import { usage } from './failure.ts'
 import { answerTo, type Prepared, send } from './requests.ts'
 
-/** What may be shown of a thing, and a word for what may not: an empty one is the thing itself. */
+/** A record without secrets, and the routes that were left out; an empty string is the resource itself. */
 export type OpenRecord = { readonly record: unknown; readonly hidden: string[] }
 
 /**
- * The record of a thing without what is secret. Where the record itself is, it is not even read: its entry in the list says
- * what everybody may see who may list.
+ * Reads a record without revealing secrets. If the record itself is secret, uses its entry in the list instead, which
+ * anyone who may list can see.
  *
- * @throws CommandFailure (usage) where the list has no such thing
+ * @throws CommandFailure (usage) if the list has no such entry
  */
 export async function openRecord(prepared: Prepared, name: string): Promise<OpenRecord> {
   if (prepared.target.route.isData !== true) {

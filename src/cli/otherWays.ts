@@ -8,10 +8,10 @@ const METHODS: Readonly<Partial<Record<Verb, Operation['method']>>> = {
   patch: 'PATCH',
   delete: 'DELETE',
 }
-/** What is made and deleted under another word than it is read by. */
+/** Collections that are written under another path than they are read by. */
 const WRITTEN_AS: Readonly<Record<string, string>> = { blueprints: 'blueprints/templates' }
 
-/** @param lower the word before that of the collection that leads to another one, which can */
+/** @param lower parent of a collection with the same name that supports the verb */
 export function cannot(
   { noun }: Pick<Collection, 'noun'>,
   verb: Verb,
@@ -25,7 +25,7 @@ export function cannot(
   return `This command cannot ${verb} ${noun}; ${ways.length === 1 ? 'this does' : 'these do'}:${shown}${meant ? `\nOr ${meant}` : ''}`
 }
 
-/** The requests that do to something what its commands cannot, as `freehold call` takes them. */
+/** Suggests requests for `freehold call` that do what the command cannot. */
 export function otherWays(
   { noun, singular, routes }: Pick<Collection, 'noun' | 'singular' | 'routes'>,
   verb: Verb,
@@ -49,14 +49,14 @@ function endsOf(noun: string, verb: Verb): string[] {
   return [`${noun}/{}/{}`, ...(written === undefined ? [] : [`${written}/{}`])]
 }
 
-/** `blueprints/{slug}/deploy` makes one of `blueprints/deploys`. */
+/** Whether a route creates such a resource: `blueprints/{slug}/deploy` creates one of `blueprints/deploys`. */
 function isMadeBy(path: string, singular: string, routes: Collection['routes']): boolean {
   const above = routes.flatMap(({ verb, path }) => (verb === 'list' ? path.split('/').slice(-2, -1) : []))
   const words = path.split('/')
   return words.at(-1) === singular && words.at(-2) === '{}' && above.some((word) => words.includes(word))
 }
 
-/** Words of the place that are known stand there; `freehold call` puts the defaults in the place of those in braces. */
+/** Fills in known parameters; those with a default stay in braces, which `freehold call` replaces. */
 function callOf({ method, path, needsBody }: Operation, { boundary, group, defaults = {}, parameters = {} }: Given) {
   const placed = (word: 'boundary' | 'group', given?: string) => (defaults[word] === undefined ? given : `{${word}}`)
   const known: Readonly<Record<string, string | undefined>> = {

@@ -1,4 +1,4 @@
-/** What a record says of its own future: whether waiting for it has an end. */
+/** Whether the status of a record will still change by itself. */
 export type Outlook = 'settled' | 'underWay' | 'failed'
 
 const UNDER_WAY = [
@@ -7,10 +7,7 @@ const UNDER_WAY = [
 ]
 const FAILED = ['Failed', 'PartiallyFailed', 'TimedOut']
 
-/**
- * Things without a status are as they are. What ends by itself, such as a job, is under way until it has ended, or waits for
- * somebody.
- */
+/** A record without status is settled. One with an end, such as a job, is under way until it has ended or is paused. */
 export function outlookOf(record: unknown): Outlook {
   const { completedAt, finishedAt } = (record ?? {}) as Record<string, unknown>
   const status = statusOf(record)
@@ -20,13 +17,13 @@ export function outlookOf(record: unknown): Outlook {
   return UNDER_WAY.includes(status) || completedAt === null || finishedAt === null ? 'underWay' : 'settled'
 }
 
-/** What most records call their status, and rollouts their state. */
+/** Most records have a status, rollouts a state. */
 export function statusOf(record: unknown): string | undefined {
   const { status, state } = (record ?? {}) as { status?: unknown; state?: unknown }
   return [status, state].find((word) => typeof word === 'string')
 }
 
-/** `Updating: Two of three peers are ready.`, and of what says no more than its phase, `Failed: NameOccupied`. */
+/** Returns `Updating: Two of three peers are ready.`; without a message, the phase: `Failed: NameOccupied`. */
 export function statusLine(record: unknown): string {
   const status = statusOf(record) ?? 'there'
   const { statusMessage, phase } = (record ?? {}) as { statusMessage?: unknown; phase?: unknown }
@@ -35,7 +32,7 @@ export function statusLine(record: unknown): string {
   return reason === undefined ? status : `${status}: ${reason}`
 }
 
-/** Whether the record of a thing that is not well has no field that would say why. */
+/** Whether a record that is not healthy has no field for the reason. */
 export function lacksReason(record: unknown): boolean {
   if (typeof record !== 'object' || record === null || 'statusMessage' in record) return false
   const status = statusOf(record)
@@ -44,25 +41,25 @@ export function lacksReason(record: unknown): boolean {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Milliseconds of `90s`, `10m` or `1h`; undefined for anything else. */
+/** Parses `90s`, `10m` or `1h` to milliseconds; undefined for anything else. */
 export function duration(text: string): number | undefined {
   const [, count, unit = ''] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? []
   return count === undefined ? undefined : Number(count) * (UNITS[unit] ?? 0)
 }
 
-/** Whether its copies are a field of its own, as those of an app are. */
+/** Whether the replicas are a field of the record, as for an app. */
 export function hasReplicas(record: unknown): boolean {
   return typeof ((record ?? {}) as { replicas?: unknown }).replicas === 'number'
 }
 
-/** `web 2`: of what is made of components, each of which has copies of its own. */
+/** Returns the replicas per component, such as `web 2`. */
 export function replicasOfComponents(record: unknown): string[] {
   const { components } = (record ?? {}) as { components?: unknown }
   if (!Array.isArray(components)) return []
   return components.flatMap(({ name, replicas }) => (typeof replicas === 'number' ? [`${name} ${replicas}`] : []))
 }
 
-/** Whether an autoscaler decides on the copies. */
+/** Whether an autoscaler sets the replicas. */
 export function isAutoscaled(record: unknown): boolean {
   return typeof ((record ?? {}) as { minReplicas?: unknown }).minReplicas === 'number'
 }

@@ -3,10 +3,10 @@ import { isRecord } from '../core/isRecord.ts'
 
 export const FORMATS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 export type Format = (typeof FORMATS)[number]
-/** The field whose value stands for NAME on the command line. */
+/** The record field that holds the NAME of command lines. */
 export type NameField = string
 
-/** Shown first where a record has them; the rest of the width goes to other plain fields in the order of the record. */
+/** Preferred columns. Remaining columns are other scalar fields, in the order of the record. */
 const FIRST = [
   'name',
   'displayName',
@@ -20,17 +20,17 @@ const FIRST = [
   'replicas',
   'createdAt',
 ]
-/** In the record, but no use in a list. */
+/** Fields that are useless in a list. */
 const NEVER = new Set(['namespace', 'boundary', 'boundaryId', 'etag'])
 const SCOPE = 'scope'
-/** What records of access have. */
+/** Fields of role assignments. */
 const GRANTED = ['principalId', 'roleDefinitionName']
-/** Why a thing is as it is. */
+/** The reason for the status. */
 const REASON = 'statusMessage'
 const COLUMNS_MAX = 7
 const CELL_MAX = 60
 
-/** Text of a reply or of several items, with a closing line break. */
+/** Renders one value or a list, with a final line break. */
 export function rendered(value: unknown, format: Format, nameField: NameField = 'name'): string {
   switch (format) {
     case 'name':
@@ -54,7 +54,7 @@ function nameOf(item: unknown, nameField: NameField): string {
   return String(item[nameField] ?? item.name ?? item.id ?? '')
 }
 
-/** @param most columns, which a wide table has no end of, as it cuts no cell */
+/** @param most maximum number of columns; without a limit, cells are not shortened either */
 function listTable(items: readonly unknown[], nameField: NameField, most: number = COLUMNS_MAX): string {
   if (items.length === 0) return ''
   const longest = most === COLUMNS_MAX ? CELL_MAX : Number.POSITIVE_INFINITY
@@ -66,7 +66,7 @@ function listTable(items: readonly unknown[], nameField: NameField, most: number
   ])
 }
 
-/** One record: a line per field, what is long below it, nothing left out but the end of long lists. */
+/** Renders a record with a line per field, and long values below. Only long lists are shortened. */
 function recordTable(value: unknown): string {
   if (!isRecord(value)) return value === undefined || value === null ? '' : `${printable(String(value))}\n`
   const fields = Object.entries(value)
@@ -102,26 +102,26 @@ export function columnsOf(
   const isPlain = (name: string) => items.every((item) => typeof (item[name] ?? '') !== 'object')
   const isUsed = (name: string) => items.some((item) => (item[name] ?? '') !== '')
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))]
-  // A grant is nothing without the place that it counts at; other things stand there.
+  // Scopes matter only for role assignments.
   const isShown = (name: string) => !NEVER.has(name) && (name !== SCOPE || GRANTED.some((each) => names.includes(each)))
   const isSame = (name: string) =>
     name !== 'id' && items.every((item) => item.id !== undefined && item[name] === item.id)
   const isWanted = (name: string) => isShown(name) && name !== REASON && !(name.endsWith('Id') && isSame(name))
   const usable = names.filter((name) => isPlain(name) && isUsed(name) && isWanted(name))
-  // An id that commands take is shown; one beside a name that they take is not.
+  // Hides the id if commands take the name.
   const isNamed = usable.includes('name') && !usable.includes('displayName') && nameField === 'name'
   const hidden = isNamed ? ['id'] : []
   const first = FIRST.filter((name) => usable.includes(name) && !hidden.includes(name))
   const others = usable.filter((name) => !first.includes(name) && !hidden.includes(name))
-  // Long, and so the last of a table that has room for all.
+  // The reason is long, so it is the last column, and only in wide tables.
   const reason = most === Number.POSITIVE_INFINITY && names.includes(REASON) && isUsed(REASON) ? [REASON] : []
   return [...[...first, ...others].slice(0, most), ...reason]
 }
 
-/** `resourceGroup` is RESOURCE GROUP. */
+/** For example RESOURCE GROUP for `resourceGroup`. */
 const heading = (name: string) => printable(name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase())
 
-/** Scopes differ at their end. */
+/** Shortens scopes at their beginning, because they differ at the end. */
 function columnCell(column: string, value: unknown, longest: number): string {
   const text = cell(value, Number.POSITIVE_INFINITY)
   if (column !== SCOPE || text.length <= longest) return cell(value, longest)
@@ -134,13 +134,13 @@ function cell(value: unknown, longest = CELL_MAX): string {
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text
 }
 
-/** Names and messages come from tenants: a control character among them would be an order to the terminal. */
+/** Replaces control and invisible characters: tenants could otherwise send escape sequences to the terminal. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '�')
 }
 
-/** Rows with their cells one below the other, two spaces apart. */
+/** Aligns the cells of rows in columns, two spaces apart. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const row of rows) {

@@ -6,7 +6,7 @@ import type { Collection, CollectionRoute } from './collection.ts'
 import { nameFieldOf, placeOf } from './collections.ts'
 import { type Prepared, send } from './requests.ts'
 
-/** A thing that others may refer to by its name, and what it stands in, if it stands in something. */
+/** A resource that others may refer to, and its parent, if it has one. */
 export type Referred = { readonly noun: string; readonly name: string; readonly parent: string | undefined }
 
 const VAULTS = 'secretvaults'
@@ -15,11 +15,11 @@ const ACCOUNTS = 'objectstorageaccounts'
 const BUCKETS = 'buckets'
 const MAY_BE_REFERRED_TO: readonly string[] = [VAULTS, SECRETS, BUCKETS, ...OUTPUT_COLLECTIONS]
 
-/** What runs code stands in the group itself, but functions, which stand in their namespace. */
+/** Path of resources that may refer to others. Functions are one level deeper. */
 const GROUP = '/boundaries/{}/resourcegroups/{}/resources/'
 const FUNCTIONS = 'functions'
 
-/** Whether a record refers to a thing, wherever in it: in variables, volumes, triggers. */
+/** Whether a record refers to the resource anywhere: in variables, volumes, triggers. */
 export function refersTo(record: unknown, referred: Referred): boolean {
   if (typeof record === 'string') return isTextFor(record, referred)
   if (Array.isArray(record)) return record.some((item) => refersTo(item, referred))
@@ -43,8 +43,8 @@ function isReference(fields: Readonly<Record<string, unknown>>, { noun, name, pa
 }
 
 /**
- * `apps shop`: everything of the group that refers to what is about to be deleted, as far as the caller may read it. Nobody
- * is asked about things that nothing can refer to.
+ * Lists what refers to a resource that is about to be deleted (`apps shop`), as far as the caller may read. Makes no
+ * requests for kinds that nothing can refer to.
  */
 export async function referrersOf(prepared: Prepared, collections: readonly Collection[]): Promise<string[]> {
   const { noun } = prepared.collection
@@ -96,7 +96,7 @@ type Listed = { readonly list: CollectionRoute; readonly collection: Collection 
 const isListBelow = (route: CollectionRoute, list: CollectionRoute) =>
   route.verb === 'list' && placeOf(route) === `${placeOf(list)}/{}/${FUNCTIONS}`
 
-/** What the caller may not list is not told of. */
+/** Returns no items if the caller may not list them. */
 async function itemsAt(prepared: Prepared, route: CollectionRoute, known: Record<string, string>): Promise<unknown[]> {
   const [boundaryId = '', group = ''] = [known.boundaryId, known.resourceGroupName ?? known.resourceGroup]
   const values = { ...known, boundaryId, resourceGroupName: group, resourceGroup: group }

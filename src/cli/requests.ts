@@ -10,7 +10,7 @@ export const KIND: Positional = { name: 'KIND', offers: 'kinds' }
 export const NAME: Positional = { name: 'NAME', isOptional: true, offers: 'names' }
 export const ONE: readonly Positional[] = [KIND, { name: 'NAME', offers: 'names' }]
 
-/** What says where a thing is, beside its kind and its name. */
+/** Options for the place of a resource. */
 export const WHERE: readonly Option[] = [
   ...PLACE_OPTIONS,
   { long: 'param', short: 'p', value: 'NAME=VALUE', many: true, summary: 'A further parameter of the path' },
@@ -22,7 +22,7 @@ export const MORE: readonly Option[] = [
 export const PLACES =
   'KIND is a plural, singular or short name of `freehold kinds`; if one word has several places, it means the highest; use parent/child for the others.'
 
-/** A request that a command line asks for, before it is sent. */
+/** A request that is ready to be sent. */
 export type Prepared = {
   readonly client: Client
   readonly collection: Collection
@@ -30,7 +30,7 @@ export type Prepared = {
   readonly query: Record<string, QueryValue>
 }
 
-/** @throws CommandFailure (usage) where the words lead to no route, or to several */
+/** @throws CommandFailure (usage) if the arguments match no route, or several */
 export async function prepare(verb: Verb, input: Input, context: Context): Promise<Prepared> {
   const { client, settings } = await openSession(context)
   const [word = '', name] = input.positionals
@@ -47,7 +47,7 @@ export async function prepare(verb: Verb, input: Input, context: Context): Promi
   return { client, collection, target, query }
 }
 
-/** What of the place the configuration gives. */
+/** Returns the part of the place that comes from the configuration. */
 function defaultsIn(input: Input, { boundary, group }: ReturnType<typeof placeOf>) {
   return {
     ...(input.text('boundary') === undefined && { boundary }),
@@ -55,27 +55,27 @@ function defaultsIn(input: Input, { boundary, group }: ReturnType<typeof placeOf
   }
 }
 
-/** Sends and reads JSON; undefined if the answer has no body. */
+/** Sends the request and parses the JSON; undefined if the answer has no body. */
 export const send = async (prepared: Omit<Prepared, 'collection'>, body?: unknown): Promise<unknown> =>
   jsonOf(await answerTo(prepared, body))
 
-/** Sends, and takes the answer as it comes. */
+/** Sends the request and returns the raw answer. */
 export function answerTo({ client, target, query }: Omit<Prepared, 'collection'>, body?: unknown): Promise<RawAnswer> {
   const { route, values } = target
   return client.request({ method: route.method, path: pathOf(route.path, values, query), body })
 }
 
-/** A route below one thing: its words behind the thing's own path, such as `scale` or `actions/{action}`. */
+/** A route below a resource: its path after the resource's own, such as `scale` or `actions/{action}`. */
 export type RouteBelow = { readonly words: string; readonly operation: Operation }
 
-/** What the table has below a thing. Nothing here is named by hand: a route that is added is there. */
+/** Returns all routes below a resource, from the route table. */
 export function routesBelow(
   { route }: Target,
   method: Operation['method'],
   operations: readonly Operation[] = Object.values(OPERATIONS),
 ): RouteBelow[] {
   const own = route.path.split('/')
-  // Rows of the interface call one parameter `name` here and `appName` there: the place is the same.
+  // Parameters match whatever their name: the API calls the same one `name` in one route and `appName` in another.
   const isSame = (one: string, other = '') => one === other || (one.startsWith('{') && other.startsWith('{'))
   return operations.flatMap((operation) => {
     const { path, method: its } = operation
@@ -87,7 +87,7 @@ export function routesBelow(
   })
 }
 
-/** The route that words such as `revisions/1/diff/2` lead to, and the parameters that they give it. */
+/** Finds the route for a path such as `revisions/1/diff/2`, with its parameter values. */
 export function routeTo(
   routes: readonly RouteBelow[],
   words: string,
@@ -100,26 +100,26 @@ export function routeTo(
     const named = own.flatMap((word, at) => (word.startsWith('{') ? [[word.slice(1, -1), given[at] ?? '']] : []))
     return [{ route, values: Object.fromEntries(named) as Record<string, string> }]
   })
-  // A word that stands there is meant before one that may be anything.
+  // A literal segment takes precedence over a parameter.
   return found.sort((one, other) => Object.keys(one.values).length - Object.keys(other.values).length)[0]
 }
 
 type Below = { values?: Record<string, string>; body?: unknown }
 
-/** Sends to a route below a thing, and reads JSON. */
+/** Sends to a route below a resource, and parses the JSON. */
 export const sendBelow = async (
   prepared: Pick<Prepared, 'client' | 'target'>,
   route: RouteBelow,
   more?: Below,
 ): Promise<unknown> => jsonOf(await answerBelow(prepared, route, more))
 
-/** Sends to a route below a thing, and takes the answer as it comes. */
+/** Sends to a route below a resource, and returns the raw answer. */
 export function answerBelow(
   { client, target }: Pick<Prepared, 'client' | 'target'>,
   { operation }: RouteBelow,
   { values = {}, body }: Below = {},
 ): Promise<RawAnswer> {
-  // As many as a page has room for.
+  // The largest page.
   const query = operation.paged === true ? { pageSize: 500 } : {}
   const path = pathOf(operation.path, { ...target.values, ...values }, query)
   return client.request({ method: operation.method, path, body })

@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from './failure.ts'
 import { helpOf, overview } from './help.ts'
 
 /**
- * Runs one command line. Everything that goes wrong becomes lines on stderr and an exit code.
+ * Runs one command line. Turns every failure into lines on stderr and an exit code.
  *
  * @param words without `node` and the script
  */
@@ -29,13 +29,13 @@ export async function run(words: readonly string[], context: Context): Promise<E
   } catch (error) {
     if (context.signal.aborted) return EXIT.interrupted
     const { lines, exitCode } = describeFailure(error)
-    // That failed already: another failure here says nothing more.
+    // A hint only: a failure while looking for it is ignored.
     const place = read && (await troubleOfPlace(error, read, context).catch(() => undefined))
     for (const line of place === undefined ? lines : [...lines, place]) terminal.err(`${line}\n`)
     return exitCode
   }
 }
 
-/** What a command failed for may be where it was: a boundary that was named by its name, or a default that is gone. */
+/** Looks for a cause in the place: a boundary given by display name, or a default that no longer exists. */
 const troubleOfPlace = async (error: unknown, input: Input, context: Context) =>
   (await misnamedBoundary(error, input, context)) ?? staleDefault(error, input, context)

@@ -14,7 +14,7 @@ export type Session = {
   readonly token: (rejected?: string) => Promise<string>
 }
 
-/** @throws CommandFailure (local) where the client is not set up, (usage) for half a pair of variables */
+/** @throws CommandFailure (local) if the client is not set up, (usage) if only one of two variables is set */
 export async function openSession(context: Context): Promise<Session> {
   const settings = await readSettings(context.places.settings)
   const credential = chooseCredential(context.environment)
@@ -51,7 +51,7 @@ export const OUTPUT: Option = {
   summary: 'table on a terminal, else json',
 }
 
-/** Programs get what came, people what they can read. */
+/** Whether to render for people: a table, which is the default on a terminal. */
 export const isForPeople = (input: Input, { terminal }: Context): boolean =>
   ['table', 'wide'].includes(input.text('output') ?? (terminal.isTerminal ? 'table' : ''))
 
@@ -70,7 +70,7 @@ export const PLACE_OPTIONS: readonly Option[] = [
   { long: 'group', short: 'g', value: 'NAME', summary: 'The resource group; default: that of `freehold use`' },
 ]
 
-/** The boundary and the group that a command is about. The default group is one of the default boundary. */
+/** Returns the boundary and group of a command. The default group only applies within the default boundary. */
 export function placeOf(input: Input, settings: Settings): { boundary: string | undefined; group: string | undefined } {
   const boundary = input.text('boundary') ?? settings.boundary
   const group = boundary === settings.boundary ? settings.group : undefined

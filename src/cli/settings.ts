@@ -11,26 +11,26 @@ const Platform = z.strictObject({
   /** `<identity provider>/realms/<realm>`, or any other OpenID Connect issuer. */
   issuer: z.url(),
   clientId: z.string().min(1),
-  /** Path of a PEM file with the authority of the servers, beyond those that the system trusts. */
+  /** Path of a PEM file with an additional authority for the servers. */
   certificateAuthority: z.string().optional(),
-  /** Where `kubectl` finds the same objects, and the authority of that server: PEM in base64. */
+  /** The platform's API server, and its authority as base64 of PEM. */
   kubernetes: z.strictObject({ server: z.url(), certificateAuthorityData: z.base64().optional() }).optional(),
-  /** The dev.json that it was set up from. */
+  /** The dev.json that the settings came from. */
   devFile: z.string().optional(),
   boundary: z.string().optional(),
   group: z.string().optional(),
 })
 const Settings = Platform.extend({
-  /** Platforms that were set up before this one, as they were left. */
+  /** Settings of other platforms, for switching back. */
   others: z.array(Platform).optional(),
 })
 export type Settings = z.output<typeof Settings>
 
 /**
- * What is known when somebody sets up a platform: what was said of it when it was left, or, of a new one, what two
- * platforms may have in common. Boundaries, groups, API servers and dev.json belong to one platform: kubectl would change another.
+ * Returns what is known of a platform that is being set up: its previous settings or, for a new one, those that
+ * platforms may share. Boundary, group, API server and dev.json are not shared: kubectl would change another platform.
  *
- * @param facadeUrl undefined where no address is given: the platform stays
+ * @param facadeUrl undefined to keep the current platform
  */
 export function settingsAt(before: Settings | undefined, facadeUrl: string | undefined): Partial<Settings> {
   if (before === undefined || facadeUrl === undefined || before.facadeUrl === facadeUrl) return before ?? {}
@@ -41,7 +41,7 @@ export function settingsAt(before: Settings | undefined, facadeUrl: string | und
   return { ...(known ?? common), others }
 }
 
-/** @throws CommandFailure (local) where `setup` was not run, or the file is not what setup writes */
+/** @throws CommandFailure (local) if `setup` was not run, or the file is invalid */
 export async function readSettings(path: string): Promise<Settings> {
   const settings = await findSettings(path)
   if (settings === undefined)
@@ -72,10 +72,10 @@ export function withoutAbsent<Fields extends object>(fields: Fields): Present<Fi
 }
 
 /**
- * An address that tokens may be sent to, without a closing slash.
+ * Normalises a URL that tokens may be sent to, without a trailing slash.
  *
- * @throws CommandFailure (usage) for an invalid address, and for http anywhere but on this machine: a token on the wire
- *   is everyone's
+ * @throws CommandFailure (usage) for an invalid URL, and for http except to this machine: the token could be read in
+ *   transit
  */
 export function safeUrl(name: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -93,7 +93,7 @@ export function isLoopback({ hostname }: URL): boolean {
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** `fetch` that trusts the authority of the settings beside those that Node trusts by itself. */
+/** Returns a `fetch` that trusts the configured authority in addition to those that Node trusts. */
 export async function fetchOf(settings: Pick<Settings, 'certificateAuthority'>): Promise<Fetch> {
   const { certificateAuthority } = settings
   if (certificateAuthority === undefined) return (url, init) => fetch(url, init)
@@ -103,16 +103,16 @@ export async function fetchOf(settings: Pick<Settings, 'certificateAuthority'>):
   } catch (error) {
     throw localTrouble(`The certificate authority ${certificateAuthority} cannot be read.`, error)
   }
-  // Slow to load, and most platforms do not need it.
+  // Slow to load, and rarely needed.
   const { Agent, fetch: fetchWith } = await import('undici')
   const dispatcher = new Agent({ connect: { ca: believing(pem) } })
-  // undici's own types and those of Node's built-in copy of it are declared twice.
+  // The types of undici and of Node's built-in copy are distinct.
   return (url, init) =>
     fetchWith(url, { ...init, dispatcher } as Parameters<typeof fetchWith>[1]) as unknown as Promise<Response>
 }
 
-/** The identity provider of a platform, and how it is asked. */
+/** Access to the identity provider of a platform. */
 export type Provider = { settings: Settings; fetch: Fetch; now: () => number }
 
-/** Codes are ASCII without control characters (RFC 6749 section 5.2); what else came could move the cursor. */
+/** Error codes are printable ASCII (RFC 6749 section 5.2); other characters could control the terminal. */
 export const printableCode = (code: string) => code.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 500)

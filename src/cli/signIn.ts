@@ -5,13 +5,13 @@ import { startLoopback } from './loopback.ts'
 import { isLoopback, type Provider, printableCode } from './settings.ts'
 import type { StoredLogin } from './storedLogin.ts'
 
-/** `offline_access` is for a refresh token (OpenID Connect Core section 11). */
+/** `offline_access` requests a refresh token (OpenID Connect Core section 11). */
 const SCOPES = ['openid', 'profile', 'email', 'offline_access']
 const SIGN_IN_SECONDS = 300
 const REQUEST_SECONDS = 30
 
 type Person = {
-  /** A sentence for the person at the terminal. */
+  /** Prints a line for the user. */
   tell: (text: string) => void
   openBrowser: (url: string) => void
   signal: AbortSignal
@@ -32,7 +32,7 @@ async function discover({ settings, fetch }: Provider): Promise<oidc.Configurati
   )
 }
 
-/** Says of a failed step whether no answer came or the provider refused. Its own words are not passed on, its code is. */
+/** Turns a failed step into a network error or a refusal. Passes on the provider's error code, but not its text. */
 async function attempt<Result>(what: string, issuer: URL, step: () => Promise<Result>): Promise<Result> {
   try {
     return await step()
@@ -60,14 +60,14 @@ function loginOf(
   tokens: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
 ): StoredLogin {
   const obtainedAt = now()
-  // RFC 6749 only recommends expires_in; five minutes are less than any usual token lives.
+  // `expires_in` is only recommended (RFC 6749); tokens usually live longer than five minutes.
   const expiresAt = obtainedAt + (tokens.expiresIn() ?? 300) * 1000
   const { issuer, clientId } = settings
   const login = { issuer, clientId, accessToken: tokens.access_token, obtainedAt, expiresAt }
   return tokens.refresh_token === undefined ? login : { ...login, refreshToken: tokens.refresh_token }
 }
 
-/** What shows that who asks for tokens is who began (RFC 7636). */
+/** Creates verifier and challenge for PKCE (RFC 7636). */
 async function proofKey() {
   const verifier = oidc.randomPKCECodeVerifier()
   const challenge = {
@@ -78,10 +78,10 @@ async function proofKey() {
 }
 
 /**
- * Signs in with a browser on this machine: authorization code with PKCE (RFC 7636), answered on a loopback redirect
- * (RFC 8252 section 7.3).
+ * Signs in with a browser on this machine: authorization code with PKCE (RFC 7636) and a loopback redirect (RFC 8252
+ * section 7.3).
  *
- * @throws CommandFailure (notSignedIn) if the provider or the person refuses, or nothing comes within five minutes
+ * @throws CommandFailure (notSignedIn) if the provider or the user refuses, or after five minutes
  */
 export async function signInWithBrowser(provider: Provider, person: Person): Promise<StoredLogin> {
   const config = await discover(provider)
@@ -94,7 +94,7 @@ export async function signInWithBrowser(provider: Provider, person: Person): Pro
       redirect_uri: loopback.redirectUri,
       scope,
       ...challenge,
-      // Without it OpenID Connect Core section 11 has the provider ignore offline_access.
+      // Without it, the provider must ignore offline_access (OpenID Connect Core section 11).
       ...(scope.includes('offline_access') && { prompt: 'consent' }),
       state,
       nonce,
@@ -133,7 +133,7 @@ export async function signInWithDevice(provider: Provider, person: Person): Prom
   if (config.serverMetadata().device_authorization_endpoint === undefined) {
     throw notSignedIn(`${provider.settings.issuer} does not offer the device flow: sign in with a browser.`)
   }
-  // RFC 8628 asks for none, but Keycloak does where the client requires PKCE. Others ignore it.
+  // RFC 8628 does not need PKCE, but Keycloak does if the client requires it. Other providers ignore it.
   const { verifier, challenge } = await proofKey()
   const device = await attempt('The device flow could not begin', issuer, () =>
     oidc.initiateDeviceAuthorization(config, { scope: scopeFor(config), ...challenge }),
@@ -146,7 +146,7 @@ export async function signInWithDevice(provider: Provider, person: Person): Prom
   return loginOf(provider, tokens)
 }
 
-/** Ends the login at the provider (RFC 7009). @returns whether the provider took it */
+/** Revokes the login at the provider (RFC 7009). @returns false if the provider does not support it */
 export async function revoke(provider: Provider, login: StoredLogin): Promise<boolean> {
   const config = await discover(provider)
   if (config.serverMetadata().revocation_endpoint === undefined) return false
@@ -156,7 +156,7 @@ export async function revoke(provider: Provider, login: StoredLogin): Promise<bo
   return true
 }
 
-/** @throws CommandFailure (notSignedIn) if the provider does not take the refresh token any more */
+/** @throws CommandFailure (notSignedIn) if the provider rejects the refresh token */
 export async function renew(provider: Provider, issuer: string, refreshToken: string): Promise<StoredLogin> {
   const config = await discover(provider)
   const tokens = await attempt(
@@ -164,6 +164,6 @@ export async function renew(provider: Provider, issuer: string, refreshToken: st
     new URL(issuer),
     () => oidc.refreshTokenGrant(config, refreshToken),
   )
-  // A provider that does not rotate leaves the former one in use.
+  // A provider that does not rotate refresh tokens keeps the old one valid.
   return { refreshToken, ...loginOf(provider, tokens) }
 }

@@ -7,9 +7,9 @@ const StoredLogin = z.strictObject({
   issuer: z.string(),
   clientId: z.string(),
   accessToken: z.string(),
-  /** Absent if the provider gave none: then the login ends with its access token. */
+  /** Absent if the provider gave none: the login then ends with its access token. */
   refreshToken: z.string().optional(),
-  /** A dev.json with the id and secret of a service account, in place of a refresh token: the secret stays there. */
+  /** Path of a dev.json with the secret of a service account, instead of a refresh token. The secret is not copied. */
   credentialsFile: z.string().optional(),
   /** Milliseconds since the epoch. */
   obtainedAt: z.number(),
@@ -19,15 +19,15 @@ export type StoredLogin = z.output<typeof StoredLogin>
 
 export interface LoginStore {
   readonly path: string
-  /** @throws CommandFailure (local) where others can read the file */
+  /** @throws CommandFailure (local) if others can read the file */
   read(): Promise<StoredLogin | undefined>
   write(login: StoredLogin): Promise<void>
   remove(): Promise<void>
-  /** Runs `work` while no other process is in its own: who reads, asks the provider and writes must not be overtaken. */
+  /** Runs `work` under a lock between processes: a refresh reads, calls the provider and writes. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
-/** Longer than a renewal may take: two requests of thirty seconds. */
+/** Longer than a refresh may take: two requests of thirty seconds. */
 const LOCK_DEADLINE_MILLISECONDS = 70_000
 
 export function loginStore(path: string): LoginStore {
@@ -50,7 +50,7 @@ export function loginStore(path: string): LoginStore {
 
 const MARGIN_MILLISECONDS = 60_000
 
-/** Whether a token ends within a minute, or within a fifth of its life where that is shorter. */
+/** Whether a token expires within a minute, or within a fifth of its lifetime if that is shorter. */
 export function needsRefresh({ obtainedAt, expiresAt }: StoredLogin, now: number): boolean {
   return now >= expiresAt - Math.min(MARGIN_MILLISECONDS, (expiresAt - obtainedAt) / 5)
 }

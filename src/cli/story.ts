@@ -11,7 +11,7 @@ import { lacksReason } from './outlook.ts'
 import type { Prepared } from './requests.ts'
 import { openSession } from './session.ts'
 
-/** What the API server tells of it, if `setup` named one. */
+/** Reads what the API server tells about a resource, if `setup` named one. */
 export async function storyFor(
   { collection, target }: Prepared,
   name: string,
@@ -24,9 +24,9 @@ export async function storyFor(
 }
 
 /**
- * Reads why a thing is as it is, of what has no field for that in its record: a job, a vault. The list of all resources of
- * the boundary has one. Of what is in no such list the API server is asked, if `setup` named one and the caller may ask it; one
- * connection for all readings.
+ * Returns a function that adds the reason for its status to a record without such a field, such as a job or a vault.
+ * The reason comes from the boundary's list of resources, otherwise from the API server, if `setup` named one and the
+ * caller may read there.
  */
 export function reasonReader(
   prepared: Prepared,
@@ -49,7 +49,7 @@ export function reasonReader(
 
 type Listed = { name?: unknown; collection?: unknown; resourceGroup?: unknown; statusMessage?: unknown }
 
-/** As the list of all resources of the boundary tells it; undefined for what is in no such list, or may not be read there. */
+/** Reads the reason from the list of resources; undefined if it is not listed, or the list is not readable. */
 async function listedReason({ client, collection, target }: Prepared, name: string): Promise<string | undefined> {
   const { boundaryId, resourceGroupName: group } = target.values
   if (boundaryId === undefined || group === undefined) return undefined
@@ -71,7 +71,7 @@ async function senderFor(context: Context): Promise<SendToKubernetes | undefined
   return access === undefined ? undefined : openKubernetes(access, context.signal)
 }
 
-/** Where the object stands that a request is about; undefined for what is no object. */
+/** Returns the object behind a request; undefined if there is none. */
 function objectPlaceOf(prepared: Pick<Prepared, 'collection' | 'target'>, name: string): ObjectPlace | undefined {
   const kind = kindOf(prepared)
   if (kind === undefined) return undefined
@@ -82,18 +82,18 @@ function objectPlaceOf(prepared: Pick<Prepared, 'collection' | 'target'>, name: 
   return { ...kind, namespace, name: NAMES_WITHIN[kind.kind]?.(parents, name) ?? name }
 }
 
-/** What stands in another thing has the name of that in its own. */
+/** The object names of nested resources contain the name of their parent. */
 const NAMES_WITHIN: Readonly<Record<string, (parents: Readonly<Record<string, string>>, name: string) => string>> = {
   ServerlessFunction: ({ namespaceName = '' }, name) => functionObjectName(namespaceName, name),
   AccountBucket: ({ accountName = '' }, name) => `${accountName}.${name}`,
   VaultEntry: ({ resourceName = '' }, name) => entryName(resourceName, name),
 }
 
-/** The kind whose objects a request is about; undefined for what is no object. */
+/** Returns the kind of the objects behind a request; undefined if there is none. */
 export const kindOf = ({ collection, target }: Pick<Prepared, 'collection' | 'target'>) =>
   RESOURCE_KINDS.find((each) => 'collection' in each && isIn(each.collection, collection.noun, target.route.path))
 
-/** Whether a path is that of things in a collection: `blueprints/sources` is not `sources`. */
+/** Whether a path belongs to a collection: `blueprints/sources` is not `sources`. */
 function isIn(words: string, noun: string, path: string): boolean {
   const [last, ...below] = words.split('/').reverse()
   return last === noun && below.every((word, at) => literalsOf(path)[at] === word.toLowerCase())

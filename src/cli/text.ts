@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Terminal } from './command.ts'
 import { localTrouble, usage } from './failure.ts'
 
-/** The text of a file, or of stdin for `-`. */
+/** Reads a file, or stdin for `-`. */
 export async function textOf(file: string, terminal: Terminal): Promise<string> {
   if (file === '-') return terminal.readInput()
   try {
@@ -12,7 +12,7 @@ export async function textOf(file: string, terminal: Terminal): Promise<string> 
   }
 }
 
-/** `--data JSON`, `--data @file` or `--data -`. @throws CommandFailure (usage) for what is not JSON */
+/** Reads `--data JSON`, `--data @file` or `--data -`. @throws CommandFailure (usage) if it is not JSON */
 export async function dataOf(given: string, terminal: Terminal): Promise<unknown> {
   const text = given === '-' || given.startsWith('@') ? await textOf(given.replace(/^@/, ''), terminal) : given
   try {
@@ -22,7 +22,7 @@ export async function dataOf(given: string, terminal: Terminal): Promise<unknown
   }
 }
 
-/** `name=value` pairs. @throws CommandFailure (usage) */
+/** Parses `name=value` pairs. @throws CommandFailure (usage) */
 export function pairsOf(option: string, texts: readonly string[]): [string, string][] {
   return texts.map((text) => {
     const at = text.indexOf('=')

@@ -7,7 +7,7 @@ import type { StoredLogin } from './storedLogin.ts'
 
 const REQUEST_SECONDS = 30
 
-/** Renewals, and tokens for service accounts. What signs people in is read where somebody does: it takes a seventh of a start. */
+/** Loads the module for signing in only on demand: it takes a seventh of the start-up time. */
 export function tokenIssuer(provider: Provider): TokenIssuer {
   return {
     clientToken: async (clientId, clientSecret) => (await clientToken(provider, clientId, clientSecret)).accessToken,
@@ -24,7 +24,7 @@ export function tokenIssuer(provider: Provider): TokenIssuer {
 /**
  * Signs in as the service account of a dev.json.
  *
- * @throws CommandFailure (local) if the file is gone, (notSignedIn) if the provider refuses its secret
+ * @throws CommandFailure (local) if the file is gone, (notSignedIn) if the provider refuses the secret
  */
 export async function loginFromFile(provider: Provider, credentialsFile: string): Promise<StoredLogin> {
   const { clientId, clientSecret } = await readDevFile(credentialsFile)
@@ -35,7 +35,7 @@ export async function loginFromFile(provider: Provider, credentialsFile: string)
   return { issuer, clientId: publicClient, accessToken, credentialsFile, obtainedAt, expiresAt }
 }
 
-/** client_credentials at the place that interface section 5 names; no discovery, which would double the requests. */
+/** Requests a token at the URL of interface section 5; discovery would double the number of requests. */
 async function clientToken({ settings, fetch }: Provider, clientId: string, clientSecret: string) {
   const url = `${settings.issuer}/protocol/openid-connect/token`
   let answer: Response

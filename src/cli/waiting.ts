@@ -20,10 +20,9 @@ export const TIMEOUTS: readonly Option[] = [TIMEOUT]
 export const WAITING: readonly Option[] = [WAIT, TIMEOUT]
 
 const DEFAULT_TIMEOUT = 600_000
-/** Milliseconds. One thing cannot be followed, only a list: who waits asks. */
+/** Milliseconds between polls. There is no stream for a single resource. */
 export const ASK_EVERY = 1_000
 
-/** @throws CommandFailure (usage) */
 export function timeoutOf(input: Input): number {
   const text = input.text('timeout')
   return text === undefined ? DEFAULT_TIMEOUT : timeIn(text)
@@ -35,7 +34,7 @@ function timeIn(text: string): number {
   return time
 }
 
-/** @throws CommandFailure (usage) for a status that such things never have: it would be waited for until the time is up */
+/** @throws CommandFailure (usage) for a status that the kind never has, which would only time out */
 export function checkStatus(status: string, { collection, target }: Pick<Prepared, 'collection' | 'target'>): void {
   const { statuses } = target.route
   if (statuses === undefined || statuses.includes(status)) return
@@ -43,17 +42,17 @@ export function checkStatus(status: string, { collection, target }: Pick<Prepare
   const meant = suggestion(status, known) || '.'
   throw usage(`${collection.noun} have no status "${status}"${meant} There are ${known.join(', ')}.`)
 }
-/** Not a status of anything: what is gone has no record. */
+/** Not a status: a deleted resource has no record. */
 export const DELETED = 'deleted'
 
 type Wanted = {
   readonly status?: string | undefined
   readonly isGone?: boolean
-  /** A change was just sent: a moment may pass before the status tells of it, so an end counts when it is seen twice. */
+  /** The request was only just sent, so the status may be stale: a result counts if it is seen twice in a row. */
   readonly isChanged?: boolean
 }
 
-/** The reading twin of a request about one thing. @throws CommandFailure (usage) if such things cannot be read */
+/** Returns the request that reads the same resource. @throws CommandFailure (usage) if it cannot be read */
 export function readingOf(prepared: Prepared, name: string): Prepared {
   const { values, route } = prepared.target
   const {
@@ -68,10 +67,10 @@ export function readingOf(prepared: Prepared, name: string): Prepared {
 }
 
 /**
- * Asks until the thing is as wanted: at rest if nothing is said. Tells each change.
+ * Polls until the resource is as wanted, by default settled. Prints each change.
  *
- * @returns its last record; undefined if it is gone
- * @throws CommandFailure (failed) where it came to a bad end, (overdue) where the time is up
+ * @returns the last record; undefined if the resource is gone
+ * @throws CommandFailure (failed) if it ended otherwise, (overdue) after the timeout
  */
 export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, context: Context): Promise<unknown> {
   const { signal, terminal } = context
@@ -80,7 +79,7 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
   const withReason = reasonReader(prepared, nameIn(prepared), context)
   const lasts = lasting(wanted)
   let told = ''
-  // What was never seen may never have been.
+  // Before the first successful read, it may never have existed.
   let absent = 'not there'
   for (;;) {
     const record = await readIfThere(prepared)
@@ -103,13 +102,13 @@ export async function waitFor(prepared: Prepared, wanted: Wanted, input: Input, 
   }
 }
 
-/** The name of the one thing that a request is about. */
+/** Returns the name of the resource of a request. */
 export const nameIn = ({ target }: Pick<Prepared, 'target'>): string =>
   target.values[target.route.nameParameter ?? ''] ?? ''
 
 type End = 'reached' | 'missed'
 
-/** @returns takes each end that is seen, and gives back the one that counts */
+/** @returns a function that takes each result and returns it if it counts */
 export function lasting({ isChanged = false }: Wanted): (seen: End | undefined) => End | undefined {
   let before: End | undefined
   return (seen) => {
@@ -119,7 +118,7 @@ export function lasting({ isChanged = false }: Wanted): (seen: End | undefined) 
   }
 }
 
-/** Whether waiting is over. */
+/** Returns the result of waiting, or undefined to continue. */
 export function endOf(record: unknown, { status, isGone = false }: Wanted): End | undefined {
   if (isGone) return record === undefined ? 'reached' : undefined
   if (record === undefined) return 'missed'
@@ -139,12 +138,12 @@ async function readIfThere(prepared: Prepared): Promise<unknown> {
   }
 }
 
-/** What does not run has fewer copies than it is to have, for as long as it is so. */
+/** Only a running resource can be waiting for further replicas. */
 export function mayScale(record: unknown, { isChanged = false }: Wanted): boolean {
   return isChanged && ((record ?? {}) as { status?: unknown }).status === 'Running'
 }
 
-/** A thing that scales may be at rest for a moment before it is on its way. */
+/** A resource may seem settled for a moment before it starts to scale. */
 async function isScaling(prepared: Prepared): Promise<boolean> {
   const scale = routesBelow(prepared.target, 'GET').find(({ words }) => words === 'scale')
   if (scale === undefined) return false

@@ -11,7 +11,7 @@ import { storyFor } from '../story.ts'
 const LIMIT: Option = { long: 'limit', value: 'N', summary: 'At most N, the newest first; default 20' }
 const SHOWN = 20
 
-/** What was done to a resource, by whom and how it ended: the interface calls it activity. */
+/** Shows the activity of a resource. */
 export const events: Command = {
   name: 'events',
   summary: 'Show what was done to a resource, or to those of a group or boundary: by whom, how, and how it ended',
@@ -28,7 +28,7 @@ export const events: Command = {
   },
 }
 
-/** By the first verb that the interface has for such a thing: keys cannot be read. */
+/** Uses the first verb that the API has for the resource: keys, for example, cannot be read. */
 async function prepareItem(input: Input, context: Context): Promise<Prepared> {
   const { routes } = findCollection(input.positionals[0] ?? '', context.collections)
   const verbs: readonly Verb[] = ['get', 'update', 'patch', 'delete']
@@ -36,7 +36,7 @@ async function prepareItem(input: Input, context: Context): Promise<Prepared> {
   return prepare(verb, input, context)
 }
 
-/** What Kubernetes tells of anything that is an object of it. */
+/** Returns the Kubernetes events of a resource without an activity log. */
 async function eventsFor(
   prepared: Prepared,
   limit: number,
@@ -60,7 +60,7 @@ function shown({ occurredAt, operation, actor, channel, outcome, ...entry }: Act
   return { occurredAt, operation, resource, by: actor.displayName, channel, outcome }
 }
 
-/** What the interface can replace below a thing: `.../apikey/rotate`. */
+/** Calls a `rotate` route below a resource, such as `.../apikey/rotate`. */
 export const rotate: Command = {
   name: 'rotate',
   summary: 'Replace the key or the secret of something',

@@ -46,7 +46,7 @@ export const apply: Command = {
   },
 }
 
-/** All that can be told of beforehand is told at once, before anything is sent. @throws CommandFailure */
+/** Reports every manifest that is certain to be refused, before anything is sent. @throws CommandFailure */
 async function refuseUnknownFields(steps: readonly Step[], kubernetes: SendToKubernetes | undefined): Promise<void> {
   const verdicts = await Promise.all(steps.map((step) => verdictOn(step, kubernetes)))
   const refusals = verdicts.flatMap((verdict) => (verdict?.isFinal === true ? [verdict.refusal] : []))
@@ -56,7 +56,7 @@ async function refuseUnknownFields(steps: readonly Step[], kubernetes: SendToKub
   throw new CommandFailure(first.exitCode, lines.join('\n'))
 }
 
-/** @throws CommandFailure at the first that is refused, which says whether anything was applied */
+/** @throws CommandFailure at the first refusal, saying whether anything was applied */
 async function applyAll(steps: readonly Step[], to: Reach, context: Context): Promise<void> {
   for (const [at, step] of steps.entries()) {
     try {
@@ -71,13 +71,13 @@ async function applyAll(steps: readonly Step[], to: Reach, context: Context): Pr
 const isOurs = ({ kind, apiVersion }: Manifest) =>
   RESOURCE_KINDS.some((each) => each.kind === kind && each.apiVersion === apiVersion)
 
-/** REST shows no such thing by what a manifest says. */
+/** REST cannot look up this resource by what its manifest says. */
 function notWaitedFor({ kind, name = '', namespace }: Manifest): string {
   const where = namespace === undefined ? '' : ` -n ${namespace}`
   return `${kind} "${printable(name)}" is not waited for; use \`kubectl wait --for=condition=Ready ${kind.toLowerCase()}/${printable(name)}${where}\`.`
 }
 
-/** What holds others comes before them, as Git tools have it too; else the order of the files stays. */
+/** Namespaces, boundaries and groups first, as in Git tools; otherwise in the order of the files. */
 function inOrder(steps: readonly Step[]): Step[] {
   const rank = ({ manifest }: Step) => (isHolder(manifest) ? HOLDERS.indexOf(manifest.kind) : HOLDERS.length)
   return steps.toSorted((one, other) => rank(one) - rank(other))
@@ -85,14 +85,14 @@ function inOrder(steps: readonly Step[]): Step[] {
 const HOLDERS = ['Namespace', 'Boundary', 'ResourceGroup']
 const isHolder = ({ kind }: Manifest) => HOLDERS.includes(kind)
 
-/** Where to write, and whether boundaries or groups of others are among what is written. */
+/** Where to write, and whether the manifests contain namespaces, boundaries or groups. */
 type Reach = {
   readonly client: Client
   readonly kubernetes: SendToKubernetes | undefined
   readonly hasHolders: boolean
 }
 
-/** @returns what was done, for people */
+/** @returns the result for the user */
 async function applied({ manifest, plan }: Step, to: Reach, context: Context): Promise<string> {
   const { client, kubernetes, hasHolders } = to
   const title = plan?.title ?? `${manifest.kind} "${manifest.name ?? ''}"`
@@ -112,14 +112,14 @@ async function applied({ manifest, plan }: Step, to: Reach, context: Context): P
   }
 }
 
-/** REST takes a field of it elsewhere or nowhere, or gives such a thing its name itself: the API server takes the manifest as it is. */
+/** REST does not take a field, or names such resources itself: the API server accepts the manifest as it is. */
 function isBeyondRest(error: unknown): boolean {
   return hasStrangeFields(error) || error instanceof NotNamedByCaller
 }
 
 class NotNamedByCaller extends CommandFailure {}
 
-/** All were sent before the first is waited for: they come to rest at the same time. */
+/** Called after all manifests were sent, so that the resources settle in parallel. */
 async function atRest(
   { collection, change, create, name }: ManifestPlan,
   client: Client,
@@ -128,7 +128,7 @@ async function atRest(
 ) {
   const target = change ?? create
   const isRead = collection.routes.some(({ verb }) => verb === 'get')
-  // A thing without a name of its own got one from the platform, and has come to rest with that.
+  // The platform named this resource: it was sent without a name, and is not waited for.
   if (target === undefined || name === undefined || !isRead) return
   const reading = readingOf({ client, collection, target, query: {} }, name)
   await waitFor(reading, { isChanged: true }, { ...input, positionals: [collection.singular, name] }, context)
@@ -145,15 +145,15 @@ const READY_WITHIN = 60_000
 const PAUSE_MILLISECONDS = 250
 
 /**
- * A group takes things a moment after it was made, and REST knows a boundary a moment after Kubernetes: who applies both at
- * once need not know.
+ * A new group accepts resources only after a moment, and REST sees a new boundary with a delay. Applying them together
+ * with their contents must work all the same.
  */
 function isOfNewHolder({ body, status }: PlatformApiError, hasHolders: boolean): boolean {
   const { phase } = (body ?? {}) as { phase?: unknown }
   return phase === 'WaitingForGroup' || (hasHolders && status === 404)
 }
 
-/** Repeats what was refused for a while only. What has a name of its own is changed, and not made twice. */
+/** Retries while the refusal is temporary. Safe, because named resources are updated, not created twice. */
 async function whenReady<Result>(
   work: () => Promise<Result>,
   isWaiting: (error: PlatformApiError) => boolean,
@@ -170,7 +170,7 @@ async function whenReady<Result>(
   }
 }
 
-/** Changes what is there, or creates it. @returns what was done, for people */
+/** Updates the resource, or creates it. @returns the result for the user */
 async function write(plan: ManifestPlan, client: Client): Promise<string> {
   const { title, change, create, body } = plan
   const send = ({ route, values }: Target) =>
@@ -194,7 +194,7 @@ async function write(plan: ManifestPlan, client: Client): Promise<string> {
   return `${title} ${status === 201 ? 'created' : 'unchanged'}`
 }
 
-/** The version of what is there; null where that cannot be seen. */
+/** Returns the ETag of the stored resource; null if it cannot be read. */
 async function versionOf({ collection, change }: ManifestPlan, client: Client): Promise<string | null> {
   const { values = {} } = change ?? {}
   const route = collection.routes.find(

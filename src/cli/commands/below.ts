@@ -7,7 +7,7 @@ import { usage } from '../failure.ts'
 import { answerBelow, ONE, PLACES, type Prepared, prepare, routesBelow, routeTo, WHERE } from '../requests.ts'
 import { OUTPUT } from '../session.ts'
 
-/** Whatever stands below a thing: its key, its address, its health. */
+/** Shows a route below a resource: its key, its address, its health. */
 export const read: Command = {
   name: 'read',
   summary: 'Show the details of a resource: its key, its address, its health',
@@ -41,7 +41,7 @@ const LOG_OPTIONS: readonly Option[] = [
   { long: 'process', value: 'NAME', summary: 'Of one container' },
 ]
 
-/** A log stands below the thing, or below a part of it that has a list of its own. */
+/** The log is a route below the resource, or below one of its copies. */
 export const logs: Command = {
   name: 'logs',
   summary: 'Show the log of a resource',
@@ -79,7 +79,7 @@ export const logs: Command = {
   },
 }
 
-/** Where pods are played, nobody looks for words that no program wrote. */
+/** Explains an empty log: simulated pods write nothing. */
 async function whyEmpty({ client }: Prepared): Promise<string> {
   const played = await client.operations['Version_resource-groups']({}).then(
     ({ simulated }) => simulated.includes('pods'),

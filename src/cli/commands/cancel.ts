@@ -5,7 +5,7 @@ import { CommandFailure, EXIT, usage } from '../failure.ts'
 import { ONE, PLACES, type Prepared, prepare, routesBelow, sendBelow, WHERE } from '../requests.ts'
 import { OUTPUT, show } from '../session.ts'
 
-/** The thing itself where it comes to an end, such as a job; else a deployment of it. */
+/** Cancels the resource itself if it can be, such as a job; otherwise its deployment. */
 export const cancel: Command = {
   name: 'cancel',
   summary: 'Cancel a job, or the deployment of an app, a site or a function',
@@ -26,10 +26,10 @@ export const cancel: Command = {
   },
 }
 
-/** @throws CommandFailure (refused) where everything has ended */
+/** @throws CommandFailure (refused) if all have ended */
 async function newestOpen(prepared: Prepared, title: string): Promise<string> {
   const { nameParameter = '' } = prepared.target.route
-  // The list of a namespace has those of all its functions.
+  // The list of a function namespace has the deployments of all its functions.
   const isOfIt = ({ source }: { source: string | null }) =>
     prepared.collection.noun !== 'functions' || source === `functions/${prepared.target.values[nameParameter]}`
   const found = (await deploymentsOf(prepared)).find((one) => !isEnd(one.phase) && isOfIt(one))

@@ -9,10 +9,10 @@ import { CommandFailure, EXIT, localTrouble } from '../failure.ts'
 import { findSettings } from '../settings.ts'
 import { isOfKubectl, troubleOf } from './kubectlTrouble.ts'
 
-/** The entry of the image, which holds no shell. */
+/** Command line within the image, which has no shell. */
 const PROGRAM = ['/nodejs/bin/node', 'src/main.ts', '--role=facade', '--check']
 
-/** No file has this name. */
+/** Marks `--dev` without a file. */
 const SET_UP = ''
 
 export const check: Command = {
@@ -45,7 +45,7 @@ export const check: Command = {
 
 type Ran = { readonly end: number | null; readonly said: readonly string[]; readonly shown: string }
 
-/** @returns what kubectl says itself, beside the program that it runs */
+/** Runs the check in the facade's pod. @returns the lines that kubectl itself wrote */
 async function inCluster(input: Input, context: Context): Promise<Ran> {
   const places = ['kubeconfig', 'context'].flatMap((name) => {
     const value = input.text(name)
@@ -59,12 +59,12 @@ async function inCluster(input: Input, context: Context): Promise<Ran> {
   return { end, said, shown: ['kubectl', ...words].join(' ') }
 }
 
-/** Of `npm run up`: its programs run on this machine, beside the cluster, so that the same program runs here. */
+/** Runs the check on this machine, where `npm run up` runs the platform. */
 async function here(devFile: string, context: Context): Promise<Ran> {
   const path = devFile === SET_UP ? await devFileSetUp(context) : devFile
   const { settings, kubeconfig = settings.PLATFORM_KUBECONFIG ?? '' } = await readDevFile(resolve(path))
   const words = [fileURLToPath(new URL('../../main.ts', import.meta.url)), ...PROGRAM.slice(2)]
-  // The accounts of its programs may not look at everything.
+  // Its service accounts may not read everything that the check looks at.
   const { PLATFORM_FACADE_CONTEXT: _, ...own } = settings
   const env = { PATH: context.environment.PATH ?? '', ...own, PLATFORM_KUBECONFIG: kubeconfig }
   const child = spawn(process.execPath, words, { env, signal: context.signal })
@@ -75,10 +75,10 @@ async function devFileSetUp({ places }: Context): Promise<string> {
   return (await findSettings(places.settings))?.devFile ?? DEV_FILE
 }
 
-/** What kubectl says where the program was run: no trouble of kubectl is to be told. */
+/** Pretends that kubectl ran the program, so that no trouble of kubectl is reported. */
 const RAN_HERE = 'command terminated with exit code 1'
 
-/** @param isKept whether a line of standard error is not for the person */
+/** @param isKept returns true for lines of stderr to withhold from the user */
 function ended(child: ChildProcess, { terminal }: Context, isKept: (line: string) => boolean): Promise<number | null> {
   child.stdout?.on('data', (part) => terminal.out(String(part)))
   if (child.stderr !== null)

@@ -14,7 +14,7 @@ import { type Prepared, prepare, routesBelow, send, sendBelow, WHERE } from '../
 import { ASK_EVERY, TIMEOUTS, timeoutOf } from '../waiting.ts'
 import { publicUrlOf } from './deployed.ts'
 
-/** Sends a folder, follows the build with its log, and ends as it ends. */
+/** Uploads a folder, follows the build log, and exits with its result. */
 export const deploy: Command = {
   name: 'deploy',
   summary: 'Build and serve a folder, or the code that an app or a site has',
@@ -38,7 +38,7 @@ export const deploy: Command = {
     const asked = { ...input, positionals: [kind, name] }
     const reading = await prepare('get', asked, context)
     const found = await findIfMade(reading)
-    // What is made and then has nothing to serve would stay behind.
+    // Reads the folder first: an app that is created and then has nothing to serve would stay behind.
     const sendSource = isSent(reading, found) ? await sourceIn(folder, reading, context) : undefined
     if (found === undefined) await make(asked, context)
     const id = sendSource === undefined ? await build(reading) : await sendSource()
@@ -49,7 +49,7 @@ export const deploy: Command = {
   },
 }
 
-/** A folder's name as names of resources are. */
+/** Derives a valid resource name from the folder's name. */
 export function nameOf(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
@@ -63,7 +63,7 @@ export function nameOf(folder: string): string {
 
 type Record = { sourceKind?: string }
 
-/** The record; undefined where there is none yet, and the thing can be made. */
+/** Returns the record; undefined if it does not exist and can be created. */
 async function findIfMade(reading: Prepared): Promise<Record | undefined> {
   try {
     return ((await send(reading)) ?? {}) as Record
@@ -87,19 +87,19 @@ async function make(input: Input, context: Context): Promise<void> {
   context.terminal.err(`${input.positionals[1]}: is created\n`)
 }
 
-/** Whether the folder is what is served: of what is made, it is. */
+/** Whether the folder itself is deployed, which it is for an app that is yet to be created. */
 const isSent = (reading: Prepared, found: Record | undefined) =>
   filesRoute(reading) !== undefined || (takesArchive(reading) && (found === undefined || found.sourceKind === 'Upload'))
 
-/** The route is an addition to the interface that takes an archive, and so not in the table of its operations. */
+/** The upload route takes an archive, so it is not among the operations of the table. */
 const takesArchive = ({ target }: Prepared) => /\/apps\/\{\w+\}$/.test(target.route.path)
 const filesRoute = ({ target }: Prepared) => routesBelow(target, 'POST').find(({ words }) => words === 'source')
 
 /**
- * Reads the folder before anything is made.
+ * Reads the folder before anything is created.
  *
- * @returns sends it, and gives the id of the deployment
- * @throws CommandFailure (usage) for a folder that there is not, or with nothing in it
+ * @returns a function that uploads it and returns the id of the deployment
+ * @throws CommandFailure (usage) for a missing or empty folder
  */
 async function sourceIn(folder: string, reading: Prepared, context: Context): Promise<() => Promise<string>> {
   const found = await stat(folder).catch(() => undefined)
@@ -134,7 +134,7 @@ async function build(reading: Prepared): Promise<string> {
   return ((await sendBelow(reading, route, { body: {} })) as Deployment).id
 }
 
-/** @throws CommandFailure (failed) where it is not served in the end, (overdue) where the time is up */
+/** @throws CommandFailure (failed) if the deployment fails, (overdue) at the timeout */
 async function follow(reading: Prepared, id: string, name: string, input: Input, context: Context): Promise<void> {
   const until = performance.now() + timeoutOf(input)
   const over = new AbortController()
@@ -147,7 +147,7 @@ async function follow(reading: Prepared, id: string, name: string, input: Input,
       if (deployment === undefined && log !== undefined)
         throw new CommandFailure(EXIT.failed, 'The deployment is gone.')
       if (deployment !== undefined) log ??= showLog(reading, id, context, signal)
-      // That of a function is made after the answer to the upload.
+      // A function's deployment is created after the upload has been answered.
       const { phase, lastMessage } = deployment ?? { phase: 'Queued', lastMessage: '' }
       const line = lastMessage === '' ? phase : `${phase}: ${lastMessage}`
       if (line !== told) context.terminal.err(`${name}: ${printable(line)}\n`)
@@ -172,7 +172,7 @@ async function follow(reading: Prepared, id: string, name: string, input: Input,
   }
 }
 
-/** What the thing itself says, such as why its copies do not start, in a line of its own; empty where that was told. */
+/** Returns the resource's own status on a new line, such as why its copies do not start; empty if already shown. */
 async function stateOf(reading: Prepared, told: string): Promise<string> {
   const record = await send(reading).catch(() => undefined)
   const { statusMessage } = (record ?? {}) as { statusMessage?: string | null }
@@ -180,7 +180,7 @@ async function stateOf(reading: Prepared, told: string): Promise<string> {
   return `\n${printable(statusLine(record))}`
 }
 
-/** A log that cannot be read does not end the deployment. */
+/** An unreadable log does not fail the command. */
 async function showLog(reading: Prepared, id: string, { terminal }: Context, signal: AbortSignal): Promise<void> {
   const route = deploymentRoute(reading, 'GET', 'deployments/{deploymentId}/build-logs')
   if (route === undefined) return

@@ -11,7 +11,7 @@ import { isForPeople, OUTPUT, show } from '../session.ts'
 import { pairsOf } from '../text.ts'
 import { WAITING, waitFor } from '../waiting.ts'
 
-/** The address that everybody reaches it at; of a function, where it is called. */
+/** Returns the public address; for a function, the one to call it at. */
 export function publicUrlOf(record: unknown): string | undefined {
   const { publicUrl, invokeUrl } = (record ?? {}) as { publicUrl?: string | null; invokeUrl?: string | null }
   return publicUrl || invokeUrl || undefined
@@ -36,7 +36,7 @@ export const open: Command = {
 
 const onlyOne = (input: Input): Input => ({ ...input, positionals: input.positionals.slice(0, 2) })
 
-/** Without a build: what was served before is served again. */
+/** Serves an earlier revision again, without a build. */
 export const rollback: Command = {
   name: 'rollback',
   summary: 'Serve an earlier revision again',
@@ -68,7 +68,7 @@ const FROM: Option = {
   summary: 'With `set`: takes the value from a secret of a vault, or from an output of another resource',
 }
 
-/** `env list`, `env set` and `env unset`: the variables that stand in the record. */
+/** `env list`, `env set` and `env unset`: the variables in the record. */
 export const env: Command = {
   name: 'env',
   summary: 'Show or change the environment variables of a resource',
@@ -98,7 +98,7 @@ export const env: Command = {
     const changes = changesBetween(variables, next)
     const told = `${kind} ${name}: ${changes.join(', ') || 'nothing changes'}.\n`
     if (changes.length === 0) return context.terminal.err(told)
-    // What has no change of one field is replaced by what was read.
+    // Without a PATCH route, the record that was read is written back.
     const verb = (['patch', 'update'] as const).find((each) =>
       prepared.collection.routes.some((route) => route.verb === each),
     )
@@ -121,12 +121,12 @@ async function variablesOf({ client, target, collection }: Prepared) {
   return { record, variables, etag: answer.headers.get('etag') }
 }
 
-/** A person sees what a variable refers to; programs get the record. */
+/** Shows readable references to people, and the record itself to programs. */
 function showVariables(variables: readonly Variable[], input: Input, context: Context): void {
   show(isForPeople(input, context) ? variables.map(rowOf) : variables, input, context)
 }
 
-/** Where a value comes from, in the words of `--from`. */
+/** Describes the source of a value as in `--from`. */
 export function rowOf({ name, value, secret, output }: Variable): { name: string; value: string } {
   const { vaultName, secretName, version } = (secret ?? {}) as Record<string, unknown>
   const { collection, name: owner, output: what } = (output ?? {}) as Record<string, unknown>
@@ -136,7 +136,7 @@ export function rowOf({ name, value, secret, output }: Variable): { name: string
   return { name, value: value ?? '' }
 }
 
-/** @throws CommandFailure (usage) for a name that nothing has: it was mistyped */
+/** @throws CommandFailure (usage) for an unknown name */
 export function withoutVariables(variables: readonly Variable[], names: readonly string[], title: string): Variable[] {
   const known = variables.map((one) => one.name)
   const unknown = names.find((name) => !known.includes(name))
@@ -144,7 +144,7 @@ export function withoutVariables(variables: readonly Variable[], names: readonly
   return variables.filter((one) => !names.includes(one.name))
 }
 
-/** `set COLOUR`, `unset SIZE`: values may be secret. */
+/** Lists changes without values, which may be secret: `set COLOUR`, `unset SIZE`. */
 export function changesBetween(before: readonly Variable[], next: readonly Variable[]): string[] {
   const find = (all: readonly Variable[], name: string) => all.find((one) => one.name === name)
   const isSame = (one: Variable, other: Variable | undefined) =>
@@ -155,7 +155,7 @@ export function changesBetween(before: readonly Variable[], next: readonly Varia
   ]
 }
 
-/** Those that are there keep their place. */
+/** Existing variables keep their position. */
 export function withVariables(
   variables: readonly Variable[],
   words: readonly string[],
@@ -170,7 +170,7 @@ export function withVariables(
   return [...changed, ...added]
 }
 
-/** `DATABASE_URL=relationalcluster/orders/connectionString`. @throws CommandFailure (usage) for what refers to nothing */
+/** Parses `DATABASE_URL=relationalcluster/orders/connectionString`. @throws CommandFailure (usage) if it is invalid */
 export function referenceIn(word: string, collections: readonly Collection[]): Variable {
   const [, name, kind = '', owner = '', what = ''] =
     /^([A-Za-z_][A-Za-z0-9_.-]*)=([^/]+)\/([^/]+)\/([^/]+)$/.exec(word) ?? []

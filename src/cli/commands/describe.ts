@@ -50,7 +50,7 @@ function tablesOf(story: Story | undefined): [title: string, rows: readonly obje
   return all.filter(([, rows]) => rows.length > 0)
 }
 
-/** What the caller said of the place: it is not in the defaults, so the next command needs it as well. */
+/** Repeats the place options of the caller for the suggested commands: the defaults do not have them. */
 function placedBy(input: Input): string[] {
   const [boundary, group] = [input.text('boundary'), input.text('group')]
   return [
@@ -60,13 +60,13 @@ function placedBy(input: Input): string[] {
   ]
 }
 
-/** One word behind the thing, such as `health`: neither a parameter nor something deeper, such as what lists offer. */
+/** Whether a route is one segment, such as `health`, without parameters; `config` only serves lists. */
 const isPlain = (words: string) => !/[{/]/.test(words) && words !== 'config'
 
-/** What is neither secret, nor a page of many, nor a file. */
+/** Leaves out secrets, pages and files. */
 const isShown = ({ isData, paged, media }: Operation) => isData !== true && paged !== true && media === undefined
 
-/** What the caller may not see, or what is not there yet, is left out: it is not what was asked for. */
+/** Returns undefined if the caller may not read it or it does not exist: it was not asked for explicitly. */
 async function readable(prepared: Prepared, route: RouteBelow): Promise<RawAnswer | undefined> {
   try {
     return await answerBelow(prepared, route)
@@ -78,11 +78,11 @@ async function readable(prepared: Prepared, route: RouteBelow): Promise<RawAnswe
 
 type Found = Pick<Prepared, 'collection' | 'target'> & {
   readonly placed: readonly string[]
-  /** Words behind the thing that answered with a secret; an empty one is the thing itself. */
+  /** Routes below the resource that returned a secret; an empty string is the resource itself. */
   readonly hidden?: readonly string[]
 }
 
-/** Commands that make sense now, of those that the interface has a route for. */
+/** Suggests commands that make sense now, among those that the API has a route for. */
 export function nextSteps(
   positionals: readonly string[],
   record: unknown,
@@ -91,7 +91,7 @@ export function nextSteps(
   const said = (command: string, ...more: string[]) =>
     ['freehold', command, ...[...positionals, ...more, ...placed].map(quoted)].join(' ')
   const outlook = outlookOf(record)
-  // What goes takes no more advice.
+  // No other advice for a resource that is being deleted.
   if (statusOf(record) === 'Deleting') return [said('wait', '--for', 'deleted')]
   const read = routesBelow(target, 'GET').filter(({ words }) => isPlain(words))
   const sent = routesBelow(target, 'POST')
@@ -124,7 +124,7 @@ export function nextSteps(
 
 const isFile = ({ media }: Operation) => media !== undefined && !media.startsWith('text/')
 
-/** What takes up work that came to a bad end, and of which records the platform accepts it. */
+/** Actions that recover from a failure, and the records for which the platform accepts them. */
 const REMEDIES: Readonly<Record<string, (record: Record<string, unknown>) => boolean>> = {
   retry: ({ status, retriedBy = null }) => status === 'Failed' && retriedBy === null,
   resume: ({ status, canResume }) => canResume !== false && (status === 'Failed' || status === 'Paused'),

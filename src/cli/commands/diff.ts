@@ -37,18 +37,18 @@ export const diff: Command = {
   },
 }
 
-/** What there is to tell of one manifest. */
+/** The result for one manifest. */
 type Told = {
   readonly lines: readonly string[]
   readonly refusal?: CommandFailure | undefined
-  /** Whether it may be refused only because of what the same files are about to make. */
+  /** Whether the refusal may only be due to resources that the same files create. */
   readonly mayPass?: boolean
 }
 
 const isChange = (line: string) => !line.startsWith('?')
 const isNew = ({ lines }: Told) => lines.includes(CREATED)
 
-/** @throws CommandFailure for differences, with 1, and for refusals, with more */
+/** @throws CommandFailure for differences, with exit code 1; for refusals, with a higher one */
 function end(told: readonly Told[]): void {
   const refusals = told.flatMap((each) => {
     const waitsForOthers = each.mayPass === true && told.some((other) => other !== each && isNew(other))
@@ -56,7 +56,7 @@ function end(told: readonly Told[]): void {
   })
   const [first] = refusals
   if (first !== undefined) {
-    // As of `kubectl diff`, 1 means that there are differences.
+    // As with `kubectl diff`, exit code 1 means differences.
     const exitCode = first.exitCode === EXIT.refused ? EXIT.usage : first.exitCode
     throw new CommandFailure(exitCode, refusals.map(({ message }) => message).join('\n'))
   }
@@ -83,7 +83,7 @@ function refusalFrom(error: CommandFailure | PlatformApiError, manifest: Manifes
   return new CommandFailure(exitCode, [`${printable(titleOf(manifest))}:`, ...lines].join('\n'))
 }
 
-/** One line for each field: `+` is new, `~` changes, `-` goes. What a Secret holds is not shown. */
+/** Returns a line per field: `+` is added, `~` changes, `-` is removed. Contents of Secrets are not shown. */
 async function changesAtApiServer(found: Manifest, kubernetes: SendToKubernetes): Promise<string[]> {
   const answer = await dryRunAtKubernetes(found, kubernetes)
   if (answer.before === undefined) return [CREATED]
@@ -99,7 +99,7 @@ async function changesAtApiServer(found: Manifest, kubernetes: SendToKubernetes)
   })
 }
 
-/** Fields of the spec, and what stands beside it, such as the data of a ConfigMap. */
+/** Returns the fields of the spec, and top-level fields such as the data of a ConfigMap. */
 function contentOf(object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { apiVersion, kind, metadata, status, spec, ...others } = object
   return { ...others, ...(spec as object | undefined) }
@@ -107,7 +107,7 @@ function contentOf(object: Readonly<Record<string, unknown>>): Readonly<Record<s
 
 const CREATED = '+ it would be created'
 
-/** As it is now; undefined if there is none. */
+/** Returns the current record; undefined if there is none. */
 async function recordOf({ collection, change, create }: ManifestPlan, client: Client): Promise<object | undefined> {
   const values = (change ?? create)?.values ?? {}
   const route = collection.routes.find(
@@ -123,7 +123,7 @@ async function recordOf({ collection, change, create }: ManifestPlan, client: Cl
   }
 }
 
-/** One line for each field: `+` is new, `~` changes, `?` cannot be compared. */
+/** Returns a line per field: `+` is added, `~` changes, `?` cannot be compared. */
 export function changesOf(wanted: Readonly<Record<string, unknown>>, record: object | undefined): string[] {
   if (record === undefined) return [CREATED]
   const held = record as Readonly<Record<string, unknown>>
@@ -133,7 +133,7 @@ export function changesOf(wanted: Readonly<Record<string, unknown>>, record: obj
   })
 }
 
-/** Maps hold further fields, which are defaults, also those that are items of a list; all else is compared as a whole. */
+/** Ignores further fields of the record, which are defaults, also within lists; anything else must be equal. */
 function isHeld(wanted: unknown, held: unknown): boolean {
   if (Array.isArray(wanted) && Array.isArray(held))
     return wanted.length === held.length && wanted.every((item, at) => isHeld(item, held[at]))

@@ -48,7 +48,7 @@ const help: Command = {
   },
 }
 
-/** Every command: help and completion follow from it. */
+/** All commands. Help and completion are derived from this list. */
 export const COMMANDS: readonly Command[] = [
   setup,
   use,

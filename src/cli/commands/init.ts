@@ -8,7 +8,7 @@ import { localTrouble, usage } from '../failure.ts'
 
 const MOST_OF_A_FILE = 1024 ** 2
 
-/** Tells what a folder would be built with, by the same rules as a build in the platform. It asks the platform nothing. */
+/** Shows how a folder would be built, by the same rules as on the platform and without calling it. */
 export const init: Command = {
   name: 'init',
   summary: 'Show the Dockerfile that a build would use for a folder',
@@ -49,7 +49,7 @@ export const init: Command = {
 async function planOf(files: SourceFiles, input: Input) {
   const port = Number(input.text('port') ?? 8080)
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw usage('--port must be a number from 1 to 65535.')
-  // Only here: it knows every runtime, and no other command asks.
+  // Loaded here only, because it knows every runtime and is large.
   const { planBuild } = await import('../../contracts/builds/plan.ts')
   try {
     return planBuild(files, {
@@ -68,7 +68,7 @@ async function planOf(files: SourceFiles, input: Input) {
   }
 }
 
-/** The root and one folder below, as a build looks at it. */
+/** Reads the root and one level of folders, like a build. */
 function filesOf(folder: string): SourceFiles {
   const paths = new Set<string>()
   const add = (path: string, isDeep: boolean) => {

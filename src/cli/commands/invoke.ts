@@ -47,7 +47,7 @@ function tell(result: InvokeFunctionResult, input: Input, { terminal }: Context)
   if (isTruncated) terminal.err('The answer was longer: this is its beginning.\n')
 }
 
-/** What a tenant's code writes may be orders to the terminal, but for lines and tabs. */
+/** Removes control sequences from a tenant's output, but keeps line breaks and tabs. */
 const visible = (text: string) =>
   text
     .split(/(\r?\n|\t)/)

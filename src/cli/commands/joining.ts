@@ -8,7 +8,7 @@ const FIRST: Option = { long: 'first-name', value: 'NAME', summary: 'For a new a
 const LAST: Option = { long: 'last-name', value: 'NAME', summary: 'For a new account' }
 const PASSWORD = 'You are asked for the password; without a terminal, it is read from stdin.'
 
-/** Takes what the links of mails lead to, by their address or by the token at its end. */
+/** Accepts the links in mails, or just the token at their end. */
 export const invitation: Command = {
   name: 'invitation',
   summary: 'Join a boundary by the link of an invitation',
@@ -63,14 +63,14 @@ export const password: Command = {
       return
     }
     const path = `/identity/password-reset/${encodeURIComponent(tokenOf(target))}`
-    // A link that cannot be used is refused before anybody types.
+    // Checks the link before the user types a password.
     await ask(context, 'GET', path)
     await ask(context, 'POST', path, { password: await context.terminal.readPassword('New password: ') })
     context.terminal.err('The password was set. Sign in with `freehold login`.\n')
   },
 }
 
-/** Who has a role in a group alone sees no list that tells where that is. */
+/** A user with a role in one group only cannot list the boundary, so the command names it. */
 function nextStep(scope: string): string {
   const [, boundaryId, group] = /^\/boundaries\/([^/]+)(?:\/resourcegroups\/([^/]+))?/.exec(scope) ?? []
   if (boundaryId === undefined) return ''
@@ -84,7 +84,7 @@ function tokenOf(link: string): string {
   return decodeURIComponent(last)
 }
 
-/** Without a token: who follows a link may have no account yet. */
+/** Calls without a token: the user may not have an account yet. */
 async function ask<Answer>({ places, signal }: Context, method: string, path: string, body?: object): Promise<Answer> {
   const settings = await readSettings(places.settings)
   const client = createClient({ baseUrl: settings.facadeUrl, fetch: await fetchOf(settings) })

@@ -22,7 +22,7 @@ export const kinds: Command = {
 
 const CREATE = { name: 'create', positionals: [KIND.name, '[NAME]'] }
 
-/** Of a word that stands at several places, each that has to be said with its parent is a kind of its own. */
+/** Splits a collection with several places into one entry per spelling. */
 function placesOf(collection: Collection): Collection[] {
   const { noun, also, routes } = collection
   const lower = routes.filter(({ isLower }) => isLower === true)
@@ -48,7 +48,7 @@ function placesOf(collection: Collection): Collection[] {
 
 function rowOf({ noun, singular, also, routes }: Collection): string[] {
   const verbs = new Set(routes.map(({ verb }) => verb))
-  // What is made by its first replacement: `freehold create` sends that.
+  // Some resources are created by their first PUT, which `freehold create` sends.
   if (verbs.has('update')) verbs.add('create')
   const names = [singular, ...also.flatMap(({ names: [, kind = ''], shortNames }) => [...shortNames, kind])]
   const known = new Set([noun, singular].map((name) => name.toLowerCase()))
@@ -57,7 +57,7 @@ function rowOf({ noun, singular, also, routes }: Collection): string[] {
   return [noun, others.join(', '), places.join('; '), [...verbs].join(' ')]
 }
 
-/** What one route's things stand in: `group`, or `secretvaults (-p resourceName)`. */
+/** Returns what contains the resources of a route: `group`, or `secretvaults (-p resourceName)`. */
 function placeIn({ path, parameters, nameParameter }: CollectionRoute): string {
   const outer = parameters.filter((name) => name !== nameParameter)
   const inner = outer.filter((name) => name !== 'boundaryId' && !GROUP_PARAMETERS.includes(name))

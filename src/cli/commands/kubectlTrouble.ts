@@ -1,4 +1,4 @@
-/** What kubectl itself writes beside the program that it runs: its log, and how that program, or the call, ended. */
+/** Lines that kubectl itself writes: its log, and how the program or the call ended. */
 const OF_KUBECTL =
   /^(?:[EWIF]\d{4} \d\d:\d\d:|command terminated with exit code |Defaulted container |error: |Error from server|The connection to the server |Unable to connect)/
 const RAN = /^command terminated with exit code /
@@ -10,7 +10,7 @@ const NO_FACADE = [
   'Of a platform that `npm run up` started, beside its cluster, `freehold check --dev` finds it.',
 ].join(' ')
 
-/** Sentences of ours by what kubectl says: that is the text of another system, with its log before it. */
+/** Our own messages for errors of kubectl, which are another system's text mixed with its log. */
 const SENTENCES: readonly [said: RegExp, sentence: string][] = [
   [/\(NotFound\)|not found/, NO_FACADE],
   [/\(Forbidden\)|is forbidden/, `The user of the kubeconfig may not run a program in the facade. ${ANOTHER}`],
@@ -25,20 +25,20 @@ const SENTENCES: readonly [said: RegExp, sentence: string][] = [
   ],
 ]
 
-/** Whether a line of standard error is kubectl's: all others are of the program, or ask a person to sign in. */
+/** Whether a line of stderr is from kubectl: other lines are from the program, or prompts to sign in. */
 export function isOfKubectl(line: string): boolean {
   return OF_KUBECTL.test(line)
 }
 
 /**
- * Why the program was not run; undefined where it was, however it ended.
+ * Explains why the program was not run; undefined if it was run, whatever its exit code.
  *
  * @param lines of kubectl
- * @param command that a person may run to see what kubectl says
+ * @param command for the user to see kubectl's own output
  */
 export function troubleOf(lines: readonly string[], command: string): string | undefined {
   if (lines.some((line) => RAN.test(line))) return undefined
-  // Its log tells of what it tries again, too.
+  // The log also has attempts that were retried.
   const said = lines.filter((line) => !/^[EWIF]\d{4} /.test(line)).join('\n')
   const known = SENTENCES.find(([pattern]) => pattern.test(said))
   return known?.[1] ?? `kubectl did not reach the facade: \`${command}\` shows why.`

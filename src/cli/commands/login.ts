@@ -32,7 +32,7 @@ export const logout: Command = {
   summary: 'End the stored login, here and at the identity provider',
   async run(_input, { places, terminal, now }) {
     const store = loginStore(places.login)
-    // First here: whatever the provider answers, this machine forgets.
+    // Locally first: this machine forgets the login whatever the provider answers.
     const stored = await store.exclusively(async () => {
       try {
         return await store.read()
@@ -94,7 +94,7 @@ export const whoami: Command = {
   options: [OUTPUT],
   async run(input, context) {
     const { client, credential, settings, token } = await openSession(context)
-    // Needs nothing but a sign-in, and so tells a good token from a bad one.
+    // Needs no role, only a valid token.
     await client.operations.GetBoundaries({ query: { pageSize: 1 } })
     const claims = describe(await token())
     const { facadeUrl: platform, issuer, boundary = null, group = null } = settings
@@ -106,7 +106,7 @@ export const whoami: Command = {
   },
 }
 
-/** What a token says of its owner. It is shown, never relied upon: the platform has verified it, or will. */
+/** Decodes the claims for display only: this client does not verify the token. */
 function describe(accessToken: string) {
   const claims = claimsOf(accessToken)
   const text = (...names: string[]) => {

@@ -40,7 +40,7 @@ function reservationsAt(boundary: string, group: string | undefined): Reservatio
   return group === undefined ? [own] : [own, { for: 'ResourceGroup', name: groupNamespace(boundary, group) }]
 }
 
-/** Those of the boundaries and groups among the manifests; of a group, that of its boundary as well. */
+/** Returns the namespaces of the boundaries and groups among the manifests; for a group, also that of its boundary. */
 export function reservationsOf(manifests: readonly Pick<Manifest, 'kind' | 'name' | 'namespace'>[]): Reservation[] {
   return manifests.flatMap(({ kind, name = '', namespace = '' }) => {
     if (kind === 'Boundary') return reservationsAt(name, undefined)

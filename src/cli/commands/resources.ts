@@ -36,7 +36,7 @@ async function listItems(input: Input, context: Context): Promise<void> {
   const first = { ...query, search: asked.search, sort: asked.sort }
   const items: unknown[] = []
   const fetchPage = (page: Record<string, QueryValue>) =>
-    // Only paged lists know these names, and an unknown one is refused.
+    // Only paged lists accept these parameters; unknown ones are refused.
     send({ ...prepared, query: isPaged ? { pageSize: Math.min(limit, 500), ...page } : { ...page, page: undefined } })
   for await (const item of pagesOf(fetchPage, first)) {
     if (items.length >= limit) break
@@ -73,7 +73,7 @@ export const get: Command = {
     const prepared = await prepare('get', input, context)
     const record = await send(prepared)
     show(record, input, context, nameFieldOf(prepared.collection, record))
-    // Programs read the record as it is; a person wants to know why.
+    // Programs get only the record; people also get the reason for its status.
     if (!isForPeople(input, context) || !lacksReason(record)) return
     const told = statusLine(await reasonReader(prepared, nameIn(prepared), context)(record))
     if (told !== statusOf(record)) context.terminal.err(`${printable(told)}\n`)
@@ -93,7 +93,7 @@ export const create: Command = {
   },
   async run(input, context) {
     const data = input.text('data')
-    // A secret is made by its first value, like each further one.
+    // A secret is created by writing its first value, which is a PUT.
     const { routes } = findCollection(input.positionals[0] ?? '', context.collections)
     const isMade = (by: Verb) => routes.some(({ verb }) => verb === by)
     const verb = !isMade('create') && isMade('update') ? 'update' : 'create'
@@ -126,7 +126,7 @@ export const remove: Command = {
   details: `${PLACES}\nA boundary is a tenant, a vault may hold secrets, and other resources may refer to what is deleted: confirm these\ndeletions, or add --yes where there is no terminal.`,
   async run(input, context) {
     const prepared = await prepare('delete', input, context)
-    // Only where it is needed: some of what is deleted cannot be read.
+    // On demand, because some resources cannot be read.
     const reading = () => readingOf(prepared, input.positionals[1] ?? '')
     if (!input.has('yes')) await confirm(prepared, reading, context)
     if (input.has('kept-data')) await takeBackKept(prepared, reading, input, context)
@@ -157,7 +157,7 @@ async function takeBackKept(
   await takeBack(reading(), { create, body, name }, context)
 }
 
-/** @throws CommandFailure (usage) unless nothing else is lost, or a person types what the thing is called */
+/** @throws CommandFailure (usage) if something else would be lost and the user does not confirm by typing the name */
 async function confirm(prepared: Prepared, reading: () => Prepared, context: Context): Promise<void> {
   const { ask } = context.terminal
   if (prepared.target.route.nameParameter === 'boundaryId') {
@@ -175,7 +175,7 @@ async function confirm(prepared: Prepared, reading: () => Prepared, context: Con
   await askFor(name, `This deletes ${title}. ${said}`, ask)
 }
 
-/** What goes with a thing, or will miss it. */
+/** Lists what is deleted with the resource, or refers to it. */
 async function lossesOf(prepared: Prepared, reading: () => Prepared, { collections }: Context): Promise<string[]> {
   const holders = await referrersOf(prepared, collections)
   const isVault = prepared.collection.noun === 'secretvaults'

@@ -103,8 +103,8 @@ function issuerFrom(input: Input): string | undefined {
 }
 
 /**
- * The issuer that is known of the platform, else what the platform itself says. One that says nothing is taken to have
- * that of the platform before it.
+ * Returns the known issuer of the platform, or else asks the platform. If it does not answer, falls back to the issuer
+ * of the previous platform.
  */
 async function issuerAt(facadeUrl: string, known: Partial<Settings>): Promise<string> {
   if (known.issuer !== undefined && known.facadeUrl === facadeUrl) return known.issuer
@@ -139,8 +139,8 @@ async function fromDevFile(path: string): Promise<FromDevFile> {
 }
 
 /**
- * A new platform on this machine has one Owner, whose credentials the owner of the machine holds anyway: nobody need
- * type them. A login that somebody made there stays.
+ * A local platform has one Owner, whose credentials the user of this machine can read anyway, so this signs in with
+ * them. An existing login of a person is kept.
  */
 async function signInFromDevFile(path: string, settings: Settings, { places, now, terminal }: Context): Promise<void> {
   const store = loginStore(places.login)

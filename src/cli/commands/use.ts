@@ -21,7 +21,7 @@ export const use: Command = {
     const { boundary, group, ...settings } = await readSettings(places.settings)
     const [newBoundary, newGroup] = [input.text('boundary'), input.text('group')]
     const nextBoundary = (newBoundary ?? boundary) || undefined
-    // A group belongs to its boundary: another boundary has another one, or none.
+    // A group belongs to one boundary, so another boundary clears it.
     const kept = nextBoundary === boundary ? group : undefined
     const nextGroup = (newGroup ?? kept) || undefined
     if (nextGroup !== undefined && nextBoundary === undefined) throw usage('--group needs --boundary.')
@@ -35,13 +35,13 @@ export const use: Command = {
 }
 
 /**
- * @param group empty where none is named
- * @returns what cannot be told: whoever has no role at a group may not learn whether it is there
- * @throws CommandFailure (usage) with what exists
+ * @param group empty if none was given
+ * @returns a warning if the group cannot be checked, because the caller has no role in it
+ * @throws CommandFailure (usage) with the existing names
  */
 async function lookUp(client: Client, boundary: string, group: string): Promise<string | undefined> {
   const path = { boundaryId: boundary }
-  // The list of groups needs no role at the boundary itself: whoever may work in one group passes.
+  // Listing groups needs no role in the boundary itself: a role in one group is enough.
   const names: string[] = []
   const isBoundary = await isKnown(async () => {
     const { items } = await client.operations.ListResourceGroups({ path, query: { pageSize: 500 } })

@@ -4,7 +4,7 @@ import type { Command } from '../command.ts'
 import { OUTPUT, show } from '../session.ts'
 import { fetchOf, findSettings } from '../settings.ts'
 
-/** What is shown of `GET /version`, which asks for no token. */
+/** The fields of `GET /version` to show. The route needs no token. */
 const PlatformVersion = z.object({
   version: z.string(),
   commit: z.string(),

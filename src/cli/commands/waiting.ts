@@ -48,20 +48,20 @@ export const scale: Command = {
         ? await patchReplicas(prepared, Number(replicas), withoutLast(input), context)
         : await sendBelow(prepared, route, { body: { targetScale: Number(replicas) } })
     const last = input.has('wait') ? await waitFor(prepared, { isChanged: true }, withoutLast(input), context) : answer
-    // What answers is the scale, which has no name of its own.
+    // The answer is a scale, which has no name.
     const named = { name: prepared.target.values[prepared.target.route.nameParameter ?? ''], ...(last as object) }
     show(input.text('output') === 'name' ? named : last, input, context)
   },
 }
 
-/** Of a kind whose copies are a field of its record. @throws CommandFailure (usage) where nothing would change */
+/** For kinds whose replicas are a field of the record. @throws CommandFailure (usage) if it would change nothing */
 async function patchReplicas(prepared: Prepared, replicas: number, input: Input, context: Context): Promise<unknown> {
   const { noun, routes } = prepared.collection
   const cannot = `${noun} have no replicas to change.`
   if (routes.every(({ verb }) => verb !== 'patch')) throw usage(cannot)
   const record = await send(prepared)
   const title = input.positionals.join(' ')
-  // The platform would accept the number, and the autoscaler would decide.
+  // The platform would accept the number, but the autoscaler would override it.
   if (isAutoscaled(record))
     throw usage(`${title} scales by itself: change its minReplicas and maxReplicas instead.${patchHint(prepared)}`)
   const components = replicasOfComponents(record)
@@ -76,10 +76,10 @@ async function patchReplicas(prepared: Prepared, replicas: number, input: Input,
 const patchHint = ({ target }: Prepared) =>
   ` freehold call PATCH ${quoted(pathOf(target.route.path, target.values))} -d '{"minReplicas":1,"maxReplicas":3}'`
 
-/** What each comes to: the status of before would end the waiting too early. A restart ends where it began. */
+/** The status to wait for, because any settled status may be the previous one. A restart ends as it began. */
 const END_OF: Readonly<Record<string, string | undefined>> = { start: 'Running', stop: 'Stopped' }
 
-/** `start`, `stop` and `restart`: the same for every kind that has them. */
+/** `start`, `stop` and `restart`, for all kinds that have them. */
 export const powers: readonly Command[] = ['start', 'stop', 'restart'].map((action) => ({
   name: action,
   summary: `${action.slice(0, 1).toUpperCase()}${action.slice(1)} a resource`,
@@ -135,7 +135,7 @@ export const watch: Command = {
   },
 }
 
-/** What to tell of a list that was read again. */
+/** Returns a line for each difference between two readings of a list. */
 export function changes(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
   const gone = [...before.keys()].filter((name) => !now.has(name)).map((name) => `${name}: gone`)
   const changed = [...now].filter(([name, line]) => before.get(name) !== line)
@@ -147,5 +147,5 @@ function itemsOf(prepared: Prepared): AsyncGenerator<unknown> {
   return pagesOf((page) => send({ ...prepared, query: isPaged ? { pageSize: 500, ...page } : {} }), {})
 }
 
-/** The words of a command that takes one more than KIND and NAME. */
+/** Removes the argument after KIND and NAME. */
 const withoutLast = (input: Input): Input => ({ ...input, positionals: input.positionals.slice(0, 2) })
