@@ -15,13 +15,13 @@ import { type Guesses, secretPasswords } from '../identity/index.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { remembered } from './remembered.ts'
 
-/** Requests for a password reset within an hour (records of section 14). */
+/** Password reset requests per hour (records of section 14). */
 const RESETS_PER_ADDRESS = 5
 const RESETS_PER_CLIENT = 20
-/** Milliseconds. Anybody may ask for the rules: the identity provider is asked twice a minute at most. */
+/** Milliseconds. Anyone may ask for the rules, so this limits the requests to the identity provider. */
 const RULES_KEPT = 30_000
 
-/** Users, mails and limits as the configuration says. Its `outbox` is to be stopped. */
+/** Creates the account services from the configuration. The caller must stop the `outbox`. */
 export async function accountServices(
   configuration: Configuration,
   { users, passwordRules }: Pick<IdentityAdministration, 'users' | 'passwordRules'>,
@@ -37,7 +37,7 @@ export async function accountServices(
     tenants: recordedTenants(records),
     outbox: createOutbox({ mailer: await mailer(configuration), log, clock: systemClock }),
     linkBase: (publicUrl ?? `http://127.0.0.1:${facadePort}`).replace(/\/+$/, ''),
-    // Keycloak has its account page there as well.
+    // Keycloak has its account page at the same path.
     signInUrl: `${issuer}/account`,
     resendLimits: {
       ...RESEND_LIMITS,

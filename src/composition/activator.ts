@@ -30,13 +30,13 @@ import { type ActivatorHere, Closing } from './areas/setup.ts'
 import { type Connection, connect, instanceName, untilServed, userAgent } from './connection.ts'
 import type { Part, Surroundings } from './part.ts'
 
-/** Milliseconds for calls in flight at the end. All others wait as long: the next activator begins only then. */
+/** Milliseconds for calls in flight at shutdown. Others wait as long, because the next activator starts only then. */
 const CALLS_END_WITHIN = 5_000
 
 /**
- * The activator of functions: it holds calls until a copy has room, and says how many copies they need. One works at a
- * time, which the lease decides: it alone counts calls, and only it is ready for any. Its rights are those of
- * `activatorRoles` (scripts/generate/rights.ts); everything else it asks the facade for, with the caller's own token.
+ * Runs the activator of functions, which holds calls until a copy has room, and decides how many copies they need. Only
+ * the holder of the lease works: it alone counts calls, and only its process is ready. Its rights are those of
+ * `activatorRoles` (scripts/generate/rights.ts); for anything else it asks the facade with the caller's token.
  */
 export async function runActivator(
   configuration: Configuration,
@@ -63,7 +63,7 @@ export async function runActivator(
   return { name: 'activator', checks: [{ name: 'activator', isReady: () => isWorking }], stop: () => closing.stop() }
 }
 
-/** With an account of its own, in role all too: its rights are few wherever it runs. */
+/** Uses its own service account even in role all, so that its rights are equally small everywhere. */
 function openConnection(
   { kubeconfig, activatorContext: context }: Configuration,
   beside: CacheSet | undefined,
@@ -135,14 +135,14 @@ async function start(
     async stop() {
       for (const end of endings) end()
       timers.stop()
-      // Their places still count: no successor works before the lease is given back.
+      // Held calls still count: a successor starts only when the lease is released.
       await Promise.all(servers.map((each) => closeServer(each, CALLS_END_WITHIN)))
       switchboard.stop()
     },
   }
 }
 
-/** On a port of its own: callers reach the one of calls, and whoever scrapes the one of management. */
+/** On a port of its own, separate from the ports for calls and for metrics. */
 async function serveFacades(
   figures: Figures,
   call: MakeTestCall,
@@ -160,7 +160,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   })
 }
 
-/** Writes how many copies are needed: the last word of each function, one write after the other. */
+/** Writes the wanted number of copies: only the latest value of each function, and one write at a time. */
 class Scaler {
   readonly #client: Pick<KubeClient, 'mergePatch'>
   readonly #log: Log
@@ -194,7 +194,7 @@ class Scaler {
           'The copies of a function could not be requested.',
         )
         await new Promise((resolve) => systemClock.setTimeout(() => resolve(undefined), 500))
-        // A newer word counts; else this one is said again.
+        // A newer value takes precedence; otherwise this one is retried.
         if (!this.#wanted.has(key)) this.#wanted.set(key, wanted)
       }
     }
@@ -207,7 +207,7 @@ async function digestKey(client: Pick<KubeClient, 'get'>): Promise<string | unde
   return (await client.get<SecretObject>(secret, ref).catch(absent))?.data?.[DIGEST_ENTRY]
 }
 
-/** The facade answers with all its rules, denies included. */
+/** Asks the facade, which applies all rules, including denies. */
 async function mayRead(base: string, token: string, path: string): Promise<boolean> {
   const answer = await fetch(`${base}${path}`, {
     headers: { authorization: `Bearer ${token}` },

@@ -14,10 +14,10 @@ import type { KubeClient } from '../kube/client.ts'
 import type { Connection } from './connection.ts'
 
 /**
- * The identity provider as the platform administers it: people and single sign-on. With an external
- * issuer that the platform does not administer, people are the PlatformUser objects that somebody keeps in step with it.
+ * Opens the administration of the identity provider: users and single sign-on. For an external issuer, which the
+ * platform does not administer, users are PlatformUser objects that somebody keeps in sync with it.
  *
- * @throws ConfigurationError where the configuration of Keycloak is not complete
+ * @throws ConfigurationError if the configuration of Keycloak is incomplete
  */
 export async function openAdministration(
   configuration: Configuration,
@@ -28,9 +28,9 @@ export async function openAdministration(
 }
 
 /**
- * The local provider's people.
+ * Opens the local provider.
  *
- * @param users a cache of PlatformUser objects; without one the API server is asked each time
+ * @param users a cache of PlatformUser objects; without it, the API server is asked each time
  */
 export function localAdministration(client: KubeClient, users?: WatchCache<KubeObject>): IdentityAdministration {
   return createLocalProvider({
@@ -68,7 +68,7 @@ async function keycloak(configuration: Configuration): Promise<IdentityAdministr
   return createKeycloakProvider(adminRealm === undefined ? options : { ...options, adminRealm })
 }
 
-/** Where the issuer of a realm listens. @throws ConfigurationError */
+/** Derives Keycloak's URL from the issuer. @throws ConfigurationError */
 function issuerHost(issuer: string, realm: string): string {
   const suffix = `/realms/${realm}`
   if (issuer.endsWith(suffix)) return issuer.slice(0, -suffix.length)

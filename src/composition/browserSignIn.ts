@@ -7,7 +7,7 @@ import { PlatformError } from '../core/errors.ts'
 
 type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'> & {
   clientId: string
-  /** In front of the path that the identity provider sends browsers back to. */
+  /** Prefix of the redirect path. */
   linkBase: string
   tokens: Pick<TokenVerifier, 'verify'>
 }
@@ -15,8 +15,8 @@ type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'> & {
 const TIMEOUT_SECONDS = 10
 
 /**
- * The facade as a public client of the identity provider (RFC 7636, OpenID Connect Core section 3.1). It keeps no token:
- * the access token says who the person is, by the same check that requests pass, and is dropped.
+ * Signs users in with the facade as a public client (RFC 7636, OpenID Connect Core section 3.1). The access token
+ * identifies the user, by the same check as for requests, and is then discarded.
  */
 export async function browserSignIn(options: Options): Promise<BrowserSignIn & { close(): Promise<void> }> {
   const oidc = await import('openid-client')
@@ -50,7 +50,7 @@ export async function browserSignIn(options: Options): Promise<BrowserSignIn & {
       const url = oidc.buildAuthorizationUrl(await client(), {
         redirect_uri: redirectUri,
         scope: 'openid email',
-        // Whoever is signed in there already may be somebody else than was invited.
+        // An existing session may be of another user than the invited one.
         prompt: 'login',
         code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256',
@@ -77,7 +77,7 @@ export async function browserSignIn(options: Options): Promise<BrowserSignIn & {
   }
 }
 
-/** No answer came, which is not the person's doing. */
+/** Whether there was no answer, which is not the user's fault. */
 function isAbsence({ code }: { code?: string }): boolean {
   return code === 'OAUTH_TIMEOUT' || code === 'OAUTH_ABORT'
 }

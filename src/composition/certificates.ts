@@ -1,4 +1,4 @@
-// @peculiar/x509 asks for this polyfill to be loaded before it.
+// @peculiar/x509 requires this polyfill to be loaded first.
 import 'reflect-metadata'
 import { randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -16,7 +16,7 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509'
 
-/** PEM texts of a certificate and of its key (PKCS #8). */
+/** A certificate and its key (PKCS #8); PEM. */
 export type CertificatePair = { certPem: string; keyPem: string }
 export type Purpose = 'server' | 'client' | 'peer'
 
@@ -26,11 +26,11 @@ export type LeafRequest = {
   purpose: Purpose
   /** DNS names and addresses of a server. */
   names?: readonly string[]
-  /** For how long; a year. */
+  /** Validity in days; 365 by default. */
   days?: number
 }
 
-/** Days. */
+/** Validity in days. */
 export const LIFETIME_DAYS = { authority: 3650, leaf: 365 }
 export const DAY_MS = 86_400_000
 
@@ -42,7 +42,7 @@ const PURPOSES: Record<Purpose, string[]> = {
   peer: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.2'],
 }
 
-/** A certificate for servers or clients, signed by the authority, good for a year (RFC 5280). */
+/** Issues a certificate for a new key, valid for a year by default (RFC 5280). */
 export async function issueCertificate(
   authority: CertificatePair,
   request: LeafRequest,
@@ -56,7 +56,7 @@ export async function issueCertificate(
 
 type Key = Pick<Parameters<typeof X509CertificateGenerator.create>[0], 'publicKey'>
 
-/** A certificate for a key, in PEM. */
+/** Signs a certificate for a key; PEM. */
 async function signed(
   authority: CertificatePair,
   { commonName, organizations = [], purpose, names = [] }: LeafRequest,
@@ -81,7 +81,7 @@ async function signed(
   return `${certificate.toString('pem')}\n`
 }
 
-/** A key of the caller's own, and the request in which an authority is asked to sign for it (RFC 2986). PEM. */
+/** Creates a key and a certificate signing request (RFC 2986); PEM. */
 export async function requestCertificate(commonName: string): Promise<{ keyPem: string; requestPem: string }> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const request = await Pkcs10CertificateRequestGenerator.create({
@@ -93,9 +93,9 @@ export async function requestCertificate(commonName: string): Promise<{ keyPem: 
 }
 
 /**
- * Signs for the key of a request, for as long from now on as is said; of its other content nothing is believed.
+ * Signs the key of a request. Everything else in the request is ignored.
  *
- * @throws Error for what is no request, or whose sender does not hold the key
+ * @throws Error if the request is invalid, or not signed with its own key
  */
 export async function signRequest(
   authority: CertificatePair,
@@ -105,12 +105,12 @@ export async function signRequest(
 ): Promise<string> {
   const request = new Pkcs10CertificateRequest(requestPem)
   if (!(await request.verify())) throw new Error('The request is not signed with its own key.')
-  // Exactly now: whether it came after a revocation is told by this time.
+  // Not backdated: the time is compared with that of a revocation.
   const key = { publicKey: request.publicKey, ...validity(now, days), notBefore: now }
   return signed(authority, { commonName, organizations: [organization], purpose: 'client' }, key)
 }
 
-/** A certificate authority, good for ten years. */
+/** Creates a certificate authority that is valid for ten years. */
 export async function createAuthority(commonName: string, now: Date): Promise<CertificatePair> {
   const keys = await crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const name = [{ CN: [commonName] }]
@@ -131,7 +131,7 @@ export async function createAuthority(commonName: string, now: Date): Promise<Ce
 }
 
 function validity(now: Date, days: number) {
-  // The top bit cleared: a serial number is a positive integer (RFC 5280 4.1.2.2).
+  // Clears the top bit, because a serial number is a positive integer (RFC 5280 4.1.2.2).
   const serial = randomBytes(16)
   serial[0] = (serial[0] ?? 0) & 0x7f || 1
   return {

@@ -19,11 +19,11 @@ export type ConnectionOptions = {
   /** Called before every write. */
   fence?: () => void
   onRequest?: RequestCounter
-  /** Milliseconds for a call with its retries. */
+  /** Milliseconds for a call, including retries. */
   timeout?: number
-  /** Caches of another client of this process: nothing is watched twice. */
+  /** Caches of another client in this process to share, so that nothing is watched twice. */
   beside?: CacheSet | undefined
-  /** This process may come to count what boundaries hold. */
+  /** Whether this process may have to count the objects of boundaries. */
   counts?: boolean
 }
 
@@ -31,10 +31,10 @@ type RequestCounter = (request: RequestObservation) => void
 
 export const userAgent = (part: string) => `freehold/${part}`
 
-/** Unique among replicas and restarts: the holder of a lease must not be taken for its predecessor. */
+/** Unique among replicas and restarts, so that a lease holder is not mistaken for its predecessor. */
 export const instanceName = () => `${hostname()}-${process.pid}-${Math.floor(performance.timeOrigin)}`
 
-/** A client whose writes are in its caches when the call returns. */
+/** Connects to the API server. When a write returns, the caches already contain it. */
 export function connect(options: ConnectionOptions): Connection {
   const { log, fence, beside, counts } = options
   const access = loadKubeconfig(options.kubeconfig, options.context)
@@ -52,12 +52,12 @@ export function connect(options: ConnectionOptions): Connection {
   return { ...both, exec: createExec(access, userAgent(options.fieldManager)) }
 }
 
-/** Milliseconds after which the API server is looked for again, and after which it is said again that nobody is there. */
+/** Milliseconds between attempts to reach the API server, and between log lines about it. */
 const WAITING = { lookAgain: 1_000, sayAgain: 30_000 }
 
 /**
- * Waits until the API server is ready, and says that it waits. A process that ended instead would be started again ever
- * more slowly, and come back long after the API server.
+ * Waits until the API server is ready, and logs that it waits. If the process exited instead, the kubelet's backoff
+ * would delay its restart long beyond the API server's return.
  */
 export async function untilServed(
   client: Pick<KubeClient, 'request'>,
@@ -76,7 +76,7 @@ export async function untilServed(
   }
 }
 
-/** Whoever may not ask is answered as well: then it is there. */
+/** Any answer below 500 counts, such as 403. */
 async function whyNotServed(client: Pick<KubeClient, 'request'>): Promise<string | undefined> {
   try {
     const answer = await client.request({ path: '/readyz', timeout: 5_000 })
@@ -87,7 +87,7 @@ async function whyNotServed(client: Pick<KubeClient, 'request'>): Promise<string
   }
 }
 
-/** Requests to the API server, under the names of client-go. */
+/** Counts requests to the API server, with the metric names of client-go. */
 export function requestMetrics(registry: Registry): RequestCounter {
   const total = new Counter({
     name: 'rest_client_requests_total',

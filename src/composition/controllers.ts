@@ -20,10 +20,10 @@ const FIELD_MANAGER = 'freehold-controllers'
 const LEASE = 'freehold-controllers'
 
 /**
- * The controllers of this process. They run while the lease is held; every write asks its fence. A replica without the
- * lease is ready too: it stands by.
+ * Runs the controllers while the lease is held; every write checks the fence. A replica without the lease is on
+ * standby, which counts as ready.
  *
- * @param facade the caches of the facade in this process, which hold our kinds already
+ * @param facade caches of the facade in this process to share
  */
 export async function runControllers(
   configuration: Configuration,
@@ -80,7 +80,7 @@ export async function runControllers(
       })
       if (state === 'starting') state = 'running'
     } catch (error) {
-      // While stopping, caches end before they are full.
+      // During shutdown, caches stop before they are synced.
       if (state === 'starting') fail(`The controllers could not start: ${messageOf(error)}`)
     }
   }
@@ -100,7 +100,7 @@ export async function runControllers(
   }
 }
 
-/** With a pool of its own: the renewal of the lease must not wait behind writes, nor be fenced by itself. */
+/** Uses a client of its own: renewing the lease must neither queue behind writes nor be fenced. */
 function openLease(
   { kubeconfig, controllersContext }: Configuration,
   log: Log,

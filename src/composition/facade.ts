@@ -70,7 +70,7 @@ const DOCUMENTATION = join(import.meta.dirname, '../../docs/areas')
 
 const LINK_PAGES = [signedInPages, invitationPages, resetPages, installPages]
 
-/** The REST facade, and beside it the local identity provider where that is configured. */
+/** Runs the REST facade, and the local identity provider if configured. */
 export async function runFacade(
   configuration: Configuration,
   surroundings: Surroundings,
@@ -150,7 +150,7 @@ function accessOver(client: KubeClient, caches: Connection['caches'], log: Log) 
   return createAccess({ caches, clock: systemClock, log, late })
 }
 
-/** Of all doors at which service accounts show their secret: a guess counts at each of them. */
+/** Shared by all endpoints where service accounts present their secret, so that they count guesses together. */
 function doorsOfSecrets(client: KubeClient, caches: Connection['caches'], log: Log) {
   const lastSeen = createLastSeen({
     client,
@@ -173,7 +173,7 @@ function checksOf(
   ]
 }
 
-/** The records of clusters must be there: without them every agent would be turned away. */
+/** Waits for the records of clusters, without which every agent would be refused. */
 async function openedGate(configuration: Configuration, agents: AgentHub, parts: Parameters<typeof runGate>[2]) {
   if (configuration.agentPort === undefined) return undefined
   agents.reads(parts)
@@ -200,7 +200,7 @@ function limitsOf(configuration: Configuration) {
   }
 }
 
-/** The client and the caches of the facade. A part of its own: in role all the controllers read from these caches too. */
+/** Opens client and caches of the facade. A part of its own, because in role all the controllers share the caches. */
 export function openFacadeConnection(
   { kubeconfig, facadeContext, apiServerTimeoutSeconds, role }: Configuration,
   { log }: Surroundings,
@@ -211,7 +211,7 @@ export function openFacadeConnection(
     fieldManager: 'freehold-facade',
     log: log.child({ part: 'facade' }),
     timeout: apiServerTimeoutSeconds * 1000,
-    // The controllers of this process read from these caches.
+    // The controllers of this process use these caches.
     counts: role === 'all',
   })
   for (const kind of KINDS) caches.add(kind.resource)
@@ -232,7 +232,7 @@ export function openFacadeConnection(
 }
 
 type Beside = {
-  /** What is served, once all of it is there. */
+  /** The services, once they are complete. */
   whole: () => Services | undefined
   surroundings: Surroundings
   log: Log
@@ -242,7 +242,7 @@ type Beside = {
   lastSeen: LastSeen
 }
 
-/** Who signs in and how: users, mails, sign-on of tenants, and the identity provider itself where it is ours. */
+/** Opens sign-in: users, mails, single sign-on, and the identity provider if it is our own. */
 async function openPeople(
   configuration: Configuration,
   connection: Connection,
@@ -251,7 +251,7 @@ async function openPeople(
   const { client, caches } = connection
   const administration = await openAdministration(configuration, connection)
   const records = createRecords({ client, caches })
-  // All doors at which passwords are asked for.
+  // Shared by all endpoints where passwords are entered.
   const guesses = limitPasswords()
   const accounts = await accountServices(configuration, administration, records, log, { client, guesses })
   closing.onStop(() => accounts.outbox.stop())
@@ -294,7 +294,7 @@ async function openPeople(
   })
   closing.onStop(() => follower.stop())
   const principals = directoryPrincipals(recorded, administration.users, systemClock)
-  // People of an external issuer have objects here, or are known to nobody.
+  // Not for an external issuer: its users have objects here, or are unknown.
   if (configuration.identityProvider === 'keycloak') {
     const keys = caches.get<ObjectAccessKey & KubeObject>(ObjectAccessKey.resource)
     const sessions = endSessionsOfEnded({ keys, principals, client, clock: systemClock, log })

@@ -38,7 +38,7 @@ type Doors = {
   inTenant: ArrivalsOptions['inTenant']
 }
 
-/** The local identity provider: TLS for the API server, plain http on loopback for tools. */
+/** Runs the local identity provider: TLS for the API server, plain http on loopback for tools. */
 export async function runIdentityProvider(
   configuration: Configuration,
   { client, caches }: { client: KubeClient; caches: CacheSet },
@@ -106,7 +106,7 @@ export async function runIdentityProvider(
   }
 }
 
-/** What a cache holds once it has seen everything. */
+/** Lists a cache after it has synced. */
 async function whole<T extends KubeObject>(cache: Pick<WatchCache<T>, 'whenSynced' | 'list'>): Promise<readonly T[]> {
   await cache.whenSynced()
   return cache.list()

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-/** The OpenAPI document of everything, as text, made on a thread that ends with it. */
+/** Builds the complete OpenAPI document as text, on a thread of its own. */
 export function readOpenApi(): Promise<string> {
   return new Promise((done, fail) => {
     const worker = new Worker(new URL('./openApiThread.ts', import.meta.url))

@@ -17,8 +17,8 @@ export type Tracing = RequestTracer & { stop(): Promise<void> }
 type Options = { readonly endpoint: string; readonly ratio: number; readonly service: string }
 
 /**
- * Sends a span for each request by OTLP over HTTP, in batches. Its ids are those that the caller was answered in
- * `traceparent`, and a caller's own trace goes on. Loaded only where tracing is on: the SDK is large.
+ * Exports a span per request over OTLP/HTTP, in batches. Spans have the ids of the `traceparent` that the caller
+ * received, and continue the caller's trace. Loaded only if tracing is on, because the SDK is large.
  */
 export function createTracing({ endpoint, ratio, service }: Options): Tracing {
   const ids = new GivenIds()
@@ -26,7 +26,7 @@ export function createTracing({ endpoint, ratio, service }: Options): Tracing {
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` })
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': service, 'service.version': VERSION }),
-    // Who began a trace has decided whether it is kept: half of one helps nobody.
+    // The caller's decision to sample is followed, to keep traces complete.
     sampler: new ParentBasedSampler({ root }),
     idGenerator: ids,
     spanProcessors: [new BatchSpanProcessor({ exporter })],
@@ -46,7 +46,7 @@ export function createTracing({ endpoint, ratio, service }: Options): Tracing {
   }
 }
 
-/** The template of the path and never the path: names of tenants' things are not the collector's to keep. */
+/** Uses the route, not the path: the collector must not store names of tenants' resources. */
 function attributesOf({ method, route, status, trace: { correlationId } }: TracedRequest) {
   return {
     'http.request.method': method,
@@ -62,7 +62,7 @@ function parentOf({ trace: { traceId, parent } }: TracedRequest) {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parent.spanId, traceFlags, isRemote: true })
 }
 
-/** A span begins in the same turn in which its ids are set. */
+/** A span starts synchronously after its ids are set. */
 class GivenIds implements IdGenerator {
   next: TracedRequest['trace'] = { traceId: '', spanId: '', correlationId: '' }
 

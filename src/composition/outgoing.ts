@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createOutgoing, type OutgoingOptions } from '../adapters/outgoing/client.ts'
 import type { Configuration } from '../config.ts'
 
-/** Calls of addresses that tenants named, to hosts and by authorities that the configuration adds to those of the Internet. */
+/** Opens a client for tenant-supplied addresses, with the configured additional hosts and authorities. */
 export function outgoingOf(
   { outgoingHosts, outgoingCertificateAuthority: path }: Configuration,
   options: OutgoingOptions = {},

@@ -11,11 +11,11 @@ import type { CertificatePair } from './certificates.ts'
 import { createTexts, readTexts } from './secretTexts.ts'
 
 const SECRET = 'freehold-webhook-authority'
-/** Milliseconds: somebody may have applied the manifest anew, which leaves the authority out. */
+/** Milliseconds between checks: applying the manifest again removes the authority. */
 const LOOK_AGAIN = 60_000
 
 export type OwnAuthority = CertificatePair & {
-  /** Only the API server is told this path: nobody else can ask what somebody may do, nor keep us busy. */
+  /** Known only to the API server, so that nobody else can send reviews. */
   path: string
 }
 
@@ -23,7 +23,7 @@ type Client = Pick<KubeClient, 'get' | 'create' | 'apply'>
 
 const encode = (text: string) => Buffer.from(text).toString('base64')
 
-/** The authority that all replicas share, made by whichever is first. To replace it, delete the Secret and restart. */
+/** Returns the authority that all replicas share; created if missing. To replace it, delete the Secret and restart. */
 export async function openOwnAuthority(
   client: Pick<KubeClient, 'get' | 'create'>,
   now: Date,
@@ -40,7 +40,7 @@ export async function openOwnAuthority(
   }
   const { createAuthority } = await import('./certificates.ts')
   const { certPem, keyPem } = await createAuthority(commonName, now)
-  // Hexadecimal: the API server takes no path with capital letters.
+  // In hex, because the API server does not accept capital letters in the path.
   const path = `/admit/${randomBytes(24).toString('hex')}`
   await createTexts(client, name, { 'ca.crt': certPem, 'ca.key': keyPem, path }).catch(alreadyThere)
   return read()
@@ -50,7 +50,7 @@ type WebhookConfiguration = KubeObject & {
   webhooks?: { name: string; clientConfig: { caBundle?: string; service?: { path?: string } } }[]
 }
 
-/** Writes authority and path into the webhook configuration where they are not in it. False if there is none. */
+/** Writes authority and path into the webhook configuration if they differ. Returns false if there is none. */
 export async function announce(client: Client, { certPem, path }: OwnAuthority): Promise<boolean> {
   const ref = { name: WEBHOOK_CONFIGURATION }
   let stored: WebhookConfiguration
@@ -75,7 +75,7 @@ export async function announce(client: Client, { certPem, path }: OwnAuthority):
   return true
 }
 
-/** Announces now and whenever it was lost. A failure is logged: until then tenants' writes are refused. */
+/** Announces now, and again whenever it was overwritten. Failures are logged; tenants' writes are refused then. */
 export function keepAnnounced(client: Client, authority: OwnAuthority, log: Log): { stop(): void } {
   const once = () =>
     announce(client, authority).then(

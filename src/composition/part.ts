@@ -2,15 +2,15 @@ import type { Registry } from 'prom-client'
 import type { ReadinessCheck } from '../api/http/management.ts'
 import type { Log } from '../core/log.ts'
 
-/** What every part of the process is given. */
+/** Dependencies of every part. */
 export type Surroundings = {
   log: Log
   registry: Registry
-  /** Ends the whole process with a failure: a part cannot go on, and another replica should. */
+  /** Ends the process with a failure, so that another replica takes over. */
   fail(why: string): void
 }
 
-/** A running part of the process, stopped in the reverse order of its start. */
+/** A running part of the process. Parts are stopped in reverse order. */
 export type Part = {
   name: string
   checks: readonly ReadinessCheck[]

@@ -1,17 +1,17 @@
 import type { Configuration } from '../config.ts'
 import { HostName } from '../crds/containerinstances.ts'
 
-/** Names of Services, which nobody looks up at an Ingress. */
+/** Names of Services, which an Ingress never serves. */
 const INSIDE = /\.svc(\.|$)/
 
 /**
- * Where the platform itself answers, and those that it believes, as the settings tell: whoever made one of them a custom
- * domain would be sent tokens, images or keys. Addresses and names without a dot are nobody's domain.
+ * Returns the hosts of the platform and of the systems that it trusts, from the settings. As a tenant's custom domain,
+ * such a host would receive tokens, images or keys. IP addresses and names without a dot cannot be custom domains.
  */
 export function platformHosts(configuration: Configuration): string[] {
   const { registryHost } = configuration
   const urls = Object.values(configuration).filter((value) => typeof value === 'string' && /^https?:\/\//.test(value))
-  // As it stands in the names of images, where nodes take it from.
+  // The host in image names, from which nodes pull.
   const all = [...(urls as string[]), ...(registryHost === undefined ? [] : [`https://${registryHost}`])]
   const hosts = all.flatMap((url) => URL.parse(url)?.hostname ?? [])
   return [...new Set(hosts)].filter((host) => HostName.safeParse(host).success && !INSIDE.test(host))

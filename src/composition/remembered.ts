@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-/** Asks once for all who come at once, and again after so many milliseconds. A failure is not remembered. */
+/** Caches an answer for so many milliseconds, and shares one call among concurrent callers. Failures are not cached. */
 export function remembered<Answer extends object>(
   ask: () => Promise<Answer>,
   milliseconds: number,

@@ -4,7 +4,7 @@ import { secret } from '../kube/builtin.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { isKubeError } from '../kube/errors.ts'
 
-/** The texts in a Secret of the platform's own namespace. @throws KubeError NotFound */
+/** Reads a Secret in the platform's namespace as texts. @throws KubeError NotFound */
 export async function readTexts(client: Pick<KubeClient, 'get'>, name: string): Promise<Record<string, string>> {
   return secretTexts((await client.get<SecretObject>(secret, { namespace: SYSTEM_NAMESPACE, name })).data)
 }
@@ -20,7 +20,7 @@ export async function createTexts(
   await client.create<SecretObject>(secret, object)
 }
 
-/** Other entries of the Secret stay. */
+/** Creates or updates the Secret; other entries are kept. */
 export async function storeTexts(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
   name: string,

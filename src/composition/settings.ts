@@ -8,27 +8,27 @@ import type { KubeClient } from '../kube/client.ts'
 import { LeaseTurns } from '../kube/leaseTurns.ts'
 import type { Part } from './part.ts'
 
-/** A kubelet replaces the whole of a mounted ConfigMap by turning this link. */
+/** The kubelet updates a mounted ConfigMap by replacing this symlink. */
 const MOUNTED = '..data'
-/** Milliseconds until another facade may follow: as long as one takes to stop, to start and to be ready. */
+/** Milliseconds between restarts of facades: the time to stop, start and become ready. */
 const BETWEEN_RESTARTS = 45_000
 const PAUSE = 5_000
 
 type Followed = {
-  /** Path of the file with the settings; undefined without one. */
+  /** Path of the settings file, if there is one. */
   file: string | undefined
-  /** What the process is configured by, read again. Throws for what cannot be used. */
+  /** Reads the configuration again. @throws if it is invalid */
   read: () => object
   log: Log
-  /** Where replicas must not be gone at once: returns when this one may go. */
+  /** Resolves when this replica may restart, so that not all do at once. */
   turn?: (() => Promise<void>) | undefined
-  /** Ends the process; its pod starts it again. */
+  /** Ends the process, which its pod restarts. */
   restart: () => void
 }
 
 /**
- * Starts the process again when the ConfigMap that holds its settings has changed, as whoever applies one expects. Nothing
- * is read before the kubelet tells; outside of pods nothing is watched, because nobody would start the process again.
+ * Restarts the process when its mounted ConfigMap changes. Files are read only when the kubelet has updated them.
+ * Outside of pods nothing is watched, because nothing would restart the process.
  */
 export function followSettings({ file, read, log, turn, restart }: Followed): Part {
   const name = 'settings'
@@ -50,14 +50,14 @@ export function followSettings({ file, read, log, turn, restart }: Followed): Pa
     isGoing = true
     log.info({}, 'The settings have changed: the process restarts with them.')
     await turn?.()
-    // They may have changed once more, and could end the next start.
+    // They may have changed again meanwhile, or have become invalid.
     isGoing = isAnother()
     if (isGoing) restart()
   }
   const watcher = watch(folder, (_event, changed) => {
     if (changed === null || changed === MOUNTED) void look()
   })
-  // Without it the process works on; only a later change of the settings goes unnoticed.
+  // The process keeps running; only later changes are missed.
   watcher.on('error', (error) => log.warn({ error: messageOf(error) }, 'The settings are no longer watched.'))
   return { name, checks: [], stop: () => Promise.resolve(watcher.close()) }
 }
@@ -71,7 +71,7 @@ function sumOr(file: string, read: () => object, refuse: (why: string) => void):
   }
 }
 
-/** Of the settings as they are understood, without comments, and of the files beside them that they may name. */
+/** Hashes the parsed settings, which ignores comments, and the files beside them, which they may name. */
 function sumOf(file: string, read: () => object): string {
   const folder = dirname(file)
   const beside = readdirSync(folder).filter((each) => !each.startsWith('..') && each !== basename(file))
@@ -80,8 +80,8 @@ function sumOf(file: string, read: () => object): string {
 }
 
 /**
- * One replica after the other, and none while the API server is away: a process that starts then could not answer what
- * this one still can. The turn is not given back, so that it ends when the next process of this one is ready.
+ * Lets one replica restart at a time, and none while the API server is unreachable, since a restarted process could not
+ * serve then. The turn is not released but expires, when the restarted process should be ready.
  */
 export function turnAmongReplicas(client: KubeClient, log: Log): () => Promise<void> {
   const timings = { duration: BETWEEN_RESTARTS, patience: Number.POSITIVE_INFINITY, pause: { least: 1000, most: 3000 } }

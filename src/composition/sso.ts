@@ -6,7 +6,7 @@ import type { Configuration } from '../config.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { outgoingOf } from './outgoing.ts'
 
-/** Single sign-on as the configuration says. Its `outgoing` is to be closed. */
+/** Creates the services for single sign-on. The caller must close `outgoing`. */
 export function ssoServices(
   configuration: Configuration,
   client: KubeClient,

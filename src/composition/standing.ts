@@ -6,8 +6,8 @@ import { systemClock } from '../core/clock.ts'
 import type { Connection } from './connection.ts'
 
 /**
- * Who says that a principal is gone while its token still counts. Nobody where the platform does not administer the issuer: it
- * has no people to ask about, and whoever is unknown here may be good there.
+ * Returns the check for principals that were deleted while their token is still valid; undefined for an external
+ * issuer, whose users the platform does not know.
  */
 export function standingOf(
   { identityProvider }: Pick<Configuration, 'identityProvider'>,

@@ -3,7 +3,7 @@ import type { Tracing } from './openTelemetry.ts'
 
 type Settings = Pick<Configuration, 'otlpEndpoint' | 'traceRatio' | 'role'>
 
-/** Undefined, and nothing loaded, where no collector is named. */
+/** Returns undefined, without loading the SDK, if no collector is configured. */
 export async function openTracing({ otlpEndpoint, traceRatio, role }: Settings): Promise<Tracing | undefined> {
   if (otlpEndpoint === undefined) return undefined
   const { createTracing } = await import('./openTelemetry.ts')

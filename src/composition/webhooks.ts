@@ -37,14 +37,14 @@ import {
 import { daily } from './daily.ts'
 import { keepAnnounced, type OwnAuthority, openOwnAuthority } from './ownAuthority.ts'
 
-/** The common name of the API server's client certificate: nobody else may ask who may do what. */
+/** Common name of the API server's client certificate. No other client may ask for decisions. */
 export const CALLER_NAME = 'freehold:authorization-webhook-caller'
 const AUTHORIZE = '/authorize'
 const ADMIT = '/admit'
 const AUDIT = '/audit'
-/** An AdmissionReview holds an object twice, each with what kubectl keeps of it. */
+/** Bytes: an AdmissionReview holds the object twice, each with the annotations of kubectl. */
 const BODY_MAX = 2 * 1024 * 1024
-/** Longer than the API server keeps an idle connection (90 s): closing first would lose the request under way. */
+/** Longer than the API server keeps idle connections (90 s): closing one first could lose a request in flight. */
 const KEEP_ALIVE = 120_000
 
 export type WebhookOptions = {
@@ -60,14 +60,14 @@ export type WebhookOptions = {
 export type Webhooks = { readonly port: number; stop(): Promise<void> }
 
 type Review = {
-  /** Answers the body of a review, undefined if it is not a review. */
+  /** Answers a review; undefined if the body is not a review. */
   readonly answer: (body: unknown) => unknown
-  /** Bytes of a body. */
+  /** Maximum size of a body in bytes. */
   readonly most: number
-  /** Undefined for what is not JSON. */
+  /** Returns undefined if it is not JSON. */
   readonly parse: (bytes: Buffer) => unknown
 }
-/** By path. */
+/** Reviews by path. */
 type Reviews = ReadonlyMap<string, Review>
 
 const reviewOf = (answer: Review['answer']): Review => ({ answer, most: BODY_MAX, parse: json })
@@ -80,16 +80,16 @@ function json(bytes: Buffer): unknown {
   }
 }
 
-/** What the API server puts around the events. */
+/** Bytes of the list around the events. */
 const LIST_BYTES_MAX = 64 * 1024
 
-/** What is large of it is read beside the thread that answers everybody. Where that has no time left, it is sent again. */
+/** Parses large batches on a worker thread. If the workers are busy, the API server retries. */
 function auditOf(answer: Review['answer'], { workers }: Services): Review {
   const parse = (bytes: Buffer) =>
     bytes.length <= BODY_MAX
       ? json(bytes)
       : workers.run('shortAuditLog', bytes, AUDIT).catch((error: unknown) => {
-          // The same again would end alike.
+          // A retry would end the same way.
           if (error instanceof WorkRefused && error.reason === 'Overdue') return undefined
           throw error
         })
@@ -97,12 +97,11 @@ function auditOf(answer: Review['answer'], { workers }: Services): Review {
 }
 
 /**
- * Where the API server asks the facade, over https on a port of its own: who may do what, and whether a write of access
- * control is in order. With a certificate that is configured, for callers with the API server's certificate only. With
- * an authority of its own the API server shows none; then only admission is answered, at a path that nobody else knows.
- * Undefined if neither is configured.
+ * Serves the API server's webhooks over https on a port of their own: authorization, admission and audit. With a
+ * configured certificate, callers must present the API server's certificate. With an authority of our own, the API
+ * server presents none; then only admission is served, at a secret path. Returns undefined if neither is configured.
  *
- * @throws ConfigurationError where the certificate has no key, or callers could not be verified
+ * @throws ConfigurationError if the certificate has no key, or callers could not be verified
  */
 export async function runWebhooks(
   configuration: Configuration,
@@ -151,7 +150,7 @@ export async function runWebhooks(
     [ADMIT, reviewOf(admit)],
     [AUDIT, auditOf(audit, services)],
   ])
-  // Once for each connection: reading a certificate takes longer than most answers.
+  // Checked once per connection, because parsing a certificate takes longer than most answers.
   const callers = new WeakSet<object>()
   const server = bounded(
     createServer(
@@ -184,14 +183,14 @@ async function configuredTls({ webhookCertificate, webhookKey, webhookClientAuth
 }
 
 async function ownTls(own: OwnAuthority) {
-  // Its libraries are needed by nobody else, and large.
+  // Loaded on demand, because the libraries are large.
   const { issueCertificate } = await import('./certificates.ts')
   const request = { commonName: WEBHOOK_SERVER_NAME, purpose: 'server', names: [WEBHOOK_SERVER_NAME] } as const
   const { certPem, keyPem } = await issueCertificate(own, request, new Date())
   return { ...LIMITS, cert: certPem, key: keyPem }
 }
 
-/** One of our own is good for a year; one that is configured is replaced in its file by whoever made it. */
+/** Renews the certificate daily: our own is valid for a year, a configured one may be replaced in its file. */
 function renewed(server: Server, tlsNow: () => Promise<SecureContextOptions>, { services, log }: WebhookOptions) {
   const failed = 'The certificate of the webhooks could not be renewed.'
   return daily(async () => server.setSecureContext(await tlsNow()), { clock: services.clock, log, failed })
@@ -204,7 +203,7 @@ async function serve(server: Server, { webhookPort, webhookHost }: Configuration
   await listening(server, webhookPort, webhookHost)
   return {
     port: (server.address() as { port: number }).port,
-    // What the API server asks now would otherwise be refused to whoever writes.
+    // Otherwise writes would fail whose review is in flight.
     stop: () => closeServer(server, QUESTIONS_END_WITHIN),
   }
 }
@@ -245,10 +244,10 @@ async function answer(
   send(response, 200, reviewed)
 }
 
-/** Somebody who asks the API server as fast as they can delays their own answers, not those of others. */
+/** Shares fairly between users: one who sends many requests only delays their own. */
 const SHARE = new FairShare()
 
-/** The requester in a review, unchecked: each review checks its own shape. */
+/** Returns the requester of a review, unchecked: each review validates its own body. */
 function askedFor(body: unknown): string {
   const { spec, request } = (body ?? {}) as {
     spec?: { user?: unknown }
@@ -258,19 +257,19 @@ function askedFor(body: unknown): string {
   return typeof user === 'string' ? user : ''
 }
 
-/** In a time that does not tell how much of a path was right. */
+/** In constant time, so that a caller cannot guess the secret path step by step. */
 function reviewAt(path: string, reviews: Reviews): Review | undefined {
   for (const [known, review] of reviews) if (isSameText(known, path)) return review
   return undefined
 }
 
-/** Large bodies come in one after the other: together they would take all the memory. */
+/** Reads large bodies one at a time, to bound memory. */
 const LARGE = new Turns()
 
-/** Undefined for a body that is too long or not JSON. */
+/** Returns undefined for a body that is too long or not JSON. */
 async function readBody(request: IncomingMessage, { most, parse }: Review): Promise<unknown> {
   const read = async () => {
-    // Kept open: the refusal goes back on it.
+    // Keeps the connection open, to send the refusal on it.
     const bytes = request.iterator({ destroyOnReturn: false })
     const whole = await readWithin(most, bytes, () => new Error('too long')).catch(() => undefined)
     return whole === undefined ? undefined : parse(whole)

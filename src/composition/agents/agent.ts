@@ -14,16 +14,16 @@ import { HubRefusal, join, renew } from './joining.ts'
 import { type Membership, readMembership, storeMembership } from './membership.ts'
 import { ServedVersion } from './servedVersion.ts'
 
-/** Milliseconds between two attempts to reach the hub. */
+/** Milliseconds between connection attempts. */
 const RETRY = { least: 1_000, most: 30_000 }
-/** The certificate is renewed after two thirds of its life. */
+/** Milliseconds after which the certificate is renewed: two thirds of its lifetime. */
 const RENEW_AFTER = (CERTIFICATE_DAYS * 86_400_000 * 2) / 3
-/** Milliseconds between two looks at the certificate and at the version of the cluster. */
+/** Milliseconds between checks of the certificate and of the cluster's version. */
 const LOOK = 3_600_000
 
 /**
- * The agent in another cluster: calls the hub, keeps a tunnel open, and serves what comes through it with its own rights at
- * the API server beside it. It opens no port and keeps nothing but its certificate, in a Secret.
+ * Runs the agent in another cluster: connects to the hub, keeps a tunnel open, and serves requests from it with its own
+ * rights at its API server. It listens on no port, and stores only its certificate, in a Secret.
  */
 export async function runAgent(configuration: Configuration, { log: base, fail }: Surroundings): Promise<Part> {
   const { kubeconfig, controllersContext, agentHub } = configuration
@@ -56,7 +56,7 @@ class ClusterAgent {
   readonly #log: Log
   readonly #stopped: AbortSignal
   readonly #version: ServedVersion
-  /** Ends the tunnel that is open. */
+  /** Aborting it closes the open tunnel. */
   #reopen = new AbortController()
   isConnected = false
 
@@ -88,7 +88,7 @@ class ClusterAgent {
         this.#log.info({ hub: this.#hub }, 'The tunnel to the hub is open.')
         const signal = AbortSignal.any([this.#stopped, this.#reopen.signal])
         await serveTunnel(socket, access, (path) => this.#answer(path), { signal })
-        // A hub that turns us away does so after the handshake.
+        // A hub that refuses the agent closes the connection after the handshake: a short tunnel counts as a failure.
         failures = performance.now() - began > RETRY.most ? 0 : failures + 1
       } catch (error) {
         failures += 1
@@ -110,7 +110,7 @@ class ClusterAgent {
     return { version: VERSION, kubernetesVersion: this.#version.known, time: new Date().toISOString() }
   }
 
-  /** Joins with the token where there is no certificate yet, or a token that was not used yet. */
+  /** Returns the stored certificate, or joins if there is none or the configured token is new. */
   async #membership(): Promise<Membership> {
     const stored = await readMembership(this.#client)
     const { agentToken: token, agentFingerprint: fingerprint } = this.#configuration
@@ -124,13 +124,13 @@ class ClusterAgent {
       this.#log.info({ clusterId: joined.clusterId }, 'Joined.')
       return joined
     } catch (error) {
-      // A token of long ago stands in the configuration of many an agent that is a member all the same.
+      // A token stays in the configuration long after it was used.
       if (stored !== undefined && error instanceof HubRefusal) return stored.membership
       throw error
     }
   }
 
-  /** What the agent is, it says once in each tunnel. */
+  /** The version is only sent when a tunnel opens. */
   async #reopenIfUpgraded(): Promise<void> {
     if (!(await this.#version.look())) return
     this.#log.info({ version: this.#version.known }, 'The cluster was upgraded; the next tunnel tells the hub.')

@@ -20,11 +20,11 @@ import { acceptUpgrade, refuseUpgrade, type Upgrade } from '../../kube/tunnel/up
 import { type Peer, readPeer } from './peers.ts'
 
 /**
- * How the activator reaches copies of functions in other clusters. It has no way into a tunnel, which would be the rights of
- * the agent there: the gate opens for it the one port of what serves as a copy, and carries bytes.
+ * Connects the activator to copies of functions in other clusters. A tunnel would give it all rights of the agent
+ * there, so the gate opens only the port of what really is a copy, and forwards bytes.
  */
 
-/** Milliseconds for the gate's answer. */
+/** Milliseconds until the gate must answer. */
 const OPEN_WITHIN = 15_000
 
 type Forwarding = { portForwardOf: (clusterId: string) => PortForward }
@@ -35,13 +35,13 @@ export function reachHere({ portForwardOf }: Forwarding): ReachCopy {
 
 type Stored = ServerlessFunction & { [key: string]: unknown }
 
-/** Whether the controllers say of the function that this is a copy of it. */
+/** Whether the function's status lists this copy. */
 function isCopy({ namespace, name, ...copy }: FarCopy, caches: Pick<CacheSet, 'get'>): boolean {
   const copies = caches.get<Stored>(ServerlessFunction.resource).get(namespace, name)?.status?.copies ?? []
   return copies.includes(farCopyEntry(copy))
 }
 
-/** At the gate: joins the activator's connection with the port of the copy that it names. */
+/** Runs at the gate: connects the activator's request with the copy that it names. */
 export async function relayToCopy(
   options: Forwarding & { caches: Pick<CacheSet, 'get'> },
   { request, socket, head }: Upgrade,
@@ -62,9 +62,9 @@ export async function relayToCopy(
 class Refused extends Error {}
 
 /**
- * At an activator without a facade in its process: asks the gate.
+ * Reaches copies from an activator without a facade in its process, through the gate.
  *
- * @param url of the port of agents
+ * @param url address of the agents' port
  */
 export function reachThroughGate(client: Pick<KubeClient, 'get'>, url: string): ReachCopy {
   const { hostname, port } = new URL(url)
@@ -76,7 +76,7 @@ export function reachThroughGate(client: Pick<KubeClient, 'get'>, url: string): 
       const host = hostname.replace(/^\[|\]$/g, '')
       return await askGate({ host, port: port || 443, cert, key, ca, servername: HUB_SERVER_NAME, agent: false }, copy)
     } catch (error) {
-      // They may have been replaced, unless the gate has answered to them.
+      // The credentials may have been replaced, unless the gate has answered.
       if (!(error instanceof Refused)) credentials = undefined
       throw new Error(`Cluster "${copy.clusterId}" cannot be reached: ${messageOf(error)}`, { cause: error })
     }
@@ -96,7 +96,7 @@ function askGate(gate: RequestOptions, copy: FarCopy): Promise<Duplex> {
     })
     asked.once('upgrade', (_answer, socket, head) => {
       clearTimeout(timer)
-      // Whoever uses it hears of it; nobody may yet.
+      // Avoids an unhandled error before the caller has attached a handler.
       socket.on('error', () => {})
       if (head.length > 0) socket.unshift(head)
       resolve(socket)

@@ -42,7 +42,7 @@ import { ACTIVATOR_NAME, PEER_NAME } from './peers.ts'
 import { AgentPresence, judged, patchAgent } from './presence.ts'
 import { Visitors } from './visitors.ts'
 
-/** In whose name the record of a cluster is changed when an agent joins. */
+/** The actor of changes to a cluster's record when an agent joins. */
 const AGENTS: Caller = {
   principalId: '00000000-0000-0000-0000-000000000000',
   principalType: 'ServicePrincipal',
@@ -56,28 +56,28 @@ export type GateOptions = {
   caches: CacheSet
   records: Records
   tunnels: Tunnels
-  /** Opens connections to ports of pods of a cluster, at whichever replica its tunnel ends. */
+  /** Opens connections to pods of a cluster, whichever replica holds its tunnel. */
   portForwardOf: (clusterId: string) => PortForward
-  /** Where other replicas of the platform reach this gate. */
+  /** Returns the address at which other replicas reach this gate. */
   endpoint: (port: number) => string
   clock: Clock
   log: Log
   /** For tests. */
   visitors?: Visitors
 }
-/** Of joins that were refused, from one address. */
+/** Refused joins per minute and address. */
 const WRONG_PER_MINUTE = 10
-/** Of an address, whoever is there; each certificate that is asked for is signed. Behind one may be many clusters. */
+/** Requests per minute and address, because each certificate is signed. Many clusters may share an address. */
 const REQUESTS_PER_MINUTE = 600
-/** Milliseconds that whoever is nobody's peer may take for the one thing that is to be said. */
+/** Milliseconds that a connection without a peer certificate may last: enough for one request. */
 const VISIT = 60_000
 
 export type Gate = { readonly port: number; stop(): Promise<void> }
 
 /**
- * Where agents call, over TLS on a port of its own: with a token to join, with their certificate to renew it and to open the
- * tunnel. Each connection is judged by the record of its cluster, at its beginning and at each change of the record, so a
- * revocation ends what is open within the time that a watch takes.
+ * Opens the TLS port for agents, who join with a token, and renew and connect with their certificate. Each connection
+ * is checked against the record of its cluster, both when it opens and when the record changes, so a revocation closes
+ * open tunnels as soon as the watch delivers it.
  */
 export async function openGate(options: GateOptions, address: { host: string; port: number }): Promise<Gate> {
   const gate = new AgentGate(options)
@@ -106,7 +106,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
     },
   )
   server.on('connection', (socket) => visitors.enter(socket))
-  // Who does not shake hands in time, or not at all, is only told of.
+  // Failed or late handshakes are only reported here, not closed.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
@@ -132,11 +132,11 @@ export async function openGate(options: GateOptions, address: { host: string; po
   }
 }
 
-/** Good for a year; renewed in place, because a process may run for longer than that. */
+/** Issues the gate's certificate, which is valid for a year. It is renewed in place, for processes that run longer. */
 async function ownTls(authority: CertificatePair) {
   const request = { commonName: HUB_SERVER_NAME, purpose: 'server', names: [HUB_SERVER_NAME] } as const
   const { certPem, keyPem } = await issueCertificate(authority, request, new Date())
-  // With its authority: an agent that joins knows no more than the fingerprint of that.
+  // Includes the authority: an agent that joins only knows its fingerprint.
   return { cert: certPem + authority.certPem, key: keyPem, ca: authority.certPem, minVersion: 'TLSv1.3' } as const
 }
 
@@ -163,7 +163,7 @@ class AgentGate {
     await this.#presence.stop()
   }
 
-  /** Opens a tunnel, or ends the connection. */
+  /** Opens a tunnel, or closes the connection. */
   admit(socket: TLSSocket): void {
     const identity = identityOf(socket)
     const why = identity === undefined ? 'It presents no certificate of an agent.' : this.#presence.whyRefused(identity)
@@ -195,7 +195,7 @@ class AgentGate {
     }
   }
 
-  /** Of a replica of the platform, for a tunnel that ends here, or of the activator, for a copy of a function. */
+  /** Forwards a replica's request into a tunnel that ends here, or the activator's to a copy of a function. */
   upgrade(upgrade: Upgrade): void {
     const { request, socket } = upgrade
     socket.on('error', () => {})
@@ -207,7 +207,7 @@ class AgentGate {
     else refuseUpgrade(socket, isOurs ? 503 : 403)
   }
 
-  /** @throws Refusal a second later, if its address has asked for too much */
+  /** @throws Refusal after a second, if the address has made too many requests */
   async #takeRequest({ socket }: IncomingMessage, response: ServerResponse): Promise<void> {
     const wait = this.#requests.take(addressKey(socket.remoteAddress), 1, this.#options.clock.monotonic())
     if (wait === undefined) return
@@ -215,7 +215,7 @@ class AgentGate {
     throw new Refusal(429, `Too many requests from this address. Try again in ${wholeSeconds(wait)} s.`)
   }
 
-  /** Within the limit on refused joins; a slow sender takes no place of it. */
+  /** Joins within the limit on refused joins. The request is read first, so that slow senders hold no slot. */
   async #limited(request: IncomingMessage): Promise<JoinAnswer> {
     const address = request.socket.remoteAddress ?? ''
     const asked = await readJoinRequest(request)
@@ -242,15 +242,15 @@ class AgentGate {
     const refusal = new Refusal(401, 'The token is wrong, was used, or has expired. Ask for a new one.')
     if (read === undefined || cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) throw refusal
     const incarnation = cluster.metadata.annotations?.[INCARNATION_ANNOTATION]
-    // The controllers give it to what kubectl made.
+    // The controllers add it to objects that were created with kubectl.
     if (incarnation === undefined) throw new Refusal(503, 'The record of the cluster is not ready yet.')
-    // Signed before the token is used up: a request that cannot be signed costs none.
+    // Signed before the token is consumed: an invalid request does not cost a token.
     const issuedAt = issueTime(at, revokedAtOf(cluster))
     const certificate = await this.#sign(certificateRequest, { clusterId, incarnation, issuedAt })
     await this.#useToken(clusterId, read.hash, at, refusal)
     await patchAgent(this.#options.client, cluster.metadata, { joinedAt: timestamp(issuedAt) }).catch(
       (error: unknown) => {
-        // Another cluster has the id by now.
+        // Another cluster has taken the id.
         throw isKubeError(error, 'NotFound', 'Conflict') ? refusal : error
       },
     )
@@ -258,7 +258,7 @@ class AgentGate {
     return { clusterId, certificate, authority: this.#options.authority.certPem }
   }
 
-  /** The record says that it is used before anybody gets a certificate for it: of two who send it at once, one joins. */
+  /** Consumes the token before a certificate is issued: of two agents with the same token, only one joins. */
   async #useToken(clusterId: string, hash: string, at: number, refusal: Refusal): Promise<void> {
     try {
       await this.#options.records.update(
@@ -281,7 +281,7 @@ class AgentGate {
     }
   }
 
-  /** @throws Refusal also if it was revoked while its request was on the way, which it may send as slowly as it likes */
+  /** @throws Refusal also if the agent was revoked while it sent its request, however slowly */
   async #renew(request: IncomingMessage): Promise<JoinAnswer> {
     const { clock, authority, records } = this.#options
     const identity = identityOf(request.socket as TLSSocket)
@@ -289,7 +289,7 @@ class AgentGate {
     refuseFor(this.#presence.whyRefused(identity))
     const { request: certificateRequest } = await readJoinRequest(request)
     const { clusterId } = identity
-    // Before the look: whatever revokes it later has a later time than its certificate.
+    // Taken before the record is read: a later revocation is then later than the certificate.
     const at = clock.now()
     const cluster = await records.get(PlatformCluster, { name: clusterId }, { fresh: true })
     refuseFor(whyRefused(identity, cluster && judged(cluster)))
@@ -312,27 +312,27 @@ function refuseFor(why: string | undefined): void {
   if (why !== undefined) throw new Refusal(403, why)
 }
 
-/** Certificates know whole seconds: one of the second of a revocation would count as older. */
+/** Certificates have times in seconds. One issued in the second of a revocation would count as revoked. */
 function issueTime(now: number, revokedAt: string | undefined): number {
   const second = Math.floor(now / 1000) * 1000
   return revokedAt === undefined ? second : Math.max(second, Math.floor(Date.parse(revokedAt) / 1000) * 1000 + 1000)
 }
 
-/** The identity in a certificate of our authority; undefined without one. */
+/** Returns the identity in a certificate of our authority; undefined without one. */
 function identityOf(socket: TLSSocket): AgentIdentity | undefined {
   const subject = subjectOf(socket)
   if (subject === undefined || isProcess(subject.CN) || subject.O === undefined) return undefined
   return { clusterId: subject.CN, incarnation: subject.O, issuedAt: subject.issuedAt }
 }
 
-/** Of all that call, only processes of the platform stay. */
+/** Limits the lifetime of connections, except for the platform's own processes and tunnels. */
 function endSoon(socket: TLSSocket): void {
   if (mayStay(socket)) return
   const timer = setTimeout(() => socket.destroy(), VISIT)
   socket.once('close', () => clearTimeout(timer))
 }
 
-/** What it asks for is judged besides: an agent that was revoked is turned away at once. */
+/** Only exempts from limits. What the connection asks for is checked separately: revoked agents are refused. */
 const mayStay = (socket: TLSSocket) =>
   isPeer(socket) || isActivator(socket) || (socket.alpnProtocol === TUNNEL_PROTOCOL && identityOf(socket) !== undefined)
 

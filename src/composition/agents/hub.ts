@@ -23,17 +23,17 @@ import { openGate } from './gate.ts'
 import { currentPeer, keepPeers } from './peers.ts'
 
 const AUTHORITY = { name: AGENT_AUTHORITY_SECRET, commonName: 'freehold agents' }
-/** Milliseconds of a call through a tunnel: a spoke may be far away. */
+/** Milliseconds for a call through a tunnel, since a spoke may be far away. */
 const CALL_TIMEOUT = 15_000
-/** Bytes of an answer of a cluster, which may be in the hands of somebody else. */
+/** Maximum bytes of an answer, because an attacker may control the cluster. */
 const ANSWER_MAX = 32 * 1024 * 1024
-/** Characters of all objects of a cluster that are kept here. */
+/** Maximum characters of all cached objects of a cluster. */
 const OBJECTS_MAX = 64 * 1024 * 1024
 
 type Stored = PlatformCluster & { [key: string]: unknown }
 export type OtherConnection = { client: KubeClient; caches: CacheSet; close(): Promise<void> }
 
-/** The tunnels of this process, and the way of its clients into them. One for the facade and the controllers together. */
+/** The tunnels of this process, and clients that use them. Shared by facade and controllers. */
 export class AgentHub {
   readonly tunnels = new Tunnels()
   readonly #entry: TunnelEntry
@@ -43,7 +43,7 @@ export class AgentHub {
   #caches: CacheSet | undefined
   #client: KubeClient | undefined
   readonly #peer = currentPeer(() => this.#client)
-  /** What one certificate has opened no other uses. */
+  /** Connections to other replicas, per client certificate. */
   readonly #toPeers = new Agent({ keepAlive: true, maxSockets: 1000 })
 
   constructor(log: Log) {
@@ -55,13 +55,13 @@ export class AgentHub {
     await this.#entry.listen()
   }
 
-  /** Where the records of clusters are read, which tell at which replica a tunnel ends. */
+  /** Provides the records of clusters, which name the replica that holds each tunnel. */
   reads({ client, caches }: { client: KubeClient; caches: CacheSet }): void {
     this.#client ??= client
     this.#caches ??= caches
   }
 
-  /** Clusters come seldom, and each that does makes room. What is under way ends by itself. */
+  /** Drops clients of clusters that no longer exist, whenever one is created. Requests in flight still complete. */
   #forgetGone(): void {
     const known = this.#caches?.find<Stored>(PlatformCluster.resource)
     if (known?.synced !== true) return
@@ -72,7 +72,7 @@ export class AgentHub {
     }
   }
 
-  /** For requests to the API server of a cluster, without caches. */
+  /** Returns a client for a cluster's API server, without caches. */
   clientOf(clusterId: string): KubeClient {
     const known = this.#clients.get(clusterId)
     if (known !== undefined) return known
@@ -89,12 +89,12 @@ export class AgentHub {
     return client
   }
 
-  /** An address of this machine that leads to a port of a pod in a cluster. */
+  /** Returns a local address that forwards to a port of a pod in a cluster. */
   forward(pod: ForwardedPod, port: number): Promise<{ host: string; port: number }> {
     return this.#ports.open(pod, port)
   }
 
-  /** Opens connections to ports of pods of a cluster. */
+  /** Opens connections to pods of a cluster. */
   portForwardOf(clusterId: string): PortForward {
     return createPortForward(this.#entry.accessOf(clusterId), userAgent('facade'))
   }
@@ -104,7 +104,7 @@ export class AgentHub {
     return createExec(this.#entry.accessOf(clusterId), userAgent('facade'))
   }
 
-  /** For a controller's work on a cluster. */
+  /** Opens the connection for controllers to work on a cluster. */
   connect(
     clusterId: string,
     { fence, log, observer: watched }: { fence: (() => void) | undefined; log: Log; observer: WatchObserver },
@@ -151,7 +151,7 @@ export type OpenGate = {
   stop(): Promise<void>
 }
 
-/** Opens the port that agents call. */
+/** Opens the port for agents. */
 export async function runGate(
   configuration: Configuration,
   hub: AgentHub,

@@ -10,10 +10,10 @@ import type { Membership } from './membership.ts'
 const TIMEOUT = 15_000
 const ANSWER_MAX = 64 * 1024
 
-/** The hub understood, and says no. */
+/** The hub refused the request. */
 export class HubRefusal extends Error {}
 
-/** @throws HubRefusal for a token that is not good; Error if the hub is another one, or cannot be reached */
+/** @throws HubRefusal for an invalid token; Error if the hub has another fingerprint, or is unreachable */
 export async function join(hub: string, token: string, fingerprint: string | undefined): Promise<Membership> {
   if (fingerprint === undefined)
     throw new ConfigurationError(
@@ -23,7 +23,7 @@ export async function join(hub: string, token: string, fingerprint: string | und
   return ask(hub, JOIN_PATH, { ca: authority }, { token })
 }
 
-/** @throws HubRefusal once the agent was revoked */
+/** @throws HubRefusal if the agent was revoked */
 export async function renew(hub: string, { certificate, key, authority }: Membership): Promise<Membership> {
   return ask(hub, RENEW_PATH, { ca: authority, cert: certificate, key }, {})
 }
@@ -38,11 +38,11 @@ async function ask(hub: string, path: string, tls: RequestOptions, more: object)
   return { clusterId, certificate, authority, key: keyPem }
 }
 
-/** The authority behind the hub's certificate, if it is the one that was named: nothing is sent before. */
+/** Returns the authority of the hub's certificate if it has this fingerprint. Nothing is sent before. */
 function authorityOf(hub: string, fingerprint: string): Promise<string> {
   const { hostname: host, port } = new URL(hub)
   return new Promise((resolve, reject) => {
-    // Believed is no more than the fingerprint, which is compared before anything is said.
+    // Without verification by Node, because only the fingerprint is known; it is compared below.
     const options = { host, port: Number(port || 443), servername: HUB_SERVER_NAME, rejectUnauthorized: false }
     const socket = connectTls({ ...options, ALPNProtocols: ['http/1.1'] }, () => {
       const own = socket.getPeerCertificate(true)

@@ -5,13 +5,13 @@ import type { KubeClient } from '../../kube/client.ts'
 import { absent } from '../../kube/errors.ts'
 import { readTexts, storeTexts } from '../secretTexts.ts'
 
-/** What makes an agent a member of a platform. PEM. */
+/** An agent's certificate, key and authority; PEM. */
 export type Membership = { clusterId: string; certificate: string; key: string; authority: string }
 
 export type StoredMembership = {
   membership: Membership
   issuedAt: number
-  /** Whether it joined with this very token, which is good no more. */
+  /** Whether the agent joined with this token, which cannot be used again. */
   isOf(token: string): boolean
 }
 
@@ -32,7 +32,7 @@ export async function readMembership(client: Pick<KubeClient, 'get'>): Promise<S
   }
 }
 
-/** @param token the one that it joined with; a renewal keeps the one before */
+/** @param token the token that was used to join; a renewal keeps the previous one */
 export async function storeMembership(
   client: Pick<KubeClient, 'create' | 'mergePatch'>,
   { clusterId, certificate, key, authority }: Membership,

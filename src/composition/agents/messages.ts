@@ -8,7 +8,7 @@ const BODY_MAX = 16 * 1024
 const Body = z.object({ token: z.string().max(256).optional(), request: z.string().min(1).max(8192) })
 export type JoinRequest = z.output<typeof Body>
 
-/** Why an agent is not let in, in words that its administrator may read. */
+/** Why an agent was refused, in words for its administrator. */
 export class Refusal extends Error {
   readonly status: number
 
@@ -19,9 +19,9 @@ export class Refusal extends Error {
   }
 }
 
-/** @throws Refusal for anything but a short JSON object with a certificate request */
+/** @throws Refusal unless the body is a short JSON object with a certificate request */
 export async function readJoinRequest(request: IncomingMessage): Promise<JoinRequest> {
-  // Kept open: the refusal goes back on it.
+  // Keeps the connection open, to send the refusal on it.
   const bytes = request.iterator({ destroyOnReturn: false })
   const body = await readWithin(BODY_MAX, bytes, () => new Refusal(400, 'The request is too long.'))
   const parsed = Body.safeParse(parsedJson(body.toString('utf8')))

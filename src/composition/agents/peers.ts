@@ -7,33 +7,33 @@ import { type CertificatePair, DAY_MS, issueCertificate } from '../certificates.
 import { remembered } from '../remembered.ts'
 import { readTexts, storeTexts } from '../secretTexts.ts'
 
-/** Common name in the certificate with which replicas of the platform enter each other's tunnels. */
+/** Common name of the certificate with which replicas use each other's tunnels. */
 export const PEER_NAME = 'freehold-peer'
-/** That of the activator, which may enter for copies of functions only. */
+/** Common name of the activator's certificate, which only allows to reach copies of functions. */
 export const ACTIVATOR_NAME = 'freehold-activator'
 
-/** Each in a Secret of its own: whoever may read one has no other. */
+/** One Secret each, so that access to one does not give the other. */
 const CERTIFICATES = [
   [AGENT_PEER_SECRET, PEER_NAME],
   [ACTIVATOR_TUNNEL_SECRET, ACTIVATOR_NAME],
 ] as const
-/** Replaced by a facade that starts, once it is good for less than this. */
+/** A starting facade replaces a certificate with less than this left, in milliseconds. */
 const RENEW_BELOW = 180 * DAY_MS
 
 export type Peer = { certificate: string; key: string; authority: string }
 
-/** @throws KubeError NotFound before any facade with a gate has started */
+/** @throws KubeError NotFound before the first facade with a gate has started */
 export async function readPeer(client: Pick<KubeClient, 'get'>, secret: string = AGENT_PEER_SECRET): Promise<Peer> {
   const texts = await readTexts(client, secret)
   return { certificate: texts['tls.crt'] ?? '', key: texts['tls.key'] ?? '', authority: texts['ca.crt'] ?? '' }
 }
 
-/** Milliseconds after which it is read again. */
+/** Milliseconds for which the certificate is cached. */
 const KEPT = 60_000
 
 /**
- * Its Secret is replaced before the certificate ends, and by hand. While the API server is away, the one before is as good
- * as ever.
+ * Returns the current certificate. Its Secret is replaced before it expires, or by hand; while the API server is
+ * unreachable, the last one is used.
  */
 export function currentPeer(client: () => Pick<KubeClient, 'get'> | undefined, kept = KEPT): () => Promise<Peer> {
   let last: Peer | undefined
@@ -51,7 +51,7 @@ export function currentPeer(client: () => Pick<KubeClient, 'get'> | undefined, k
 
 type Keeping = Pick<KubeClient, 'get' | 'create' | 'mergePatch'>
 
-/** Makes the certificates of processes of the platform. Apart from what signs: none of these processes signs anything. */
+/** Issues certificates for the platform's processes, stored apart from the authority, which these do not need. */
 export async function keepPeers(client: Keeping, authority: CertificatePair, now: Date): Promise<void> {
   await Promise.all(
     CERTIFICATES.map(([secret, commonName]) => keepPeer(client, authority, now, { secret, commonName })),
@@ -68,7 +68,7 @@ async function keepPeer(
   if (stored?.authority === authority.certPem && isGood(stored.certificate, now)) return
   const { certPem, keyPem } = await issueCertificate(authority, { commonName, purpose: 'client' }, now)
   const texts = { 'tls.crt': certPem, 'tls.key': keyPem, 'ca.crt': authority.certPem }
-  // Where another replica was first, what it made is as good.
+  // Another replica was first, and its certificate is just as good.
   await storeTexts(client, secret, texts).catch(alreadyThere)
 }
 

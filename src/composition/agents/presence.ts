@@ -18,7 +18,7 @@ export type PresenceOptions = {
   client: Pick<KubeClient, 'mergePatch'>
   caches: CacheSet
   tunnels: Tunnels
-  /** Where other replicas of the platform reach the tunnels that end here. */
+  /** Returns the address at which other replicas reach the tunnels that end here. */
   endpoint: () => string
   clock: Clock
   log: Log
@@ -27,11 +27,11 @@ export type PresenceOptions = {
 /** Milliseconds. */
 const ANSWER_WITHIN = 10_000
 const AGAIN = { least: 1_000, most: 30_000 }
-/** The longest that a timer of Node can be set. */
+/** Longest delay of a Node timer. */
 const TIMER_MAX = 2 ** 31 - 1
 const TEXT_MAX = 64
 
-/** What an agent says of itself; in other hands it may be anything. */
+/** What an agent reports about itself; not trusted. */
 const Greeting = z
   .object({ version: z.string(), kubernetesVersion: z.string(), time: z.string() })
   .transform(({ version, kubernetesVersion, time }) => ({
@@ -43,17 +43,17 @@ const Greeting = z
 type Stored = PlatformCluster & { [key: string]: unknown }
 type Present = {
   identity: AgentIdentity
-  /** That of the record of its cluster: another cluster may be given the id. */
+  /** Uid of the cluster's record, because another cluster may take the id. */
   uid: string | undefined
   expiresAt: number
-  /** As the record calls it; undefined until the agent has said something. */
+  /** Id of the connection in the record; undefined until the agent has answered. */
   connection: string | undefined
   timer: Timer | undefined
 }
 
 /**
- * The agents whose tunnels end here. The record of a cluster says which connection was opened last and which ended last:
- * one write each. In between nothing is written, however many agents there are: the tunnel itself tells.
+ * Tracks the agents whose tunnels end here. The record of a cluster holds the connection that was opened last and the
+ * one that ended last, with one write each. Nothing is written in between, however many agents there are.
  */
 export class AgentPresence {
   readonly #options: PresenceOptions
@@ -70,7 +70,7 @@ export class AgentPresence {
     this.#unsubscribe = clusters.subscribe(({ object }) => this.#judge(object))
   }
 
-  /** When all tunnels have ended: that they have is written then. */
+  /** Call after all tunnels have ended. Resolves when that is written. */
   async stop(): Promise<void> {
     this.#unsubscribe()
     await Promise.all(this.#farewells)
@@ -93,7 +93,7 @@ export class AgentPresence {
     void this.#greet(tunnel)
   }
 
-  /** Its record has changed: it may be revoked, or somebody may have taken the connection for lost. */
+  /** Handles a change of the record: a revocation, or a connection that was declared lost by mistake. */
   #judge({ metadata, status }: Stored): void {
     for (const [tunnel, present] of this.#present) {
       if (present.identity.clusterId !== metadata.name) continue
@@ -108,7 +108,7 @@ export class AgentPresence {
     }
   }
 
-  /** Nobody stays for longer than the certificate says. */
+  /** Closes the tunnel when the certificate expires. */
   #endInTime(tunnel: Tunnel): void {
     const present = this.#present.get(tunnel)
     if (present === undefined) return
@@ -118,7 +118,7 @@ export class AgentPresence {
     else present.timer = clock.setTimeout(() => this.#endInTime(tunnel), Math.min(left, TIMER_MAX))
   }
 
-  /** Tells who is here, once it answers. */
+  /** Records the connection, once the agent answers. */
   async #greet(tunnel: Tunnel): Promise<void> {
     const { clock, endpoint, log } = this.#options
     const { clusterId, session } = tunnel
@@ -144,7 +144,7 @@ export class AgentPresence {
     }
   }
 
-  /** Until it is written, or the tunnel has ended. */
+  /** Retries until it is written, or the tunnel has ended. */
   async #tell(tunnel: Tunnel, agent: object): Promise<void> {
     const { clock, log } = this.#options
     for (let pause = AGAIN.least; ; pause = Math.min(2 * pause, AGAIN.most)) {
@@ -170,7 +170,7 @@ export class AgentPresence {
     present?.timer?.cancel()
     const lostConnection = present?.connection
     if (present === undefined || lostConnection === undefined) return
-    // What cannot be written the controllers find out: nothing gets through.
+    // If the write fails, the controllers notice that nothing gets through.
     const lastSeenAt = timestamp(clock.now())
     const farewell = this.#patch(present, { lostConnection, lastSeenAt })
       .catch((error: unknown) => {
@@ -190,9 +190,9 @@ export class AgentPresence {
 }
 
 /**
- * Writes what is known of the agent into the record of its cluster.
+ * Writes the agent's state into the status of its cluster.
  *
- * @throws KubeError NotFound if it is gone, Conflict if another one has the id by now
+ * @throws KubeError NotFound if the record is gone, Conflict if another cluster has taken the id
  */
 export async function patchAgent(
   client: Pick<KubeClient, 'mergePatch'>,
@@ -203,7 +203,7 @@ export async function patchAgent(
   await client.mergePatch(PlatformCluster.resource, { name }, { status: { agent } }, options)
 }
 
-/** What of its record says whether the agent of a cluster may come in. */
+/** Returns the fields that decide whether the agent of a cluster is admitted. */
 export const judged = ({ metadata, spec, status }: Pick<PlatformCluster, 'metadata' | 'spec' | 'status'>) => ({
   ...{ spec, status },
   incarnation: metadata.annotations?.[INCARNATION_ANNOTATION],

@@ -1,6 +1,6 @@
 import type { KubeClient } from '../../kube/client.ts'
 
-/** Which Kubernetes the API server beside an agent is of: it may be upgraded while the agent runs. */
+/** The version of the agent's API server, which may be upgraded while the agent runs. */
 export class ServedVersion {
   readonly #client: Pick<KubeClient, 'request'>
   #known: string | undefined
@@ -9,12 +9,12 @@ export class ServedVersion {
     this.#client = client
   }
 
-  /** As it was read last. */
+  /** The version that was last read. */
   get known(): string {
     return this.#known ?? 'unknown'
   }
 
-  /** Reads it anew. @returns whether it is another one than was known; what cannot be read has not changed */
+  /** Reads the version. @returns whether it has changed; a failure counts as unchanged */
   async look(): Promise<boolean> {
     const before = this.#known
     this.#known = (await this.#read().catch(() => undefined)) ?? before

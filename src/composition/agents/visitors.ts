@@ -2,16 +2,16 @@ import type { Socket } from 'node:net'
 import { addressKey } from '../../core/addressKey.ts'
 import { SharedPlaces } from '../../core/sharedPlaces.ts'
 
-/** From everywhere; of one address, behind which may be many clusters, half of them. */
+/** Connections in all. A single address, which many clusters may share, gets at most half of them. */
 const MOST = 2_000
 
 /**
- * Connections to the gate that have not shown yet that they may stay. Each takes a file and 60 KiB, whoever it is, and nothing
- * can be asked of it before it has shaken hands.
+ * Limits the connections to the gate that are not known yet. Each takes a file descriptor and 60 KiB, and cannot be
+ * identified before its handshake.
  */
 export class Visitors {
   readonly #places: SharedPlaces
-  /** How those that are here leave, by their address and port. */
+  /** Functions that release a connection, by address and port. */
   readonly #here = new Map<string, () => void>()
 
   constructor(most = MOST) {
@@ -22,7 +22,7 @@ export class Visitors {
     return this.#here.size
   }
 
-  /** Lets one in until it is closed or stays, or turns it away. */
+  /** Admits a connection until it closes or is identified, or destroys it. */
   enter(socket: Socket): void {
     const key = addressKey(socket.remoteAddress)
     if (this.#places.isFullFor(key)) {
@@ -38,7 +38,7 @@ export class Visitors {
     socket.once('close', this.#here.get(place) as () => void)
   }
 
-  /** It is no visitor any more: it has gone, or it may stay. */
+  /** Releases a connection that has closed, or that may stay. */
   leave(socket: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
     this.#here.get(placeOf(socket))?.()
   }

@@ -10,7 +10,7 @@ import { type Clock, systemClock, type Timer } from '../../core/clock.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { FacadeSetup } from './setup.ts'
 
-/** Milliseconds until the first look for records whose time is over, as a process may live for hours only, and between two. */
+/** Milliseconds until the first sweep for expired records, as a process may live for hours only, and between sweeps. */
 const [FIRST, SWEEP] = [3_600_000, 24 * 3_600_000]
 
 export function activityServices(
@@ -20,7 +20,7 @@ export function activityServices(
   const activity = new SecretActivity(client)
   const sweep = () =>
     activity.sweep().catch((error) => log.warn({ error: messageOf(error) }, 'Old activity could not be removed.'))
-  // Replicas that start together do not sweep together.
+  // Jitter, so that replicas that start together do not sweep together.
   const sweepIn = (milliseconds: number) =>
     clock.setTimeout(
       () => {
@@ -34,7 +34,7 @@ export function activityServices(
   return { activity, bugReports: { blobs: secretBlobs(client) } }
 }
 
-/** What makes entries: requests, and the audit log of the API server or, where it has none for us, what is watched. */
+/** Creates the sources of entries: requests, and the API server's audit log or, without it, watches. */
 export function activityRecorder(
   { configuration, client, caches, onStop, log }: FacadeSetup,
   { activity: store, records }: Pick<Services, 'activity' | 'records'>,

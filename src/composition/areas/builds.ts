@@ -14,7 +14,7 @@ import { pod } from '../../kube/builtin.ts'
 import { podLogs } from './podlogs.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
-/** Where pods are played nothing is run, so any name will do. */
+/** Nothing is run where pods are simulated, so any name will do. */
 const PLAYED_IMAGE = 'freehold-builder'
 
 type Parts = {
@@ -43,7 +43,7 @@ export function buildParts(setup: AreaSetup): Parts {
   }
 }
 
-/** As the facade sees them. */
+/** Returns the newest pod of a build, from the facade's cache. */
 export function buildPods({ caches }: Pick<FacadeSetup, 'caches'>): Services['deployments']['podOf'] {
   const pods = caches.get<KubeObject>(pod)
   return (deployment) =>
@@ -85,7 +85,7 @@ function pairOf(text: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)]
 }
 
-/** The addresses of the inside: whoever opens everything means the Internet. */
+/** Private networks: opening everything is meant to open the Internet only. */
 const INSIDE = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.168.0.0/16']
 const INSIDE_6 = ['fc00::/7', 'fe80::/10']
 

@@ -10,42 +10,41 @@ import type { Guesses } from '../../identity/guesses.ts'
 
 /** Milliseconds. */
 const TIMEOUT = 5_000
-/** How long a secret counts as one that was right a moment ago; access tokens live longer. */
+/** Milliseconds for which a verified secret is remembered; access tokens live longer. */
 const REMEMBERED = 60_000
 
 const Answer = z.object({ access_token: z.string().max(16_384) })
 
 /**
- * Signs service accounts in with their secret, within the limit on guesses.
+ * Signs in service accounts with their secret, with a limit on wrong guesses.
  *
- * @param check whose secret it is; asked about no guess beyond the limit
- * @param guesses of one address for one account: whoever guesses keeps out nobody but themselves
- * @param looksAgain whether `check` is asked about a secret that was right a moment ago too, so that a new secret ends the
- *   old one at once
+ * @param check verifies a secret; not called beyond the limit
+ * @param guesses limits per address and account, so that guessing only blocks the guesser
+ * @param looksAgain whether to verify a remembered secret again, so that rotation invalidates the old one at once
  */
 export function clientSignIn<T extends object>(
   check: SecretCheck<T>,
   guesses: Guesses,
   { looksAgain = false }: { looksAgain?: boolean } = {},
 ) {
-  // Guesses of others at the same address must not keep out who signed in a moment ago.
+  // Successful callers bypass the limit, so that others at their address cannot block them.
   const known = recentlyUsed<string, T>(10_000, REMEMBERED)
   return {
     /**
-     * What was found; undefined if the secret is not that of the account.
+     * Returns the result of `check`; undefined if the secret is wrong.
      *
      * @param address of the client
-     * @throws PlatformError TOO_MANY_REQUESTS, and whatever `check` throws
+     * @throws PlatformError TOO_MANY_REQUESTS, and any error of `check`
      */
     async signIn(clientId: string, secret: string, address: string): Promise<T | undefined> {
-      // With the address: elsewhere a guess must not be told right past the limit.
+      // Includes the address: otherwise other addresses could test guesses beyond the limit.
       const pair = sha256(JSON.stringify([address, clientId, secret]))
       const held = known.get(pair)
       const still = held !== undefined && looksAgain ? await check(clientId, secret) : held
       if (still !== undefined) return still
       known.delete(pair)
       const judged = await guesses.judge(address, clientId, async () => {
-        // Another request may have asked while this one waited.
+        // Another request may have verified it while this one waited.
         const found = known.get(pair) ?? (await check(clientId, secret))
         if (found !== undefined) known.set(pair, found)
         return found
@@ -59,8 +58,8 @@ export function clientSignIn<T extends object>(
 type Options = Pick<Configuration, 'issuer' | 'issuerCertificateAuthority'>
 
 /**
- * Asks an identity provider that is not ours: it keeps the secrets, and its access token then says who they are of. All
- * callers come from one address to it; limits of its own are for its administrator to set.
+ * Verifies secrets at an external identity provider, whose access token then identifies the account. To it, all callers
+ * have the same address; its administrator may set further limits.
  */
 export async function secretsAtIssuer({ issuer, issuerCertificateAuthority: path }: Options) {
   const connect = path === undefined ? {} : { ca: await readFile(path, 'utf8') }

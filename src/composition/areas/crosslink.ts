@@ -12,7 +12,7 @@ export function crosslinkServices({ client }: AreaSetup): Pick<Services, 'crossl
 export function crosslinkPorts(): Pick<ControllerPorts, 'crosslink'> {
   return {
     crosslink: {
-      // Only who makes authorities needs the library.
+      // Loads the library only where an authority is created.
       createAuthority: async (...given) => (await import('../certificates.ts')).createAuthority(...given),
     },
   }

@@ -27,7 +27,7 @@ export function databaseServices({
   const engines = sqlEngines(configuration, agents)
   const workers = startWorkers()
   onStop(() => workers.stop())
-  // Ready before anybody can ask them, and no cost if there is no database.
+  // Warms up the workers as soon as there is a database.
   for (const { resource } of [SqlInstance, RelationalCluster])
     caches.get(resource).subscribe(() => workers.warm(), { replay: true })
   const clientOf = (clusterId: string) => agents.clientOf(clusterId)
@@ -53,7 +53,7 @@ export function databasePorts({
   return { sqlEngines: sqlEngines(configuration, agents), backupTarget: backupTarget(configuration) }
 }
 
-/** Where backups of databases go; undefined if no bucket is configured. */
+/** Returns the target for database backups; undefined if no bucket is configured. */
 function backupTarget(
   configuration: Pick<Configuration, 'backupBucket' | 'backupEndpoint' | 'backupPrefix' | 'backupRegion'>,
 ): BackupTarget | undefined {
@@ -62,8 +62,8 @@ function backupTarget(
 }
 
 /**
- * How SQL instances and relational databases are spoken to: by DNS inside the cluster, through the API server in others;
- * where pods are played, only those that really run.
+ * Opens the engines of SQL instances and relational databases: directly inside the cluster, through the API server in
+ * others. Where pods are simulated, only engines that really run can be reached.
  */
 function sqlEngines(
   configuration: Pick<Configuration, 'engines' | 'playedEngines'>,
@@ -77,7 +77,7 @@ function sqlEngines(
   return {
     MsSql: playedEngine(mssql, playedEngines, [ADMIN_USERS.MsSql]),
     MariaDb: playedEngine(mariadb, playedEngines, [ADMIN_USERS.MariaDb]),
-    // Nobody speaks to it as its administrator.
+    // The platform never signs in as its administrator.
     PostgreSql: playedEngine(postgresql, playedEngines, []),
   }
 }

@@ -6,7 +6,7 @@ import type { FacadeSetup } from './setup.ts'
 
 type FunctionSetup = Pick<FacadeSetup, 'client' | 'configuration' | 'log' | 'activatorHere'>
 
-/** Where sources are kept, and who counts and makes calls. */
+/** Provides the stores of sources, and access to the activator. */
 export function functionServices({
   client,
   configuration,

@@ -26,7 +26,7 @@ import { vectorPorts, vectorServices } from './vector.ts'
 import { volumeFileServices } from './volumefiles.ts'
 import { workloadServices } from './workloads.ts'
 
-/** What the routes of every area work with. */
+/** Creates the services that routes of all areas use. */
 export async function areaServices(setup: FacadeSetup & SignInParts) {
   const { registry, archives } = await registryServices(setup, setup)
   return {
@@ -61,7 +61,7 @@ function signInOf({ configuration: { issuer, audience, realm } }: AreaSetup): Si
   return { tokenUrl: `${issuer}/protocol/openid-connect/token`, audience, realm }
 }
 
-/** What the controllers of every area work with. */
+/** Creates the ports that controllers of all areas use. */
 export async function areaPorts(setup: AreaSetup): Promise<ControllerPorts> {
   const { allowOwnImages, projectRbac, closedNetworks, apiServerNetworks, podDiskLimit, podDiskRequest } =
     setup.configuration

@@ -8,7 +8,7 @@ import { VERSION } from '../../core/release.ts'
 import { outgoingOf } from '../outgoing.ts'
 import type { AreaSetup } from './setup.ts'
 
-/** A list of tags is long. */
+/** Lists of tags can be long. */
 const MAX_BYTES = 4 * 1024 * 1024
 
 export function lifecycleServices({ client }: AreaSetup): Pick<Services, 'lifecycle'> {

@@ -3,7 +3,7 @@ import type { Services } from '../../api/http/context.ts'
 import { createKubernetesObjects } from '../../api/monitoring/kubernetesObjects.ts'
 import type { FacadeSetup } from './setup.ts'
 
-/** What is seen of clusters and of what runs there. */
+/** Provides metrics and objects of clusters and workloads. */
 export function monitoringServices({
   client,
   caches,

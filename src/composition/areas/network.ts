@@ -3,7 +3,7 @@ import type { Services } from '../../api/http/context.ts'
 import { createNetworkLooks } from '../../api/network/looks.ts'
 import type { AreaSetup } from './setup.ts'
 
-/** What is known of the network of boundaries. */
+/** Provides observations of boundaries' networks. */
 export function networkServices({ client, agents }: AreaSetup): Pick<Services, 'network'> {
   const looks = createNetworkLooks(client, (clusterId) => agents.clientOf(clusterId))
   return { network: { looks, flows: noFlows } }

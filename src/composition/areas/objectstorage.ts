@@ -25,9 +25,9 @@ async function opened({ configuration, onStop }: AreaSetup): Promise<ObjectStore
 type StoreConfiguration = Pick<Configuration, Extract<keyof Configuration, `objectStore${string}`>>
 
 /**
- * The Seaweed that the store is of; undefined if the configuration names none.
+ * Returns the SeaweedFS cluster behind the store; undefined if none is configured.
  *
- * @throws ConfigurationError where the store is another one
+ * @throws ConfigurationError if the driver is not seaweedfs
  */
 export function seaweedPlace(
   configuration: Pick<Configuration, 'objectStoreDriver' | 'objectStoreEndpoint' | 'objectStoreSeaweed'>,
@@ -40,9 +40,9 @@ export function seaweedPlace(
 }
 
 /**
- * The store behind object storage; undefined if none is configured. Its client is loaded only if it is.
+ * Opens the object store; undefined if none is configured. Only then is its client loaded.
  *
- * @throws ConfigurationError where the driver lacks its endpoint or credentials, or keeps no folders
+ * @throws ConfigurationError if endpoint or credentials are missing, or the driver keeps no folders
  */
 export async function objectStore(configuration: StoreConfiguration): Promise<ObjectStore | undefined> {
   const { objectStoreDriver: driver } = configuration

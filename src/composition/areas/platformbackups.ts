@@ -8,7 +8,7 @@ import { secret } from '../../kube/builtin.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { FacadeSetup } from './setup.ts'
 
-/** What the routes of the platform's own backups work with. */
+/** Creates the services for the platform's own backups. */
 export function platformBackupServices({ client, configuration, log }: FacadeSetup): Pick<Services, 'platformBackups'> {
   const { prometheusUrl: url, backupNamespace } = configuration
   return {

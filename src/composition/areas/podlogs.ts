@@ -9,10 +9,10 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
-/** Nodes keep 10 MiB of a container unless they are told otherwise, and a cluster in other hands may send for ever. */
+/** Nodes keep 10 MiB per container by default; the limit is for hostile clusters, which could send without end. */
 const ELSEWHERE = { isPlayed: false, most: 256 * 1024 * 1024 }
 
-/** Logs of pods of every cluster; none where pods are played, which only the platform's own may do. */
+/** Reads logs of pods in all clusters. Only pods of the platform's own cluster may be simulated, without logs. */
 export function podLogs({ configuration, client, agents }: AreaSetup): PodLogs {
   const own = kubePodLogs(client, { isPlayed: configuration.simulated.includes('pods') })
   return {
@@ -39,7 +39,7 @@ function mayWrite(found: Pod | undefined): boolean {
   return found !== undefined && !hasEnded && found.metadata.deletionTimestamp === undefined
 }
 
-/** The facade watches no pods of other clusters. One that does not answer is asked for the log again, and fails there. */
+/** The facade watches no pods of other clusters. If unreachable, they count as alive: reading the log fails then. */
 async function mayWriteThere(
   client: Pick<KubeClient, 'get'>,
   ref: { namespace: string; name: string },

@@ -29,23 +29,23 @@ import { remembered } from '../remembered.ts'
 import { clientSignIn, secretsAtIssuer } from './clientSignIn.ts'
 import type { AreaSetup } from './setup.ts'
 
-/** Seconds: of one call, and of an upload, which ends with one. */
+/** Lifetimes of tokens in seconds: for a single call, and for an upload. */
 const A_CALL = 60
 const AN_UPLOAD = 3_600
 
 type TokenFor = (type: 'repository' | 'registry', name: string, actions: readonly string[]) => Promise<string>
 
-/** Of the platform itself: for one repository. */
+/** Tokens for the platform's own reads and deletions. */
 const ownTokens =
   ({ keys }: Pick<RegistryPort, 'keys'>): TokenFor =>
   (type, name, actions) =>
     keys.token(PLATFORM_READER, [{ type, name, actions }], { now: systemClock.now(), seconds: A_CALL })
 
 /**
- * To keep uploaded sources with. They are in the audit as all tokens are: who removes what nobody needs looks there for who is
- * pushing.
+ * Tokens for uploading sources. Recorded in the audit like all push tokens, where the clean-up looks for pushes in
+ * progress.
  *
- * @internal Its test calls it.
+ * @internal Used by its test.
  */
 export const uploadTokens =
   ({ keys, audit }: Pick<RegistryPort, 'keys' | 'audit'>): TokenFor =>
@@ -58,7 +58,7 @@ export const uploadTokens =
     return keys.token(PLATFORM_ACTOR, [{ type, name, actions }], { now, seconds: AN_UPLOAD })
   }
 
-/** @throws ConfigurationError where a registry lacks its authority */
+/** @throws ConfigurationError if a registry is configured without its authority */
 async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey }: Configuration): Promise<Pair> {
   if (registryAuthorityCertificate === undefined || registryAuthorityKey === undefined) {
     throw new ConfigurationError('registryUrl needs registryAuthorityCertificate and registryAuthorityKey.')
@@ -70,28 +70,28 @@ async function authorityOf({ registryAuthorityCertificate, registryAuthorityKey 
 }
 
 /**
- * Everything that may name an image: pods, resources, and what can be brought back. A function that sleeps has no pod, and is to
- * wake up with its image.
+ * Returns everything that may name an image: pods, resources and revisions. A function that is scaled to zero has no
+ * pod, but needs its image to start again.
  *
- * @internal Its test calls it.
+ * @internal Used by its test.
  */
 export async function usesNow(client: Pick<KubeClient, 'list'>, others: Pick<AreaSetup['agents'], 'clientOf'>) {
   const running: unknown[][] = [(await client.list(pod)).items, await imagesElsewhere(client, others)]
   for (const { resource } of COUNTED_KINDS) running.push((await client.list(resource)).items)
   const deployments = await client.list<KubeObject & Pick<DeploymentRecord, 'status'>>(DeploymentRecord.resource)
-  // An uploaded source until it is built, and an image until its revision is kept.
+  // An uploaded source is needed until it is built, an image until its revision is stored.
   running.push(deployments.items.filter(({ status }) => !isEnd(status?.stage)))
   return usesIn({ running: running.flat(), revisions: (await client.list(controllerRevision)).items })
 }
 
-/** Milliseconds for the pods of another cluster: whoever may pull waits for them. */
+/** Milliseconds to list pods of another cluster, while the caller waits. */
 const ELSEWHERE_WITHIN = 15_000
 
 type OtherCluster = KubeObject & Pick<PlatformCluster, 'spec' | 'status'>
 
 /**
- * What pods of clusters that can be asked name. What runs on the others is named by its resource and its revisions alone; so it
- * is where a cluster answers nonsense, which must not keep the images of everybody from being looked at.
+ * Returns the images of pods in connected clusters. For the others, and for clusters with invalid answers, resources
+ * and revisions must do: one cluster must not block the clean-up for all.
  */
 async function imagesElsewhere(
   client: Pick<KubeClient, 'list'>,
@@ -106,13 +106,13 @@ async function imagesElsewhere(
 
 type Ports = { registry: RegistryPort | undefined; archives: SourceArchives | undefined }
 
-/** What facade and controllers both work with; undefined where no registry is configured. @throws ConfigurationError */
+/** Creates what facade and controllers share; undefined without a registry. @throws ConfigurationError */
 export async function registryPorts({ configuration, client, agents }: AreaSetup): Promise<Ports> {
   const { registryUrl, registryStorageFolder: storage, registryAuditFolder: folder } = configuration
   if (registryUrl === undefined) return { registry: undefined, archives: undefined }
   const url = registryUrl.replace(/\/+$/, '')
   const { registryHost: host = new URL(url).host, registryService: service = host } = configuration
-  // Loaded only where there is a registry: it brings the machinery of certificates.
+  // Loaded only with a registry, because it imports the certificate libraries.
   const { issueCertificate } = await import('../certificates.ts')
   const keys = createRegistryKeys({
     authority: await authorityOf(configuration),
@@ -135,20 +135,20 @@ export async function registryPorts({ configuration, client, agents }: AreaSetup
 }
 
 /**
- * Without a folder each process knows of the tokens that it gave out itself, and the controllers give out none.
+ * Without a shared folder each process only knows the tokens that it issued, and the controllers issue none.
  *
- * @internal Its test calls it.
+ * @internal Used by its test.
  */
 export const seesPushes = ({ role, registryAuditFolder }: Pick<Configuration, 'role' | 'registryAuditFolder'>) =>
   role === 'all' || registryAuditFolder !== undefined
 
-/** Milliseconds, for those who only look: whoever may pull may ask, and each answer reads everything. Runs ask anew. */
+/** Milliseconds to cache the uses for read requests, each of which reads everything. Clean-up runs bypass it. */
 const USES_KEPT = 10_000
 
 export type SignInParts = {
   tokens: Pick<TokenVerifier, 'verify'>
   standing: Standing | undefined
-  /** Of all doors at which service accounts show their secret. */
+  /** Shared by all endpoints at which service accounts present their secret. */
   secretGuesses: Guesses
   lastSeen: LastSeen
 }
@@ -191,8 +191,8 @@ async function signInWith({ configuration, client, onStop }: AreaSetup, parts: S
 type Serving = Omit<Ports, 'registry'> & { registry: RegistryService | undefined }
 
 /**
- * @internal Its test calls it.
- * @throws ConfigurationError where nobody could be told from the registry
+ * @internal Used by its test.
+ * @throws ConfigurationError if notifications could not be authenticated
  */
 export async function notifySecretOf({
   registryNotifySecretFile: file,

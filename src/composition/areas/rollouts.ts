@@ -17,7 +17,7 @@ import type { AreaSetup } from './setup.ts'
 
 const FIELD_MANAGER = 'freehold-ceiling'
 
-/** What assignments become, as this release has it. */
+/** The ClusterRoles that this release projects assignments to. */
 const ROLES: WantedRoles = Object.fromEntries(
   projectedRoles(KINDS).map(({ clusterRole: name, rights }) => [
     name,

@@ -6,29 +6,29 @@ import type { KubeClient } from '../../kube/client.ts'
 import type { Exec } from '../../kube/exec.ts'
 import type { AgentHub } from '../agents/hub.ts'
 
-/** What an area opens its adapters with, in the facade and in the controllers alike. */
+/** What areas need to open their adapters, in the facade and in the controllers. */
 export type AreaSetup = {
   configuration: Configuration
   client: KubeClient
-  /** The way to other clusters. */
+  /** Access to other clusters. */
   agents: Pick<AgentHub, 'clientOf' | 'forward' | 'execOf'>
   log: Log
-  /** Closes later what was opened now, the last first. */
+  /** Registers a function to run at shutdown, in reverse order. */
   onStop(close: () => unknown): void
 }
 
-/** The activator of this process, as soon as it works. */
+/** The activator of this process, once it runs. */
 export type ActivatorHere = { calls: CallsHere | undefined }
 
 export type FacadeSetup = AreaSetup & {
   caches: CacheSet
   exec: Exec
-  /** Where people find the facade, without a slash at the end. */
+  /** Public base URL of the facade, without trailing slash. */
   linkBase: string
   activatorHere: ActivatorHere
 }
 
-/** Closes what the parts of a process opened, the last first. */
+/** Collects functions to run at shutdown, in reverse order. */
 export class Closing {
   readonly #closes: (() => unknown)[] = []
 

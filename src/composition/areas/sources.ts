@@ -15,7 +15,7 @@ import { systemClock } from '../../core/clock.ts'
 import { outgoingOf } from '../outgoing.ts'
 import type { AreaSetup, FacadeSetup } from './setup.ts'
 
-/** A page of repositories is long. */
+/** A page of repositories can be long. */
 const MAX_BYTES = 8 * 1024 * 1024
 
 type Providers = { port: SourcePort; circuit: CircuitPort; gitFiles: GitFiles }

@@ -14,7 +14,7 @@ export async function vaultPorts(setup: AreaSetup): Promise<Pick<ControllerPorts
   return { vaultKeys: await platformKeys(setup) }
 }
 
-/** The platform keys of secret vaults; none if none are configured. */
+/** Opens the platform keys of secret vaults; empty if none are configured. */
 async function platformKeys({ configuration, log, onStop }: AreaSetup): Promise<PlatformKeys> {
   const { vaultKeysFile } = configuration
   if (vaultKeysFile === undefined) return noKeys()

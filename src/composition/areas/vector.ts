@@ -19,7 +19,7 @@ export function vectorPorts({ configuration, client, agents }: AreaSetup): Pick<
   return { vectorEngine: vectorEngine(configuration, client, agents) }
 }
 
-/** How vector databases are spoken to: played where pods are played, else by DNS or through the API server. */
+/** Opens the engine of vector databases: simulated like the pods, or reached by DNS or through the API server. */
 function vectorEngine(
   configuration: Pick<Configuration, 'engines' | 'engineAccess'>,
   client: KubeClient,
@@ -27,7 +27,7 @@ function vectorEngine(
 ): QdrantPort {
   if (configuration.engines === 'simulated') return playedEngine()
   const own = configuration.engineAccess === 'service' ? directReach() : proxyReach(client)
-  // Names of Services in other clusters mean nothing here: through their API servers.
+  // DNS names of other clusters do not resolve here, so their API servers are used.
   const reachOf = (clusterId: string | undefined) =>
     clusterId === undefined ? own : proxyReach(agents.clientOf(clusterId))
   return createQdrantClient({ send: async (target, request) => reachOf(target.clusterId).send(target, request) })

@@ -9,7 +9,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 import type { FacadeSetup } from './setup.ts'
 
-/** Files of volumes, through pods that run the image of the platform itself unless another one is configured. */
+/** Reaches files of volumes through pods, with the platform's own image unless another is configured. */
 export function volumeFileServices({
   configuration,
   client,
@@ -33,9 +33,9 @@ export function volumeFileServices({
 type Pod = KubeObject & { spec: { containers: { image: string }[] } }
 
 /**
- * Of the pod that this process runs in; its name is the name of the host.
+ * Returns the image of this process's pod, which is named like the host.
  *
- * @throws PlatformError FEATURE_UNSUPPORTED if it runs in none
+ * @throws PlatformError FEATURE_UNSUPPORTED if the process does not run in a pod
  */
 async function ownImage(client: KubeClient): Promise<string> {
   const asked = client.get<Pod>(pod, { namespace: SYSTEM_NAMESPACE, name: hostname() })

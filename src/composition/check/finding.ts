@@ -1,7 +1,7 @@
-/** What one look at an installation found. `off`: not set up, which is a choice; the words say what does not work then. */
+/** The result of one check. `off` means not configured by choice, and says what does not work then. */
 export type Finding = {
   readonly verdict: 'ok' | 'off' | 'fault'
-  /** What is there, or what is wrong. One sentence. */
+  /** What was found, in one sentence. */
   readonly what: string
   /** What to do about it. */
   readonly remedy?: string
@@ -11,7 +11,7 @@ export const ok = (what: string): Finding => ({ verdict: 'ok', what })
 export const off = (what: string, remedy: string): Finding => ({ verdict: 'off', what, remedy })
 export const fault = (what: string, remedy: string): Finding => ({ verdict: 'fault', what, remedy })
 
-/** For a person in a terminal: one line each, and what to do below it. */
+/** Formats findings for a terminal: a line each, with the remedy below. */
 export function shownFindings(findings: readonly (Finding & { name: string })[]): string {
   const width = Math.max(...findings.map(({ name }) => name.length))
   return findings

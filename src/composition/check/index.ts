@@ -51,7 +51,7 @@ import {
 } from './judge.ts'
 import { POLICIES } from './policies.ts'
 
-/** What the checks look at: the cluster and the systems that the configuration names. */
+/** What the checks may use: the cluster, and the configured systems. */
 export type Scene = {
   readonly client: Pick<KubeClient, 'get' | 'list' | 'request'>
   readonly configuration: Configuration
@@ -80,7 +80,7 @@ const CHECKS: readonly Check[] = [
   { name: 'Mail', look: lookAtMail },
 ]
 
-/** Looks at everything at once. Nothing is changed, and no check ends the others. */
+/** Runs all checks in parallel. They change nothing, and a failing one does not stop the others. */
 export function checkInstallation(scene: Scene): Promise<(Finding & { name: string })[]> {
   return Promise.all(
     CHECKS.map(async ({ name, look }) => {
@@ -135,7 +135,7 @@ const nameOf = ({ resource }: AnyKind) => `${resource.plural}.${resource.group}`
 
 type Published = { properties?: Record<string, unknown>; 'x-kubernetes-group-version-kind'?: { kind: string }[] }
 
-/** By kind: the schemas of a group as the API server tells everybody. */
+/** Returns the published schemas of an API version, by kind. */
 async function publishedSchemas(client: Scene['client'], apiVersion: string): Promise<Map<string, Published>> {
   type Document = { components?: { schemas?: Record<string, Published> } }
   const document = await jsonIfThere<Document>(client, `/openapi/v3/apis/${apiVersion}`)
@@ -186,7 +186,7 @@ async function lookAtPolicies({ client }: Scene): Promise<Finding> {
   return judgePolicies(POLICIES, new Map(found), new Set(bound.map(({ spec }) => spec.policyName)))
 }
 
-/** Any answer will do: what is asked is only the API server's to know. */
+/** Connects to the webhook. Any answer will do, because only the API server knows the path. */
 function knock(address: string, ca: string): Promise<{ status?: number; reason?: string }> {
   return new Promise((resolve) => {
     const request = httpsRequest(address, { ca, method: 'GET', timeout: PATIENCE }, (answer) => {
@@ -194,7 +194,7 @@ function knock(address: string, ca: string): Promise<{ status?: number; reason?:
       resolve({ status: answer.statusCode ?? 0 })
     })
     request.on('timeout', () => request.destroy(new Error('no answer in time')))
-    // A server that wants the certificate of its caller is there.
+    // A server that requires a client certificate is running.
     request.on('error', (error: NodeJS.ErrnoException) =>
       resolve(/certificate required/i.test(error.message) ? { status: 403 } : { reason: messageOf(error) }),
     )
@@ -215,7 +215,7 @@ async function lookAtIssuer({ configuration }: Scene): Promise<Finding> {
   }
 }
 
-/** An address of the configuration, which whoever installs chose. */
+/** Fetches a configured URL, which needs no vetting. */
 async function fetchOf(url: string, ca?: string): Promise<Response> {
   const { Agent, fetch } = await import('undici')
   const dispatcher = new Agent({ connect: { ...(ca !== undefined && { ca }) } })
@@ -258,7 +258,7 @@ async function lookAtObjectStore({ client, configuration }: Scene): Promise<Find
 }
 
 async function unknownKeys(store: ObjectStore, client: Scene['client']): Promise<string[]> {
-  // In this order: a record is there before its key, and still there after it.
+  // In this order: a record exists before its key, and until after the key is deleted.
   const users = await store.otherKeys(new Set())
   const { items } = await client.list(ObjectAccessKey.resource, {})
   const known = new Set(

@@ -21,10 +21,10 @@ export function judgeVersion({
   return fault(`Kubernetes ${gitVersion} is too old.`, `Upgrade the cluster to 1.${OLDEST_KUBERNETES_MINOR} or newer.`)
 }
 
-/** Milliseconds that clocks may differ. */
+/** Tolerated clock skew in milliseconds. */
 const CLOCKS_DIFFER = 60_000
 
-/** @param said the time of an answer in its header @param asked when it was asked for, and @param answered when it came, by our clock */
+/** @param said the Date header of an answer @param asked local time of the request @param answered of the answer */
 export function judgeClock(said: string, asked: number, answered: number): Finding {
   const at = Date.parse(said)
   const ahead = asked - at > CLOCKS_DIFFER ? asked - at : at - answered > CLOCKS_DIFFER ? answered - at : 0
@@ -36,8 +36,8 @@ export function judgeClock(said: string, asked: number, answered: number): Findi
 }
 
 /**
- * @param wanted plural and group of each kind @param served the same of what the API server serves
- * @param other those of `wanted` whose schema is another one there
+ * @param wanted all kinds as plural.group @param served the kinds that the API server serves
+ * @param other kinds of `wanted` with another schema there
  */
 export function judgeKinds(
   wanted: readonly string[],
@@ -47,7 +47,7 @@ export function judgeKinds(
   const missing = wanted.filter((name) => !served.has(name))
   const remedy = 'Apply the definitions of this version: deploy/crds, or the chart.'
   if (missing.length > 0) return fault(`These kinds are not served: ${first(missing)}.`, remedy)
-  // Fields that they lack are dropped, or refused to callers who never named them.
+  // The API server would drop or refuse fields that their schemas lack.
   if (other.length > 0) return fault(`The definitions of these kinds are of another version: ${first(other)}.`, remedy)
   return ok(`All ${wanted.length} kinds are served.`)
 }
@@ -57,7 +57,7 @@ function first(names: readonly string[]): string {
   return `${names.slice(0, 3).join(', ')}${more}`
 }
 
-/** Whether a published schema says what a declared one does. Descriptions do not count, nor what the API server adds. */
+/** Whether a published schema equals a declared one, apart from descriptions and additions of the API server. */
 export function saysTheSame(published: unknown, declared: unknown): boolean {
   if (Array.isArray(declared)) {
     const isAsLong = Array.isArray(published) && published.length === declared.length
@@ -66,12 +66,12 @@ export function saysTheSame(published: unknown, declared: unknown): boolean {
   if (!isRecord(declared)) return published === declared
   const counts = ([name, part]: [string, unknown]) => name !== 'description' || typeof part !== 'string'
   const parts = Object.entries(declared).filter(counts)
-  // What is empty the API server leaves out.
+  // The API server leaves empty objects out.
   if (parts.length === 0) return true
   return isRecord(published) && parts.every(([name, part]) => saysTheSame(published[name], part))
 }
 
-/** @param answer the status of any answer; undefined and a reason if there was none */
+/** @param answer status of any answer, or the reason if there was none */
 export function judgeWebhook(
   configured: { authority: boolean } | undefined,
   answer: { status?: number; reason?: string },
@@ -93,8 +93,8 @@ export function judgeWebhook(
 }
 
 /**
- * @param wanted the digest of each policy @param found the same of those that are installed, '' for one of a version that had none
- * @param bound those that refuse what they judge
+ * @param wanted digest per policy @param found digest per installed policy, '' for a version without digests
+ * @param bound policies with a binding that denies
  */
 export function judgePolicies(
   wanted: Readonly<Record<string, string>>,
@@ -158,7 +158,7 @@ export function judgeIssuer(issuer: string, found: Discovery | undefined, keys: 
   return ok(`${issuer} publishes ${keys === 1 ? 'a key' : `${keys} keys`}.`)
 }
 
-/** @param seesPushes whether those who remove images know of all tokens to push with */
+/** @param seesPushes whether the clean-up of images knows all push tokens */
 export function judgeRegistry(
   url: string,
   answer: { status?: number; challenge?: string; reason?: string },
@@ -193,10 +193,10 @@ export function judgeGateway(named: readonly string[], isServed: boolean): Findi
   )
 }
 
-/** As many as a line may name. */
+/** Names to list in one line. */
 const NAMED = 5
 
-/** @param unknown users at the store that have a key, which no ObjectAccessKey is the record of */
+/** @param unknown users at the store that have a key without an ObjectAccessKey */
 export function judgeObjectStore(unknown: readonly string[]): Finding {
   if (unknown.length === 0) return ok('The object store answers, and accepts the credentials.')
   const names = `${unknown.slice(0, NAMED).join(', ')}${unknown.length > NAMED ? ' ...' : ''}`
@@ -219,7 +219,7 @@ export function judgeEngine(isServed: boolean | 'simulated', name: string, what:
   return off(`${name} is not installed: ${what} wait with EngineMissing.`, `Install it if you want them: ${link}`)
 }
 
-/** @param answer to whose the token is; neither status nor reason: there is no token to ask with */
+/** @param answer result of asking for the token's owner; neither status nor reason if there is no token */
 export function judgeGitHost(
   url: string | undefined,
   answer: { status?: number; isAdmin?: boolean; reason?: string | undefined },
@@ -238,12 +238,12 @@ export function judgeGitHost(
   return ok(`${url} answers, and accepts the token.`)
 }
 
-/** Milliseconds after which Velero, which looks at its target each minute, is taken to have stopped. */
+/** Milliseconds without validation after which Velero, which validates its target every minute, counts as stopped. */
 const VELERO_IS_LATE = 600_000
 
 /**
- * @param locations of Velero; undefined where it is not installed
- * @param refusal why a target that was set is not one of Velero's
+ * @param locations Velero's backup storage locations; undefined if Velero is not installed
+ * @param refusal why a configured target was not accepted
  */
 export function judgeBackups(
   locations: readonly ShownLocation[] | undefined,

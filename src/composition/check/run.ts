@@ -4,7 +4,7 @@ import { connect } from '../connection.ts'
 import { shownFindings } from './finding.ts'
 import { checkInstallation } from './index.ts'
 
-/** Looks at the installation with the rights of the facade, whose configuration it has. */
+/** Checks the installation, with the facade's rights and configuration. */
 export async function runCheck(configuration: Configuration): Promise<{ text: string; isSound: boolean }> {
   const { kubeconfig, facadeContext: context } = configuration
   const log = createLog('silent', { part: 'check' })
