@@ -46,7 +46,7 @@ export type Manifest = {
   /** The namespace from the options, for kinds of others: only the API server knows whether they are namespaced. */
   readonly home?: string | undefined
   readonly spec: Readonly<Record<string, unknown>>
-  /** The whole document. */
+  /** The whole document, without fields that the API server sets. */
   readonly document: Readonly<Record<string, unknown>>
 }
 
@@ -114,7 +114,7 @@ export type ManifestPlan = {
   readonly collection: Collection
   /** Tried first; undefined without a name, or if REST cannot update the kind. */
   readonly change: Target | undefined
-  /** Tried if there is nothing to update. */
+  /** Tried if there is nothing to change. */
   readonly create: Target | undefined
   readonly body: Readonly<Record<string, unknown>>
 }

@@ -7,7 +7,7 @@ const StoredLogin = z.strictObject({
   issuer: z.string(),
   clientId: z.string(),
   accessToken: z.string(),
-  /** Absent if the provider gave none: the login then ends with its access token. */
+  /** Absent if the provider gave none: then the login ends with its access token. */
   refreshToken: z.string().optional(),
   /** Path of a dev.json with the secret of a service account, instead of a refresh token. The secret is not copied. */
   credentialsFile: z.string().optional(),
@@ -27,7 +27,7 @@ export interface LoginStore {
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
-/** Longer than a refresh may take: two requests of thirty seconds. */
+/** Longer than a renewal may take: two requests of thirty seconds. */
 const LOCK_DEADLINE_MILLISECONDS = 70_000
 
 export function loginStore(path: string): LoginStore {

@@ -24,7 +24,7 @@ export function tokenIssuer(provider: Provider): TokenIssuer {
 /**
  * Signs in as the service account of a dev.json.
  *
- * @throws CommandFailure (local) if the file is gone, (notSignedIn) if the provider refuses the secret
+ * @throws CommandFailure (local) if the file is gone, (notSignedIn) if the provider refuses its secret
  */
 export async function loginFromFile(provider: Provider, credentialsFile: string): Promise<StoredLogin> {
   const { clientId, clientSecret } = await readDevFile(credentialsFile)

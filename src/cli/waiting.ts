@@ -23,6 +23,7 @@ const DEFAULT_TIMEOUT = 600_000
 /** Milliseconds between polls. There is no stream for a single resource. */
 export const ASK_EVERY = 1_000
 
+/** @throws CommandFailure (usage) */
 export function timeoutOf(input: Input): number {
   const text = input.text('timeout')
   return text === undefined ? DEFAULT_TIMEOUT : timeIn(text)

@@ -17,7 +17,7 @@ const PAUSE = 5_000
 type Followed = {
   /** Path of the settings file, if there is one. */
   file: string | undefined
-  /** Reads the configuration again. @throws if it is invalid */
+  /** Reads the configuration again; throws if it is invalid. */
   read: () => object
   log: Log
   /** Resolves when this replica may restart, so that not all do at once. */

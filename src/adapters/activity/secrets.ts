@@ -159,7 +159,7 @@ export class SecretActivity implements ActivityStore {
     }
   }
 
-  /** Returns the ids that are already in a chapter: a late sighting may be. */
+  /** Returns the ids of entries in chapters, which late sightings may repeat. */
   async #closedAmong({ chapters }: Head, sightings: readonly Sighting[]): Promise<ReadonlySet<string>> {
     const [earliest = ''] = sightings.map(({ occurredAt }) => occurredAt).sort()
     const entries = await this.#readChapters(chapters.filter(({ newest }) => newest >= earliest))

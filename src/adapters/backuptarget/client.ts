@@ -57,7 +57,7 @@ async function list(target: TargetAccess, timeout: number, lookup: LookupFunctio
     // The client ignores the signal while it reads an answer.
     const asked = s3.send(new ListObjectsV2Command(input), { abortSignal })
     const answer = await unlessAborted(asked, abortSignal)
-    // A server that answers 200 to everything is not an object store.
+    // A server that answers 200 to everything is not a store.
     return answer.Name === undefined && answer.KeyCount === undefined ? verdict('Unreachable') : verdict('Ok')
   } finally {
     s3.destroy()

@@ -39,7 +39,7 @@ const UNREACHED: Readonly<Record<ConnectionFailure, TargetVerdict>> = {
   Late: verdict('Timeout'),
 }
 
-/** Error codes of S3 ("Error responses", list of error codes). */
+/** Codes of S3 ("Error responses", list of error codes). */
 const BY_NAME = inverted<TargetCode>({
   AuthenticationFailed: 'InvalidAccessKeyId SignatureDoesNotMatch InvalidToken ExpiredToken RequestTimeTooSkewed',
   BucketMissing: 'NoSuchBucket NotFound',

@@ -241,7 +241,7 @@ function assertAccepted(answer: AdminAnswer, hasPassword: boolean): void {
   if (answer.status === 400) throw refused(answer, hasPassword)
 }
 
-/** Keycloak answers 400 both for passwords that break its policy and for profiles that break its rules. */
+/** Keycloak answers 400 for passwords that break its policy, and for profiles that break its rules. */
 function refused({ body }: AdminAnswer, hasPassword: boolean): IdentityProviderError {
   const word = JSON.stringify(body ?? '').toLowerCase()
   return hasPassword && word.includes('password')

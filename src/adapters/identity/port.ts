@@ -23,17 +23,17 @@ export interface UserDirectory {
   hasLocalPassword(userId: string, signal?: AbortSignal): Promise<boolean>
   /** Returns the number of users per tenant, 0 included. */
   countIn(tenantIds: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, number>>
-  /** No effect for a member. @throws IdentityProviderError NotFound */
+  /** Without effect for a member. @throws IdentityProviderError NotFound */
   joinTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
-  /** No effect if the user is not a member or no longer exists. */
+  /** Without effect if the user is not a member or no longer exists. */
   leaveTenant(userId: string, tenantId: string, signal?: AbortSignal): Promise<void>
-  /** Ends all sessions; issued access tokens stay valid until they expire. No effect if the user no longer exists. */
+  /** Ends all sessions; issued tokens live until they expire. Without effect if the user no longer exists. */
   signOut(userId: string, signal?: AbortSignal): Promise<void>
-  /** No effect if the user no longer exists. */
+  /** Without effect if the user no longer exists. */
   delete(userId: string, signal?: AbortSignal): Promise<void>
 }
 
-/** Times are milliseconds since the epoch; `id` is the subject of the user's tokens, a uuid. */
+/** Times are milliseconds since the epoch; `id` is the subject of the person's tokens, a uuid. */
 export type UserRecord = {
   id: string
   userName: string
@@ -57,7 +57,7 @@ export type SetPasswordOptions = {
   signal?: AbortSignal | undefined
 }
 export type UserQuery = {
-  /** Part of a name or an address. */
+  /** Part of a name or of an address. */
   search?: string
   /** At least 1. */
   limit: number

@@ -2,12 +2,12 @@
 export type Mail = { readonly to: string; readonly subject: string; readonly text: string }
 
 export interface Mailer {
-  /** Resolves when the mail server has accepted the mail. @throws MailError */
+  /** Resolves when the mail is handed over. @throws MailError */
   send(mail: Mail): Promise<void>
   close(): Promise<void>
 }
 
-/** The message is our own: a mail server's answer may repeat what it was sent. */
+/** The message is ours: a mail server's answer may repeat what it was sent. */
 export class MailError extends Error {
   /** Whether a retry may succeed. */
   readonly isTemporary: boolean

@@ -37,7 +37,7 @@ export type StoreOptions = {
   credentials: AccessKeyPair
   /** Access log in JSON lines, if the store writes one. */
   accessLog: string | undefined
-  /** Where the store keeps buckets as folders, if it runs on this machine. */
+  /** Where the store keeps buckets as folders, if that is on this machine. */
   folder?: string | undefined
   /** Milliseconds per request; 10 s. */
   timeout?: number

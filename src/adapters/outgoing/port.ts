@@ -25,8 +25,8 @@ export type OutgoingRequest = {
 }
 
 /**
- * NotAllowed: the platform does not call that address; the message says why, without secrets. Unreachable: no answer,
- * or one that is too large, too late or not of the expected form.
+ * - `NotAllowed`: the platform does not call that address; the message says why, without secrets;
+ * - `Unreachable`: no answer, or one that is too large, too late or not of the expected form.
  */
 export type OutgoingReason = 'NotAllowed' | 'Unreachable'
 

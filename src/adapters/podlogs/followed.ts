@@ -128,7 +128,7 @@ class SharedStream {
         const { newest: now, failure } = await this.#follow(last)
         failures = failure === undefined ? 0 : failures + 1
         if (failures === PATIENCE) throw failure
-        // After a lost connection there may be more to read, even from a pod that has ended.
+        // After a lost connection there may be more to read, also of a pod that has ended.
         if (failures === 0 && !(await this.#options.isAlive(this.#source))) break
         pause = now === last ? Math.min(2 * pause, ASK_AGAIN.most) : ASK_AGAIN.least
         last = now

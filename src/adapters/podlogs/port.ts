@@ -42,8 +42,7 @@ export interface FollowedPodLogs extends PodLogs {
    * ended or the signal is aborted. Continues when the container restarts.
    *
    * @throws PlatformError UPSTREAM_FAILED if the node does not answer; TOO_MANY_REQUESTS if the reader was cut off
-   * because it
-   *   fell too far behind the others
+   *   because it fell too far behind
    */
   follow(source: LogSource, options: FollowOptions): AsyncGenerator<readonly LogLine[]>
 }

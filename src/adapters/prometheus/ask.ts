@@ -2,10 +2,10 @@ import { request } from 'undici'
 import { z } from 'zod'
 import { readWithin } from '../../core/readWithin.ts'
 
-/** Bytes; 1,500 points of a hundred series take a third of it. */
+/** Bytes; 1,500 points of a hundred counters take a third of it. */
 const ANSWER_MAX = 16 * 1024 * 1024
 
-/** A time in seconds, and a number as text. */
+/** A time in seconds and a number as text. */
 export const Sample = z.tuple([z.number(), z.string()])
 
 /** The relevant part of an answer: each series with its samples, from an instant or a range query. */

@@ -8,7 +8,7 @@ import { queryOf } from './queries.ts'
 
 const Answer = answerOf(z.record(z.string(), z.string()))
 
-/** Milliseconds; a month of many pods takes a while. */
+/** Milliseconds: a month of many pods takes a while. */
 const WITHIN = 15_000
 /** Series per answer: a resource has a few per replica, and a query for all volumes one per claim. */
 const SERIES_MAX = 5_000

@@ -60,7 +60,7 @@ export class FakeQdrant implements QdrantPort {
     return [...this.#snapshots].flatMap(([place, all]) => all.map(() => place)).sort()
   }
 
-  /** The pods that hold each shard of the collection, for assertions. */
+  /** The pods that hold a shard of the collection, for assertions. */
   holders(collection: string): string[][] {
     const name = (id: number) => [...this.peers].find(([, peer]) => peer.id === id)?.[0] ?? `peer ${id}`
     return (this.contents.get(collection)?.shards ?? []).map(({ copies }) => [...copies.keys()].map(name).sort())

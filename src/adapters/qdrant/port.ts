@@ -49,7 +49,7 @@ export type ClusterView = {
   peers: readonly { id: number; uri: string }[]
   leader: number | undefined
   pendingOperations: number
-  /** False if the consensus thread of the peer has stopped, as it does once the peer is removed. */
+  /** False if the consensus thread of the peer stopped, as it does once the peer was removed. */
   consensusWorking: boolean
 }
 

@@ -4,7 +4,7 @@ import type { ImageRegistry, RegistryManifest } from './port.ts'
 
 type Stored = { manifests: Map<string, RegistryManifest>; tags: Map<string, string>; layers: Map<string, SweepBlob> }
 
-/** A registry in memory, whose images have one layer each. */
+/** A registry in memory, of images that have one layer each. */
 export class FakeImageRegistry implements ImageRegistry {
   readonly blobs = new Map<string, SweepBlob>()
   readonly #stored = new Map<string, Stored>()

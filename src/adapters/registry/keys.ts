@@ -9,7 +9,7 @@ export type Pair = { readonly certPem: string; readonly keyPem: string }
 export type KeyOptions = {
   /** The authority in the registry's bundle of root certificates. */
   authority: Pair
-  /** Issues a certificate that the authority signs. */
+  /** Makes a certificate that the authority signs. */
   certify: (authority: Pair, now: Date) => Promise<Pair>
   issuer: string
   service: string

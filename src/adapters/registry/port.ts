@@ -56,7 +56,7 @@ export interface ImageRegistry {
   sweep(bounds: SweepBounds): Promise<{ freedBytes: number } | undefined>
 }
 
-/** `Unreachable`: no answer, or a request to retry later; `Refused`; `Unreadable`: the stored data is broken. */
+/** `Unreachable`: no answer, or a request to retry later; `Refused`: by the registry; `Unreadable`: broken data. */
 export type RegistryErrorCode = 'Unreachable' | 'Refused' | 'Unreadable'
 
 /** A failed call. The message names the request, without any body of the registry and without tokens. */
@@ -79,7 +79,7 @@ export const Credential = z.object({
   principalUid: z.string().optional(),
   /** Restricts the principal's rights; undefined for no restriction. */
   limit: z.object({ repositories: z.string(), actions: z.array(z.string()) }).optional(),
-  /** Uids of boundary and group: recreated ones do not match. */
+  /** Incarnations of boundary and group, by place: recreated ones do not match. */
   lives: z.record(z.string(), z.string()).optional(),
   /** Milliseconds since the epoch. */
   expiresAt: z.number(),

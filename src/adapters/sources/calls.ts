@@ -55,6 +55,7 @@ export async function ask<Schema extends z.ZodType>(
   throw new SourceError('Unreachable', `${new URL(url).host} does not answer in the form of this provider.`)
 }
 
+/** @throws SourceError unless the status is a success */
 export function refuse(
   { status, headers }: Pick<Response, 'status' | 'headers'>,
   host: string,

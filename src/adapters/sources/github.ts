@@ -47,7 +47,7 @@ const Events = z.object({ events: z.array(z.string()) })
 const PUBLIC = 'https://github.com'
 const API_VERSION = '2022-11-28'
 const HOOK = '/app/hook/config'
-/** Seconds: GitHub accepts ten minutes at most, and its clock may be a minute behind ours. */
+/** Seconds: GitHub takes ten minutes at most, and its clock may be a minute behind ours. */
 const [LIFE, BACKDATED] = [540, 60]
 
 /** A GitHub App, through GitHub's REST API (docs.github.com/rest); on GitHub Enterprise Server below `/api/v3`. */

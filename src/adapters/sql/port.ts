@@ -42,7 +42,7 @@ export type ResultSet = {
   truncated: boolean
 }
 
-/** A batch that runs in one transaction. Statements are sent one at a time, as they were classified. */
+/** A batch in one transaction. Statements are sent one at a time, as they were classified. */
 export type BatchRequest = {
   statements: readonly Pick<Statement, 'index' | 'text' | 'parameters'>[]
   parameters: Readonly<Record<string, null | boolean | number | string>>

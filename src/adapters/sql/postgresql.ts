@@ -213,6 +213,7 @@ function openingFault(error: unknown): unknown {
 
 const rejected = (code = '') => `The engine rejected it (${code || 'no answer'}).`
 
+/** PostgreSQL 13 and newer. */
 export const postgresqlDriver: SqlDriver = {
   dialect: 'postgresql',
 

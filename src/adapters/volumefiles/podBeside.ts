@@ -15,7 +15,7 @@ export const SERVE = ['node', PROGRAM, 'serve']
 /** Seconds after which even a busy pod is replaced. */
 const LONGEST_LIFE = 6 * 3_600
 
-/** Returns the same name for the same volumes, user and image. */
+/** Derives the name from owner, volumes, user, node and image, so that equal requests share a pod. */
 export function nameOfPodBeside({ owner, volumes, identity, node }: FilePlace, image: string): string {
   const key = JSON.stringify([owner.uid, volumes, identity, node ?? '', image])
   return `files-${sha256(key).slice(0, 20)}`

@@ -20,7 +20,7 @@ export type FilePlace = {
   volumes: readonly FileVolume[]
   /** The user of the container, who owns new files. */
   identity: { user: number; group?: number | undefined; fsGroup?: number | undefined }
-  /** Whether no copy runs or is meant to run. */
+  /** Whether no copy runs or is to run. */
   isStopped?: boolean | undefined
   /** The node where the volumes are mounted, if any. */
   node?: string | undefined

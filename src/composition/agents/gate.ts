@@ -106,7 +106,7 @@ export async function openGate(options: GateOptions, address: { host: string; po
     },
   )
   server.on('connection', (socket) => visitors.enter(socket))
-  // Failed or late handshakes are only reported here, not closed.
+  // Node reports failed and late handshakes, but leaves their sockets open.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) =>
@@ -163,7 +163,7 @@ class AgentGate {
     await this.#presence.stop()
   }
 
-  /** Opens a tunnel, or closes the connection. */
+  /** Opens a tunnel, or ends the connection. */
   admit(socket: TLSSocket): void {
     const identity = identityOf(socket)
     const why = identity === undefined ? 'It presents no certificate of an agent.' : this.#presence.whyRefused(identity)

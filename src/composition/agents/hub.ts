@@ -43,7 +43,7 @@ export class AgentHub {
   #caches: CacheSet | undefined
   #client: KubeClient | undefined
   readonly #peer = currentPeer(() => this.#client)
-  /** Connections to other replicas, per client certificate. */
+  /** Connections to other replicas. The agent never reuses one for another client certificate. */
   readonly #toPeers = new Agent({ keepAlive: true, maxSockets: 1000 })
 
   constructor(log: Log) {
@@ -94,7 +94,7 @@ export class AgentHub {
     return this.#ports.open(pod, port)
   }
 
-  /** Opens connections to pods of a cluster. */
+  /** Opens connections to ports of pods of a cluster. */
   portForwardOf(clusterId: string): PortForward {
     return createPortForward(this.#entry.accessOf(clusterId), userAgent('facade'))
   }

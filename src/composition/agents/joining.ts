@@ -23,7 +23,7 @@ export async function join(hub: string, token: string, fingerprint: string | und
   return ask(hub, JOIN_PATH, { ca: authority }, { token })
 }
 
-/** @throws HubRefusal if the agent was revoked */
+/** @throws HubRefusal once the agent was revoked */
 export async function renew(hub: string, { certificate, key, authority }: Membership): Promise<Membership> {
   return ask(hub, RENEW_PATH, { ca: authority, cert: certificate, key }, {})
 }

@@ -22,7 +22,7 @@ const RENEW_BELOW = 180 * DAY_MS
 
 export type Peer = { certificate: string; key: string; authority: string }
 
-/** @throws KubeError NotFound before the first facade with a gate has started */
+/** @throws KubeError NotFound before any facade with a gate has started */
 export async function readPeer(client: Pick<KubeClient, 'get'>, secret: string = AGENT_PEER_SECRET): Promise<Peer> {
   const texts = await readTexts(client, secret)
   return { certificate: texts['tls.crt'] ?? '', key: texts['tls.key'] ?? '', authority: texts['ca.crt'] ?? '' }

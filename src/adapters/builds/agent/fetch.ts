@@ -90,7 +90,7 @@ function ssh({ entryAt }: Places): string {
 
 type Manifest = { layers?: { digest?: string }[] }
 
-/** Downloads an uploaded archive from the registry and unpacks it. @throws BuildRefusal */
+/** Gets an uploaded archive from the registry and unpacks it. @throws BuildRefusal */
 export async function fetchArchive(reference: string, { settings }: BuildOrder, places: Places): Promise<void> {
   const environment = await accountFor(places, 'pull')
   const named = `${settings.registry}/${reference}`

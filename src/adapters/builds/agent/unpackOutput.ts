@@ -8,7 +8,7 @@ import { unpack } from '../unpack.ts'
 /**
  * Unpacks the archive that a program writes to its stdout.
  *
- * @throws BuildRefusal SourceRefused for a complete archive; BuilderFailed if the program failed
+ * @throws BuildRefusal SourceRefused for an archive that is refused; BuilderFailed if the program failed
  */
 export async function unpackOutput(child: ChildProcess & { stdout: Readable }, into: string): Promise<void> {
   const ended: Promise<[number | null]> = once(child, 'close') as never

@@ -10,8 +10,8 @@ const LOOK_EVERY = 5_000
 const LONGEST_WAY = 600_000
 
 /**
- * Runs in a pod beside the volumes of a resource. `serve` answers one request on standard input and output; `wait`
- * keeps the pod running while requests come.
+ * Runs in a pod beside the volumes of a resource. `serve` answers one request, on standard input and output; `wait` keeps
+ * the pod for as long as requests come.
  */
 async function main(word: string | undefined): Promise<void> {
   if (word === 'serve') {

@@ -77,7 +77,7 @@ function namesIn(folder: Held) {
 
 /** Returns all names in a folder, as bytes, because they need not be valid Unicode. */
 export const bytesIn = (folder: Held) => bytesOfNames(folder, () => true)
-/** Returns the names of its folders. */
+/** Returns the names of subfolders, as bytes. */
 export const foldersIn = (folder: Held) => bytesOfNames(folder, (one) => one.isDirectory())
 
 function bytesOfNames(folder: Held, isMeant: (one: Dirent) => boolean): Buffer[] {
