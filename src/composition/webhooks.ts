@@ -203,7 +203,7 @@ async function serve(server: Server, { webhookPort, webhookHost }: Configuration
   await listening(server, webhookPort, webhookHost)
   return {
     port: (server.address() as { port: number }).port,
-    // Otherwise writes would fail whose review is in flight.
+    // Otherwise writes with a review in flight would fail.
     stop: () => closeServer(server, QUESTIONS_END_WITHIN),
   }
 }

@@ -26,7 +26,7 @@ export type FederatedTenant = {
   /** Only verified domains: users with an address there are sent to the tenant's provider. */
   domains: readonly string[]
   providers: readonly FederatedProvider[]
-  /** Providers whose metadata cannot be read now: their configuration is kept, but may be disabled. */
+  /** Providers whose metadata cannot be read now: their configuration is kept, but `enabled: false` disables them. */
   unread?: readonly UnreadProvider[]
 }
 

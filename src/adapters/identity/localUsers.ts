@@ -156,7 +156,7 @@ function userPasswords(options: LocalUsersOptions, { find, newest }: UserReads) 
   async function storePassword(user: UserObject, password: string, keepSession?: string): Promise<void> {
     const { apiVersion, kind, metadata } = user
     const data = secretData({ 'password.json': await hash(password, keepSession) })
-    // Garbage-collected with the user, whoever deletes the user.
+    // Garbage-collected with the user.
     const ownerReferences = [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '' }]
     await putSecret(options, { ...metadataOf(passwordSecret(metadata.name)), ownerReferences }, data)
   }

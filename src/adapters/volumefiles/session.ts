@@ -28,7 +28,7 @@ export async function received(chunks: AsyncIterable<Uint8Array>): Promise<{ ans
   }
   const content = 'file' in answer ? exactly(answer.last - answer.first + 1, frames.bytes()) : frames.bytes()
   const bytes = Readable.from(content, { objectMode: false })
-  // Even if nobody reads them.
+  // Ends the stream below even if nobody reads the bytes.
   bytes.once('close', () => void reader.return?.())
   return { answer, bytes }
 }

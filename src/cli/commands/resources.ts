@@ -175,7 +175,7 @@ async function confirm(prepared: Prepared, reading: () => Prepared, context: Con
   await askFor(name, `This deletes ${title}. ${said}`, ask)
 }
 
-/** Lists what is deleted with the resource, or refers to it. */
+/** Lists what would be deleted with the resource, and what refers to it. */
 async function lossesOf(prepared: Prepared, reading: () => Prepared, { collections }: Context): Promise<string[]> {
   const holders = await referrersOf(prepared, collections)
   const isVault = prepared.collection.noun === 'secretvaults'
