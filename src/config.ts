@@ -128,7 +128,9 @@ export const Configuration = z.strictObject({
   smtpUrl: z
     .url({ protocol: /^smtps?$/ })
     .optional()
-    .describe('Mail server for invitations and password resets, with its credentials: smtps://user:password@host:465'),
+    .describe(
+      'Mail server for invitations and password resets, with its credentials: smtps://user:password@host:465, or smtp:// with STARTTLS',
+    ),
   mailFrom: z.string().min(3).max(254).default('freehold@localhost').describe('Sender of mails'),
   mailFolder: OptionalText.describe('Folder in which mails are laid as files instead, for trying things; smtpUrl wins'),
   invitationResends: Whole.min(0).default(3).describe('How often an invitation is sent again freely'),

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { believing } from '../core/authorities.ts'
+import { isLoopback } from '../core/isLoopback.ts'
 import { localTrouble, usage } from './failure.ts'
 import { readIfThere, writePrivate } from './files.ts'
 
@@ -85,10 +86,6 @@ export function safeUrl(name: string, text: string): string {
     throw usage(`${name} must be https: only addresses of this machine may be http.`)
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
-}
-
-export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>

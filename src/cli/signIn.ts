@@ -1,8 +1,9 @@
 import * as oidc from 'openid-client'
 import { NetworkError } from '../client/index.ts'
+import { isLoopback } from '../core/isLoopback.ts'
 import { notSignedIn } from './failure.ts'
 import { startLoopback } from './loopback.ts'
-import { isLoopback, type Provider, printableCode } from './settings.ts'
+import { type Provider, printableCode } from './settings.ts'
 import type { StoredLogin } from './storedLogin.ts'
 
 /** `offline_access` requests a refresh token (OpenID Connect Core section 11). */

@@ -7,7 +7,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { systemClock } from '../../core/clock.ts'
 import { createFolderMailer } from './folder.ts'
 import { MailError } from './port.ts'
-import { createSmtpMailer } from './smtp.ts'
+import { createSmtpMailer, requiresStarttls } from './smtp.ts'
 
 const mail = {
   to: 'anna@example.com',
@@ -108,6 +108,43 @@ describe('mail by SMTP', () => {
       await server.stop()
       expect([error.isTemporary, error.message.includes(String(code))]).to.deep.equal([isTemporary, true])
       expect(error.message).to.not.contain('secret words')
+    })
+  }
+
+  it('sends neither credentials nor mail where STARTTLS is required and not offered', async () => {
+    const seen: string[] = []
+    const server = await startServer({
+      allowInsecureAuth: true,
+      onAuth: (auth, _session, done) => {
+        seen.push(`${auth.username}`)
+        done(null, { user: auth.username })
+      },
+      onMailFrom: (address, _session, done) => {
+        seen.push(address.address)
+        done()
+      },
+    })
+    const url = `smtp://post:secret@127.0.0.1:${server.port}?starttls=required`
+    const mailer = createSmtpMailer({ url, from: 'freehold@example.test' })
+    const error = await failure(mailer.send(mail))
+    await mailer.close()
+    await server.stop()
+    expect(seen).to.deep.equal([])
+    expect([error.isTemporary, error.message]).to.deep.equal([
+      false,
+      `The mail server 127.0.0.1:${server.port} does not encrypt the connection by STARTTLS. Use smtps://, or add ?starttls=optional to its URL if the network to it is trusted.`,
+    ])
+  })
+
+  for (const [title, url, expected] of [
+    ['another machine must offer STARTTLS', 'smtp://mail.example.com', true],
+    ['a server inside the cluster must offer it too', 'smtp://relay.mail.svc:25', true],
+    ['this machine need not', 'smtp://127.0.0.1:1025', false],
+    ['nor need one for which the URL says so', 'smtp://relay.mail.svc:25?starttls=optional', false],
+    ['a choice that is misspelled does not weaken it', 'smtp://relay.mail.svc:25?starttls=optionel', true],
+  ] as const) {
+    it(title, () => {
+      expect(requiresStarttls(new URL(url))).to.equal(expected)
     })
   }
 

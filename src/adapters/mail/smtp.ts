@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer'
+import { isLoopback } from '../../core/isLoopback.ts'
 import { MailError, type Mailer } from './port.ts'
 
 export type SmtpOptions = {
@@ -10,7 +11,18 @@ export type SmtpOptions = {
 /** Timeout in milliseconds. */
 const PATIENCE = 10_000
 
-/** Sends mails over SMTP. With `smtp://`, STARTTLS is used if the server offers it (RFC 3207). */
+/**
+ * Whether mails are sent only once the connection is encrypted by STARTTLS (RFC 3207). A server that does not offer it
+ * cannot be told from an attacker in between who removes the offer to read credentials and invitation links.
+ *
+ * @param address `smtp://`; `?starttls=optional` accepts an unencrypted connection, as loopback does by default
+ */
+export function requiresStarttls(address: URL): boolean {
+  const choice = address.searchParams.get('starttls')
+  return choice === null ? !isLoopback(address) : choice !== 'optional'
+}
+
+/** Sends mails over SMTP. */
 export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
   const address = new URL(url)
   const isSecure = address.protocol === 'smtps:'
@@ -19,6 +31,7 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
     host: address.hostname.replace(/^\[|\]$/g, ''),
     port: Number(address.port || (isSecure ? 465 : 587)),
     secure: isSecure,
+    requireTLS: !isSecure && requiresStarttls(address),
     pool: true,
     maxConnections: 2,
     connectionTimeout: PATIENCE,
@@ -45,7 +58,13 @@ export function createSmtpMailer({ url, from }: SmtpOptions): Mailer {
 }
 
 function refusal(error: unknown, host: string): MailError {
-  const { responseCode } = (error ?? {}) as { responseCode?: number }
+  const { responseCode, code } = (error ?? {}) as { responseCode?: number; code?: string }
+  if (code === 'ETLS') {
+    const remedy = 'Use smtps://, or add ?starttls=optional to its URL if the network to it is trusted'
+    return new MailError(`The mail server ${host} does not encrypt the connection by STARTTLS. ${remedy}.`, false, {
+      cause: error,
+    })
+  }
   // RFC 5321 section 4.2.1: 5yz is permanent. Without a code the server was not reached.
   const isTemporary = responseCode === undefined || responseCode < 500
   const why = responseCode === undefined ? 'did not answer' : `answered ${responseCode}`
