@@ -88,7 +88,7 @@ export function sourceArchives(options: SourceArchiveOptions): SourceArchives {
 
   return {
     async keep(repository, archive, { signal, who = repository } = {}): Promise<StoredArchive> {
-      const reading = await reader.begin(who)
+      const reading = await reader.begin(who, signal)
       try {
         return await keepRead(repository, archive, reading, signal)
       } finally {

@@ -24,7 +24,7 @@ export interface ReadingArchive {
 /** Reads many archives at once, off the main thread. */
 export interface ArchiveReader {
   /** @param who key whose archives are limited, so that one sender cannot hold up the others */
-  begin(who: string): Promise<ReadingArchive>
+  begin(who: string, signal?: AbortSignal): Promise<ReadingArchive>
 }
 
 /** The thread died while reading: the caller may retry. */

@@ -97,6 +97,18 @@ describe('archives that are read beside the thread that answers everybody', () =
     for (const reading of [...under, next]) reading.cut()
   })
 
+  it('begin in the place of one whose sender disconnected while it waited', async () => {
+    const under = await Promise.all(Array.from({ length: 4 }, () => reader.begin('sender')))
+    const leaving = new AbortController()
+    const gone = reader.begin('sender', leaving.signal).catch((error: Error) => error.message)
+    const next = reader.begin('sender')
+    leaving.abort(new Error('the client disconnected'))
+    expect(await gone).to.equal('the client disconnected')
+    under[0]?.cut()
+    const waiting = await next
+    for (const reading of [waiting, ...under]) reading.cut()
+  })
+
   it('leave nothing behind that would keep a process from its end', async () => {
     const reading = await reader.begin('a')
     expect(process.getActiveResourcesInfo()).to.include('MessagePort')

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ArchiveRefused } from '../../../contracts/builds/archive.ts'
+import { KeyedSemaphore } from '../../../core/keyedSemaphore.ts'
 import type { FromThread, ToThread } from './messages.ts'
 import { type ArchiveRead, type ArchiveReader, ReaderGone, type ReadingArchive } from './port.ts'
 
@@ -17,12 +18,12 @@ export function threadedReader(): ArchiveReader {
 
 class ThreadedReader implements ArchiveReader {
   readonly #underWay = new Map<number, Reading>()
-  readonly #turns = new Map<string, { reading: number; readonly waiting: (() => void)[] }>()
+  readonly #turns = new KeyedSemaphore(AT_ONCE)
   #worker: Worker | undefined
   #ids = 0
 
-  async begin(who: string): Promise<ReadingArchive> {
-    await this.#turn(who)
+  async begin(who: string, signal?: AbortSignal): Promise<ReadingArchive> {
+    const release = await this.#turns.take(who, signal)
     this.#ids += 1
     const id = this.#ids
     this.#worker ??= this.#start()
@@ -33,7 +34,7 @@ class ThreadedReader implements ArchiveReader {
     const over = () => {
       this.#underWay.delete(id)
       if (this.#underWay.size === 0) worker.unref()
-      this.#turnOver(who)
+      release()
     }
     reading.read.then(over, over)
     return reading
@@ -52,24 +53,6 @@ class ThreadedReader implements ArchiveReader {
     }
     worker.on('error', gone).on('exit', gone)
     return worker
-  }
-
-  async #turn(who: string): Promise<void> {
-    const line = this.#turns.get(who) ?? { reading: 0, waiting: [] }
-    this.#turns.set(who, line)
-    if (line.reading >= AT_ONCE) await new Promise<void>((resolve) => line.waiting.push(resolve))
-    else line.reading += 1
-  }
-
-  /** Passes the slot to the next waiting archive, if there is one. */
-  #turnOver(who: string): void {
-    const line = this.#turns.get(who)
-    const next = line?.waiting.shift()
-    if (next !== undefined) next()
-    else if (line !== undefined) {
-      line.reading -= 1
-      if (line.reading === 0) this.#turns.delete(who)
-    }
   }
 }
 
