@@ -1,14 +1,14 @@
-/** What the activator decides, without doing any of it. Durations and times are milliseconds. */
+/** Pure scaling and admission decisions of the activator. Durations and times are in milliseconds. */
 
 export type Limits = {
   /** Requests that one copy serves at once. */
   concurrency: number
   minReplicas: number
   maxReplicas: number
-  /** Without a need for so long, copies stop. */
+  /** Copies stop after this long without being needed. */
   idle: number
   enabled: boolean
-  /** Why no copy comes, where none does; calls that copies of before may serve still wait. */
+  /** Why no copy can start. Calls still wait while copies of an earlier revision serve. */
   failed?: string | undefined
 }
 
@@ -17,24 +17,24 @@ export type Load = {
   waiting: number
 }
 
-/** How many copies the calls of this moment need. */
+/** Returns how many copies the current calls need. */
 export function copiesNeeded({ inFlight, waiting }: Load, { concurrency, maxReplicas, enabled }: Limits): number {
   if (!enabled) return 0
   return Math.min(Math.ceil((inFlight + waiting) / concurrency), maxReplicas)
 }
 
-/** What is remembered between two looks: how many copies are asked for, and since when fewer would do. */
+/** Scaling state between two decisions: the number of copies requested, and since when fewer would do. */
 export type Scale = {
   desired: number
-  /** The most that was needed since `lowSince`. */
+  /** The highest need since `lowSince`. */
   peak: number
   lowSince: number | undefined
 }
 
 /**
- * Up at once, down to what the last idle time needed at most.
+ * Scales up at once, and down only to the highest need of the last idle period.
  *
- * @returns the next scale, and when to look again though nothing happens; undefined if only a call changes it
+ * @returns the next scale and when to look again even if nothing happens; undefined if only a call can change it
  */
 export function nextScale(
   { desired, peak, lowSince }: Scale,
@@ -51,13 +51,13 @@ export function nextScale(
   const until = since + limits.idle
   if (now < until) return { scale: { desired, peak: most, lowSince: since }, lookAt: until }
   if (most <= least) return { scale: { desired: most, peak: 0, lowSince: undefined }, lookAt: undefined }
-  // Fewer are left; whether they are needed is a question of the next idle time.
+  // Scale down in steps: the next idle period decides whether the remaining copies are needed.
   return { scale: { desired: most, peak: wanted, lowSince: now }, lookAt: now + limits.idle }
 }
 
 export type Copy = { address: string; inFlight: number }
 
-/** The copy with the fewest calls that takes one more; undefined if all are full. */
+/** Returns the least busy copy that can take another call; undefined if all are full. */
 export function chooseCopy(copies: readonly Copy[], concurrency: number): Copy | undefined {
   return copies
     .filter(({ inFlight }) => inFlight < concurrency)
@@ -67,12 +67,12 @@ export function chooseCopy(copies: readonly Copy[], concurrency: number): Copy |
     )
 }
 
-/** Calls of one function that may wait: beyond them memory would be the bound. */
+/** Bounds the waiting calls of one function; otherwise only memory would bound them. */
 export const MOST_WAITING = 1000
 
 export type Arrival = 'wait' | 'refuse' | 'disabled'
 
-/** What becomes of a call that arrives; whoever waits is served in turn, as soon as a copy has room. */
+/** Decides whether a new call waits. Waiting calls are served in order, as soon as a copy has room. */
 export function admit({ waiting }: Pick<Load, 'waiting'>, { enabled }: Pick<Limits, 'enabled'>): Arrival {
   if (!enabled) return 'disabled'
   return waiting < MOST_WAITING ? 'wait' : 'refuse'

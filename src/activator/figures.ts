@@ -13,11 +13,11 @@ type Called = { milliseconds: number; isError: boolean; wasCold: boolean }
 
 const beginOf = (seconds: number) => seconds - (seconds % BUCKET_SECONDS)
 
-/** Calls of the last hour, in memory, for the functions that were called. */
+/** Call statistics of the last hour, kept in memory for each function that was called. */
 export class Figures {
   readonly #clock: Clock
   readonly #buckets = new Map<string, CallBucket[]>()
-  /** Seconds since the epoch; before it nothing was counted. */
+  /** When counting began, in seconds since the epoch. */
   readonly #begun: number
 
   constructor(clock: Clock) {
@@ -30,17 +30,17 @@ export class Figures {
     bucket.invocations += 1
     if (isError) bucket.errors += 1
     if (wasCold) bucket.coldStarts += 1
-    // Each call is as likely to be among the samples as any other.
+    // Reservoir sampling: each call is equally likely to be in the sample.
     const at =
       bucket.durations.length < MOST_SAMPLES ? bucket.durations.length : Math.floor(Math.random() * bucket.invocations)
-    // Tenths are enough, and short where they are told.
+    // A tenth of a millisecond is precise enough and keeps the reported JSON short.
     if (at < MOST_SAMPLES) bucket.durations[at] = Math.round(milliseconds * 10) / 10
   }
 
   /**
-   * Counts a call however it ends, and hands on how.
+   * Sends a call, counts it however it ends, and rethrows its error.
    *
-   * @param isLeft whether nobody waits for its end any more: then it is not counted
+   * @param isLeft whether the caller has gone: then a failed call is not counted
    */
   async count(
     key: string,
@@ -68,16 +68,16 @@ export class Figures {
     const now = this.#now()
     const since = Math.max(this.#begun, this.#oldest(now))
     const buckets = this.#buckets.get(key) ?? []
-    // The second that runs counts too: a call of this moment has happened.
+    // Include the current second: a call that just ended must show up.
     return { since, until: now + 1, buckets: buckets.filter(({ at }) => at + BUCKET_SECONDS > since) }
   }
 
-  /** Functions whose calls are kept. */
+  /** Number of functions with statistics. */
   get size(): number {
     return this.#buckets.size
   }
 
-  /** A function of the same name that is made later has calls of its own. */
+  /** Drops the statistics of a deleted function, so that a later function of the same name starts from zero. */
   forget(key: string): void {
     this.#buckets.delete(key)
   }
@@ -86,12 +86,12 @@ export class Figures {
     return Math.floor(this.#clock.now() / 1000)
   }
 
-  /** When the oldest bucket begins that is kept. */
+  /** Start of the oldest bucket that is kept. */
   #oldest(now: number): number {
     return beginOf(now) - KEPT_SECONDS
   }
 
-  /** A call may end after its function has gone, and nobody forgets it then. */
+  /** A call can end after its function was deleted and re-create the entry; only age removes it then. */
   #forgetOld(now: number): void {
     for (const [key, buckets] of this.#buckets) if ((buckets.at(-1)?.at ?? 0) < this.#oldest(now)) this.forget(key)
   }
@@ -113,9 +113,9 @@ export class Figures {
 }
 
 /**
- * Forgets the calls of functions that are no more, also where another one has the name already.
+ * Forgets the statistics of functions that were deleted, or replaced by another one of the same name.
  *
- * @returns what ends it
+ * @returns a function that ends the subscription
  */
 export function forgetGone(figures: Figures, functions: Pick<View<CachedFunction>, 'subscribe'>): () => void {
   return functions.subscribe(({ type, object: { metadata }, previous }) => {

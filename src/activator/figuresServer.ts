@@ -10,8 +10,8 @@ import type { Figures } from './figures.ts'
 import type { MakeTestCall } from './testCalls.ts'
 
 /**
- * Tells facades of other processes what was counted, and makes their test calls. It asks nobody who they are: only facades may
- * reach its port, as only the activator may reach copies.
+ * Serves call statistics to facades in other processes, and makes test calls for them. Requests are not authenticated:
+ * network policies let only facades reach this port.
  */
 export function createFiguresServer(figures: Pick<Figures, 'of'>, call: MakeTestCall): Server {
   const listener: RequestListener = (request, response) => {

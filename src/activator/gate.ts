@@ -5,20 +5,20 @@ import { isSameText } from '../core/sameText.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import type { Home, Line } from './switchboard.ts'
 
-/** What the activator asks others before it lets a call through. */
+/** What the activator needs from others to authorize a call. */
 export type GateOptions = {
-  /** The secret that digests of keys are made with; undefined while there is none. */
+  /** The secret that key digests are made with; undefined while it does not exist. */
   digestKey: () => Promise<string | undefined>
-  /** Whether the bearer of the token may read what stands at the path of the facade. */
+  /** Whether the owner of the token may read the resource at this path of the facade. */
   mayRead: (token: string, path: string) => Promise<boolean>
 }
 
 type Headers = { readonly [name: string]: string | string[] | undefined }
 
-/** Milliseconds for which an answer of the facade counts: a role that was taken away ends calls within them. */
+/** Milliseconds for which an answer of the facade is cached: a revoked role stops granting calls within this time. */
 const ANSWER = 10_000
 
-/** Decides who may call. Whoever may not is told nothing but that. */
+/** Authorizes calls. The result carries no reason, so a refused caller learns nothing else. */
 export class Gate {
   readonly #options: GateOptions
   readonly #answers = recentlyUsed<string, Promise<boolean>>(10_000, ANSWER)
@@ -41,7 +41,7 @@ export class Gate {
     this.#digestKey ??= this.#options.digestKey()
     const secret = await this.#digestKey.catch(() => undefined)
     if (secret === undefined) {
-      // Made with the first key of the platform: the next call looks again.
+      // The secret is created with the first key of the platform: the next call reads again.
       this.#digestKey = undefined
       return false
     }
@@ -51,7 +51,7 @@ export class Gate {
     return replaced !== undefined && replaced !== secret && isRight(replaced)
   }
 
-  /** The secret as it is now, asked for once in a while: it may have been replaced since it was read. */
+  /** Reads the secret again, at most once per cache period, because it may have been replaced. */
   async #replaced(): Promise<string | undefined> {
     if (this.#looked.get('now') !== undefined) return undefined
     this.#looked.set('now', true)
@@ -70,7 +70,7 @@ export class Gate {
     if (known !== undefined) return known
     const asked = this.#options.mayRead(token, path)
     this.#answers.set(key, asked)
-    // What could not be asked is asked again.
+    // Do not cache failures: the next call asks again.
     asked.catch(() => this.#answers.delete(key))
     return asked
   }

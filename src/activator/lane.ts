@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '../core/clock.ts'
 import { admit, type Copy, chooseCopy, copiesNeeded, type Limits, nextScale, type Scale } from './decisions.ts'
 
-/** A call's place at a copy. Whoever has it gives it back exactly once. */
+/** A call's slot at a copy. The holder releases it once. */
 export type Place = { readonly address: string; readonly wasCold: boolean; release(): void }
 
-/** Why a call has no place. */
+/** Why a call got no slot at a copy. */
 export class NoPlace extends Error {
   readonly why: 'refused' | 'disabled' | 'failed' | 'late' | 'gone'
-  /** Of `failed`: the reason of the function. */
+  /** The function's own reason, for `failed`. */
   readonly reason: string | undefined
   constructor(why: NoPlace['why'], reason?: string) {
     super(reason ?? why)
@@ -16,7 +16,7 @@ export class NoPlace extends Error {
   }
 }
 
-/** Bounds the calls of all functions of a namespace together. */
+/** Bounds the concurrent calls of all functions of a namespace together. */
 export class Bound {
   most: number
   taken = 0
@@ -31,7 +31,7 @@ export class Bound {
     return () => this.#lanes.delete(lane)
   }
 
-  /** A place became free: whoever waits in any of the lanes may have it. */
+  /** A slot became free: a waiting call of any lane may take it. */
   freed(): void {
     for (const lane of this.#lanes) lane.serve()
   }
@@ -42,13 +42,13 @@ type Waiting = { resolve: (place: Place) => void; reject: (why: NoPlace) => void
 export type LaneOptions = {
   clock: Clock
   bound: Bound
-  /** As it was stored last: a new activator goes on from there. */
+  /** The stored number of copies, from which a new activator continues. */
   desired: number
-  /** Told when another number of copies is needed. */
+  /** Called when the number of copies needed changes. */
   onDesired: (desired: number) => void
 }
 
-/** The calls of one function: those that wait, those that copies serve, and how many copies that needs. */
+/** The calls of one function, waiting and in flight, and how many copies they need. */
 export class Lane {
   readonly #options: LaneOptions
   readonly #queue: Waiting[] = []
@@ -67,7 +67,7 @@ export class Lane {
     this.#leave = options.bound.add(this)
   }
 
-  /** Calls without a place. */
+  /** Number of calls without a slot. */
   get waiting(): number {
     return this.#queue.length
   }
@@ -76,7 +76,7 @@ export class Lane {
     return this.#scale.desired
   }
 
-  /** What the platform knows now. Calls in flight keep their places, also at copies that go. */
+  /** Applies the current limits and copies. Calls in flight keep their slots, even at copies that are being removed. */
   update(limits: Limits, addresses: readonly string[]): void {
     this.#limits = limits
     const known = new Map(this.#copies.map((copy) => [copy.address, copy]))
@@ -87,7 +87,7 @@ export class Lane {
     this.#rescale()
   }
 
-  /** @throws NoPlace if there is none before `signal` says that it is too late */
+  /** Waits for a slot. @throws NoPlace if there is none before `signal` aborts */
   take(signal: AbortSignal): Promise<Place> {
     if (this.#isClosed) return Promise.reject(new NoPlace('gone'))
     if (signal.aborted) return Promise.reject(new NoPlace('late'))
@@ -110,7 +110,7 @@ export class Lane {
     })
   }
 
-  /** Gives places to those who wait, in turn, as long as there are any. */
+  /** Gives free slots to waiting calls, in order. */
   serve(): void {
     const { bound } = this.#options
     while (this.#queue.length > 0 && bound.taken < bound.most) {
@@ -121,7 +121,7 @@ export class Lane {
     }
   }
 
-  /** The function is gone. Calls in flight keep their places, and need no copies that anybody could be asked for. */
+  /** The function was deleted. Calls in flight keep their slots but no longer cause scaling. */
   close(): void {
     this.#isClosed = true
     this.#timer?.cancel()

@@ -6,8 +6,8 @@ import type { FunctionTrigger } from '../crds/functionFields.ts'
 import { type ReachCopy, Unreached, wayTo } from './way.ts'
 
 /**
- * What a copy is sent: without what concerns the connection only, what only the platform may say, and what the caller
- * showed to the platform. Code of a tenant never sees a token of the platform.
+ * Returns the headers that a copy receives: without hop-by-hop headers, headers reserved for the platform, and the
+ * caller's credentials. Tenant code never sees a platform token.
  */
 export function forwardedHeaders(
   headers: IncomingHttpHeaders,
@@ -37,7 +37,7 @@ export function withoutHop(headers: IncomingHttpHeaders): IncomingHttpHeaders {
 
 export type Forwarding = { address: string; reach: ReachCopy; headers: IncomingHttpHeaders; signal: AbortSignal }
 
-/** Sends a call to a copy and its answer back, both as they come. @throws Unreached; Error once it may have begun */
+/** Streams a call to a copy and its answer back. @throws Unreached; Error once the copy may have begun */
 export async function forward(
   from: IncomingMessage,
   to: ServerResponse,
@@ -58,7 +58,7 @@ export async function forward(
       try {
         begin(to, status, answer.headers)
       } catch (error) {
-        // Thrown in an event, it would end the process, and with it the functions of everybody.
+        // An error thrown in an event handler would end the process, and with it everybody's functions.
         upstream.destroy(error as Error)
         return reject(error)
       }
@@ -66,7 +66,7 @@ export async function forward(
       answer.on('error', reject)
       answer.on('end', () => resolve(status))
     })
-    // No other event follows, not even that of the deadline.
+    // After an upgrade no other event follows, not even when the deadline passes.
     upstream.on('upgrade', (_answer, socket) => {
       socket.destroy()
       reject(new Error('The copy speaks another protocol.'))
@@ -81,7 +81,7 @@ export async function forward(
   })
 }
 
-/** @throws Error for an answer that a client of HTTP accepts and a server cannot give */
+/** @throws Error for a status that Node's HTTP client accepts but its server cannot send */
 function begin(to: ServerResponse, status: number, headers: IncomingHttpHeaders): void {
   if (status < 200 || status > 599) throw new Error(`The copy answered with the status ${status}.`)
   to.writeHead(status, withoutHop(headers))

@@ -3,7 +3,7 @@ import { decodedPath } from '../contracts/functionPaths.ts'
 import { servesPath } from '../contracts/functions.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 
-/** What a request means: which trigger of which function. Pure. */
+/** Matches a request to a trigger of a function. Pure. */
 
 export type Callable = {
   readonly key: string
@@ -16,7 +16,7 @@ export type Found =
   | { kind: 'none' }
   | { kind: 'method'; allowed: readonly string[] }
 
-/** The longest path that serves the one asked for. A function answers only under paths that it holds. */
+/** Finds the trigger with the longest matching path. A function answers only on paths that its status lists. */
 export function findTrigger(functions: readonly Callable[], method: string, path: string): Found {
   const fitting = functions
     .flatMap(({ key, triggers, paths }) =>
@@ -34,13 +34,13 @@ export function findTrigger(functions: readonly Callable[], method: string, path
   return { kind: 'found', key: best.key, trigger: best.trigger }
 }
 
-/** The host that a header names, without its port. */
+/** Returns the host of a Host header, without its port. */
 export function hostOf(header: string | undefined): string {
   const host = (header ?? '').toLowerCase()
   return host.startsWith('[') ? host.slice(0, host.indexOf(']') + 1) : (host.split(':')[0] ?? '')
 }
 
-/** As `findTrigger`; ambiguous if a copy that decodes the path would take it for that of another trigger. */
+/** As `findTrigger`; `ambiguous` if a copy that decodes the path would match another trigger. */
 export function findOneTrigger(
   functions: readonly Callable[],
   method: string,

@@ -23,12 +23,12 @@ import { findOneTrigger, hostOf } from './routing.ts'
 import { type Line, type Switchboard, tenantOf } from './switchboard.ts'
 import { type ReachCopy, Unreached } from './way.ts'
 
-/** What calls are made with, whoever makes them. */
+/** Shared by HTTP calls, test calls and timers. */
 export type CallMeans = {
   figures: Figures
   reach: ReachCopy
   clock: Clock
-  /** Whether pods are played: their addresses are made up, and may be somebody's. */
+  /** Whether pods are simulated: their addresses are made up, and may belong to somebody else. */
   isPlayed: boolean
 }
 export type ServerOptions = CallMeans & {
@@ -36,7 +36,7 @@ export type ServerOptions = CallMeans & {
   gate: Gate
   log: Log
   maxConnections?: number | undefined
-  /** Calls of all functions at once. */
+  /** Maximum concurrent calls, over all functions. */
   mostCalls?: number | undefined
 }
 
@@ -56,15 +56,15 @@ type Refusal = keyof typeof REFUSALS
 
 const SOON = { 'retry-after': '1' }
 
-/** Milliseconds between two tries to reach a copy that was said to serve; its cluster may be away for longer. */
+/** Milliseconds between attempts to reach a ready copy; another cluster (`there`) may be away for longer. */
 const AGAIN = { here: 50, there: 1_000 }
 
-/** Milliseconds for a whole request: a function ends a call sooner, but nobody ends what was refused and still sends. */
+/** Milliseconds for a whole request. Calls time out sooner, but refused requests that still send do not. */
 const REQUEST_MOST = (CALL_SECONDS_MOST + 10) * 1000
-/** Each that waits takes up to 75 KiB, and a container of the activator has 1 GiB. */
+/** A waiting call takes up to 75 KiB, and the activator's container has 1 GiB. */
 const MOST_CALLS = 8_000
 
-/** Answers calls of functions: each waits until a copy has room for it. */
+/** Answers function calls: each waits until a copy has room for it. */
 export function createActivatorServer(options: ServerOptions): Server {
   const { mostCalls = MOST_CALLS, maxConnections = 2 * mostCalls } = options
   const calls = new SharedPlaces(mostCalls)
@@ -76,7 +76,7 @@ export function createActivatorServer(options: ServerOptions): Server {
   })
   const untilEnd = oneByOne(untilStill(listener, { hasOwnTime: true }))
   const server = createServer({ ...PATIENCE, requestTimeout: REQUEST_MOST }, untilEnd)
-  // By default so many that a Gateway with one address can bring all calls that there may be.
+  // The default lets a Gateway with a single address carry the maximum number of calls.
   return bounded(server, maxConnections)
 }
 
@@ -98,13 +98,13 @@ async function handle(
   if (found.kind === 'method') return refuse(response, 'METHOD_NOT_ALLOWED', { allow: found.allowed.join(', ') })
   const line = home.lines.get(found.key)
   if (line === undefined) return refuse(response, 'NOT_FOUND')
-  // Before anything of the function runs: a stranger wakes nobody.
+  // Authorize before starting anything: an unauthorized call must not wake the function.
   const may = await gate.mayCall(home, line, found.trigger, request.headers)
   if (!may) return refuse(response, 'UNAUTHORIZED', { 'www-authenticate': 'Bearer' })
-  // Nobody would tell that they have gone, once they have.
+  // The `close` event is not emitted again for a caller that is already gone.
   if (response.closed) return
   const tenant = tenantOf(found.key, home)
-  // Whoever has many functions may call each of them from everywhere.
+  // The per-function limit does not bound a tenant with many functions.
   if (calls.isFullFor(tenant)) return refuse(response, 'TOO_MANY_REQUESTS', SOON)
   calls.take(tenant)
   response.once('close', () => calls.free(tenant))
@@ -153,7 +153,7 @@ function refusalOf(error: unknown, deadline: AbortSignal): Refusal {
   return deadline.aborted ? 'TIMEOUT' : 'UNREACHABLE'
 }
 
-/** Waits for a place and sends the call there; to another place if the copy was not there any more. @throws NoPlace */
+/** Waits for a slot and sends the call there; retries elsewhere if the copy cannot be reached. @throws NoPlace */
 export async function sent<Result>(
   { lane }: Pick<Line, 'lane'>,
   signal: AbortSignal,
@@ -172,7 +172,7 @@ export async function sent<Result>(
   }
 }
 
-/** @param why a constant that its status has too: strangers read it, so nothing that a tenant has named */
+/** @param why a constant from the function's status: strangers read it, so it must not contain tenant input */
 function refuse(response: ServerResponse, code: Refusal, headers: Record<string, string> = {}, why?: string): void {
   if (response.headersSent) {
     response.destroy()

@@ -15,7 +15,7 @@ type Cached<T> = T & { [key: string]: unknown }
 export type CachedFunction = Cached<ServerlessFunction>
 export type CachedNamespace = Cached<FunctionNamespace>
 
-/** What the activator is told of functions, by a watch or by a test. */
+/** The activator's view of a kind, backed by a watch or a test. */
 export type View<T extends KubeObject> = {
   list(): readonly T[]
   subscribe(handler: CacheHandler<T>): () => void
@@ -25,7 +25,7 @@ export type SwitchboardOptions = {
   functions: View<CachedFunction>
   namespaces: View<CachedNamespace>
   clock: Clock
-  /** Has another number of copies run. */
+  /** Requests another number of copies. */
   scale: (object: CachedFunction, desired: number) => void
 }
 
@@ -40,7 +40,7 @@ export type Line = {
 }
 export type Home = { object: CachedNamespace; lines: Map<string, Line>; bound: Bound }
 
-/** As `Switchboard.tenantOf`, where its namespace is known. */
+/** As `Switchboard.tenantOf`, for a known namespace. */
 export function tenantOf(key: string, home: Home | undefined): string {
   const scope = parseScope(home?.object.status?.scope ?? '')
   return scope !== undefined && 'boundaryId' in scope ? scope.boundaryId : key.slice(0, key.indexOf('/'))
@@ -48,7 +48,7 @@ export function tenantOf(key: string, home: Home | undefined): string {
 
 const keyOf = ({ namespace = '', name }: { namespace?: string; name: string }) => `${namespace}/${name}`
 
-/** Every function with its lane, kept as the API server has it. */
+/** Every function with its lane, in sync with the API server. */
 export class Switchboard {
   readonly #options: SwitchboardOptions
   readonly #homes = new Map<string, Home>()
@@ -68,7 +68,7 @@ export class Switchboard {
     )
   }
 
-  /** The namespace that answers under a host. */
+  /** Returns the namespace that serves a host. */
   at(host: string): Home | undefined {
     return this.#hosts.get(host)
   }
@@ -77,12 +77,12 @@ export class Switchboard {
     return [...this.#homes.values()].flatMap(({ lines }) => [...lines.values()])
   }
 
-  /** The function with this key: its namespace of Kubernetes, and its name. */
+  /** Returns the function with this key, `<Kubernetes namespace>/<name>`. */
   line(key: string): Line | undefined {
     return this.#homeOf(key)?.lines.get(key)
   }
 
-  /** Whose function it is: a boundary, as that has as many groups as it likes. Of a function that is not known its group. */
+  /** Returns the tenant of a function: its boundary, or the Kubernetes namespace if the function is unknown. */
   tenantOf(key: string): string {
     return tenantOf(key, this.#homeOf(key))
   }
@@ -104,7 +104,7 @@ export class Switchboard {
       const made: Home = { object, lines: new Map(), bound }
       this.#homes.set(key, made)
       this.#hear(made, [])
-      // Its functions may have been heard of first.
+      // The watch may have delivered its functions first.
       for (const each of this.#options.functions.list()) if (this.#homeKey(each) === key) this.#function(each)
       return
     }
@@ -176,7 +176,7 @@ export class Switchboard {
   }
 }
 
-/** A copy is an address of a pod, to which a test may add a port; in another cluster the path that leads to it. */
+/** A copy is a pod address, to which tests may add a port; in another cluster it is the path that leads there. */
 function addressOf({ metadata: { namespace = '', name } }: CachedFunction, copy: string): string {
   if (isFarCopy(copy)) return farCopyPath({ namespace, name }, copy)
   if (/^[0-9.]+:[0-9]+$/.test(copy)) return copy

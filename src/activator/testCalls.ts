@@ -18,15 +18,15 @@ import { type ReachCopy, Unreached, wayTo } from './way.ts'
 
 export type TestCallsOptions = CallMeans & { switchboard: Pick<Switchboard, 'line'>; log: Pick<Log, 'debug'> }
 
-/** Calls the function with this key as soon as a copy has room. `gone` ends when nobody waits for the answer any more. */
+/** Calls the function with this key as soon as a copy has room. `gone` aborts when the caller no longer waits. */
 export type MakeTestCall = (key: string, call: TestCall, gone: AbortSignal) => Promise<TestAnswer>
 
-/** Test calls: whoever makes one was asked for the right by the facade. They wait, wake and are counted like all calls. */
+/** Makes test calls, which the facade has authorized. They queue, start copies and are counted like any other call. */
 export function testCalls(options: TestCallsOptions): MakeTestCall {
   return bounded(unbounded(options))
 }
 
-/** Nobody's calls take all room: those of one boundary may be at most as many as are left for the others. */
+/** Limits concurrent calls: one boundary may hold at most as many as are left for the others. */
 function bounded(make: MakeTestCall): MakeTestCall {
   const places = new SharedPlaces(MOST_AT_ONCE)
   return async (key, call, gone) => {
@@ -79,7 +79,7 @@ function refusalOf(error: unknown, deadline: AbortSignal): NoAnswer {
 type Way = { address: string; reach: ReachCopy; signal: AbortSignal }
 type Exchanged = { statusCode: number; headers: Record<string, string>; body: string; isTruncated: boolean }
 
-/** Follows no redirect: where an answer leads is the tenant's word. @throws Unreached; Error once it may have begun */
+/** Follows no redirect: the tenant controls its target. @throws Unreached; Error once the copy may have begun */
 async function exchange(
   { address, reach, signal }: Way,
   { method, path, headers, body }: TestCall,
@@ -95,14 +95,14 @@ async function exchange(
       socket.destroy()
       reject(new Error('The copy speaks another protocol.'))
     })
-    // After an answer nobody hears of it any more.
+    // After an answer the promise is settled, and this changes nothing.
     asked.on('error', (error) => reject(isConnected ? error : new Unreached(error.message)))
     asked.end(bytes)
   })
   return readAnswer(answer)
 }
 
-/** @throws Error if the connection breaks, or the status is none of HTTP */
+/** @throws Error if the connection breaks or the status is not valid HTTP */
 async function readAnswer(answer: IncomingMessage): Promise<Exchanged> {
   const { statusCode = 0 } = answer
   const read = await readBeginning(MOST_ANSWER_BYTES + 1, answer)
@@ -116,7 +116,7 @@ async function readAnswer(answer: IncomingMessage): Promise<Exchanged> {
   }
 }
 
-/** Cookies open something to whoever reads them: a test call shows none. */
+/** Drops cookies, because they grant access to whoever reads the answer of a test call. */
 function shownHeaders({ headers }: IncomingMessage): Record<string, string> {
   const { 'set-cookie': _, ...kept } = withoutHop(headers)
   return Object.fromEntries(Object.entries(kept).map(([name, value]) => [name, [value ?? ''].flat().join(', ')]))

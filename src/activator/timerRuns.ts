@@ -16,7 +16,7 @@ export type TimerRunsOptions = CallMeans & {
   log: Log
 }
 
-/** How timers find the functions, note in their status that they fired, and call them. */
+/** Connects timers to functions: lists them, records runs in their status, and calls them. */
 export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'functions' | 'learn' | 'note' | 'call'> {
   const { switchboard, client, log } = options
   const lineOf = (key: string) => switchboard.line(key)
@@ -30,7 +30,7 @@ export function timerRuns(options: TimerRunsOptions): Pick<TimersOptions, 'funct
     functions: () => switchboard.lines().map(scheduledOf),
     learn: (key, timers) => {
       const { lastRuns = {} } = lineOf(key)?.object.status ?? {}
-      // Gone, or fired by a clock that was ahead.
+      // Timers that are gone, or that a clock running ahead has fired.
       const forgotten = Object.entries(timers).filter(
         ([name, timer]) => timer === null || (lastRuns[name] ?? '') > timer.since,
       )
@@ -61,7 +61,7 @@ const scheduledOf = ({ object, callable, isOn }: Line): Scheduled => ({
 
 async function run({ figures, reach, clock, isPlayed }: TimerRunsOptions, line: Line, due: Due): Promise<void> {
   const signal = AbortSignal.timeout(line.object.spec.timeoutSeconds * 1000)
-  // Nothing runs that could be counted.
+  // Simulated pods run nothing that could be counted.
   if (isPlayed) return void (await sent(line, signal, async () => {}))
   await figures.count(line.callable.key, clock, () =>
     sent(line, signal, (address) => post({ address, reach, signal }, due)),
@@ -70,7 +70,7 @@ async function run({ figures, reach, clock, isPlayed }: TimerRunsOptions, line: 
 
 type Call = { address: string; reach: ReachCopy; signal: AbortSignal }
 
-/** Follows no redirect: where an answer leads is the tenant's word. @throws Error if it answers with anything but success */
+/** Follows no redirect: the tenant controls its target. @throws Error if the status is not 2xx */
 async function post({ address, reach, signal }: Call, { trigger, scheduledAt }: Due): Promise<number> {
   const { isOpen: _, ...way } = await wayTo(address, reach, signal)
   const body = JSON.stringify({ trigger, scheduledAt })
@@ -84,7 +84,7 @@ async function post({ address, reach, signal }: Call, { trigger, scheduledAt }: 
       resolve(answer.statusCode ?? 0)
       answer.destroy()
     })
-    // After an answer nobody hears of it any more.
+    // After an answer the promise is settled, and this changes nothing.
     asked.on('error', reject)
     asked.end(body)
   })

@@ -4,18 +4,18 @@ import type { Log } from '../core/log.ts'
 import type { FunctionTrigger } from '../crds/functionFields.ts'
 import { everRuns, isTimeZone, lastRun, nextRun } from '../crds/schedule.ts'
 
-/** Timers that are due are found here, and fired by whoever starts this. */
+/** Finds timers that are due, and fires them through callbacks. */
 
 export type Scheduled = {
   key: string
   enabled: boolean
   createdAt: string
-  /** Whether its timers are those that it was made with. */
+  /** Whether the spec, and with it the timers, is as it was created. */
   isUnchanged: boolean
   triggers: readonly Pick<FunctionTrigger, 'name' | 'kind' | 'schedule' | 'timeZone'>[]
-  /** By trigger: the last time that it fired for. */
+  /** By trigger: the last scheduled time that fired. */
   lastRuns: Readonly<Record<string, string>>
-  /** By trigger: the schedule that is known of it, and since when. */
+  /** By trigger: the known schedule, and since when it applies. */
   known: Readonly<Record<string, KnownTimer>>
 }
 
@@ -25,13 +25,13 @@ export type Due = { key: string; trigger: string; scheduledAt: string }
 
 const scheduleOf = ({ schedule, timeZone }: Scheduled['triggers'][number]) => `${schedule} ${timeZone}`
 
-/** Milliseconds by which the clocks of replicas may differ. What is later than that was written by a clock that was wrong. */
+/** Milliseconds of clock skew allowed between replicas. A later time was written by a clock that was wrong. */
 const CLOCKS_DIFFER = 3_600_000
 
 /**
- * What is to be known of timers that are new or have another schedule now, and null for those that are gone; undefined if
- * nothing changed. Without it, a timer that is added to a function of last week would be due at once. One that fired by a
- * clock which was ahead begins anew: else it would wait until that time has come.
+ * Returns the schedules of new or changed timers, and null for removed ones; undefined if nothing changed. Without
+ * `since`, a timer added to a function of last week would be due at once. A timer fired by a clock that ran ahead
+ * starts over; otherwise it would wait until that time comes.
  */
 export function changedTimers(
   { createdAt, isUnchanged, triggers, known, lastRuns }: Scheduled,
@@ -53,12 +53,12 @@ export function changedTimers(
   ])
 }
 
-/** The times of a schedule around now: the last one that has come, and the next one. */
+/** The last and the next time of a schedule, seen from now. */
 type Times = { readonly from: number; readonly last: string | null; readonly next: number | undefined }
 
 /**
- * The times of schedules, each worked out once until its next time comes: functions change far more often than that, and each
- * change is a look at all of them.
+ * Caches the times of each schedule until its next time: functions change far more often, and each change looks at all
+ * schedules.
  */
 export class ScheduleTimes {
   #known = new Map<string, Times>()
@@ -73,7 +73,7 @@ export class ScheduleTimes {
     return times
   }
 
-  /** Forgets those that nobody has asked for since the last call. */
+  /** Evicts schedules that were not used since the last call. */
   forget(): void {
     this.#known = this.#used
     this.#used = new Map()
@@ -87,7 +87,7 @@ function timesOf(schedule: string, timeZone: string, now: number): Times {
   return { from: now, last: lastRun(schedule, now, timeZone), next }
 }
 
-/** What is due now, of missed times the last one only; and when the next one is. */
+/** Returns the runs that are due (of missed ones only the latest), and the time of the next one. */
 export function dueTimers(
   functions: readonly Scheduled[],
   now: number,
@@ -113,24 +113,24 @@ export function dueTimers(
 export type TimersOptions = {
   clock: Clock
   functions: () => readonly Scheduled[]
-  /** Stores what `changedTimers` found, which `functions` shows then. */
+  /** Stores what `changedTimers` returned; `functions` then shows it. */
   learn: (key: string, timers: Readonly<Record<string, KnownTimer | null>>) => Promise<void>
-  /** Stores that it has fired, which `functions` shows as soon as this resolves. */
+  /** Records a run; `functions` shows it once this resolves. */
   note: (due: Due) => Promise<void>
-  /** Calls the function. What it throws is told already. */
+  /** Calls the function. Errors are already logged. */
   call: (due: Due) => Promise<void>
   log: Pick<Log, 'warn'>
 }
 
-/** Milliseconds. Timers of the process do not count what a clock was set forward, or how long the machine slept. */
+/** Maximum milliseconds between looks: process timers miss clock changes and time in which the machine sleeps. */
 const LOOK_WITHIN = 60_000
-/** Milliseconds after which what could not be noted is tried again. */
+/** Milliseconds before a failed status write is retried. */
 const AGAIN = 1_000
 
-/** Fires what is due. One timer of the process for all: the one of the next moment. */
+/** Fires timers that are due, with a single process timer set to the next one. */
 export class Timers {
   readonly #options: TimersOptions
-  /** What is being noted: functions may change meanwhile, and it is due still. */
+  /** Status writes in flight. Functions may change meanwhile, and would still show the run as due. */
   readonly #underWay = new Set<string>()
   readonly #times = new ScheduleTimes()
   #timer: Timer | undefined
@@ -140,7 +140,7 @@ export class Timers {
     this.#options = options
   }
 
-  /** Looks again: at the start, when a moment has come, and when functions have changed. */
+  /** Checks all timers: at start, when one is due, and when functions changed. */
   look(): void {
     if (this.#isStopped) return
     const { clock, functions } = this.#options
@@ -167,14 +167,14 @@ export class Timers {
     if (learned) this.look()
   }
 
-  /** First it is written that it has fired: after a crash a time is rather missed than called twice. */
+  /** Records the run before calling: after a crash a run is missed rather than repeated. */
   async #fire(due: Due): Promise<void> {
     const { note, call } = this.#options
     const id = JSON.stringify([due.key, due.trigger, due.scheduledAt])
     if (await this.#once(id, due, () => note(due))) await call(due)
   }
 
-  /** Whether it was written by this call; what could not be is tried again in a moment. */
+  /** Returns whether this call wrote it. A failed write is retried shortly. */
   async #once(id: string, about: object, write: () => Promise<void>): Promise<boolean> {
     if (this.#underWay.has(id)) return false
     this.#underWay.add(id)

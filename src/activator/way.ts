@@ -6,22 +6,22 @@ import { messageOf } from '../core/errors.ts'
 import { SharedPlaces } from '../core/sharedPlaces.ts'
 import { unlessAborted } from '../core/unlessAborted.ts'
 
-/** Opens a connection to a copy in another cluster. @throws Error if there is no way to it now */
+/** Opens a connection to a copy in another cluster. @throws Error if the cluster cannot be reached now */
 export type ReachCopy = (copy: FarCopy) => Promise<Duplex>
 
-/** A copy that could not be connected to: nothing of the call has reached it, so that another one may have it. */
+/** The connection failed before anything of the call was sent, so another copy may take it. */
 export class Unreached extends Error {}
 
 export type Way = RequestOptions & { readonly isOpen: boolean }
 
-/** How a copy is connected to: by its address, or over a connection that its cluster has opened. @throws Unreached */
+/** Connects to a copy, directly or through the tunnel of its cluster. @throws Unreached */
 export async function wayTo(address: string, reach: ReachCopy, signal: AbortSignal): Promise<Way> {
   if (!isFarCopy(address)) return { ...splitAddress(address), agent: false, isOpen: false }
   const copy = readFarCopyPath(address)
   if (copy === undefined) throw new Unreached(`"${address}" names no copy.`)
   const opening = reach(copy)
   const connection = await unlessAborted(opening, signal).catch((error: unknown) => {
-    // What opens when nobody waits any more is closed.
+    // Close a connection that opens after the call was aborted.
     opening.then((late) => late.destroy()).catch(() => {})
     throw new Unreached(messageOf(error))
   })
@@ -34,17 +34,17 @@ export function splitAddress(address: string): { host: string; port: number } {
 }
 
 /**
- * A tunnel carries the platform's own requests too, and no more than 1,000 at once. Where it ends, up to 1 MiB is held of each
+ * A tunnel also carries the platform's own requests, at most 1,000 streams in all. Its end buffers up to 1 MiB of each
  * answer that a caller reads slowly.
  */
 const MOST_OF_A_CLUSTER = 200
 
 /**
- * Opens no more connections to one cluster at once than leave room for others. Nobody's functions take all of that: those of
- * one tenant may have at most as many as are left over for the others, so that slow calls keep out nobody else.
+ * Limits the connections to each cluster. One tenant may hold at most as many as are left for the others, so that its
+ * slow calls block nobody else.
  *
- * @param tenantOf whose a copy is
- * @param clusters places of those with connections now
+ * @param tenantOf returns the tenant of a copy
+ * @param clusters the slots of each cluster that has connections
  */
 export function bounded(
   reach: ReachCopy,
