@@ -9,7 +9,7 @@ import { roleIncarnationOf } from '../crds/roleLife.ts'
 import { scopeIncarnationOf } from '../crds/scopeObjects.ts'
 import type { IdpBinding } from '../crds/sso.ts'
 
-/** The assignment that a binding to a role gives one person; undefined for a binding to a group. */
+/** Returns the role assignment that a binding gives one user; undefined for a binding to a group. */
 export function boundAssignment(
   binding: Pick<IdpBinding, 'metadata' | 'spec'>,
   userId: string,
@@ -28,14 +28,14 @@ export function boundAssignment(
     reason: 'What the identity provider of the tenant said at the last sign-in',
   }
   const labels = { [MANAGED_BY_LABEL]: MANAGED_BY, [BINDING_LABEL]: name }
-  // Of the role that the binding means: one made anew under its name gives nobody anything.
+  // Pin the role's incarnation: a role that is deleted and re-created under the same name grants nothing.
   const role = roleIncarnationOf(binding)
   const annotations = role === undefined ? {} : { annotations: { [ROLE_INCARNATION_ANNOTATION]: role } }
   const metadata = { namespace, name: uuidV5(['idp-binding', name, userId].join('/')), labels, ...annotations }
   return { apiVersion: RoleAssignment.apiVersion, kind: RoleAssignment.kind, metadata, spec } as KubeObject
 }
 
-/** Where the assignments of a scope stand. */
+/** Returns the namespace that holds the assignments of a scope. */
 export function placeOf(scope: string | undefined): string | undefined {
   const place = scope === undefined ? undefined : parseScope(scope)
   if (place === undefined) return undefined

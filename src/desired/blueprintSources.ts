@@ -17,12 +17,12 @@ type Read = (content: string) => {
   readonly draft: { readonly slug: string | undefined } | undefined
   readonly problems: readonly TemplateProblem[]
 }
-/** A template and the file that it is of. */
+/** A template with the file it was read from. */
 export type KeptTemplate = Stored & { readonly name: string; readonly path: string }
 type Stored = {
   readonly slug: string
   readonly content: string
-  /** Absent of what was read before paths were kept. */
+  /** Absent on templates read before paths were stored. */
   readonly path?: string | undefined
 }
 type Problem = Omit<TemplateProblem, 'severity'>
@@ -32,10 +32,10 @@ type Invalid = NonNullable<NonNullable<BlueprintSource['status']>['invalidTempla
 const PROBLEMS_SHOWN = 5
 
 /**
- * What a source keeps of the files that were read. One that is no template keeps no other one out, and the template that it was
- * before stays until it is mended or deleted.
+ * Decides which templates a source keeps. An invalid file does not block the others, and its last valid template stays
+ * until the file is fixed or deleted.
  *
- * @param before what the source keeps of the same place, by earlier commits
+ * @param before templates kept from earlier commits of the same ref and folder
  */
 export function templatesOf(sourceId: string, files: readonly File[], read: Read, before: readonly Stored[] = []) {
   const templates = new Map<string, KeptTemplate>()
@@ -58,12 +58,12 @@ export function templatesOf(sourceId: string, files: readonly File[], read: Read
     keep(last.slug, path, last.content)
     return { ...shown, keeps: last.slug }
   })
-  // Those whose template is an older one come first: they are what somebody has to mend.
+  // Invalid files that still serve an older template come first, because somebody must fix them.
   const shown = invalid.toSorted((one, other) => Number(other.keeps !== undefined) - Number(one.keeps !== undefined))
   return { templates: [...templates.values()], invalidCount: invalid.length, invalid: shown.slice(0, INVALID_SHOWN) }
 }
 
-/** The template that an invalid file was: by its path, or by its slug if the file that it was is gone. */
+/** Finds the last valid template of an invalid file: by path, or by slug if its previous file is gone. */
 function lastOf(
   { path, slug }: Pick<Refused, 'path' | 'slug'>,
   before: readonly Stored[],
@@ -85,7 +85,7 @@ function judged(content: string | undefined, read: Read) {
 }
 
 const PATH_MAX = 512
-/** People name files, and any name is one to Git. */
+/** Git allows any file name, so make it safe to show. */
 const shownPath = (path: string) => plainLine(path, PATH_MAX)
 
 const duplicate = (slug: string) => whole('DuplicateName', `has the slug "${slug}" of another file`)
@@ -114,7 +114,7 @@ function problemOf({
 
 const SURPLUS = whole('SpecInvalid', `exceeds the ${SOURCE_TEMPLATES_MAX} templates that a source may have`)
 
-/** What somebody has to mend, in one sentence; undefined if all templates are those of the commit that was read last. */
+/** Returns a sentence about the first outdated template; undefined if all are from the last commit that was read. */
 export function staleWords(invalid: readonly Invalid[]): string | undefined {
   const stale = invalid.filter(({ keeps }) => keeps !== undefined)
   const [first] = stale
@@ -128,42 +128,42 @@ export function staleWords(invalid: readonly Invalid[]): string | undefined {
   return `${head} Blueprint "${first.keeps}" stays as it was.${more}`.slice(0, 1024)
 }
 
-/** Milliseconds between two looks at a repository that nobody tells of. */
+/** Milliseconds between two syncs of a repository without a webhook. */
 export const SYNC_INTERVAL = 3_600_000
-/** After the first look that failed; each further one waits twice as long, up to the most. */
+/** Milliseconds of backoff after the first failed sync, doubled on each further failure up to the maximum. */
 export const SYNC_RETRY = 300_000
 export const SYNC_RETRY_MOST = 7_200_000
-/** Between two looks however often somebody asks: each costs the host and the platform something. */
+/** Minimum milliseconds between two syncs, whatever triggers them: each costs the Git host and the platform work. */
 export const SYNC_LEAST = 5_000
 
 type Source = Pick<BlueprintSource, 'spec' | 'status'> & {
   readonly metadata: { readonly generation?: number | undefined }
 }
 
-/** The ref and the folder that a source is read at: what was read at other ones says nothing. */
+/** Identifies the ref and folder a source was read at. Results of another ref or folder do not apply. */
 export const readAtOf = ({ spec }: Pick<BlueprintSource, 'spec'>): string => `${spec.ref} ${folderOf(spec.path)}`
 
 type Push = { readonly deliveryId: string; readonly receivedAt: string }
 
-/** Milliseconds from a look that failed to the next one. @param failures in a row */
+/** Returns the backoff in milliseconds after a failed sync. @param failures consecutive failures */
 export function retryIn(failures: number): number {
   return Math.min(SYNC_RETRY_MOST, SYNC_RETRY * 2 ** (failures - 1))
 }
 
-/** Failures in a row with the one that has just happened: what somebody has changed or asked for begins anew. */
+/** Counts consecutive failures including the one that just happened. A change or a requested sync starts over at 1. */
 export function failuresOf({ spec, status = {}, metadata }: Source, hasNewCredentials = false): number {
   const isNew = hasNewCredentials || isSyncAsked({ spec, status }) || status.syncedGeneration !== metadata.generation
   return isNew ? 1 : (status.failures ?? 0) + 1
 }
 
-/** Milliseconds for which templates that are missing may only not have arrived yet. */
+/** Milliseconds for which a missing template may just not have arrived in the cache yet. */
 const SETTLES = 60_000
 
 /**
- * Milliseconds until a source is to be read; 0 for at once.
+ * Returns the milliseconds until a source must be synced; 0 means at once.
  *
- * @param seen what was last told of its branch, whether all its templates are there, and whether its credentials are other ones
- *   than it was last read with
+ * @param seen the last push to its branch, whether all its templates exist, and whether its credentials changed since
+ *   the last sync
  */
 export function syncDueIn(
   { spec, status = {}, metadata }: Source,
@@ -177,7 +177,7 @@ export function syncDueIn(
   const { lastSyncAt, triedAt, state, syncedGeneration } = status
   if (triedAt === undefined || state === 'Syncing' || state === 'Disabled') return 0
   const tried = Date.parse(triedAt)
-  // Moments have whole seconds, so a push of the same one counts too, and each counts once.
+  // Timestamps have whole seconds, so a push in the same second counts too; the delivery id prevents counting it twice.
   const isPushed =
     push !== undefined && push.deliveryId !== status.heardDelivery && Date.parse(push.receivedAt) >= tried
   if (hasNewCredentials || isSyncAsked({ spec, status }) || isPushed || syncedGeneration !== metadata.generation)

@@ -8,7 +8,7 @@ import type { BlueprintExecution, ExecutionStep } from '../crds/blueprints.ts'
 import type { RelationalCluster } from '../crds/relational.ts'
 import type { SqlInstance } from '../crds/sql.ts'
 
-/** Milliseconds that a component has to be ready in. */
+/** Milliseconds within which a component must become ready. */
 export const READY_WITHIN = 1_800_000
 
 type Condition = { type: string; status: string; reason?: string; message?: string }
@@ -19,7 +19,7 @@ export type Readiness =
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
 
-/** Reasons that only another spec takes away. What is missing or away may come by itself, so it is waited for: room, too. */
+/** Reasons that only another spec resolves. Lack of room or a missing reference may pass, so it is waited for. */
 const HOPELESS = new Set([
   'PlanNotFound',
   'QuotaExceeded',
@@ -34,7 +34,7 @@ const HOPELESS = new Set([
   'JobCancelled',
 ])
 
-/** What an observed resource means for the step that made it. */
+/** Returns what an observed resource means for the step that created it. */
 export function readinessOf(object: KubeObject): Readiness {
   const { observedGeneration, conditions = [] } = (object.status ?? {}) as Observed
   const find = (type: string) => conditions.find((one) => one.type === type && one.status === 'True')
@@ -49,7 +49,7 @@ export function readinessOf(object: KubeObject): Readiness {
 
 export type StepProgress = NonNullable<NonNullable<BlueprintExecution['status']>['steps']>[number]
 
-/** Where the steps stand before a pass; of a new execution, where they begin. */
+/** Returns the state of the steps before a pass; of a new execution, the initial state. */
 export function startOf({ spec, status }: Pick<BlueprintExecution, 'spec' | 'status'>, now: string): StepProgress[] {
   const taken = new Set(spec.takenOver)
   return spec.steps.map(({ component, isSkipped = false }) => {
@@ -65,7 +65,7 @@ export function startOf({ spec, status }: Pick<BlueprintExecution, 'spec' | 'sta
 const DONE: ReadonlySet<StepState> = new Set<StepState>(['Ready', 'Skipped'])
 export const isStepDone = ({ status }: Pick<StepProgress, 'status'>) => DONE.has(status)
 
-/** The steps of an execution that failed: none of them goes on. What was made stays, and a retry looks at it again. */
+/** Ends the remaining steps of a failed execution. Created resources stay, and a retry looks at them again. */
 export function settled(steps: readonly StepProgress[], now: string): StepProgress[] {
   return steps.map((one) => {
     if (isStepDone(one) || one.status === 'Failed') return one
@@ -77,17 +77,17 @@ export function settled(steps: readonly StepProgress[], now: string): StepProgre
   })
 }
 
-/** The components that a step still waits for. */
+/** Returns the components that a step still waits for. */
 export function awaitedBy({ dependsOn = [] }: ExecutionStep, steps: readonly StepProgress[]): string[] {
   return dependsOn.filter((name) => !steps.some((one) => one.component === name && isStepDone(one)))
 }
 
-/** Milliseconds that a step has left. */
+/** Returns the milliseconds that a step has left. */
 export function timeLeft({ startedAt }: StepProgress, now: number): number {
   return startedAt === undefined ? READY_WITHIN : Date.parse(startedAt) + READY_WITHIN - now
 }
 
-/** A plain field of a resource, as `${components.c.field}` names it; undefined while it has none. */
+/** Returns a plain field of a resource for `${components.c.field}`; undefined if it is not set. */
 export function plainField(object: KubeObject, field: string): string | undefined {
   const { spec = {}, status = {} } = object as { spec?: Record<string, unknown>; status?: Record<string, unknown> }
   const value = status[field] ?? spec[field]
@@ -96,7 +96,7 @@ export function plainField(object: KubeObject, field: string): string | undefine
     : undefined
 }
 
-/** A plain output of a resource (records: values), as its object alone tells it. */
+/** Returns a plain output (records: values) that the object alone determines. */
 export function plainOutput(collection: string, object: KubeObject, output: string): string | undefined {
   if (!Object.hasOwn(OUTPUTS, collection)) return undefined
   const plain: readonly string[] = OUTPUTS[collection as OutputCollection].plain
@@ -111,7 +111,7 @@ export function plainOutput(collection: string, object: KubeObject, output: stri
       const { spec, status } = object as unknown as RelationalCluster
       const database = status?.origin?.databaseName ?? spec.databaseName
       const host = serviceHost(relationalNames(name).primary, namespace)
-      // Its user is named in a Secret, which is read by reference.
+      // The user name is in a Secret and read by reference.
       return { host, port: String(RELATIONAL_PORT), database }[output]
     }
     case 'sqlclusters': {

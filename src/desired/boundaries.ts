@@ -5,9 +5,9 @@ import { formatScope } from '../core/scope.ts'
 import type { Boundary } from '../crds/boundaries.ts'
 import { RoleAssignment } from '../crds/rbac.ts'
 
-/** The Secrets of a boundary's own namespace, where sources keep credentials: opened to both accounts of ours. */
+/** Grants both of our service accounts the Secrets of a boundary's own namespace, where sources keep credentials. */
 export const BOUNDARY_SECRETS_ROLE = 'freehold-source-secrets'
-/** Lets the controllers hear of another value of one; the facade asks for it when somebody asks. */
+/** Grants the controllers a watch on them. The facade does not need one: it reads a Secret per request. */
 export const BOUNDARY_SECRETS_WATCH_ROLE = 'freehold-source-secrets-watch'
 
 export function boundarySecretBindings(namespace: string): KubeObject[] {
@@ -27,12 +27,11 @@ function binding(namespace: string, role: string, accounts: readonly string[]): 
   } as KubeObject
 }
 
-/** The role that the initial owner gets. */
 export const INITIAL_OWNER_ROLE = 'Owner'
 
 /**
- * The assignment that makes the initial owner Owner of the boundary, or undefined if none is named. Its name follows
- * from the boundary, so that a second attempt meets the first.
+ * Returns the Owner assignment of the boundary's initial owner, or undefined if none is named. The name is
+ * deterministic, so a second attempt finds the first.
  */
 export function initialOwnerAssignment(boundary: Boundary, incarnation: string): KubeObject | undefined {
   const boundaryId = boundary.metadata.name

@@ -18,18 +18,18 @@ export type ObservedCluster = {
 const isReady = ({ status }: Node) =>
   status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true
 
-/** Of a node, which tells of itself every few seconds, what its cluster's record shows. */
+/** Returns the part of a node that its cluster's record shows; nodes send heartbeats every few seconds. */
 export function relevantOfNode(object: KubeObject): unknown {
   return [isReady(object as Node), (object as Node).status?.capacity]
 }
 
-/** Of StorageClasses that are shown; a cluster in other hands may say that it has any number. */
+/** Bounds the StorageClasses that are shown: a cluster run by others may report any number. */
 const MOST_CLASSES = 50
 const NAME_MAX = 253
 
 const DEFAULT_CLASS = 'storageclass.kubernetes.io/is-default-class'
 
-/** Provisioners whose volumes are folders or disks of one node, and are lost with it: Kubernetes itself does not say. */
+/** Provisioners whose volumes live on one node and are lost with it. Kubernetes itself does not report this. */
 const ON_ONE_NODE: ReadonlySet<string> = new Set([
   'docker.io/hostpath',
   'freehold.dev/node-folder',
@@ -46,7 +46,7 @@ const ON_ONE_NODE: ReadonlySet<string> = new Set([
   'zfs.csi.openebs.io',
 ])
 
-/** Nothing, of what is no quantity. */
+/** Returns 0 for an invalid quantity. */
 function amountOf(capacity: unknown): bigint {
   const text = typeof capacity === 'string' && capacity.length <= 32 ? capacity : '0'
   try {
@@ -56,7 +56,7 @@ function amountOf(capacity: unknown): bigint {
   }
 }
 
-/** What a cluster has to offer. */
+/** Returns the capacity and storage classes of a cluster. */
 export function observedCluster(nodes: readonly KubeObject[], classes: readonly KubeObject[]): ObservedCluster {
   const seen = nodes as readonly Node[]
   const sum = (resource: string) =>

@@ -4,13 +4,13 @@ import { timestamp } from '../core/clock.ts'
 import { sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 
-/** PEM texts of a certificate and of its key. */
+/** A certificate and its key in PEM. */
 export type Pair = { readonly certPem: string; readonly keyPem: string }
 
-/** What signs for the sites of a boundary. */
+/** The certificate authority for the sites of a boundary. */
 export type Authority = Pair & {
   readonly version: number
-  /** Trusted beside it while a rotation runs: the next one before it signs, the one before while sites may still show it. */
+  /** Also trusted during a rotation: the next certificate, then the previous one while sites may still use it. */
   readonly alsoTrusted?: string | undefined
   readonly rotation?:
     | { readonly step: 'Trusting'; readonly version: number; readonly startedAt: string; readonly next: Pair }
@@ -20,13 +20,13 @@ export type Authority = Pair & {
 
 export type Move =
   | { readonly kind: 'stay'; readonly after?: number }
-  /** `make`: a pair is needed first. */
+  /** `make`: create a key pair first. */
   | { readonly kind: 'make'; readonly version: number; readonly with: (pair: Pair) => Authority }
   | { readonly kind: 'store'; readonly authority: Authority }
 
 /**
- * The next of the three steps: trust both, let the new one sign, drop the old one once every site knows the new one or a day is
- * over. Each is stored before the next, so that whoever takes over goes on from there.
+ * Returns the next of three steps: trust both, sign with the new authority, and drop the old one once every site knows
+ * the new one or a day has passed. Each step is stored before the next, so that a new leader continues from it.
  */
 export function nextMove(
   stored: Authority | undefined,
@@ -60,7 +60,7 @@ export function nextMove(
   return { kind: 'store', authority: { certPem, keyPem, version } }
 }
 
-/** The newest authority, as reports have it. */
+/** Returns the newest authority in the form of reports. */
 export function caReport({ certPem, version, rotation }: Authority) {
   const isComing = rotation?.step === 'Trusting'
   const certificatePem = isComing ? rotation.next.certPem : certPem
@@ -72,7 +72,7 @@ export function caReport({ certPem, version, rotation }: Authority) {
   }
 }
 
-/** Where Skupper looks for what signs in a namespace; one that is there is taken as it is. */
+/** The Secret in which Skupper expects the signing authority; Skupper uses an existing one unchanged. */
 export const SKUPPER_CA_SECRET = 'skupper-site-ca'
 
 export function skupperAuthority({ certPem, keyPem, alsoTrusted = '' }: Authority): Record<string, string> {
@@ -83,12 +83,12 @@ const skupper = (kind: string, namespace: string, name: string, spec: object): K
   ...{ apiVersion: 'skupper.io/v2alpha1', kind, metadata: { name, namespace }, spec },
 })
 
-/** The hub: spokes link to it. */
+/** The hub site, which spokes link to. */
 export function hubSite(namespace: string): KubeObject {
   return skupper('Site', namespace, 'crosslink', { linkAccess: 'default' })
 }
 
-/** Good for one spoke. Named after what asked for it, so that a second attempt meets the first. */
+/** A grant for one spoke. The name is derived from the request, so that a second attempt finds the first. */
 export function accessGrant(namespace: string, requestedAt: string): KubeObject {
   const name = `crosslink-${sha256(requestedAt).slice(0, 10)}`
   return skupper('AccessGrant', namespace, name, {
@@ -97,7 +97,7 @@ export function accessGrant(namespace: string, requestedAt: string): KubeObject 
   })
 }
 
-/** The namespace of a boundary is closed; routers of Skupper hear from each other and reach other clusters. */
+/** Lets Skupper routers in the boundary's closed namespace connect to each other and to other clusters. */
 export function routerPolicy(namespace: string): KubeObject {
   return {
     ...{ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name: 'bxl-crosslink', namespace } },
@@ -113,5 +113,5 @@ export function routerPolicy(namespace: string): KubeObject {
   }
 }
 
-/** Between routers, and from those that only begin connections. */
+/** Ports for links between routers, and from edge routers, which only open connections. */
 const ROUTER_PORTS = [55_671, 45_671]

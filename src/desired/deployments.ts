@@ -2,18 +2,18 @@ import type { BuildProgress } from '../contracts/builds/progress.ts'
 import { type DeploymentPhase, furthestPhase, isBuilding, isEnd, type Release } from '../contracts/deployments.ts'
 import type { DeploymentRecord } from '../crds/deployments.ts'
 
-/** What is known of a deployment, and what around it decides how far it has come. */
+/** A deployment and what decides its phase. */
 export type Seen = {
   record: Pick<DeploymentRecord, 'spec' | 'status'>
-  /** The other deployments of its owner. */
+  /** The other deployments of the same owner. */
   others: readonly Pick<DeploymentRecord, 'status'>[]
-  /** What its build has come to; undefined if it was not started. */
+  /** State of its build; undefined if it was not started. */
   build?:
     | { phase: DeploymentPhase; message: string; image?: string | undefined; commit?: string | undefined }
     | undefined
-  /** Whether its owner is asked to cancel it, which is heard until its image is built. */
+  /** Whether its owner asks to cancel it. Ignored once the image is built. */
   isCancelled?: boolean
-  /** What the owner says of the deployment that it was asked to serve. */
+  /** The owner's report about the deployment that it was asked to serve. */
   release: Release | undefined
   id: string
   createdAt: number
@@ -25,11 +25,11 @@ export type Decision = {
   message: string
   image?: string | undefined
   commitSha?: string | undefined
-  /** Whether its build is to be started. */
+  /** Whether to start its build. */
   starts?: boolean
 }
 
-/** Milliseconds after which a build elsewhere, of which nothing was heard, counts as failed. */
+/** Milliseconds without a report after which an external build counts as failed. */
 export const SILENCE = 2 * 3_600_000
 
 const SENTENCES: Record<DeploymentPhase, string> = {
@@ -46,7 +46,7 @@ const SENTENCES: Record<DeploymentPhase, string> = {
 
 const say = (stage: DeploymentPhase, message: string = SENTENCES[stage]): Decision => ({ stage, message })
 
-/** What the build of a deployment says of it. It is on its way as soon as it was started, so that others wait for it. */
+/** Converts build progress. A started build counts as Cloning at once, so that others wait for it. */
 export function deploymentBuild(progress: BuildProgress, image: string): NonNullable<Seen['build']> {
   const { phase = 'Cloning', outcome, message, commit, digest } = progress
   if (outcome === undefined) return { phase, message, commit }
@@ -54,7 +54,7 @@ export function deploymentBuild(progress: BuildProgress, image: string): NonNull
   return { phase: 'Failed', message, commit }
 }
 
-/** How far a deployment has come now. Only forward, and an end stays. */
+/** Decides the current phase of a deployment. Phases only move forward, and a final phase stays. */
 export function decideDeployment(seen: Seen): Decision {
   const { record } = seen
   const before = record.status?.stage
@@ -67,7 +67,7 @@ export function decideDeployment(seen: Seen): Decision {
   return { ...known, ...next, stage }
 }
 
-/** What REST said is true of it also where its image was built in that moment: its owner then goes on with what served before. */
+/** A cancellation that REST confirmed holds even if the image has just been built; the owner keeps what it served. */
 function isToEnd({ record: { spec, status }, isCancelled }: Seen): boolean {
   if (spec.cancelledAt !== undefined) return true
   return isCancelled === true && spec.strategy !== 'Image' && status?.stage !== 'Deploying'
@@ -82,7 +82,7 @@ function newer({ record, others }: Seen) {
 const isReleased = ({ status }: Pick<DeploymentRecord, 'status'>) =>
   status?.stage === 'Deploying' || status?.stage === 'Succeeded'
 
-/** From the image on: the owner rolls it out. */
+/** Phases after the image exists: the owner rolls it out. */
 function deploying(seen: Seen): Decision {
   if (newer(seen).some(isReleased)) return say('Superseded')
   if (seen.release?.deploymentId !== seen.id) return say('Deploying')

@@ -16,18 +16,18 @@ import {
   secretVariable,
 } from './workload/pod.ts'
 
-/** On a pod template: which content of its Secret it was made for. A new one is a rollout. */
+/** On a pod template: the version of the Secret's content that the pods use. A new version triggers a rollout. */
 const VALUES_ANNOTATION = `${PREFIX}values`
 
 type Variable = ServerlessFunction['spec']['env'][number]
 
-/** Variables of a function: its own come before those of its namespace. */
+/** Merges variables: those of the function override those of its namespace. */
 export function environmentOf(namespace: readonly Variable[], own: readonly Variable[]): Variable[] {
   const names = new Set(own.map(({ name }) => name))
   return [...own, ...namespace.filter(({ name }) => !names.has(name))]
 }
 
-/** How many copies run: what calls need now, within what the function allows; none where it or its namespace is switched off. */
+/** Returns the replicas that calls need now, within the function's bounds; 0 if it or its namespace is switched off. */
 export function wantedCopies(
   { spec, status }: Pick<ServerlessFunction, 'spec' | 'status'>,
   around: Pick<FunctionNamespace, 'spec'> | undefined,
@@ -42,9 +42,9 @@ export type CopyInput = {
   image: string
   plan: EffectivePlan
   environment: readonly Variable[]
-  /** Of the Secret with what variables refer to; undefined without one. */
+  /** Version of the Secret with referenced values; undefined without one. */
   valuesVersion: string | undefined
-  /** With the credentials of the identity of its namespace; undefined without one. */
+  /** Secret with the credentials of the namespace's identity; undefined without one. */
   identitySecret: string | undefined
   registryHost: string | undefined
 }
@@ -53,7 +53,7 @@ export function functionShared(object: Pick<ServerlessFunction, 'kind' | 'metada
   return workloadInput({ ...object, spec: {} }, functionNames(object.metadata.name), 'function')
 }
 
-/** The copies of a function. Inside its group everybody reaches them; all others come by the activator, which asks first. */
+/** The copies of a function. Pods of its group reach them directly; other calls go through the activator's checks. */
 export function functionCopies(input: CopyInput): Child<'Deployment'> {
   const { object, around, image, registryHost, valuesVersion, identitySecret } = input
   const { restartedAt } = around.spec
@@ -70,7 +70,7 @@ export function functionCopies(input: CopyInput): Child<'Deployment'> {
     pod: restrictedPod(
       { user: 65_532, fsGroup: 65_532 },
       {
-        // A call that is under way ends before its copy does.
+        // A call in flight ends before its copy does.
         terminationGracePeriodSeconds: object.spec.timeoutSeconds + 5,
         ...(pullSecrets.length === 0 ? {} : { imagePullSecrets: pullSecrets }),
         containers: [container(shared, input)],
@@ -101,9 +101,9 @@ function container(
       ],
       ports: [{ name: 'http', containerPort: FUNCTION_PORT, protocol: 'TCP' }],
       volumeMounts: identityFiles(identitySecret).map(secretMount),
-      // Somebody waits for the first one.
+      // A caller waits for the first copy, so probe often.
       readinessProbe: { tcpSocket: { port: 'http' }, periodSeconds: 1, failureThreshold: 3 },
-      // The activator hears of it at once, and is the only one who calls.
+      // Three seconds suffice: the activator, the only caller, learns of it at once.
       lifecycle: { preStop: { sleep: { seconds: 3 } } },
     },
     { writesToRoot: true },
@@ -112,13 +112,13 @@ function container(
 
 export type RouteInput = Hosted & {
   object: FunctionNamespace
-  /** The Service of the activator. */
+  /** The activator's Service. */
   service: string
   port: number
   certificateIssuer: string | undefined
 }
 
-/** What leads the hosts of a namespace to the activator: it stands where that is, and not in the tenant's namespace. */
+/** Routes the hosts of a namespace to the activator, in the activator's namespace instead of the tenant's. */
 export function routeObjects(input: RouteInput): KubeObject[] {
   const { object, service, port, certificateIssuer } = input
   const { namespace = '', name } = object.metadata

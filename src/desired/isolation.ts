@@ -1,7 +1,7 @@
 import { SYSTEM_NAMESPACE } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 
-/** The policies that each namespace of ours has from the start; areas add to what they allow, never to what they close. */
+/** The default policy of each of our namespaces. Areas allow more traffic by further policies, but cannot deny any. */
 const POLICY_NAME = 'freehold-default'
 
 const namespaceNamed = (name: string) => ({
@@ -17,15 +17,15 @@ function policy(namespace: string, spec: object): KubeObject {
   }
 }
 
-/** No pod of ours runs in a boundary's own namespace, so whatever does gets no traffic in either direction. */
+/** Denies all traffic in a boundary's own namespace: none of our pods runs there. */
 export function closedNetworkPolicy(namespace: string): KubeObject {
   return policy(namespace, {})
 }
 
 /**
- * Pods of a group hear from their own group and from the platform. Each group closes its own side, which closes the
- * traffic between boundaries. Outwards all is open but the link-local networks, where clouds serve the credentials of
- * nodes, and what the platform is told to close; the name servers are named apart because some network plugins do not match pods by address.
+ * Group pods accept traffic from their own group and the platform; as every group does so, boundaries are isolated.
+ * Egress is open except for link-local networks, where clouds serve node credentials, and networks that the
+ * configuration closes. DNS servers are listed separately because some network plugins do not match pods by address.
  */
 export function groupNetworkPolicy(namespace: string, closed: readonly string[] = []): KubeObject {
   const closedIn = (isWanted: (cidr: string) => boolean) => closed.filter(isWanted)
@@ -37,7 +37,7 @@ export function groupNetworkPolicy(namespace: string, closed: readonly string[] 
     ingress: [{ from: [{ podSelector: {} }, namespaceNamed(SYSTEM_NAMESPACE)] }],
     egress: [
       { to: [{ podSelector: {} }, namespaceNamed(SYSTEM_NAMESPACE)] },
-      // The second is where a node's own cache of the name service listens.
+      // The address is that of NodeLocal DNSCache.
       { to: [namespaceNamed('kube-system'), { ipBlock: { cidr: '169.254.20.10/32' } }], ports: dns },
       {
         to: [

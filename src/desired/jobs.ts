@@ -12,7 +12,7 @@ import { type LivePod, placementWords, troubleOf } from './workload/trouble.ts'
 
 export type JobInput = { job: PlatformJob; plan: EffectivePlan; registryHost?: string | undefined }
 
-/** What Kubernetes tells about a batch/v1 Job, as far as it is looked at. */
+/** The fields of a batch/v1 Job that are read. */
 export type BatchJob = KubeObject & {
   spec?: { template?: { spec?: { containers?: readonly RunContainer[] } } }
   status?: {
@@ -27,7 +27,7 @@ export type JobPod = LivePod
 
 const inputOf = (job: PlatformJob) => workloadInput({ ...job, spec: {} }, jobNames(job.metadata.name), 'job')
 
-/** The batch/v1 Job. Its log must be kept before it goes, so that its own time to live is not used. */
+/** The batch/v1 Job. No ttlSecondsAfterFinished, because its log must be stored before it is deleted. */
 export function batchJob(input: JobInput): Child<'Job'> {
   const { spec } = input.job
   const { labels, namespace, names } = inputOf(input.job)
@@ -40,7 +40,7 @@ export function batchJob(input: JobInput): Child<'Job'> {
         parallelism: 1,
         backoffLimit: spec.retries,
         activeDeadlineSeconds: spec.activeDeadlineSeconds,
-        // A run that is being stopped may still write somewhere: the next one begins when it is gone.
+        // A pod that is terminating may still write: start the next one only when it is gone.
         podReplacementPolicy: 'Failed',
         podFailurePolicy: { rules: failureRules(spec.noRetryExitCodes) },
         template: { metadata: { labels }, spec: podSpec(input) },
@@ -49,7 +49,7 @@ export function batchJob(input: JobInput): Child<'Job'> {
   )
 }
 
-/** A node that is drained is not a failure of the job. */
+/** A drained node does not count as a failure. */
 function failureRules(codes: readonly number[]): object[] {
   const atOnce = { action: 'FailJob', onExitCodes: { containerName: JOB_CONTAINER, operator: 'In', values: codes } }
   const disruption = { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }
@@ -89,7 +89,7 @@ function environment({ metadata, spec }: PlatformJob): object[] {
   )
 }
 
-/** The values of vaults that the job starts with, by the name of their variable. */
+/** The Secret with vault values, keyed by variable name. */
 export function environmentSecret(job: PlatformJob, values: Readonly<Record<string, string>>): KubeObject {
   const input = inputOf(job)
   return secret(input, input.names.environment, secretData(values))
@@ -112,7 +112,7 @@ const SENTENCES: Record<JobState, string> = {
   TimedOut: 'The job took longer than activeDeadlineSeconds allows and was stopped.',
 }
 
-/** How far the Job and its pods have come. A container's own message may hold anything and is not repeated. */
+/** Derives progress from the Job and its pods. The container's own message may contain anything and is not repeated. */
 export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): JobProgress {
   const ended = endOf(job)
   const last = pods.toSorted((a, b) => (a.status?.startTime ?? '').localeCompare(b.status?.startTime ?? '')).at(-1)
@@ -133,8 +133,8 @@ export function progressOf(job: BatchJob | undefined, pods: readonly JobPod[]): 
 }
 
 /**
- * Why its container does not start; undefined where it has started, or nothing is wrong. What runs no more is told by its
- * end, and a job waits for a node for as long as it may take: that is no failure.
+ * Explains why the container does not start; undefined if it started or nothing is wrong. Ended pods are described by
+ * their end. Waiting for a node is no failure: a job may do so until its deadline.
  */
 export function startTrouble(job: BatchJob | undefined, pods: readonly JobPod[]): Outcome | undefined {
   const [container] = job?.spec?.template?.spec?.containers ?? []

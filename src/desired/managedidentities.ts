@@ -30,8 +30,8 @@ export function principalOf({ metadata }: ManagedIdentity, incarnation: string):
 }
 
 /**
- * That an identity goes with its resource: the garbage collector deletes it too, should we not run then. The resource is not
- * its controller, as the resource's own controller does not manage it.
+ * Owner metadata that makes the garbage collector delete an identity with its resource, even if the controllers are
+ * down. Not a controller reference, because the resource's own controller does not manage the identity.
  */
 export function boundTo({ apiVersion, kind, metadata }: Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>) {
   const { uid = '', name, annotations } = metadata
@@ -41,7 +41,7 @@ export function boundTo({ apiVersion, kind, metadata }: Pick<KubeObject, 'apiVer
   }
 }
 
-/** The service account that the identity signs in as. It is in force with the Secret of the version that is wanted. */
+/** The service account of the identity. It becomes effective with the Secret of the wanted version. */
 export function identityClient(identity: ManagedIdentity, incarnation: string): KubeObject {
   const { resourceName, resourceType, secretVersion } = identity.spec
   const principalId = principalOf(identity, incarnation)
@@ -58,7 +58,7 @@ export function identityClient(identity: ManagedIdentity, incarnation: string): 
   }
 }
 
-/** The credentials of the wanted version, labelled so that admission lets the controllers make and delete them. */
+/** The credentials of the wanted version. Admission lets the controllers create and delete Secrets so labelled. */
 export function identitySecret(
   identity: ManagedIdentity,
   incarnation: string,
@@ -87,7 +87,7 @@ export function identitySecret(
   }
 }
 
-/** What the copy in the group holds. */
+/** Content of the identity's Secret in the group's namespace. */
 export type IdentityCopy = { version: number; principalId: string; clientSecret: string }
 
 export function decodeCopy(data: Record<string, string> | undefined): IdentityCopy | undefined {
@@ -96,7 +96,7 @@ export function decodeCopy(data: Record<string, string> | undefined): IdentityCo
   return version > 0 && principalId !== '' && clientSecret !== '' ? { version, principalId, clientSecret } : undefined
 }
 
-/** The credentials as files, for pods of the resource. */
+/** The credentials as files for the resource's pods. */
 export function identityCopy(
   { metadata }: ManagedIdentity,
   { version, principalId, clientSecret }: IdentityCopy,
@@ -114,10 +114,10 @@ export function identityCopy(
   }
 }
 
-/** An older version that a lost status could still name; each left over is one deletion, so the number is bounded. */
+/** Bounds the old versions to delete if the status was lost: each costs a request. */
 const SECRETS_LOOKED_BACK = 8
 
-/** The Secrets of the versions before `below`, from the one that was last known to be in force. */
+/** Returns the Secret names of versions before `below`, starting at the version last known to be in force. */
 export function olderSecrets(principalId: string, inForce: number | undefined, below: number): string[] {
   const from = Math.max(1, inForce ?? 1, below - SECRETS_LOOKED_BACK)
   return Array.from({ length: Math.max(0, below - from) }, (_, index) =>

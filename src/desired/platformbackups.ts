@@ -16,18 +16,18 @@ import type { Child } from './workload/child.ts'
 
 const API = 'velero.io/v1'
 
-/** The key of a target, as texts. */
+/** The target's key in plain text. */
 export type TargetKey = { accessKeyId: string; secretAccessKey: string }
 
-/** Namespaces of Kubernetes itself, in which nothing of the platform is. */
+/** Namespaces of Kubernetes itself, which hold nothing of the platform. */
 export const KUBERNETES_NAMESPACES = ['kube-system', 'kube-public', 'kube-node-lease']
 
 /**
- * What restores the platform: every object of its kinds, and Secrets, in which its keys and those of its tenants are. No
- * volumes: what engines keep is backed up by their own means.
+ * The Velero schedule of the platform backup: all objects of our kinds, and Secrets, which hold the keys of the
+ * platform and its tenants. No volumes: engines back up their data by their own means.
  *
  * @param kinds every kind of the platform
- * @param velero the namespace that Velero is in, with the key of the target
+ * @param velero Velero's namespace, which also holds the target's key
  */
 export function platformSchedule(
   { cron, ttlHours, paused }: BackupSchedule,
@@ -42,7 +42,7 @@ export function platformSchedule(
     spec: {
       schedule: plainSchedule(cron),
       paused,
-      // With it, backups that are deleted with the Schedule come back from the bucket.
+      // With owner references, deleting the Schedule deletes its Backups, and Velero syncs them back from the bucket.
       useOwnerReferencesInBackup: false,
       template: {
         metadata: { labels: { [SCHEDULE_LABEL]: PLATFORM_SCHEDULE } },
@@ -59,7 +59,7 @@ export function platformSchedule(
   }
 }
 
-/** Velero's default location: what tenants' backups go to as well. */
+/** Velero's default location, which tenants' backups use as well. */
 export function targetLocation(target: BackupTarget, { velero, name }: { velero: string; name: string }) {
   const { provider, bucket, prefix, region, endpoint, forcePathStyle, caCertificate } = target
   const authority = { name: VELERO_SECRET, key: VELERO_SECRET_KEYS.authority }
@@ -76,7 +76,7 @@ export function targetLocation(target: BackupTarget, { velero, name }: { velero:
         region,
         s3Url: endpoint,
         s3ForcePathStyle: String(forcePathStyle),
-        // Stores other than Amazon's refuse the checksums that newer libraries add.
+        // S3 stores other than Amazon's reject the checksums that newer SDKs add.
         checksumAlgorithm: '',
       },
       credential: { name: VELERO_SECRET, key: VELERO_SECRET_KEYS.credentials },
@@ -85,7 +85,7 @@ export function targetLocation(target: BackupTarget, { velero, name }: { velero:
   return location
 }
 
-/** The key as the plugin of Velero reads it: a profile of the AWS tools. */
+/** The key in the format of Velero's AWS plugin: a profile of the AWS tools. */
 export function targetSecret(
   { accessKeyId, secretAccessKey }: TargetKey,
   { caCertificate }: Pick<BackupTarget, 'caCertificate'>,
@@ -108,7 +108,7 @@ export function targetSecret(
   }
 }
 
-/** A base backup of a database, by the means that archive its log. */
+/** An on-demand base backup of a database, with the method that archives its WAL. */
 export function baseBackup(cluster: DatabaseCluster, name: string, labels: Record<string, string>): Child<'Backup'> {
   const { namespace = '', name: of } = cluster.metadata
   const plugin = (archiverOf(cluster) as { name?: string } | undefined)?.name

@@ -5,9 +5,9 @@ import { RESOURCE_NAME_MAX_LENGTH, sha256 } from '../core/names.ts'
 import type { KubeObject } from '../core/object.ts'
 import { matchesWildcard } from '../core/wildcard.ts'
 
-/** Milliseconds after the last push to its branch: a branch that nobody works on costs nothing. */
+/** Milliseconds from the last push to a branch until its preview ends, so that abandoned branches cost nothing. */
 export const PREVIEW_LIFE = 7 * 86_400_000
-/** Of one app or site, those that were pushed to last. */
+/** Maximum previews per app or site; the most recently pushed branches win. */
 export const PREVIEWS_KEPT = 10
 const HASH_LENGTH = 8
 const HEADS = 'refs/heads/'
@@ -18,7 +18,7 @@ export type Previewed = KubeObject & {
 }
 export type PreviewedBranch = { branch: string; endsAt: number }
 
-/** The branches that have a preview now, and until when each has it. */
+/** Returns the branches that have a preview now, with the end of each. */
 export function previewedBranches({ spec }: Previewed, heads: readonly Head[], now: number): PreviewedBranch[] {
   const { branch: own = 'main', previewBranches = [] } = spec
   return heads
@@ -30,12 +30,12 @@ export function previewedBranches({ spec }: Previewed, heads: readonly Head[], n
     .slice(0, PREVIEWS_KEPT)
 }
 
-/** A preview that is there: its branch, and when it was last told of a push, in milliseconds. */
+/** An existing preview: its branch, and the time of the last known push in milliseconds. */
 type Following = { branch: string; toldAt: number }
 
 /**
- * Where the branches of previews stood that pushes to others have pushed out of what a source remembers: nobody has said that
- * they are deleted. One that was told of a push later than the oldest that is remembered would be remembered too.
+ * Restores heads of preview branches that newer pushes have evicted from a source's memory: eviction does not mean
+ * deletion. A head newer than the oldest remembered one was not evicted.
  */
 export function pushedOut(remembered: readonly Head[], own: readonly Head[], previews: readonly Following[]): Head[] {
   if (remembered.length < HEADS_KEPT) return []
@@ -50,14 +50,14 @@ export function pushedOut(remembered: readonly Head[], own: readonly Head[], pre
 }
 
 /**
- * A preview is a resource of the same kind, which follows another branch and goes with the one it belongs to. Hosts and
- * backups of that one are not its own, and its release command would change what that one serves from.
+ * Returns a preview: a resource of the same kind that follows another branch and is owned by the original. It takes
+ * over neither hosts nor backups, nor the release command, which would change data that the original serves.
  */
 export function previewOf(owner: Previewed, branch: string): KubeObject {
   const { apiVersion, kind, metadata, spec } = owner
   const { name, namespace, uid } = metadata
   const stem = name.slice(0, RESOURCE_NAME_MAX_LENGTH - HASH_LENGTH - 1)
-  // Other owners may have the same beginning.
+  // Other owners may share the same stem.
   const hash = sha256(stem === name ? branch : `${name}/${branch}`).slice(0, HASH_LENGTH)
   const kept = Object.fromEntries(Object.entries(spec).filter(([field]) => !NOT_TAKEN_OVER.has(field)))
   const tags = { ...Object.fromEntries(Object.entries(spec.tags ?? {}).slice(0, TAGS_TAKEN_OVER)), preview: name }
@@ -78,10 +78,10 @@ const NOT_TAKEN_OVER: ReadonlySet<string> = new Set([
   ...['previewBranches', 'customDomains', 'ingressHost', 'releaseCommand', 'backupPolicy', 'onDelete'],
   ...['minReplicas', 'maxReplicas', 'deploy', 'rollback', 'cancelledDeployment', 'restartedAt'],
 ])
-/** One fewer than there may be. */
+/** One below the maximum, because the preview adds a tag. */
 const TAGS_TAKEN_OVER = 49
 
-/** Whether it is a preview of this very life of its owner. */
+/** Whether the object is a preview of this incarnation of the owner. */
 export function isPreviewOf({ metadata }: KubeObject, owner: KubeObject): boolean {
   const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true
   return isOwned && metadata.labels?.[PREVIEW_LABEL] === owner.metadata.name

@@ -9,12 +9,12 @@ const RBAC_GROUP = 'rbac.authorization.k8s.io'
 
 export type ProjectionInput = {
   boundary: KubeObject
-  /** The group whose namespace is furnished; absent for the boundary's own. */
+  /** The group whose namespace gets bindings; absent for the boundary's own namespace. */
   group?: KubeObject | undefined
-  /** Of the boundary's namespace and of freehold-system. */
+  /** Assignments from the boundary's namespace and freehold-system. */
   assignments: readonly RoleAssignment[]
   groups: readonly PrincipalGroup[]
-  /** Display names of the roles that can be projected, and their ClusterRoles. */
+  /** ClusterRoles by display name of the role, for the roles that can be projected. */
   clusterRoles: ReadonlyMap<string, string>
   /** Milliseconds since the epoch. */
   now: number
@@ -23,9 +23,9 @@ export type ProjectionInput = {
 export type Projection = { bindings: KubeObject[] /** When the next assignment ends. */; nextEnd: number | undefined }
 
 /**
- * The RoleBindings of one namespace: one per role, with every principal that holds it there by an assignment at this
- * scope or above. Groups are expanded, because tokens carry none; assignments of single resources are left out, because
- * a binding is of a whole namespace.
+ * Returns the RoleBindings of a namespace: one per role, with every principal that holds it by an assignment at this
+ * scope or above. Groups are expanded, because tokens do not carry them. Assignments on single resources are skipped,
+ * because a binding applies to the whole namespace.
  */
 export function projectedBindings(input: ProjectionInput): Projection {
   const { boundary, group, now, clusterRoles } = input
@@ -60,7 +60,7 @@ function roleBinding(namespace: string, clusterRole: string, principals: readonl
   }
 }
 
-/** Whether it stands where it may, is of this life of its scope, and covers the whole of the namespace. */
+/** Whether an assignment is in the right namespace, of this incarnation of its scope, and for the whole namespace. */
 function reaches(assignment: RoleAssignment, boundary: KubeObject, group: KubeObject | undefined): boolean {
   const { metadata, spec } = assignment
   const scope = parseScope(spec.scope)
@@ -77,7 +77,7 @@ function isOfThisLife(assignment: RoleAssignment, object: KubeObject): boolean {
   return incarnation !== undefined && incarnation === object.metadata.annotations?.[INCARNATION_ANNOTATION]
 }
 
-/** A group of a boundary counts in that boundary, one of the platform everywhere. */
+/** Expands groups. A boundary's group counts within that boundary, a platform group everywhere. */
 function principalsOf({ metadata, spec }: RoleAssignment, groups: readonly PrincipalGroup[]): Set<string> {
   if (spec.principalType !== 'Group') return new Set([spec.principalId])
   const principals = new Set<string>()

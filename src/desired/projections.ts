@@ -22,7 +22,7 @@ export type ProjectedNamespace = {
 
 type Group = ResourceGroup & { [key: string]: unknown }
 
-/** The namespaces of the groups that are projected: all, or those that are named; never one of a group that goes. */
+/** Returns the projected namespaces: of all groups or of the named ones, never of a group that is being deleted. */
 export function wantedNamespaces(
   boundaryId: string,
   groups: readonly Group[],
@@ -35,7 +35,7 @@ export function wantedNamespaces(
     .sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-/** What is named and no group of the boundary has. REST refuses it; with kubectl, and once a group is gone, it is shown. */
+/** Reports named namespaces that belong to no group. REST refuses them; kubectl or a deleted group can leave them. */
 export function strangeNamespaces(
   boundaryId: string,
   groups: readonly Group[],
@@ -47,9 +47,9 @@ export function strangeNamespaces(
 }
 
 /**
- * As the group has it on the platform's own cluster; here its projection owns it.
+ * The group's namespace as on the platform's own cluster, but owned by the projection.
  *
- * @param mark as `projectionMark` says it
+ * @param mark from `projectionMark`
  */
 export function projectedNamespace(boundaryId: string, group: string, mark: string): KubeObject {
   const home = groupNamespaceObject(boundaryId, group, '')
@@ -58,17 +58,17 @@ export function projectedNamespace(boundaryId: string, group: string, mark: stri
 }
 
 /**
- * Tells all projections of one life of a boundary on one life of a cluster from all others. A hash: whoever reads it in that
- * cluster learns no incarnation.
+ * Identifies the projections of one incarnation of a boundary on one incarnation of a cluster. Hashed, so that readers
+ * in that cluster learn no incarnation.
  *
  * @param boundary its incarnation
- * @param cluster that of its record
+ * @param cluster incarnation of its record
  */
 export function projectionMark(boundary: string, cluster: string): string {
   return sha256(`${boundary} ${cluster}`).slice(0, 32)
 }
 
-/** Whether a former projection of this boundary on this cluster made the namespace, and not the present one. */
+/** Whether an earlier projection of this boundary on this cluster created the namespace. */
 export function isOfFormerProjection(
   { metadata: { labels, annotations } }: KubeObject,
   of: { boundaryId: string; clusterId: string; mark: string; incarnation: string },

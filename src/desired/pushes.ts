@@ -4,20 +4,20 @@ type Known = {
   status?: { commitSha?: string | undefined } | undefined
 }
 
-/** The deployments of whoever follows a branch, and since when there is one to follow it. */
+/** The deployments of a resource that follows a branch, and when it was created. */
 export type Follower = {
   made: string | undefined
-  /** By the push itself: times have whole seconds, and its first build takes what was pushed. */
+  /** Whether the push created it: timestamps have whole seconds, and its first build already includes the push. */
   isMadeByPush?: boolean
   known: readonly Known[]
   kept: number
 }
 
 /**
- * What of the deliveries of a repository is to be deployed: where its branch stands now. A pull request is none, of a fork
- * least of all. What came before its follower was made is built with it, and what came before everything that is
- * remembered of it was deployed and forgotten. What was built already as it came, or after it, is not built again:
- * the first one takes whatever the branch has, the push that is told of a moment later included.
+ * Returns the head of the branch if it must be deployed. Pull requests never are, least of all those of forks. Pushes
+ * from before the resource was created are in its first build; pushes older than all deployments that are kept were
+ * already deployed. A commit that the build from before the push or a later one has built is not built again: a build
+ * takes the current head, which may already be a push whose delivery arrives a moment later.
  */
 export function headToDeploy<One extends Head>(
   heads: readonly One[],
@@ -29,7 +29,7 @@ export function headToDeploy<One extends Head>(
   const at = Date.parse(found.receivedAt)
   const madeSince = Date.parse(made ?? found.receivedAt)
   if (at < madeSince || (isMadeByPush && at === madeSince)) return undefined
-  // What came after the one that was built of it was asked for by somebody who knew of it.
+  // A deployment later than the one that built this commit was requested by someone who knew of the push.
   const newestFirst = known.toSorted((one, other) => madeAt(other) - madeAt(one))
   const before = newestFirst.findIndex((one) => madeAt(one) <= at)
   const since = newestFirst.slice(0, before < 0 ? undefined : before + 1)

@@ -2,14 +2,14 @@ import type { JitRequest } from '../crds/rbac.ts'
 
 const DAY = 86_400_000
 
-/** When a grant ends; undefined for one without an end, or with one that cannot be read. Milliseconds since the epoch. */
+/** Returns when a grant expires, in milliseconds since the epoch; undefined if it never does or the time is invalid. */
 export function endOfGrant({ spec }: { spec: { expiresAt?: string | undefined } }): number | undefined {
   return readTime(spec.expiresAt)
 }
 
 /**
- * When a request for a while is removed: a day after it ran out undecided, was decided against, or the role was over, so
- * that whoever asked can read how it ended.
+ * Returns when a just-in-time request is removed: a day after it expired undecided, was rejected, or its role expired,
+ * so that the requester can read the outcome.
  */
 export function endOfRequest({ metadata, spec }: Pick<JitRequest, 'metadata' | 'spec'>): number | undefined {
   const asked = readTime(metadata.creationTimestamp)

@@ -5,7 +5,7 @@ import type { ResourceGroup } from '../crds/resourcegroups.ts'
 
 type Quota = ResourceGroup['spec']['quota']
 
-/** The Secrets of a group's namespace: whom of ours they are opened to, and by which role. */
+/** Which of our service accounts may access the Secrets of a group's namespace, and with which role. */
 export const SECRET_BINDINGS = [
   { name: 'freehold-controllers-secrets', clusterRole: 'freehold-secrets', account: 'freehold-controllers' },
   { name: 'freehold-facade-secrets', clusterRole: 'freehold-facade-secrets', account: 'freehold-facade' },
@@ -13,7 +13,7 @@ export const SECRET_BINDINGS = [
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io'
 
-/** One binding per account, because no account of ours may read the Secrets of the whole cluster. */
+/** Returns the bindings per account: none of our accounts may read the Secrets of the whole cluster. */
 export function secretBindings(namespace: string): KubeObject[] {
   return SECRET_BINDINGS.map(({ name, clusterRole, account }) => ({
     apiVersion: `${RBAC_GROUP}/v1`,
@@ -25,8 +25,8 @@ export function secretBindings(namespace: string): KubeObject[] {
 }
 
 /**
- * The ResourceQuota of a group, or undefined if nothing that Kubernetes counts is limited. Requests are limited, as
- * plans and verdicts count requests; limits may overcommit. The number of resources is ours to count, not Kubernetes'.
+ * Returns the group's ResourceQuota; undefined if nothing that Kubernetes counts is limited. Like plans and verdicts it
+ * counts requests; limits may overcommit. The number of resources is counted by the platform.
  */
 export function groupResourceQuota(namespace: string, quota: Quota): KubeObject | undefined {
   const hard = Object.fromEntries(
@@ -47,9 +47,9 @@ export function groupResourceQuota(namespace: string, quota: Quota): KubeObject 
 }
 
 /**
- * What containers get that name none. Where a quota counts requests, Kubernetes refuses a pod without them. And each has its
- * share of the disk of its node, whoever made its pod: here and not in the pods themselves, because a new template would restart
- * everything that runs when the platform is upgraded or the setting is changed.
+ * Defaults for containers without requests, which a quota on requests would make Kubernetes reject. It also gives each
+ * container its share of the node's disk. The share is not in the pod templates, because changing those would restart
+ * all pods on an upgrade or a changed setting.
  */
 export function groupLimitRange(namespace: string, quota: Quota, share: DiskShare): KubeObject {
   const { limit, request } = withinLimit(share)

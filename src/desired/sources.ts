@@ -1,10 +1,10 @@
 import type { KubeObject } from '../core/object.ts'
 import { RESOURCE_KINDS } from '../crds/index.ts'
 
-/** Kinds whose code may come from a source: they say so in this field. */
+/** Kinds whose code can come from a deployment source. */
 export const WITH_SOURCES = RESOURCE_KINDS.filter(({ spec }) => 'deploymentSourceId' in spec.shape)
 
-/** The id of the source that a resource names. */
+/** Returns the id of the source that a resource refers to. */
 export function sourceOf({ spec }: KubeObject): string | undefined {
   return ((spec ?? {}) as { deploymentSourceId?: string }).deploymentSourceId
 }

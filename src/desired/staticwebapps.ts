@@ -3,8 +3,8 @@ import type { StaticWebApp } from '../crds/staticwebapps.ts'
 import type { HostedApp } from './apps/instance.ts'
 
 /**
- * A static web app as an app of one process: whatever is done for apps is done for it in the same way. How its files are served
- * is given to the web server where it runs, so that a change of it needs no build.
+ * Presents a static web app as an app, so that both share the same code. The web server gets its configuration at run
+ * time, so that changing it needs no build.
  */
 export function siteApp(site: StaticWebApp): HostedApp {
   const { spec } = site
@@ -19,7 +19,7 @@ export function siteApp(site: StaticWebApp): HostedApp {
       isPublic: spec.enableIngress,
       ingressHost: spec.ingressHost,
       port: SITE_PORT,
-      // A web server that listens is ready, whichever of its paths has a file.
+      // Probe the port instead of a path: none of the site's paths is guaranteed to exist.
       healthPath: '',
       env: [{ name: SITE_VARIABLE, value: siteConfiguration(spec) }],
       volumes: [],

@@ -3,19 +3,19 @@ import { BackupPolicyField, ComponentField } from '../../crds/containerFields.ts
 import type { ContainerInstance } from '../../crds/containerinstances.ts'
 import { withDefaults } from '../../crds/sparse.ts'
 
-/** Replaces the image's command: a shell reads it. */
+/** Returns a container command that runs through a shell, replacing the image's own command. */
 export const shell = (command: string) => ['/bin/sh', '-c', command]
 
-/** What an app is to run now. */
+/** What an app runs now. */
 export type Running = {
   image: string
-  /** How many copies: of an app that follows its load, as many as there are. */
+  /** Replicas; with autoscaling, the current number. */
   replicas: number
-  /** Seconds that a copy has to last before it gets requests. */
+  /** Seconds a copy must survive before it receives requests. */
   probation: number
 }
 
-/** The one component of an app. */
+/** The single component of an app. */
 function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, probation }: Running) {
   const { startCommand, env, port, healthPath, volumes } = spec
   const namesPort = env.some(({ name }) => name === 'PORT')
@@ -29,7 +29,7 @@ function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, pro
     mounts: volumes.map(({ name, mountPath }) => ({ volume: name, path: mountPath })),
     readinessProbe: {
       ...(healthPath === '' ? { kind: 'Tcp' } : { kind: 'Http', path: healthPath }),
-      // Whatever ends before, nobody has called; minReadySeconds would keep the old copies, and send requests to both.
+      // A copy that ends during this delay never got requests; minReadySeconds would send them to old and new copies.
       initialDelaySeconds: probation,
       periodSeconds: 2,
       timeoutSeconds: 3,
@@ -37,10 +37,10 @@ function componentOf({ spec }: Pick<PlatformApp, 'spec'>, { image, replicas, pro
   })
 }
 
-/** Sites, which are run as apps are, may choose their own host. */
+/** Sites run as apps do, but may choose their own host. */
 export type HostedApp = PlatformApp & { spec: { ingressHost?: string | undefined } }
 
-/** An app as what runs one component: whatever is done for container instances is done for it in the same way. */
+/** Presents an app as a container instance with one component, so that both share the same code. */
 export function appInstance(app: HostedApp, running: Running): ContainerInstance {
   const { spec } = app
   const { clusterId, computePlan, registryCredential, managedIdentity, isPublic, customDomains, allowedCidrs } = spec

@@ -11,14 +11,14 @@ import { type Child, child } from '../workload/child.ts'
 import type { LivePod } from '../workload/trouble.ts'
 import { shell } from './instance.ts'
 
-/** Seconds that a release command may take. */
+/** Timeout of a release command in seconds. */
 export const RELEASE_SECONDS = 600
 
 /**
- * Runs the release command once, with the image and the variables that the copies will have and without their volumes,
- * which one node only may be able to mount.
+ * Runs the release command once, with the image and variables of the copies but without their volumes, because only one
+ * node may be able to mount those.
  *
- * @param cause what asks for it
+ * @param cause what asked for the run
  */
 export function releaseJob(
   input: InstanceInput,
@@ -53,12 +53,12 @@ export function releaseJob(
   )
 }
 
-/** It never runs twice by itself: nobody but its author knows whether it may. */
+/** The command is never rerun automatically: only its author knows whether that is safe. */
 const AGAIN = 'It runs again once the app is restarted or deployed anew.'
 
 type ReleaseJob = KubeObject & { status?: { conditions?: { type: string; status: string; reason?: string }[] } }
 
-/** What became of it: undefined while it runs. @param pod that it ran in, if that is still there */
+/** Returns the outcome of the release Job; undefined while it runs. @param pod the Job's pod, if it still exists */
 export function releaseOutcome(
   job: ReleaseJob | undefined,
   pod?: LivePod,

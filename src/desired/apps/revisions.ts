@@ -13,7 +13,7 @@ export function wantedRevision({ spec }: PlatformApp, deployed: Deployed): Wante
   }
 }
 
-/** What of the content makes the copies anew. */
+/** Returns the part of the content whose change rolls out new copies. */
 function partsOf(content: AppContent): Record<string, unknown> {
   const { image, computePlan, port, healthPath, env, volumes = [], startCommand, managedIdentity } = content
   const mounted = volumes.map(({ size: _, ...volume }) => volume)

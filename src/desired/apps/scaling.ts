@@ -3,14 +3,14 @@ import { type Child, child, type WorkloadInput } from '../workload/child.ts'
 
 type Scaling = Pick<PlatformApp['spec'], 'replicas' | 'minReplicas' | 'maxReplicas' | 'targetCpuPercent' | 'running'>
 
-/** How many copies are to run. Between the bounds of an app that follows its load, somebody else decides. */
+/** Returns the number of copies. Between the bounds of an autoscaled app, the autoscaler decides. */
 export function copiesOf(spec: Scaling, now: number | undefined): number {
   const { replicas, minReplicas, maxReplicas } = spec
   if (minReplicas === undefined || maxReplicas === undefined) return replicas
   return Math.min(Math.max(now ?? minReplicas, minReplicas), maxReplicas)
 }
 
-/** What follows the load; undefined where the number is fixed or nothing runs. */
+/** Returns the autoscaler; undefined if the number of copies is fixed or the app is stopped. */
 export function autoscaler(
   input: WorkloadInput,
   deployment: string,

@@ -11,8 +11,8 @@ const DNS = [
 ]
 
 /**
- * Nobody reaches a build, and it reaches names, what the administrator opened, and the host of its own source. The policy of the
- * namespace closes everything, so that nothing is open before this one is there.
+ * Returns the network policy of a build: no ingress, and egress to DNS, the networks that the administrator allowed and
+ * the host of its source. The namespace denies everything by default, so nothing is open before this policy exists.
  */
 export function buildNetworkPolicy(
   place: { namespace: string; labels: Readonly<Record<string, string>> },

@@ -12,20 +12,20 @@ import { buildNetworkPolicy } from './network.ts'
 import { podSpec } from './podSpec.ts'
 import { builderPolicy } from './repeats.ts'
 
-/** Seconds for which the Job of an ended build stays, for whoever was away. */
+/** Seconds for which a finished build's Job is kept, so that a controller that was down can still read it. */
 const KEPT_SECONDS = 3_600
 
 export type BuildObjects = {
   readonly job: Child<'Job'>
-  /** The Secret and the network policy: made after the Job, whose they are, so that they go with it. */
+  /** The Secret and the network policy. The Job owns them, so they are created after it and deleted with it. */
   readonly dependents: readonly KubeObject[]
 }
 
 /**
- * What one build needs in the cluster, all of it in the namespace of builds.
+ * Returns everything one build needs, all in the namespace of builds.
  *
- * No command of the source runs beside a credential: the first container fetches the source, the second builds and can at most
- * read its own repository, the third pushes what the second left.
+ * No command of the source runs next to a credential: the first container fetches the source, the second builds and can
+ * at most read its own repository, the third pushes the result.
  */
 export function buildObjects(request: BuildRequest, settings: BuildSettings): BuildObjects {
   const name = buildName(builtDeployment(request))
@@ -40,7 +40,7 @@ export function buildObjects(request: BuildRequest, settings: BuildSettings): Bu
     { apiVersion: 'batch/v1', kind: 'Job', name },
     {
       spec: {
-        // Nothing runs before the Secret and the policy are there: whoever makes them lets it go on.
+        // Suspended until the Secret and the policy exist; the controller that creates them resumes the Job.
         suspend: true,
         completions: 1,
         parallelism: 1,
@@ -55,7 +55,7 @@ export function buildObjects(request: BuildRequest, settings: BuildSettings): Bu
   return { job, dependents: [secret(place, name, data), buildNetworkPolicy(place, name, request, settings)] }
 }
 
-/** Gives it to the Job, with which it goes. */
+/** Sets the Job as owner, so that deleting the Job deletes the object. */
 export function ownedByJob(object: KubeObject, { name, uid }: { name: string; uid: string }): KubeObject {
   const ownerReferences = [{ apiVersion: 'batch/v1', kind: 'Job', name, uid }]
   return { ...object, metadata: { ...object.metadata, ownerReferences } }
@@ -79,7 +79,7 @@ function gitEntries({ url, credentials }: Extract<BuildRequest['source'], { kind
   if ('privateKey' in credentials) {
     const { privateKey, knownHosts } = credentials
     return {
-      // The program ssh takes lines as Unix ends them, the last one too.
+      // OpenSSH accepts Unix line endings only, and needs one after the last line.
       [BUILD_ENTRIES.privateKey]: `${privateKey.replace(/\r\n?/g, '\n').trimEnd()}\n`,
       [BUILD_ENTRIES.knownHosts]: knownHosts,
     }
@@ -92,7 +92,7 @@ function gitEntries({ url, credentials }: Extract<BuildRequest['source'], { kind
   }
 }
 
-/** Whatever is in the value, a shell takes it as it is. */
+/** Single quotes keep a shell from interpreting anything in the value. */
 const assignment = ({ name, value }: BuildVariable) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`
 
 function orderOf({ source, recipe, target }: BuildRequest, settings: BuildSettings): BuildOrder {
@@ -124,5 +124,5 @@ function orderOf({ source, recipe, target }: BuildRequest, settings: BuildSettin
   }
 }
 
-/** Names of branches may be longer than tags, and hold what tags may not. */
+/** Branch names may be longer than tags, and contain characters that tags must not. */
 const cacheTag = (branch: string) => `cache-${sha256(branch).slice(0, 16)}`

@@ -9,7 +9,7 @@ import {
 import { sha256 } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 
-/** What Kubernetes tells about the Job of a build, as far as it is looked at. */
+/** The fields of a build's Job that are read. */
 export type BuildJob = KubeObject & {
   spec?: { suspend?: boolean }
   status?: {
@@ -47,12 +47,12 @@ const SENTENCES: Readonly<Record<BuildFailure, string>> = {
   BuilderFailed: 'The builder failed; the source is not the cause.',
 }
 
-/** Whether the Job still waits for what it needs: whoever started it died, and it must be started again. */
+/** Whether the Job is still suspended: its creator died before it made the dependents. Start the build again. */
 export const isHalfStarted = ({ spec }: Pick<BuildJob, 'spec'>) => spec?.suspend === true
 
 /**
- * How far a build has come, told from its Job and the pods of it. Only what our own program said of a container is
- * believed, and no digest but that of the last one, beside which nothing of the source runs.
+ * Derives the progress of a build from its Job and pods. Only termination messages of our own program are trusted, and
+ * only the last container's digest, because no code of the source runs in that container.
  */
 export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[]): BuildProgress {
   const last = pods.toSorted((a, b) => (a.status?.startTime ?? '').localeCompare(b.status?.startTime ?? '')).at(-1)
@@ -88,14 +88,13 @@ export function observeBuild(job: BuildJob | undefined, pods: readonly BuildPod[
   }
 }
 
-/** Whether it will run no more. */
 export const isOver = (job: BuildJob) => endOf(job) !== undefined
 
-/** What a played build says of itself, for whom it succeeded with a source that nothing can be built of. */
+/** Message of a simulated build, which succeeds even for a source that cannot be built. */
 export const PLAYED_BUILD =
   'Pods are simulated on this platform: nothing was built, and there is no image. The source was not checked: a real build may refuse it.'
 
-/** The same where pods are played: their program never ran and said nothing, and there is no image of that digest. */
+/** As `observeBuild` where pods are simulated: the build program never ran, and no image has this digest. */
 export function playedBuild(job: BuildJob, seen: BuildProgress, deploymentId: string): BuildProgress {
   if (endOf(job)?.isComplete !== true) return seen
   return {
@@ -136,7 +135,7 @@ function failureOf(
 
 type End = { isComplete: boolean; reason?: string | undefined; at?: string | undefined }
 
-/** The image is there when its container has ended; Kubernetes takes two more seconds to say the same of the Job. */
+/** The image exists once the push container has ended; Kubernetes marks the Job complete about two seconds later. */
 function endOfPush(last: Container | undefined, digest: string | undefined): End | undefined {
   const ended = last?.state?.terminated
   if (ended?.exitCode !== 0 || digest === undefined) return undefined

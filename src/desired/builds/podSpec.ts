@@ -3,13 +3,13 @@ import type { BuildContainer } from '../../contracts/builds/progress.ts'
 import type { BuildSettings } from '../../contracts/builds/request.ts'
 import { DISK, withinLimit } from '../../core/sizing/disk.ts'
 
-/** The user of the builder's image, who maps further ones (/etc/subuid). */
+/** The user of the builder image, to whom /etc/subuid gives subordinate users. */
 const USER = 1_000
 const PROGRAM = '/app/src/adapters/builds/agent/main.ts'
 
 type Entry = (typeof BUILD_ENTRIES)[keyof typeof BUILD_ENTRIES]
 const { order, gitCredentials, privateKey, knownHosts, pull, push, environment } = BUILD_ENTRIES
-/** What of the Secret each container sees. */
+/** The entries of the Secret that each container can read. */
 const SEEN: Readonly<Record<BuildContainer, readonly Entry[]>> = {
   source: [order, gitCredentials, privateKey, knownHosts, pull],
   build: [order, environment, pull],
@@ -17,11 +17,11 @@ const SEEN: Readonly<Record<BuildContainer, readonly Entry[]>> = {
 }
 
 /**
- * The pod of a build. BuildKit without root needs three things that the level `restricted` of Pod Security forbids, and its
- * container alone has them: a user namespace with a range of users, which two programs with the capabilities SETUID and SETGID
- * set up, and so the right to gain those; and calls to unshare and mount, which the default filter refuses. It cannot give
- * each command processes of its own (the pod's /proc is masked), so commands see each other and BuildKit, but
- * nothing of the other containers.
+ * Returns the pod of a build. Rootless BuildKit needs three things that Pod Security level `restricted` forbids, and
+ * only its container has them: a user namespace with a range of users, set up by two programs with the capabilities
+ * SETUID and SETGID; privilege escalation to gain those; and the system calls unshare and mount, which the default
+ * seccomp profile denies. BuildKit cannot create a PID namespace per command (the pod's /proc is masked), so commands
+ * see each other and BuildKit, but nothing of the other containers.
  */
 export function podSpec(name: string, settings: BuildSettings): object {
   const { nodeSelector, runtimeClassName, diskLimit } = settings
@@ -62,7 +62,7 @@ export function podSpec(name: string, settings: BuildSettings): object {
         { name: `temporary-${part}`, emptyDir: { sizeLimit: diskLimit } },
         {
           name: `secrets-${part}`,
-          // What this build has not is left out.
+          // Entries that this build does not have are skipped.
           projected: {
             sources: keys.map((key) => ({ secret: { name, items: [{ key, path: key }], optional: key !== order } })),
           },
@@ -74,7 +74,7 @@ export function podSpec(name: string, settings: BuildSettings): object {
 
 type Part = { limits: { cpu: string; memory: string }; security?: object; mounts?: readonly object[] }
 
-/** Of its disk each container has the same limit: as they run one after the other, it is that of the whole pod. */
+/** Each container gets the whole disk limit: they run one after the other, so it also bounds the pod. */
 function container(part: BuildContainer, settings: BuildSettings, { limits, security, mounts = [] }: Part): object {
   const { image, diskLimit, diskRequest } = settings
   const disk = withinLimit({ limit: diskLimit, request: diskRequest })

@@ -1,6 +1,6 @@
 import { BUILD_EXITS } from '../../contracts/builds/pod.ts'
 
-/** What the runtime of a node says of containers that ran when the node went down. */
+/** Exit code that the container runtime reports for containers that ran when their node went down. */
 const LOST_WITH_NODE = 255
 
 type Rule = {
@@ -10,8 +10,8 @@ type Rule = {
 }
 
 /**
- * What fails because of its source fails again, and is not repeated. A pod that is evicted or drained, or whose node dies, is
- * replaced for as long as the build may take; after what else the builder is to blame for there are two more.
+ * Failures caused by the source are not retried. A pod that is evicted, drained or lost with its node is replaced until
+ * the build's deadline; other failures of the builder are retried twice.
  */
 export function builderPolicy() {
   const rules: readonly Rule[] = [

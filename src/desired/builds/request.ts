@@ -8,7 +8,7 @@ import type {
 import { repositoryText } from '../../contracts/registry/names.ts'
 import type { PlatformApp } from '../../crds/apps.ts'
 
-/** The fields of a kind whose code is built; those that a site has not are absent. */
+/** The fields of a kind whose code is built. Fields that sites lack are optional. */
 export type Code = Pick<PlatformApp['spec'], 'repositoryUrl' | 'branch' | 'pipeline'> &
   Partial<Pick<PlatformApp['spec'], 'dockerfilePath' | 'runtime' | 'runtimeVersion' | 'startCommand' | 'port'>>
 
@@ -16,11 +16,11 @@ export type Asked = {
   readonly owner: BuildRequest['owner']
   readonly deploymentId: string
   readonly code: Code
-  /** Of the deployment: the commit that was pushed, another branch, an uploaded archive. */
+  /** From the deployment: the pushed commit, another branch, or an uploaded archive. */
   readonly commit?: string | undefined
   readonly branch?: string | undefined
   readonly archive?: string | undefined
-  /** Laid over the source. */
+  /** Files written over the source. */
   readonly files?: BuildRequest['recipe']['files']
   readonly purpose: BuildRequest['recipe']['purpose']
   readonly site?: BuildRequest['recipe']['site']
@@ -33,7 +33,7 @@ export type Asked = {
 
 const SITE_PORT = 8080
 
-/** What a build is asked for, of what a resource and one of its deployments say. Undefined if there is nothing to build. */
+/** Returns the build request for a deployment of a resource; undefined if there is nothing to build. */
 export function buildRequestOf(asked: Asked): BuildRequest | undefined {
   const { owner, deploymentId, code, purpose, site, files } = asked
   const source = sourceOf(asked)
@@ -56,7 +56,7 @@ export function buildRequestOf(asked: Asked): BuildRequest | undefined {
   }
 }
 
-/** The field has a default, which means the usual place and not that there is such a folder: files as they are have none. */
+/** Ignores the default `dist` without a build command: plain files have no such folder. */
 function outputOf({ pipeline: { outputPath, buildCommand } }: Code): string | undefined {
   return outputPath === 'dist' && buildCommand === undefined ? undefined : outputPath
 }

@@ -9,22 +9,22 @@ import { instanceShared, VOLUME_LABEL } from './index.ts'
 export type BackupInput = {
   instance: ContainerInstance
   policy: BackupPolicySpec
-  /** Where Velero is. */
+  /** The namespace of Velero. */
   velero: string
   target: BackupLocation
 }
 
-/** As Go writes a duration: Velero writes the object again, and what it writes must not differ. */
+/** Formats a duration as Go does: Velero rewrites the object in that form, which must not count as a difference. */
 function duration(seconds: number): string {
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
   const parts = hours > 0 ? [`${hours}h`, `${minutes}m`] : minutes > 0 ? [`${minutes}m`] : []
   return `${parts.join('')}${seconds % 60}s`
 }
 
-/** Pods, for hooks and for files; claims and their volumes. Never Secrets: what they hold stays in the cluster. */
+/** Pods for hooks and file backups, claims and their volumes. Never Secrets: their content stays in the cluster. */
 const RESOURCES = ['persistentvolumeclaims', 'persistentvolumes', 'pods']
 
-/** What Velero does, and when. Its own rules choose the volumes: a label selector would miss those that pods bring along. */
+/** The Velero schedule. A resource policy selects the volumes: a label selector would miss other volumes of pods. */
 export function backupSchedule(input: BackupInput): Child<'Schedule'> {
   const { instance, policy, velero, target } = input
   const shared = instanceShared(instance)
@@ -68,7 +68,7 @@ function hooksOf({ instance, policy }: BackupInput): object[] {
   })
 }
 
-/** Which volumes, in the words of Velero; JSON is YAML too. */
+/** Selects the volumes with a Velero resource policy, written as JSON because JSON is valid YAML. */
 export function volumePolicy({ instance, policy, velero }: BackupInput): Child<'ConfigMap', { data: object }> {
   const shared = instanceShared(instance)
   const type = policy.method === 'Snapshot' ? 'snapshot' : 'fs-backup'
@@ -84,7 +84,7 @@ export function volumePolicy({ instance, policy, velero }: BackupInput): Child<'
   )
 }
 
-/** Has Velero delete a backup with its data. One that is only deleted as an object comes back from the bucket. */
+/** Asks Velero to delete a backup with its data. A deleted Backup object alone would be synced back from the bucket. */
 export function backupDeletion(
   { instance, velero }: Pick<BackupInput, 'instance' | 'velero'>,
   backup: string,

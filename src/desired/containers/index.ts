@@ -13,27 +13,27 @@ import { allow, networkPolicy, podDisruptionBudget, service, servicePort } from 
 import { deployment, RESTARTED_AT_ANNOTATION } from '../workload/pod.ts'
 import { componentPod } from './pod.ts'
 
-/** On a pod template: which content of its Secrets it was made for. A new one is a rollout. */
+/** On a pod template: the version of the Secrets' content that the pods use. A new version triggers a rollout. */
 const VALUES_ANNOTATION = `${PREFIX}values`
 
-/** On volume claims: the name that the volume has in the resource. */
+/** On volume claims: the volume's name in the resource. */
 export const VOLUME_LABEL = `${PREFIX}volume`
 
-/** Everything that the children of a container instance depend on, decided before. */
+/** Everything that the children of a container instance depend on, resolved beforehand. */
 export type InstanceInput = WorkloadInput<ReturnType<typeof containerNames>> &
   Hosted & {
     instance: ContainerInstance
     plans: ReadonlyMap<string, EffectivePlan>
-    /** Since which revision each component is as it is now. */
+    /** By component: the revision since which it is unchanged. */
     revisions: Readonly<Record<string, number>>
-    /** The version of the content of a Secret that pods are given. */
+    /** Returns the version of the content of a Secret that pods use. */
     versionOf: (secretName: string) => string | undefined
     secrets: readonly MountedSecret[]
     pullSecret: string | undefined
     registryHost: string | undefined
     disk: DiskShare
     isShared: (volume: VolumeSpec) => boolean
-    /** Of the cluster; no certificates are asked for without one. */
+    /** The cluster's issuer; without one no certificates are requested. */
     certificateIssuer: string | undefined
   }
 
@@ -43,13 +43,13 @@ export function instanceShared(instance: ContainerInstance) {
   return workloadInput(bare, namesOf(instance), 'container')
 }
 
-/** What selects the pods of one component, and what its children are labelled with. */
+/** Narrows selector and labels to one component. */
 function ofComponent<Input extends WorkloadInput>(input: Input, name: string): Input {
   const own = { [COMPONENT_LABEL]: name }
   return { ...input, selector: { ...input.selector, ...own }, labels: { ...input.labels, ...own } }
 }
 
-/** The children beside volumes, Secrets and Deployments, which are written before and after them. What is missing here is pruned. */
+/** Returns all children but volumes, Secrets and Deployments, which have an order of their own. The rest is pruned. */
 export function instanceSurroundings(input: InstanceInput): KubeObject[] {
   const { names, instance } = input
   const { components, running } = instance.spec
@@ -73,7 +73,7 @@ function componentService(input: InstanceInput, { name, ports }: ComponentSpec):
   })
 }
 
-/** What leads the public host to its component. Inside the group everybody reaches every port. */
+/** Routes the public host to its component. Within the group, all ports are reachable. */
 function publicChildren(input: InstanceInput, { component, port }: NonNullable<ReturnType<typeof publicTarget>>) {
   const { names } = input
   const backend = {
@@ -114,7 +114,6 @@ export function componentDeployment(input: InstanceInput, component: ComponentSp
   })
 }
 
-/** What one copy of a component runs. */
 export function podOf(input: InstanceInput, component: ComponentSpec) {
   const { instance, names, plans, secrets, pullSecret, registryHost, disk, isShared } = input
   const { spec } = instance
@@ -150,7 +149,7 @@ function besideMounters({ instance, selector }: InstanceInput, volume: string): 
   return { matchLabels: selector, matchExpressions: [{ key: COMPONENT_LABEL, operator: 'In', values }] }
 }
 
-/** The claim of a Persistent volume. What it was made with stays: only its size may change. */
+/** Returns the claim of a Persistent volume. It is immutable except for its size. */
 export function volumeClaim(
   input: Pick<InstanceInput, 'namespace' | 'labels' | 'names'>,
   { name, size = '', storageClass }: VolumeSpec,

@@ -11,28 +11,28 @@ export type ComponentPod = {
   volumes: readonly VolumeSpec[]
   plan: EffectivePlan
   parameters: Readonly<Record<string, string>>
-  /** Selects its pods. */
+  /** Selector of the component's pods. */
   selector: Readonly<Record<string, string>>
-  /** Names of the claims, by volume. */
+  /** Returns the claim name of a volume. */
   claimOf: (volume: string) => string
-  /** The Secret with what it is given of vaults and of other resources, under the names of the variables. */
+  /** The Secret with values from vaults and other resources, keyed by variable name. */
   valuesSecret: string
-  /** The Secret with the values of Secret volumes, under their names. */
+  /** The Secret with the content of Secret volumes, keyed by volume name. */
   filesSecret: string
   pullSecret: string | undefined
-  /** Of the platform's own registry, which needs no credential of the caller. */
+  /** Host of the platform's own registry, which needs no credential of the caller. */
   registryHost: string | undefined
-  /** What a container may write to its node that has no volume for it. */
+  /** Limit for what a container writes to its node outside of volumes. */
   disk: DiskShare
   secrets: readonly MountedSecret[]
-  /** Selectors of pods that must be on the same node, because they mount a volume that only one node can have. */
+  /** Selectors of pods that must share a node, because they mount a volume that only one node can attach. */
   besides: readonly object[]
 }
 
-/** Owns what volumes hold if the image says itself which user it runs as. */
+/** Group that owns the volumes if the image chooses its own user. */
 const VOLUME_GROUP = 65_532
 
-/** The pod of one component. Its root may be written to: images are of all kinds. */
+/** Returns the pod of one component. Its root filesystem is writable, because images may expect that. */
 export function componentPod(input: ComponentPod): object {
   const { component, pullSecret, registryHost, besides, selector } = input
   const { runAsUser } = component
@@ -57,7 +57,7 @@ export function componentPod(input: ComponentPod): object {
   })
 }
 
-/** Kubernetes would put a variable in the place of `$(NAME)`: values stay as they are written. */
+/** Escapes `$(NAME)`, which Kubernetes would otherwise replace by a variable. */
 const literal = (text: string) => text.replaceAll('$(', () => '$$(')
 
 function container(input: ComponentPod): object {
@@ -98,7 +98,7 @@ function container(input: ComponentPod): object {
   )
 }
 
-/** Undefined for what its namespace gives every container. An Ephemeral volume with a size comes on top of that. */
+/** Returns undefined if the namespace's default applies. Ephemeral volumes with a size come on top of it. */
 function ownDisk({ component, volumes, disk }: ComponentPod): DiskShare | undefined {
   const sizes = mountedVolumes(component, volumes).flatMap(({ kind, size }) =>
     kind === 'Ephemeral' && size !== undefined ? [size] : [],
@@ -110,8 +110,8 @@ const mountedVolumes = ({ mounts }: ComponentSpec, volumes: readonly VolumeSpec[
   volumes.filter(({ name }) => mounts.some(({ volume }) => volume === name))
 
 /**
- * Seconds that a copy goes on answering after it was told to end: whoever sends requests has to hear of it first, and gateways
- * gather what they hear for seconds before they heed it (Traefik for two).
+ * Seconds for which a copy keeps answering after it was told to stop: endpoints and gateways learn of it with a delay
+ * (Traefik batches changes for two seconds).
  */
 const LEAVING = 10
 const isServing = ({ ports }: ComponentSpec) => ports.length > 0

@@ -4,27 +4,27 @@ import { childName, SYSTEM_NAMESPACE } from '../../core/names.ts'
 import type { KubeObject } from '../../core/object.ts'
 import type { PlatformComponent } from '../../crds/lifecycle.ts'
 
-/** What Flux is told of a component (https://fluxcd.io/flux/components/helm/helmreleases, and .../source/ocirepositories). */
+/** Flux objects of a component (https://fluxcd.io/flux/components/helm/helmreleases, .../source/ocirepositories). */
 
-/** Both objects of a component. */
+/** Name of both Flux objects of a component. */
 export function fluxName(component: string): string {
   return childName('pcomp', component)
 }
 
-/** It tells of changes itself; this is for what it misses, and for charts that were changed by hand. */
+/** Flux reports changes through watches; the interval catches missed ones, and charts changed by hand. */
 const INTERVAL = '1h'
 const CHART_LAYER = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip'
-/** How long Helm waits for what it installed; batches of rollouts end at the same times. */
+/** How long Helm waits for an installation; batches of rollouts have the same limits. */
 const TIMEOUT = { chart: '30m', own: '10m' }
 
 type Component = Pick<PlatformComponent, 'metadata' | 'spec'>
-/** Where charts are really taken from. */
+/** Where charts are actually pulled from. */
 export type ChartPlace = { readonly url: string; readonly isInsecure: boolean }
 
 /**
- * Where the chart of a component comes from.
+ * Returns the chart source of a component.
  *
- * @param digest what the version was when it was first seen: a tag that moved is not installed
+ * @param digest the version's digest when first seen: a tag that moved is not installed
  */
 export function ociRepositoryOf(
   { metadata, spec }: Component,
@@ -46,9 +46,9 @@ export function ociRepositoryOf(
 }
 
 /**
- * The release of Helm. Nothing is tried again or taken back by Flux itself: people and rollouts decide that.
+ * Returns the Helm release. Flux neither retries nor rolls back: people and rollouts decide that.
  *
- * @param given what people gave to it
+ * @param given values that people have set
  */
 export function helmReleaseOf({ metadata, spec }: Component, given: readonly NeededValue[]): KubeObject {
   const { requestedAt, chart, kind } = spec
@@ -78,7 +78,7 @@ export function helmReleaseOf({ metadata, spec }: Component, given: readonly Nee
         name: INSTALL_CONFIGURATION,
         valuesKey: configKey(metadata.name, key),
         targetPath: key,
-        // Else a comma in a password would begin another value, and one of digits would be a number.
+        // Otherwise a comma in a password would start another value, and digits would become a number.
         literal: type === 'String',
       })),
     },

@@ -10,8 +10,8 @@ import type { StalledReason } from '../../core/reasons.ts'
 import type { ComponentInstall, ComponentRelease, PlatformComponent } from '../../crds/lifecycle.ts'
 
 /**
- * How an install goes on. Each decision is written down before anything is done by it, so that the next process, after a
- * crash, does the same again.
+ * Steps of an install. Each decision is stored before it is acted on, so that after a crash the next process repeats
+ * the same action.
  */
 
 type Component = Pick<PlatformComponent, 'metadata' | 'spec' | 'status'>
@@ -20,16 +20,16 @@ type StepStatus = NonNullable<Status['steps']>[number]
 
 export type InstallFacts = {
   install: Pick<ComponentInstall, 'spec' | 'status'>
-  /** Undefined if there is none of that name. */
+  /** Undefined if no component has this name. */
   component: Component | undefined
   components: readonly Component[]
-  /** The version that it is to install, as the feed has it. */
+  /** The release to install, from the feed. */
   release: Pick<ComponentRelease, 'spec'> | undefined
-  /** Required values that nobody has set. */
+  /** Required values that are not set. */
   missingValues: readonly string[]
-  /** Whether Flux is in the cluster. */
+  /** Whether Flux is installed in the cluster. */
   hasFlux: boolean
-  /** How far the component has come with the version of the install. */
+  /** How far the component has rolled out the version to install. */
   rollout: Rollout
   /** RFC 3339. */
   now: string
@@ -39,7 +39,7 @@ type Verdict =
   | { kind: 'passed'; message?: string }
   | { kind: 'skipped' }
   | { kind: 'waiting'; message: string; after?: number }
-  /** A person must change something, and resumes it. */
+  /** A person must change something and resume the install. */
   | { kind: 'paused'; reason: StalledReason; message: string }
   | { kind: 'failed'; reason: StalledReason; message: string }
 
@@ -50,7 +50,7 @@ export type InstallProgress = {
   reason: StalledReason | undefined
   finishedAt: string | undefined
   steps: StepStatus[]
-  /** Milliseconds until its time is over. */
+  /** Milliseconds until the step times out. */
   after?: number
 }
 
@@ -72,8 +72,8 @@ const LOOK: Readonly<Record<InstallPhase, (facts: InstallFacts) => Verdict>> = {
 }
 
 /**
- * One look at an install that has its turn. It stops at the first step that is not done; before the chart it stops too, so
- * that the version is written down before it is installed.
+ * Advances an install that has its turn, up to the first step that is not done. It also stops before the chart step, so
+ * that the version is stored before it is installed.
  */
 export function advanceInstall(facts: InstallFacts): InstallProgress {
   const { status = {} } = facts.install
@@ -124,7 +124,7 @@ function check({ install, component, release, missingValues, hasFlux }: InstallF
   if (spec.kind === 'Repair' && installed === undefined)
     return failed('ConfigurationInvalid', 'The component is not installed.')
   if (status?.version === undefined) return paused('ReferenceMissing', 'The release feed has no version of it yet.')
-  // What runs without Flux may say a version that its chart never had.
+  // Without Flux, the reported version may be one for which no chart exists.
   if (release === undefined && (spec.kind === 'Install' || component.spec.version === undefined))
     return paused('ReferenceMissing', `The release feed has no version ${status.version} of it.`)
   if (!hasFlux)
@@ -147,7 +147,7 @@ function lookAtDependencies({ component, components }: InstallFacts): Verdict {
   return missing.length === 0 ? passed : paused('ReferenceMissing', `Components are missing: ${missing.join(', ')}.`)
 }
 
-/** Definitions that it needs come with the bundle, which only a rollout moves. */
+/** CRDs come with the bundle, which only a rollout updates. */
 function lookAtDefinitions({ component, components, release }: InstallFacts): Verdict {
   const wanted = release?.spec.crdBundleVersion
   if (wanted === undefined) return component?.spec.crds.length === 0 ? { kind: 'skipped' } : passed

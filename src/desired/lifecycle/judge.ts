@@ -11,7 +11,7 @@ export type HelmRelease = KubeObject & {
   status?: {
     observedGeneration?: number
     conditions?: Condition[]
-    /** The newest first. */
+    /** Newest first. */
     history?: Snapshot[]
     lastAttemptedRevision?: string
     lastAttemptedConfigDigest?: string
@@ -25,11 +25,11 @@ export type Seen = {
   helm: HelmRelease | undefined
   source: OciRepository | undefined
   workloads: readonly ObservedWorkload[]
-  /** Of the component that this program itself is: its version. */
+  /** Version of this program, if it is the component; otherwise undefined. */
   ownVersion?: string | undefined
   /** RFC 3339. */
   now: string
-  /** Milliseconds that workloads must have been ready for. */
+  /** Milliseconds for which workloads must have been ready. */
   settle: number
 }
 
@@ -48,14 +48,14 @@ export type Judged = Pick<
   | 'lastChangedAt'
 > & {
   state: ComponentState
-  /** Milliseconds until it may be another; undefined if only a change can make it so. */
+  /** Milliseconds until the result may change by itself; undefined if only an event can change it. */
   after?: number
 }
 
-/** Charts have their digest behind the version, as SemVer's metadata of the build. */
+/** Strips SemVer build metadata, in which charts carry their digest. */
 const plain = (version: string | undefined) => version?.replace(/\+.*$/, '')
 
-/** What is observed of a component, and how far Flux has come with the version that it is to have. */
+/** Judges what is observed of a component, and how far Flux has rolled out its wanted version. */
 export function judgeComponent(seen: Seen): Judged {
   const { component, helm, now } = seen
   const { status = {} } = component
@@ -80,12 +80,12 @@ export function judgeComponent(seen: Seen): Judged {
   }
 }
 
-/** Whoever looks is the program itself: without a workload in the cluster it runs beside it. */
+/** Whether the component is this program, running outside the cluster: it has no workload there. */
 function runsOutside({ ownVersion, workloads }: Seen): boolean {
   return ownVersion !== undefined && workloads.length === 0
 }
 
-/** The last one that went well: a failed upgrade leaves what was there before. */
+/** The last successful release: a failed upgrade leaves the previous one installed. */
 function installedOf(helm: HelmRelease | undefined): Snapshot | undefined {
   return helm?.status?.history?.find(({ status }) => status === 'deployed' || status === 'superseded')
 }
@@ -113,7 +113,7 @@ function stateOf(
   return seen.workloads.some(({ ready }) => ready > 0) ? 'Degraded' : 'Failed'
 }
 
-/** Workloads of the spec that are not there. */
+/** Returns the workloads of the spec that do not exist. */
 export function missingOf({ component: { spec }, workloads }: Pick<Seen, 'component' | 'workloads'>): string[] {
   const isThere = (wanted: { kind: string; namespace?: string | undefined; name: string }) =>
     workloads.some(
@@ -132,7 +132,7 @@ function judgeRollout(
   if (version === undefined) return { rollout: undefined }
   const before = component.status?.rollout
   const isSame = before?.version === version && before.requestedAt === requestedAt
-  // That it once was ready stays true; what becomes of it later is another thing.
+  // A rollout that became ready stays ready; later trouble shows in the component's state.
   if (isSame && before.state === 'Ready') return { rollout: before }
   const applied = judgeHelm(seen, version, installed)
   const unready = applied.state === 'Ready' ? unreadyOf(seen) : undefined
@@ -178,7 +178,7 @@ function judgeHelm({ helm, source, component }: Seen, version: string, installed
 
 const MESSAGE_MAX = 512
 
-/** What Flux says of itself, without what looks like a secret: Helm quotes values that it could not use. */
+/** Repeats a Flux condition without anything that looks like a secret: Helm quotes values that it could not use. */
 function said(who: string, { reason = 'Unknown', message = '' }: Condition): string {
   const words = redacted(message.slice(0, 4096)).replaceAll(/\s+/g, ' ').slice(0, MESSAGE_MAX)
   return `${who}: ${reason}. ${words}`.trim()

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ComponentRelease } from '../../crds/lifecycle.ts'
 
-/** Annotations of a chart that say what an upgrade to it asks for. Helm copies those of Chart.yaml into the manifest. */
+/** Prefix of chart annotations with an upgrade's requirements. Helm copies them from Chart.yaml into the manifest. */
 export const RELEASE_ANNOTATION = 'lifecycle.freehold.dev/'
 
 type Found = Pick<ComponentRelease['spec'], 'version' | 'digest' | 'isSigned'> & {
@@ -12,8 +12,8 @@ const { shape } = ComponentRelease.spec
 const isTrue = (text: string | undefined) => text === 'true'
 
 /**
- * What a chart says of itself. Whoever pushes it writes that: what cannot be read counts as not said, but what would hold a
- * rollout back counts as said.
+ * Reads what a chart declares about itself. Its publisher writes that, so invalid values are ignored, except for those
+ * that would hold back a rollout: they count as set.
  */
 export function releaseSpec(component: string, { annotations, ...known }: Found): ComponentRelease['spec'] {
   const said = (name: string) => annotations[`${RELEASE_ANNOTATION}${name}`]

@@ -17,13 +17,13 @@ type Workload = KubeObject & {
   }
 }
 
-/** What a component shows of one of its workloads. */
+/** Converts a workload to the form in a component's status. */
 export function observedWorkload(object: KubeObject): ObservedWorkload {
   const { kind, metadata, spec, status = {} } = object as Workload
   const wanted = kind === 'DaemonSet' ? (status.desiredNumberScheduled ?? 0) : (spec?.replicas ?? 1)
   const updated = (kind === 'DaemonSet' ? status.updatedNumberScheduled : status.updatedReplicas) ?? 0
   const ready = (kind === 'DaemonSet' ? status.numberReady : status.readyReplicas) ?? 0
-  // What its controller has not seen yet has nothing ready.
+  // Until the workload's controller has observed the generation, none of its pods counts as ready.
   const isSeen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0)
   const image = spec?.template?.spec?.containers?.[0]?.image
   return {
@@ -37,7 +37,7 @@ export function observedWorkload(object: KubeObject): ObservedWorkload {
   }
 }
 
-/** The version of the chart, if its labels say it as charts do; else of the program. */
+/** Returns the chart's version from the standard labels, otherwise the program's. */
 function runningVersion(labels: Readonly<Record<string, string>> = {}, image = ''): string | undefined {
   const chart = /-(v?[0-9]+\.[0-9]+\.[0-9]+.*)$/.exec(labels['helm.sh/chart'] ?? '')?.[1]?.replaceAll('_', '+')
   const tag = /:([^:/@]+)(@.*)?$/.exec(image)?.[1]

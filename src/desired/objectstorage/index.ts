@@ -17,7 +17,7 @@ import {
   type ObjectStorageAccount,
 } from '../../crds/objectstorage.ts'
 
-/** A bucket as the store is to hold it: what it does not say itself is the account's. */
+/** Returns the bucket's settings for the store; the account supplies what the bucket does not set. */
 export function bucketSettings(
   { spec }: Pick<AccountBucket, 'spec'>,
   account: Pick<ObjectStorageAccount, 'spec'>,
@@ -36,7 +36,7 @@ export function bucketSettings(
   }
 }
 
-/** What a store can do of it: a bucket is closed to the public whatever else is asked for it. */
+/** Restricts the settings to what the store supports. Without the feature, a bucket is never public. */
 export function withoutLacking(settings: BucketSettings, features: StoreFeatures): BucketSettings {
   return {
     ...settings,
@@ -48,7 +48,7 @@ export function withoutLacking(settings: BucketSettings, features: StoreFeatures
   }
 }
 
-/** What a key may do with those buckets of its account that are there. */
+/** Returns the grants of a key on the existing buckets of its account. */
 export function keyGrants(
   { spec }: Pick<ObjectAccessKey, 'spec'>,
   buckets: readonly Pick<AccountBucket, 'spec' | 'status'>[],
@@ -67,12 +67,12 @@ export function keyGrants(
 
 type Aged = { metadata: { name: string; creationTimestamp?: string } }
 
-/** Whether the object is among the first `limit`, oldest first: what came later gives way, never what was there. */
+/** Whether the object is among the first `limit` by age: newer objects exceed a limit, older ones never do. */
 export function isWithin(object: Aged, all: readonly Aged[], limit: number): boolean {
   return all.filter((other) => ageOf(other) < ageOf(object)).length < limit
 }
 
-/** The Secret with both halves of a key, labelled so that only its own namespace's watch sees it. */
+/** The Secret with both halves of a key. By its labels, only the watch of its own namespace sees it. */
 export function accessKeySecret({ metadata }: Pick<ObjectAccessKey, 'metadata'>, pair: AccessKeyPair): KubeObject {
   return {
     apiVersion: 'v1',
@@ -94,7 +94,7 @@ export function accessKeySecret({ metadata }: Pick<ObjectAccessKey, 'metadata'>,
 const HISTORY_DAYS = 30
 export type Day = { date: string; usedBytes: number }
 
-/** Use by day with today's added; the same list where it is there already. */
+/** Adds today's usage to the history; returns the same list if today is already in it. */
 export function withToday(history: readonly Day[], today: string, usedBytes: number): readonly Day[] {
   if (history.at(-1)?.date === today) return history
   return [...history, { date: today, usedBytes }].slice(-HISTORY_DAYS)
@@ -105,8 +105,8 @@ export type NotedBucket = { storeName: string; bucketName: string; since: string
 const FORMER_BUCKETS_MAX = 200
 
 /**
- * The buckets that an account has and had, so that requests to them can be told from those of another life of their
- * names. The same list where nothing changed.
+ * Updates the current and former buckets of an account, so that requests to an earlier bucket of the same name can be
+ * told apart. Returns the same list if nothing changed.
  */
 export function withBuckets(
   noted: readonly NotedBucket[],

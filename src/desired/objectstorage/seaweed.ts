@@ -1,7 +1,7 @@
 import { SEAWEED_PORT, type SeaweedPlace } from '../../contracts/objectstorage.ts'
 import { type Outcome, stalled, waiting } from '../../core/outcome.ts'
 
-/** What we read of a Seaweed (seaweed.seaweedfs.com/v1, SeaweedSpec and SeaweedStatus). */
+/** The fields of a Seaweed that are read (seaweed.seaweedfs.com/v1, SeaweedSpec and SeaweedStatus). */
 export type Seaweed = {
   metadata: { deletionTimestamp?: string }
   spec?: { s3?: { port?: number; iam?: boolean; extraArgs?: readonly string[] } }
@@ -14,16 +14,16 @@ export type Seaweed = {
 const INSTALL =
   'Install the SeaweedFS operator (https://github.com/seaweedfs/seaweedfs-operator): the API server does not know Seaweed of seaweed.seaweedfs.com/v1.'
 
-/** By default the gateway refuses changes of users; flags of Go take one or two hyphens. */
+/** Matches the flag without which the gateway refuses changes of users. Go flags take one or two hyphens. */
 const TAKES_USERS = /(^|\s)--?iam\.readOnly=(false|f|0)(\s|$)/i
 const MESSAGE_MAX = 300
 
 /**
- * Why the store that a Seaweed describes cannot be used; undefined if it can. What the operator must change is said
- * in its own words: the field of the Seaweed.
+ * Returns why the store of a Seaweed cannot be used; undefined if it can. Messages name the field of the Seaweed to
+ * change.
  *
- * @param found undefined if there is none of that name
- * @param isServed whether the API server knows the type
+ * @param found undefined if no Seaweed has this name
+ * @param isServed whether the API server knows the kind
  */
 export function seaweedObstacle(
   { namespace, name, port }: SeaweedPlace,

@@ -6,15 +6,15 @@ import { plainSchedule } from '../../crds/schedule.ts'
 import { type Child, child, secret } from '../workload/child.ts'
 import { type BackupTarget, ENGINE_API, PLUGIN_API, type RelationalInput, relationalShared } from './types.ts'
 
-/** The plugin that writes backups and the log to an object store. */
+/** The CloudNativePG plugin that writes backups and WAL to an object store. */
 export const BARMAN_PLUGIN = 'barman-cloud.cloudnative-pg.io'
 
-/** The keys of the Secret with the credentials of the backup target, in the platform's namespace and in our copies. */
+/** Keys in the Secret with the target's credentials, in the platform's namespace and in our copies. */
 export const TARGET_KEYS = { id: 'access-key-id', secret: 'secret-access-key' } as const
 
 const REGION_KEY = 'region'
 
-/** The folder of a namespace in the target: server names distinguish what lies in it. */
+/** The path of a namespace in the target. Server names separate the databases in it. */
 export function destinationPath(
   { bucket, prefix }: Pick<BackupTarget, 'bucket' | 'prefix'>,
   namespace: string,
@@ -22,18 +22,18 @@ export function destinationPath(
   return ['s3:/', bucket, ...prefix.split('/').filter((part) => part !== ''), namespace].join('/')
 }
 
-/** Where a database writes its backups and its log. */
+/** The store for a database's backups and WAL. */
 export function ownStore(input: RelationalInput): Child<'ObjectStore'> | undefined {
   const { backup } = input
   if (backup === undefined) return undefined
   const store = objectStore(input, input.names.backup, backup.target, backup.destinationPath)
-  // The window that callers see is the store's own, and retention counts from here.
+  // Retention is a property of the store: the recovery window that callers see follows from it.
   return backup.retentionDays === undefined
     ? store
     : { ...store, spec: { ...store.spec, retentionPolicy: `${backup.retentionDays}d` } }
 }
 
-/** Where a restored database is read from. It has no retention: who reads must not delete. */
+/** The store that a restored database reads from. It has no retention, because a reader must not delete. */
 export function originStore(input: RelationalInput): Child<'ObjectStore'> | undefined {
   const { origin, target } = input
   if (origin === undefined || target === undefined) return undefined
@@ -55,7 +55,7 @@ function objectStore(input: RelationalInput, name: string, target: BackupTarget,
       data: { compression: 'gzip' },
     },
     instanceSidecarConfiguration: {
-      // Stores other than Amazon's refuse the checksums that newer libraries add.
+      // S3 stores other than Amazon's reject the checksums that newer SDKs add.
       env: [
         { name: 'AWS_REQUEST_CHECKSUM_CALCULATION', value: 'when_required' },
         { name: 'AWS_RESPONSE_CHECKSUM_VALIDATION', value: 'when_required' },
@@ -65,7 +65,7 @@ function objectStore(input: RelationalInput, name: string, target: BackupTarget,
   return child(input, { apiVersion: PLUGIN_API, kind: 'ObjectStore', name }, { spec })
 }
 
-/** Our copy of the target's credentials in the namespace of the database: the engine reads Secrets beside its pods only. */
+/** The copy of the target's credentials in the database's namespace, because the engine reads Secrets only there. */
 export function targetSecret(
   cluster: RelationalCluster,
   target: BackupTarget,
@@ -81,8 +81,8 @@ export function targetSecret(
 }
 
 /**
- * Base backups by the clock. The engine's schedule has seconds in front. The first is taken at once, because without a
- * base there is nothing to restore. Its Backups belong to nobody: the snapshots made of them decide how long they live.
+ * Scheduled base backups; cron expressions of CloudNativePG start with seconds. The first is taken at once, because
+ * nothing can be restored without one. Backups have no owner: snapshots made from them decide their lifetime.
  */
 export function scheduledBackup(input: RelationalInput): Child<'ScheduledBackup'> | undefined {
   const { cluster, backup, names } = input
@@ -108,8 +108,8 @@ function backupOf(cluster: string): Record<string, unknown> {
 }
 
 /**
- * The Backup of one snapshot. Only of the primary it ends when the log that it needs is in the store: that of a standby is
- * completed minutes before it can be restored.
+ * The Backup of one snapshot, taken from the primary: it completes when the WAL it needs is archived. A standby's
+ * backup completes minutes before it can be restored.
  */
 export function snapshotBackup(snapshot: RelationalSnapshot): Child<'Backup'> {
   const { name, namespace = '' } = snapshot.metadata
@@ -121,7 +121,7 @@ export function snapshotBackup(snapshot: RelationalSnapshot): Child<'Backup'> {
   }
 }
 
-/** How long the store keeps base backups: as long as the longest-lived snapshot needs one; undefined for ever. */
+/** Returns the days that the store keeps base backups: as long as any snapshot needs one; undefined for ever. */
 export function storeRetention(
   backupRetentionDays: number,
   snapshots: readonly Pick<RelationalSnapshot['spec'], 'kind' | 'retentionDays'>[],

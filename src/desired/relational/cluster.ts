@@ -9,13 +9,13 @@ import { ENGINE_API, type RelationalInput } from './types.ts'
 /** Annotations of CloudNativePG (its labels and annotations page). */
 export const HIBERNATION_ANNOTATION = 'cnpg.io/hibernation'
 const SKIP_ARCHIVING_ANNOTATION = 'cnpg.io/skipWalArchiving'
-/** The engine gives it to each instance that it has restarted for it, too. */
+/** The engine also sets it on each instance that it restarted for it. */
 export const RESTARTED_AT_ANNOTATION = 'kubectl.kubernetes.io/restartedAt'
 
-/** The name of the external cluster that a restored one is read from. */
+/** Name of the external cluster that a restored cluster reads from. */
 const ORIGIN = 'origin'
 
-/** The image of the version. An image of one's own is taken as it is. */
+/** Returns the image of the version, or a custom image unchanged. */
 export function relationalImage(spec: { imageName?: string | undefined; engineVersion: string }): string {
   return spec.imageName ?? `ghcr.io/cloudnative-pg/postgresql:${spec.engineVersion}`
 }
@@ -35,7 +35,7 @@ export function postgresqlClusterObject(input: RelationalInput): Child<'Cluster'
     spec: {
       instances,
       imageName: relationalImage(spec),
-      // A minor update or a changed setting moves the primary by itself: nobody is there to do it.
+      // Minor updates and changed settings move the primary without waiting for a person.
       primaryUpdateStrategy: 'unsupervised',
       primaryUpdateMethod: 'switchover',
       enableSuperuserAccess: false,
@@ -52,7 +52,7 @@ export function postgresqlClusterObject(input: RelationalInput): Child<'Cluster'
       ...(input.origin === undefined ? {} : { externalClusters: [origin(input)] }),
       ...(input.backup === undefined ? {} : { plugins: [archiver(input)] }),
       certificates: { serverAltDNSNames: publicNames(input) },
-      // Clients use our own Services, which can be led to another Cluster; the one for writing cannot be left out.
+      // Clients use our own Services, which can point to another Cluster; the `rw` Service cannot be disabled.
       managed: { roles: editorRoles(input), services: { disabledDefaultServices: ['ro', 'r'] } },
     },
   })
@@ -70,7 +70,7 @@ function volume(size: string, storageClass: string): object {
   return { size, ...(storageClass === '' ? {} : { storageClass }), resizeInUseVolumes: true }
 }
 
-/** Of the volume, for temporary files of one session: the engine knows no limit of all together. */
+/** Fraction of the volume for one session's temporary files: PostgreSQL has no limit for all sessions together. */
 const TEMPORARY_PART = 10n
 
 function settings({ cluster: { spec }, plan, maxConnections, instances }: RelationalInput): object {
@@ -79,7 +79,7 @@ function settings({ cluster: { spec }, plan, maxConnections, instances }: Relati
   return {
     parameters: {
       ...(maxConnections === undefined ? {} : { max_connections: String(maxConnections) }),
-      // It takes effect without a restart.
+      // Changing it needs no restart.
       ...(temporary === undefined ? {} : { temp_file_limit: `${temporary}kB` }),
       ...spec.parameters,
     },
@@ -88,8 +88,8 @@ function settings({ cluster: { spec }, plan, maxConnections, instances }: Relati
 }
 
 /**
- * How the first instance gets its data. CloudNativePG reads this once, so it may stay as it was when the origin is gone.
- * Without a time the restore ends where the snapshot does (`targetImmediate`).
+ * How the first instance gets its data. CloudNativePG reads this only once, so it may stay after the origin is gone.
+ * Without a time, the restore ends where the snapshot does (`targetImmediate`).
  */
 function bootstrap({ cluster, names, origin: from }: RelationalInput): object {
   const secret = { name: names.owner }
@@ -126,9 +126,9 @@ function archiver({ names, backup }: RelationalInput): object {
   }
 }
 
-/** Names beyond the engine's own under which clients connect, so that their certificate check succeeds. */
+/** Additional host names for the server certificate, so that clients of our Services can verify it. */
 function publicNames({ cluster, names, namespace }: RelationalInput): string[] {
-  // One that takes a name over answers under it too.
+  // A cluster that takes over a name also answers under that name.
   const taken = cluster.spec.takesOver === undefined ? [] : [relationalNames(cluster.spec.takesOver)]
   return [names, ...taken].flatMap(({ primary, replicas }) =>
     [primary, replicas].flatMap((service) => [service, serviceHost(service, namespace)]),

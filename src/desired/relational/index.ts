@@ -17,8 +17,8 @@ export { archivingGaps, type EngineView, recoveryOf } from './recovery.ts'
 export { type BackupPlace, type BackupTarget, type Origin, type RelationalInput, relationalInput } from './types.ts'
 
 /**
- * The children of a relational database in the order in which they are written, without the Secrets, which come first.
- * Stores stand before the Cluster that names them. What is missing here is pruned.
+ * Returns the children of a relational database in the order of creation, stores before the Cluster that references
+ * them. Secrets are created before. Other children are pruned.
  */
 export function relationalChildren(input: RelationalInput): KubeObject[] {
   const objects = [

@@ -4,16 +4,16 @@ import type { RelationalCluster } from '../../crds/relational.ts'
 import { secret } from '../workload/child.ts'
 import { type RelationalInput, relationalShared } from './types.ts'
 
-/** A Secret that says so has its password set at once, and not when the engine next looks (CloudNativePG, roles). */
+/** Makes CloudNativePG set a changed password at once instead of at its next check (CloudNativePG, roles). */
 const RELOAD_LABEL = 'cnpg.io/reload'
 
-/** An editor that is used by many must not take the connections that the applications need. */
+/** Connection limit of an editor login, so that a busy editor leaves connections for applications. */
 const EDITOR_CONNECTIONS = 20
 
 export const LOGINS = ['owner', 'writer', 'reader'] as const
 export type Login = (typeof LOGINS)[number]
 
-/** Name and password of a login, in the form that CloudNativePG takes (kubernetes.io/basic-auth). */
+/** The Secret of a login, in the form that CloudNativePG expects (kubernetes.io/basic-auth). */
 export function loginSecret(
   cluster: RelationalCluster,
   login: Login,
@@ -28,8 +28,8 @@ export function loginSecret(
 }
 
 /**
- * The logins of the editor. They are members of nothing: `pg_read_all_data` would show them `pg_authid` and what other
- * roles' passwords can be guessed from. What they may do is granted by the owner, table by table.
+ * The logins of the editor. They are members of no role: `pg_read_all_data` would expose `pg_authid` and with it
+ * password hashes. The owner grants their rights table by table.
  */
 export function editorRoles(input: RelationalInput): object[] {
   const { cluster, origin, names } = input

@@ -16,16 +16,16 @@ import {
 } from '../workload/network.ts'
 import { ENGINE_API, type RelationalInput } from './types.ts'
 
-/** Where CloudNativePG's own manifests put its controller; it asks the instances for their state. */
+/** Namespace of CloudNativePG's controller in its own manifests. The controller queries the instances' status. */
 export const ENGINE_NAMESPACE = 'cnpg-system'
-/** The port on which an instance answers its controller. */
+/** Port on which instances answer the controller. */
 const STATUS_PORT = 8000
-/** Where an instance tells its metrics (CloudNativePG, `metrics`). */
+/** Port of an instance's metrics (CloudNativePG, `metrics`). */
 const METRICS_PORT = 9187
 
 const ports = [servicePort('postgresql', RELATIONAL_PORT, RELATIONAL_PORT)]
 
-/** Pods of the Cluster that the Services lead to: its own, or those of the database that took the name over. */
+/** Selects the pods behind a Service: of the own Cluster, or of the database that took over the name. */
 function selectorOf({ cluster }: RelationalInput, role: 'primary' | 'replica'): Record<string, string> {
   const served = relationalNames(cluster.spec.connectTo ?? cluster.metadata.name).cluster
   return { [ENGINE_CLUSTER_LABEL]: served, [ENGINE_ROLE_LABEL]: role }
@@ -35,7 +35,7 @@ export function primaryService(input: RelationalInput): Child<'Service'> {
   return service(input, input.names.primary, { type: 'ClusterIP', selector: selectorOf(input, 'primary'), ports })
 }
 
-/** For reading; with a single instance there is nobody behind it. */
+/** The Service for reads; a single instance has no replica to serve it. */
 export function replicaService(input: RelationalInput): Child<'Service'> | undefined {
   if (input.instances < 2) return undefined
   return service(input, input.names.replicas, { type: 'ClusterIP', selector: selectorOf(input, 'replica'), ports })
@@ -46,8 +46,8 @@ export function loadBalancer(input: RelationalInput): Child<'Service'> | undefin
 }
 
 /**
- * Besides its clients, the engine's controller reaches the instances. Each of them asks the API server what it is to be, which
- * pods of a group may not where that is closed to them.
+ * Allows clients, and the engine's controller. Every instance asks the API server for its role, so egress to it is
+ * allowed where it is closed to the pods of groups.
  */
 export function policy(input: RelationalInput): Child<'NetworkPolicy'> {
   const { cluster } = input.names
@@ -61,7 +61,7 @@ export function policy(input: RelationalInput): Child<'NetworkPolicy'> {
 
 const POOLER_MODE = { Session: 'session', Transaction: 'transaction' } as const
 
-/** Connections are shared by a pooler before the primary. None runs while the database is stopped. */
+/** The connection pooler in front of the primary; none while the database is stopped. */
 export function pooler(input: RelationalInput): Child<'Pooler'> | undefined {
   const { cluster, names, instances } = input
   const { enablePooler, running, poolerMode } = cluster.spec
@@ -75,7 +75,7 @@ export function pooler(input: RelationalInput): Child<'Pooler'> | undefined {
   return child(input, { apiVersion: ENGINE_API, kind: 'Pooler', name: names.pooler }, { spec })
 }
 
-/** The database's extensions. One that is no longer wanted is taken out, unless something in the database needs it. */
+/** The database's extensions. Extensions no longer wanted are dropped, unless something in the database needs them. */
 export function databaseObject(input: RelationalInput): Child<'Database'> | undefined {
   const { cluster, names, origin, installedExtensions } = input
   const wanted = new Set<string>(cluster.spec.extensions)

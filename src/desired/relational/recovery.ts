@@ -4,7 +4,7 @@ import type { RelationalCluster } from '../../crds/relational.ts'
 type Status = StatusOf<typeof RelationalCluster>
 type Gaps = NonNullable<Status['archivingGaps']>
 
-/** What CloudNativePG says of a Cluster, as far as anything of ours depends on it. */
+/** The fields of a CloudNativePG Cluster that are read. */
 export type EngineView = {
   phase: string | undefined
   readyInstances: number
@@ -15,13 +15,13 @@ export type EngineView = {
 export type Recovery = {
   archiving: NonNullable<Status['archiving']>
   archivingMessage: string | undefined
-  /** Since when nothing more is archived; undefined while it is. */
+  /** Since when WAL archiving is interrupted; undefined while it works. */
   stoppedAt: string | undefined
 }
 
 /**
- * Whether the log is archived, from the condition ContinuousArchiving. Suspended is what was asked for, whatever the
- * condition still says; before the first file was archived nothing is known to be wrong.
+ * Judges WAL archiving by the condition ContinuousArchiving. A requested suspension wins over the condition. Before the
+ * first file is archived, archiving counts as healthy.
  */
 export function recoveryOf(input: {
   isBackedUp: boolean
@@ -44,14 +44,14 @@ export function recoveryOf(input: {
 }
 
 /**
- * Times of which nothing can be restored. One opens when the archive is suspended, and it closes with the first base
- * backup that was begun after the archive went on: the log of before has a hole. Gaps before the window are forgotten.
+ * Tracks periods that cannot be restored. A gap opens when archiving is suspended, and closes with the first base
+ * backup begun after archiving resumed, because the WAL before has a hole. Gaps before the recovery window are dropped.
  */
 export function archivingGaps(input: {
   previous: Pick<Status, 'archivingGaps' | 'archivingStoppedAt'>
   isSuspended: boolean
   now: string
-  /** When completed base backups began. */
+  /** Start times of completed base backups. */
   basesStartedAt: readonly string[]
   firstRecoverableAt: string | undefined
 }): Gaps {

@@ -5,9 +5,9 @@ import type { StatusOf } from '../../crds/define.ts'
 import type { RelationalCluster } from '../../crds/relational.ts'
 import { type WorkloadInput, workloadInput } from '../workload/child.ts'
 
-/** Where the platform keeps backups: a bucket that speaks S3. */
+/** Where the platform stores backups: an S3 bucket. */
 export type BackupTarget = {
-  /** `https://...`; undefined for the provider's own. */
+  /** `https://...`; undefined for the provider's default. */
   endpoint: string | undefined
   bucket: string
   /** A folder in the bucket; may be empty. */
@@ -17,34 +17,34 @@ export type BackupTarget = {
 
 export type Origin = NonNullable<StatusOf<typeof RelationalCluster>['origin']>
 
-/** Where this database's own backups go. */
+/** Where the database writes its own backups. */
 export type BackupPlace = {
   target: BackupTarget
   destinationPath: string
   serverName: string
-  /** How long base backups are kept; undefined while some snapshot is kept until somebody deletes it. */
+  /** Retention of base backups; undefined while a snapshot is kept until it is deleted. */
   retentionDays: number | undefined
 }
 
-/** What the steps decide about a relational database, beyond what its spec says. */
+/** What the reconcile steps decide beyond the spec. */
 export type RelationalDecisions = {
   cluster: RelationalCluster
   plan: EffectivePlan
-  /** `max_connections` where the parameters name none. */
+  /** `max_connections`, unless the parameters set it. */
   maxConnections: number | undefined
   instances: number
-  /** Undefined if nothing is backed up. */
+  /** Undefined without backups. */
   backup: BackupPlace | undefined
-  /** What it is made from; undefined for an empty one. */
+  /** What the database is restored from; undefined for an empty one. */
   origin: Origin | undefined
   target: BackupTarget | undefined
-  /** Where the API server is, if it is closed to the pods of groups. */
+  /** Addresses of the API server, if group pods cannot reach it. */
   apiServer: readonly Network[]
-  /** Extensions that the Database object asks for now; what is no longer wanted is taken out. */
+  /** Extensions currently in the Database object, from which unwanted ones are dropped. */
   installedExtensions: readonly string[]
 }
 
-/** Everything that the children of a relational database depend on, decided before. */
+/** Everything that the children of a relational database depend on, resolved beforehand. */
 export type RelationalInput = RelationalDecisions & RelationalShared
 
 type RelationalShared = WorkloadInput<RelationalNames>
@@ -57,6 +57,6 @@ export function relationalInput(decided: RelationalDecisions): RelationalInput {
   return { ...relationalShared(decided.cluster), ...decided }
 }
 
-/** The API groups of CloudNativePG and of its plugin for backups. */
+/** API groups of CloudNativePG and its backup plugin. */
 export const ENGINE_API = 'postgresql.cnpg.io/v1'
 export const PLUGIN_API = 'barmancloud.cnpg.io/v1'

@@ -3,7 +3,7 @@ import { timeLimitOf } from '../../contracts/rollouts/states.ts'
 import { timestamp } from '../../core/clock.ts'
 import type { Batch, Execution, Observed, Rolled } from './types.ts'
 
-/** The batches of a plan before anything of it is done. */
+/** Returns the batches of a plan in their initial state. */
 export function batchesOfPlan({ items, batches }: Pick<Planned, 'items' | 'batches'>): Batch[] {
   const byName = new Map(items.map((item) => [item.component, item]))
   return batches.map(({ components, ...batch }) => ({
@@ -19,12 +19,12 @@ function rolledOf(item: PlanItem | undefined): Rolled[] {
   return [{ name, fromVersion, toVersion, isReversible, state: 'Pending' }]
 }
 
-/** The batch that is at work or comes next; undefined once all are done. */
+/** Returns the current or next batch; undefined when all are done. */
 export function batchUnderWay({ batches }: Pick<Execution, 'batches'>): Batch | undefined {
   return batches.find(({ state }) => state !== 'Succeeded' && state !== 'Skipped')
 }
 
-/** A batch with what its components say now. */
+/** Updates a batch from the current state of its components. */
 export function applying(batch: Batch, { componentOf }: Pick<Observed, 'componentOf'>, now: number): Batch {
   const components = batch.components.map((one): Rolled => {
     if (one.state !== 'Applying') return one
@@ -45,7 +45,7 @@ export function applying(batch: Batch, { componentOf }: Pick<Observed, 'componen
   return { ...batch, state: isInstalled ? 'WaitingForHealth' : 'Applying', components }
 }
 
-/** Of charts whose undo is a database that is restored, the snapshot is that undo. */
+/** Charts that can only be reverted by restoring their database need the snapshot. */
 export function mayGoWithoutSnapshot({ batches }: Pick<Execution, 'batches'>): boolean {
   return batches
     .filter(({ kind }) => kind !== 'CrdBundle' && kind !== 'PlatformStep')
@@ -61,8 +61,8 @@ export function ended(execution: Execution): Execution {
 }
 
 /**
- * What takes a rollout back, in reverse order: each component that it touched and that can go back. Definitions and the
- * platform step stay, and charts that migrated their database (rule 8 of interface section 4.21).
+ * Returns the rollback of a rollout, in reverse order: each touched component that is reversible. CRDs, the platform
+ * step and charts that migrated their database stay (rule 8 of interface section 4.21).
  */
 export function rollbackOf({ batches }: Pick<Execution, 'batches'>): Pick<Planned, 'items' | 'batches'> {
   const back = batches

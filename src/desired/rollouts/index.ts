@@ -6,10 +6,10 @@ export { batchesOfPlan, rollbackOf } from './batches.ts'
 export { next } from './next.ts'
 export type { Execution, Observed, SeenComponent } from './types.ts'
 
-/** A look that is taken only when its answer is needed. */
+/** An observation that is expensive and only made when `next` needs it. */
 export type Look = 'preflight' | 'snapshot' | 'drift' | 'checks'
 
-/** What `next` needs to know now beyond what the caches hold. */
+/** Returns the observation that `next` needs beyond the caches. */
 export function looksFor(execution: Execution, now: number): Look | undefined {
   if (execution.state !== 'Executing') return undefined
   if (execution.step === 'Preflight') return 'preflight'
@@ -20,15 +20,15 @@ export function looksFor(execution: Execution, now: number): Look | undefined {
 }
 
 /**
- * The components that are to be told their version, of a rollout as it is stored: what is told has been written down
- * before, so that who comes after a crash knows of it.
+ * Returns the components whose version must be applied. It reads the stored state, so a process that takes over after a
+ * crash applies the same.
  */
 export function toldBy(execution: Execution): readonly Rolled[] {
   const batch = execution.state === 'Executing' ? batchUnderWay(execution) : undefined
   return batch?.components.filter(({ state }) => state === 'Applying') ?? []
 }
 
-/** Milliseconds until time alone changes something. */
+/** Returns the milliseconds until time alone changes the state. */
 export function wakesIn(execution: Execution, now: number): number | undefined {
   if (execution.state !== 'Executing') return undefined
   const { snapshot, step } = execution
@@ -43,7 +43,7 @@ export function wakesIn(execution: Execution, now: number): number | undefined {
   return Number.isFinite(soonest) ? Math.max(soonest - now, 1) : undefined
 }
 
-/** One sentence for the condition of a rollout under way. */
+/** Returns the message for the condition of a rollout in progress. */
 export function sentenceOf(execution: Execution): string {
   const { pause, step, state } = execution
   if (state === 'Paused') return `${pause?.code ?? 'Paused'}: ${pause?.message ?? 'it waits for a decision.'}`

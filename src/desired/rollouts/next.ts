@@ -20,10 +20,11 @@ const PHASE_OF: Readonly<Record<BatchKind, RolloutPhase>> = {
 }
 
 /**
- * The state of a rollout after what is seen now (interface section 3). Asked again with its own answer until that is the same,
- * it comes to where the rollout waits for the cluster, a person or the time.
+ * Returns the next state of a rollout (interface section 3). Repeated until nothing changes, it ends where the rollout
+ * waits for the cluster, a person or time.
  *
- * Preflight -> Snapshot -> each batch -> Verification -> Finished; from everywhere to Paused and back, Failed, Cancelled.
+ * Preflight -> Snapshot -> each batch -> Verification -> Finished; from everywhere to Paused and back, Failed,
+ * Cancelled.
  *
  * @param now milliseconds since the epoch
  */
@@ -53,14 +54,14 @@ function fromPreflight(execution: Execution, { preflight, by = '' }: Observed, n
   if (preflight === undefined) return execution
   const { report, refusal, acknowledged } = preflight
   const checked = { ...execution, preflight: report }
-  // A rollback is not stopped by failed checks.
+  // Failed checks do not stop a rollback.
   if (refusal !== undefined && execution.kind !== 'Rollback') return failed(checked, refusal, now)
   const overrides = acknowledged.map((detail) => ({
     kind: 'AcknowledgedFailure' as const,
     ...{ by, at: timestamp(now), detail },
   }))
   const overridden = { ...checked, overrides: [...(execution.overrides ?? []), ...overrides] }
-  // What goes back, or changes where backups go, is not put off by what may be wrong with them.
+  // A rollback, or a change of the backup target, must not depend on working backups.
   if (execution.kind === 'Rollback' || execution.kind === 'Target') return toNextBatch(overridden)
   if (acknowledged.includes('snapshot-possible') && mayGoWithoutSnapshot(execution)) {
     return toNextBatch(skippingSnapshot(overridden, by, now))
@@ -76,7 +77,7 @@ function skippingSnapshot(execution: Execution, by: string, now: number): Execut
 function fromSnapshot(execution: Execution, seen: Observed, now: number): Execution {
   const { snapshot, snapshotName } = seen
   const { snapshot: before } = execution
-  // The name is kept before the Backup is made.
+  // Store the name before the Backup is created.
   if (before === undefined) {
     return { ...execution, snapshot: { name: snapshotName, phase: 'New', startedAt: timestamp(now) } }
   }
@@ -89,7 +90,7 @@ function fromSnapshot(execution: Execution, seen: Observed, now: number): Execut
   return paused(looked, seen, { code: 'SnapshotFailed', message, canSkipSnapshot: mayGoWithoutSnapshot(execution) })
 }
 
-/** The first batch that is not done; the end of all if there is none. */
+/** Moves to the next batch, or to the verification after the last one. */
 function toNextBatch(execution: Execution): Execution {
   const batch = batchUnderWay(execution)
   if (batch === undefined) return { ...execution, step: 'Verification' }
@@ -130,7 +131,7 @@ function begin(execution: Execution, batch: Batch, seen: Observed, now: number):
   const startedAt = timestamp(now)
   const components = batch.components.map((one) => {
     const isThere = execution.kind !== 'Target' && componentOf(one.name)?.isAt === one.toVersion
-    // How an earlier rollout of the version ended says nothing of this one: Flux is asked anew.
+    // A failed earlier attempt at the same version does not count: ask Flux again.
     const isTriedBefore = !isThere && componentOf(one.name, one)?.state === 'Failed'
     const state = isThere ? ('Unchanged' as const) : ('Applying' as const)
     return { ...one, state, startedAt, ...(isTriedBefore && { requestedAt: startedAt }) }
@@ -179,14 +180,14 @@ function fromVerification(execution: Execution, seen: Observed, now: number): Ex
   return ended({ ...execution, ...release, state: 'Succeeded', step: 'Finished', finishedAt: timestamp(now) })
 }
 
-/** Characters that a status keeps of a sentence. */
+/** Maximum length of a message in the status. */
 const SENTENCE_MAX = 1024
 
 type Why = { code: PauseCode; message: string; component?: string } & Partial<
   Pick<Paused, 'canSkipSnapshot' | 'platformDrift'>
 >
 
-/** What was asked for before the pause does not end it. */
+/** Requests made before the pause do not end it. */
 function paused(execution: Execution, { requests: { resumeAt, revertDriftAt } }: Observed, why: Why): Execution {
   const batch = isInBatch(execution) ? batchUnderWay(execution) : undefined
   const pause: Paused = {
@@ -215,7 +216,7 @@ function failed(execution: Execution, failure: NonNullable<Execution['failure']>
   return ended({ ...execution, batches, state: 'Failed', step: 'Finished', failure, finishedAt: timestamp(now) })
 }
 
-/** What is under way runs on; what has not begun does not begin. */
+/** Lets the running batch finish, and starts no further one. */
 function cancelled(execution: Execution, seen: Observed, now: number): Execution {
   const batch = execution.state === 'Executing' ? batchUnderWay(execution) : undefined
   if (batch?.state === 'Applying' || batch?.state === 'WaitingForHealth') {
@@ -258,7 +259,7 @@ function fromPause(execution: Execution, seen: Observed, now: number): Execution
   return fresh
 }
 
-/** The paused batch is looked at again, with the whole of its time before it. */
+/** Resumes the paused batch with its full time limit. */
 function again(execution: Execution, resumeAt: string, now: number): Execution {
   const batch = batchUnderWay(execution)
   if (batch?.state !== 'Paused') return execution
@@ -279,7 +280,7 @@ function again(execution: Execution, resumeAt: string, now: number): Execution {
   })
 }
 
-/** Installing a component puts back what it renders, whoever changed it. */
+/** Reinstalling a component restores its rendered objects, whoever changed them. */
 function reverting(execution: Execution, { requests: { by = '' } }: Observed, now: number): Execution {
   const batch = batchUnderWay(execution)
   const at = timestamp(now)

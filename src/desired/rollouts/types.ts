@@ -4,7 +4,7 @@ import type { RolloutExecution } from '../../crds/rollouts.ts'
 
 type Status = NonNullable<RolloutExecution['status']>
 
-/** What is kept of a rollout: its status without what the engine writes. */
+/** The state of a rollout: its status without the fields of the reconcile engine. */
 export type Execution = Pick<
   Status,
   | 'kind'
@@ -30,33 +30,32 @@ export type Rolled = Batch['components'][number]
 export type Paused = NonNullable<Status['pause']>
 export type Checked = NonNullable<Status['preflight']>
 
-/** How a component stands to the version that it is to get. */
+/** State of a component relative to the version it should get. */
 export type SeenComponent = {
   readonly kind: ComponentKind
-  /** Version that it has and is healthy with, or that Flux was told. */
+  /** The version it runs healthily, or that Flux was given. */
   readonly isAt?: string | undefined
   readonly state: 'Applying' | 'Ready' | 'Failed'
   readonly message?: string | undefined
-  /** Whether that version runs, healthy or not. */
+  /** Whether that version is installed, healthy or not. */
   readonly isInstalled: boolean
-  /** Whether it serves as it should now. */
   readonly isHealthy: boolean
 }
 
-/** What is seen of the world. What takes a look of its own is undefined until `looksFor` asks for it. */
+/** What is observed. Expensive observations are undefined until `looksFor` asks for them. */
 export type Observed = {
   readonly requests: RolloutExecution['spec']['requests']
   /** Who started it. */
   readonly by?: string | undefined
   readonly componentOf: (name: string, wanted?: Pick<Rolled, 'toVersion' | 'requestedAt'>) => SeenComponent | undefined
   readonly preflight?: { report: Checked; refusal: Execution['failure']; acknowledged: readonly string[] } | undefined
-  /** The name of the Backup if one is made now. */
+  /** Name of the Backup if one is created now. */
   readonly snapshotName: string
   readonly snapshot: { phase?: string | undefined; completedAt?: string | undefined; problem?: string | undefined }
-  /** Of the components of the batch that would begin now. */
+  /** Drift of the components in the batch that would start now. */
   readonly drift?: DriftItem[] | undefined
-  /** Checks that are worse than they were before. */
+  /** Checks that are worse than before the rollout. */
   readonly worsened?: readonly string[] | undefined
-  /** Why the API server refused what was written last. */
+  /** Why the API server rejected the last write. */
   readonly refusal?: string | undefined
 }

@@ -4,15 +4,15 @@ import type { SqlInput } from './types.ts'
 
 export const MARIADB_DATA = '/var/lib/mysql'
 
-/** How much memory the engine may take, in MiB. */
+/** Returns the engine's memory limit in MiB. */
 export function engineMemoryMb({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): number {
   return instance.spec.memoryLimitMb ?? engineShareMb(plan.memoryLimit)
 }
 
-/** The engine's own file, which restarts it. Nothing in it is secret: passwords come as environment variables from the Secret. */
+/** The engine's configuration file; a change restarts the engine. No secrets: passwords come from the Secret. */
 export function engineConfiguration(input: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
   if (input.instance.spec.engine === 'MsSql') return { 'mssql.conf': '[telemetry]\ncustomerfeedback = false\n' }
-  // The cache of the tables; what each connection takes comes on top.
+  // Three quarters for the buffer pool; per-connection memory comes on top.
   const pool = Math.max(64, Math.floor((engineMemoryMb(input) * 3) / 4))
   const lines = [
     '[mariadbd]',
@@ -26,13 +26,13 @@ export function engineConfiguration(input: Pick<SqlInput, 'instance' | 'plan'>):
   return { 'freehold.cnf': lines.join('\n') }
 }
 
-/** Of the volume, for temporary files of all queries together. */
+/** Fraction of the volume for the temporary files of all queries together. */
 const TEMPORARY_PART = 4n
 
 /**
- * What the engine reads when it next starts, so that neither an upgrade of the platform nor a larger volume restarts it.
- * Temporary files are on the volume, which is the tenant's, and not on the disk of the node, where they would have the
- * engine evicted. MariaDB before 11.5 does not know the limit.
+ * Configuration that takes effect at the next start, so that neither a platform upgrade nor a larger volume restarts
+ * the engine. Temporary files go to the tenant's volume: on the node's disk they would get the pod evicted. MariaDB
+ * before 11.5 does not know the limit.
  */
 export function laterConfiguration({ instance, plan }: Pick<SqlInput, 'instance' | 'plan'>): Record<string, string> {
   if (instance.spec.engine === 'MsSql') return {}

@@ -9,14 +9,14 @@ import { type SqlInput, sqlShared } from './types.ts'
 export { sqlWorkload } from './statefulSet.ts'
 export { type SqlInput, sqlInput } from './types.ts'
 
-/** The children beside the Secret, which is written before them, and the StatefulSet, which is written last. */
+/** Returns all children but the Secret, which is written before, and the StatefulSet, which is written last. */
 export function sqlSurroundings(input: SqlInput): KubeObject[] {
   const { names } = input
   const port = SQL_PORTS[input.instance.spec.engine]
   const ports = [servicePort('sql', port)]
   const objects = [
     configMap(input, names.config, { ...engineConfiguration(input), ...laterConfiguration(input) }),
-    // The StatefulSet needs one, for the name of its pod.
+    // The StatefulSet needs a headless Service for its pod's DNS name.
     service(input, names.peers, { clusterIP: 'None', ports }),
     service(input, names.workload, { type: 'ClusterIP', ports }),
     networkPolicy(input, names.workload, { clientPorts: [port] }),
@@ -25,7 +25,7 @@ export function sqlSurroundings(input: SqlInput): KubeObject[] {
   return objects.filter((object) => object !== undefined)
 }
 
-/** The Secret of the logins. Passwords are generated elsewhere: this only lays them out. */
+/** The Secret with the logins. Passwords are generated elsewhere. */
 export function loginSecret(instance: SqlInstance, passwords: SqlPasswords) {
   const shared = sqlShared(instance)
   return secret(shared, shared.names.logins, encodePasswords(passwords))

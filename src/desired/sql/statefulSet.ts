@@ -15,7 +15,7 @@ import {
 import { engineConfiguration, engineMemoryMb, MARIADB_DATA } from './config.ts'
 import { type SqlInput, sqlApp } from './types.ts'
 
-/** The users of the engines' own images. */
+/** User ids of the engines' official images. */
 const USERS = { MsSql: 10001, MariaDb: 999 } as const
 
 export function sqlImage({ engine, engineVersion }: SqlInput['instance']['spec']): string {
@@ -25,12 +25,12 @@ export function sqlImage({ engine, engineVersion }: SqlInput['instance']['spec']
     : `docker.io/library/mariadb:${version}`
 }
 
-/** One pod and no more: two engines on one volume would destroy it. */
+/** The StatefulSet with at most one pod: two engines on one volume would corrupt it. */
 export function sqlWorkload(input: SqlInput): Child<'StatefulSet'> {
   return statefulSet(input, { replicas: input.replicas, annotations: templateAnnotations(input), pod: podSpec(input) })
 }
 
-/** A change of any of them is a restart. */
+/** A change of any annotation restarts the pod. */
 function templateAnnotations(input: SqlInput): Record<string, string> {
   const { restartedAt } = input.instance.spec
   return {
@@ -45,9 +45,9 @@ function podSpec(input: SqlInput): object {
   return restrictedPod(
     { user, fsGroup: user },
     {
-      // An engine writes its cache to the volume before it ends.
+      // The engine flushes its cache to the volume before it ends.
       terminationGracePeriodSeconds: 120,
-      // Microsoft's image is made for one architecture.
+      // Microsoft publishes the image for amd64 only.
       ...(engine === 'MsSql' ? { nodeSelector: { 'kubernetes.io/arch': 'amd64' } } : {}),
       containers: [container(input)],
       volumes: [
@@ -69,18 +69,18 @@ function container(input: SqlInput): object {
       image: sqlImage(instance.spec),
       env: isMsSql ? mssqlEnvironment(input) : mariadbEnvironment(input),
       ports: [{ name: 'sql', containerPort: SQL_PORTS[instance.spec.engine], protocol: 'TCP' }],
-      // The port opens when the log was replayed, which takes long after a crash.
+      // The port opens after recovery from the log, which can take long after a crash.
       ...probes({ tcpSocket: { port: 'sql' } }),
       volumeMounts: isMsSql ? mssqlMounts() : mariadbMounts(),
     },
-    // SQL Server writes beside its volume.
+    // SQL Server writes outside its volume.
     { writesToRoot: isMsSql },
   )
 }
 
 function mariadbMounts(): object[] {
   return [
-    // Not the root of the volume, where the file system keeps a folder of its own.
+    // Not the volume's root, where ext4 has a lost+found folder.
     { name: STORAGE_VOLUME, mountPath: MARIADB_DATA, subPath: 'mysql' },
     { name: 'config', mountPath: '/etc/mysql/conf.d', readOnly: true },
     { name: 'run', mountPath: '/run/mysqld' },

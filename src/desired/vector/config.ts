@@ -1,12 +1,12 @@
 import { VECTOR_PORTS } from '../../contracts/vector.ts'
 
-/** Where the image keeps things; the storage directory is the volume. */
+/** Paths of the image; the storage directory is the volume. */
 export const STORAGE_PATH = '/qdrant/storage'
 
 /**
- * The engine's `production.yaml`. Cluster mode is on even for one peer, because a peer that was started without it can
- * never be joined by a second. Snapshots lie on the volume: the root file system is read-only and a node's own disk is
- * too small for them. Keys are not here: they come as environment variables from the Secret.
+ * The engine's `production.yaml`. Cluster mode is on even for one peer, because a peer started without it can never be
+ * joined by another. Snapshots are stored on the volume: the root filesystem is read-only, and a node's own disk is too
+ * small. Keys come as environment variables from the Secret.
  */
 export const PRODUCTION_YAML = `log_level: INFO
 logger:

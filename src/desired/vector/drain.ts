@@ -1,20 +1,20 @@
-/** A shard copy as the engine shows it. */
+/** A shard replica as the engine reports it. */
 export type Copy = { shard: number; peerId: number; state: string }
 export type Transfer = { shard: number; from: number; to: number }
 
-/** What the engine says about one collection; both views, because a peer that lost its way sees another cluster. */
+/** The engine's view of one collection, from both sides: a peer that lost contact sees another cluster. */
 export type CollectionView = {
   name: string
-  /** Copies and transfers as the staying peers know them. */
+  /** Replicas and transfers as the remaining peers report them. */
   copies: readonly Copy[]
   transfers: readonly Transfer[]
-  /** Whether the leaving peer itself says that it holds a copy. */
+  /** Whether the leaving peer itself reports a replica. */
   heldByLeaving: boolean
 }
 
 export type DrainView = {
   leaving: { id: number; isMember: boolean }
-  /** Ids of the peers that stay. */
+  /** Ids of the remaining peers. */
   staying: readonly number[]
   collections: readonly CollectionView[]
 }
@@ -24,15 +24,15 @@ export type DrainAction =
   | { kind: 'drop'; collection: string; shard: number; peerId: number }
   | { kind: 'removePeer'; peerId: number }
   | { kind: 'wait'; collection: string; why: string }
-  /** Nothing of the peer is left: its volume may go. */
+  /** The peer holds nothing any more: its volume may be deleted. */
   | { kind: 'drained' }
 
 /**
- * The next thing to do so that a peer may be taken away without losing a copy. One thing at a time: moves compete for
- * the same disks and network that serve requests.
+ * Returns the next action for removing a peer without losing a replica. One action at a time, because moves compete
+ * with requests for disk and network.
  *
- * A peer counts as drained only if the others do not list it and it says itself that it holds nothing. One of the two
- * is not enough: a first peer that lost its volume founds a cluster anew, and then lists nobody.
+ * A peer counts as drained only if the other peers do not list it and it reports holding nothing. One of the two is not
+ * enough: a first peer that lost its volume founds a new cluster, and then lists nobody.
  */
 export function nextDrainAction(view: DrainView): DrainAction {
   for (const collection of view.collections) {
@@ -63,7 +63,7 @@ function collectionAction(collection: CollectionView, { leaving, staying }: Drai
   return wait(`shard ${copy.shard} is ${copy.state} and no other peer has an active copy`)
 }
 
-/** The staying peer with the fewest copies of this collection that has none of this shard; the lowest id on a tie. */
+/** Returns the staying peer with the fewest replicas of the collection and none of the shard; ties: lowest id. */
 function emptiest(staying: readonly number[], copies: readonly Copy[], shard: number): number | undefined {
   const load = (id: number) => copies.filter(({ peerId }) => peerId === id).length
   return staying

@@ -14,8 +14,8 @@ export { KEY_ANNOTATION, standingVersion, vectorWorkload, versionOfVectorImage, 
 export { type VectorInput, vectorInput } from './types.ts'
 
 /**
- * The children of a vector database beside the Secret, which is written before them, and the StatefulSet, which is
- * written last, so that pods find what they mount. What is missing here is pruned.
+ * Returns all children but the Secret, which is written before, and the StatefulSet, which is written last so that pods
+ * find what they mount. Other children are pruned.
  */
 export function vectorSurroundings(input: VectorInput): KubeObject[] {
   const { names, peers } = input
@@ -33,7 +33,7 @@ export function vectorSurroundings(input: VectorInput): KubeObject[] {
   return objects.filter((object) => object !== undefined)
 }
 
-/** The Secret with the keys. They are generated elsewhere: this only lays them out. */
+/** The Secret with the keys. Keys are generated elsewhere. */
 export function keySecret(cluster: VectorCluster, keys: VectorKeys) {
   const shared = vectorShared(cluster)
   return secret(shared, shared.names.keys, encodeVectorKeys(keys))

@@ -7,7 +7,7 @@ import type { VectorInput } from './types.ts'
 
 const CLIENT_PORTS = [servicePort('rest', VECTOR_PORTS.rest), servicePort('grpc', VECTOR_PORTS.grpc)]
 
-/** Peers find each other by name before they are ready, or none would ever become so. It is where metrics are read. */
+/** Headless Service of the peers, also for metrics. Not-ready peers are published: they must meet to become ready. */
 export function peerService(input: VectorInput): Child<'Service'> {
   const ports = [...CLIENT_PORTS, servicePort('peer', VECTOR_PORTS.peer)]
   const spec = { clusterIP: 'None', publishNotReadyAddresses: true, ports }
@@ -22,7 +22,7 @@ export function loadBalancer(input: VectorInput): Child<'Service'> | undefined {
   return publicService(input, input.names.publicService, { ports: CLIENT_PORTS })
 }
 
-/** Only peers use the peer port, which asks for no key. Metrics are read on the REST port, with a key. */
+/** Only peers may use the peer port, which requires no key. Metrics are read on the REST port, with a key. */
 export function policy(input: VectorInput): Child<'NetworkPolicy'> {
   const { rest, grpc, peer } = VECTOR_PORTS
   return networkPolicy(input, input.names.workload, {

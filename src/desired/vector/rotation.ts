@@ -2,13 +2,13 @@ import { acceptsTwoKeys, type VectorKey, type VectorKeys } from '../../contracts
 import type { PodKeys } from './types.ts'
 
 /**
- * The keys before anything is written to the workload: made if there are none, with a pending generation where the
- * spec asks for a newer one. A rotation under way is finished before the next begins. The same object comes back where
- * nothing is to be written.
+ * Returns the keys before the workload changes: generated if there are none, and with a pending generation if the spec
+ * asks for a newer one. A rotation in progress finishes before the next begins. Returns the same object if nothing
+ * changed.
  *
- * @param peersMayRun whether a workload exists that was given keys before: then no key is known to work once the
- *   Secret is lost, and the new one is pending until the peers have it
- * @param generate makes a generation of random keys
+ * @param peersMayRun whether a workload was given keys before: if the Secret was lost, no key is known to work, so the
+ *   new one is pending until the peers have it
+ * @param generate creates a generation of random keys
  */
 export function wantedKeys(
   stored: VectorKeys | undefined,
@@ -27,8 +27,8 @@ export function wantedKeys(
 }
 
 /**
- * What a pod that starts now accepts. While a key is pending, engines that can accept the one before too, so that the
- * working key works on every peer until the last one has the new key.
+ * Returns the keys that a pod starting now accepts. While a key is pending, engines that support two keys also accept
+ * the current one, so that it works on every peer until the last peer has the new key.
  */
 export function podKeys(keys: VectorKeys, vectorVersion: string): PodKeys | undefined {
   const { current, pending } = keys
@@ -37,8 +37,8 @@ export function podKeys(keys: VectorKeys, vectorVersion: string): PodKeys | unde
 }
 
 /**
- * The keys after every peer runs with what `podKeys` said: the pending generation becomes the working one; the one
- * before is kept as retired while pods may still be told of it, and forgotten one rollout later.
+ * Returns the keys once every peer runs with `podKeys`: the pending generation becomes current. The previous one is
+ * kept as retired while pods may still use it, and dropped one rollout later.
  */
 export function settledKeys(keys: VectorKeys, vectorVersion: string, now: string): VectorKeys {
   const { current, pending, retired } = keys

@@ -1,12 +1,12 @@
 import type { TakenSnapshot } from '../../crds/vectorSnapshots.ts'
 
-/** Milliseconds that the engine has for one file. */
+/** Milliseconds after which the creation of one file counts as failed. */
 const FILE_TAKES_MOST = 3_600_000
-/** Of a snapshot, and of others beside one of its files: all of them stand in the status. */
+/** Maximum files of a snapshot, and of other snapshots next to a pending file: the status lists them all. */
 const FILES_MAX = 300
 
 export type Place = { readonly peer: string; readonly collection: string }
-/** What is to be done next of a snapshot. */
+/** The next action for a snapshot. */
 export type SnapshotAction =
   | { readonly kind: 'note'; readonly place: Place }
   | { readonly kind: 'ask'; readonly place: Place }
@@ -15,22 +15,22 @@ export type SnapshotAction =
   | { readonly kind: 'delete' }
 
 type Wanted = { readonly name: string }
-/** A file at a peer, as the engine names it. */
+/** A file at a peer, with the engine's name for it. */
 type Found = { readonly name: string; readonly sizeBytes: number }
 
-/** Those that are taken, with new ones, and with a mark on what nobody wants any more: that is gone for good, whatever is asked for later. */
+/** Adds wanted snapshots and marks unwanted ones for deletion; a mark is final, even if the name is wanted again. */
 export function withWanted(taken: readonly TakenSnapshot[], wanted: readonly Wanted[]): TakenSnapshot[] {
   const isWanted = ({ name, isLeaving }: TakenSnapshot) => isLeaving !== true && wanted.some((one) => one.name === name)
   const marked = taken.flatMap((one) => {
     if (isWanted(one)) return one
-    // Without a file there is nothing to wait for: names that come and go would fill the status of one that is stopped.
+    // Drop entries without files at once: otherwise names that come and go fill the status of a stopped database.
     return one.files.length === 0 && one.pending === undefined ? [] : { ...one, isLeaving: true }
   })
   const added = wanted.filter(({ name }) => !taken.some((one) => one.name === name))
   return [...marked, ...added.map(({ name }) => ({ name, files: [] }))]
 }
 
-/** A peer that went took its part along. */
+/** Fails a snapshot whose peer was removed together with its files. */
 export function withoutPeers(snapshot: TakenSnapshot, peers: readonly string[]): TakenSnapshot {
   const gone = [...snapshot.files, ...(snapshot.pending ? [snapshot.pending] : [])].find(
     ({ peer }) => !peers.includes(peer),
@@ -47,14 +47,14 @@ export function isUnfinished({ isLeaving, completedAt, failure, pending }: Taken
 
 export type SnapshotFacts = {
   readonly places: readonly Place[]
-  /** At the place of the file that is being made. */
+  /** Files at the place of the pending file. */
   readonly found: readonly Found[]
   readonly now: string
 }
 
 /**
- * One step of a snapshot. The engine chooses the names of files, so what is there already is noted before one is asked for:
- * whoever comes after a crash knows the new one by that, and asks for a second only if it is not complete yet.
+ * Returns the next action for a snapshot. The engine chooses file names, so existing files are recorded before a new
+ * one is requested: after a crash the new file is recognized, and requested again only if it does not exist yet.
  */
 export function nextOfSnapshot(snapshot: TakenSnapshot, { places, found, now }: SnapshotFacts): SnapshotAction {
   const { pending, files, isLeaving } = snapshot
@@ -76,7 +76,7 @@ export function nextOfSnapshot(snapshot: TakenSnapshot, { places, found, now }: 
   return { kind: 'note', place }
 }
 
-/** With what is at a place before a file is asked for there. */
+/** Records the existing files before a new one is requested. */
 export function withNoted(snapshot: TakenSnapshot, place: Place, found: readonly Found[], now: string): TakenSnapshot {
   const { peer, collection } = place
   const started = { ...snapshot, startedAt: snapshot.startedAt ?? now }
@@ -96,7 +96,7 @@ function ofPending(snapshot: TakenSnapshot, pending: Pending, found: readonly Fo
     return { kind: 'keep', snapshot: { ...rest, files: [...snapshot.files, file] } }
   }
   if (askedAt === undefined) {
-    // What was noted and not asked for is not asked for any more.
+    // It was recorded but not requested: drop it.
     return snapshot.isLeaving === true ? { kind: 'keep', snapshot: rest } : { kind: 'ask', place: { peer, collection } }
   }
   if (Date.parse(now) - Date.parse(askedAt) <= FILE_TAKES_MOST) return { kind: 'wait' }

@@ -16,13 +16,13 @@ import {
 import { PRODUCTION_YAML, STORAGE_PATH } from './config.ts'
 import type { PodKeys, VectorInput } from './types.ts'
 
-/** The unprivileged image runs as this user; the group owns the volume. */
+/** User of the unprivileged image, and the group that owns the volume. */
 const IDENTITY = { user: 1000, fsGroup: 3000 }
 
-/** On the pod template: a new key is a rolling restart. */
+/** On the pod template: a new key triggers a rolling restart. */
 export const KEY_ANNOTATION = `${PREFIX}api-key-id`
 
-/** All peers start at once: after a stop, peer 0 alone has no majority and would never be ready for peer 1 to follow. */
+/** The StatefulSet. All peers start in parallel: after a stop, peer 0 alone has no quorum and would block peer 1. */
 export function vectorWorkload(input: VectorInput): Child<'StatefulSet'> {
   return statefulSet(input, { replicas: input.peers, annotations: templateAnnotations(input), pod: podSpec(input) })
 }
@@ -47,11 +47,11 @@ type Standing = KubeObject & {
   }
 }
 
-/** The version that a standing workload starts peers with; undefined for an image of one's own. */
+/** Returns the version that an existing workload runs; undefined for a custom image. */
 export const standingVersion = ({ spec }: Standing): string | undefined =>
   versionOfVectorImage(spec.template?.spec?.containers?.[0]?.image)
 
-/** A workload that stands, as it is but for the keys that its peers are given; the same object where it gives them already. */
+/** Returns an existing workload with only its keys replaced; the same object if it already has them. */
 export function withKeys<T extends Standing>(standing: T, names: Pick<VectorNames, 'keys'>, keys: PodKeys): T {
   const { template } = standing.spec
   const [container, ...others] = template?.spec?.containers ?? []
@@ -100,12 +100,12 @@ function podSpec(input: VectorInput): object {
 
 const IMAGE = 'docker.io/qdrant/qdrant:v'
 
-/** The image of the version, without root. An image of one's own is taken as it is. */
+/** Returns the rootless image of the version, or a custom image unchanged. */
 export function vectorImage(spec: { imageName?: string | undefined; vectorVersion: string }): string {
   return spec.imageName ?? `${IMAGE}${spec.vectorVersion}-unprivileged`
 }
 
-/** The version of such an image; undefined for one of one's own, which may be tagged with anything. */
+/** Returns the version of such an image; undefined for a custom image, whose tag may be anything. */
 export function versionOfVectorImage(image = ''): string | undefined {
   return image.startsWith(IMAGE) ? image.slice(IMAGE.length).split('-')[0] : undefined
 }
@@ -118,7 +118,7 @@ function container(input: VectorInput): object {
     args: [startScript(input.names)],
     env: environment(input),
     ports: Object.entries(VECTOR_PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: 'TCP' })),
-    // The port opens only when all collections are loaded.
+    // The port opens only after all collections are loaded.
     ...probes({ httpGet: { path: '/livez', port: 'rest' } }, { httpGet: { path: '/readyz', port: 'rest' } }),
     volumeMounts: [
       { name: STORAGE_VOLUME, mountPath: STORAGE_PATH },
@@ -129,7 +129,7 @@ function container(input: VectorInput): object {
   })
 }
 
-/** Peer 0 founds the cluster; every other one joins it. The ordinal is the end of the pod's name. */
+/** Peer 0 founds the cluster, all others join it. The pod's name ends with its ordinal. */
 function startScript(names: Pick<VectorNames, 'workload' | 'peers'>): string {
   const first = `http://${names.workload}-0.${names.peers}:${VECTOR_PORTS.peer}`
   return [
@@ -143,7 +143,7 @@ function startScript(names: Pick<VectorNames, 'workload' | 'peers'>): string {
 function environment(input: VectorInput): object[] {
   const fixed = [
     { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
-    // The engine marks that it started by a file, which may not lie on the read-only root.
+    // The engine writes a marker file at start, which must not be on the read-only root filesystem.
     { name: 'QDRANT_INIT_FILE_PATH', value: '/qdrant/init/.qdrant-initialized' },
   ]
   return input.keys === undefined ? fixed : [...fixed, ...keyVariables(input.names, input.keys)]
@@ -156,7 +156,7 @@ const [API_KEY, READ_ONLY_API_KEY, ALT_API_KEY] = [
 ] as const
 const KEY_VARIABLES: readonly string[] = [API_KEY, READ_ONLY_API_KEY, ALT_API_KEY]
 
-/** Entries are named by version: a pod that restarts for other reasons amid a rotation keeps the keys it had. */
+/** Entries are named by version, so that a pod that restarts during a rotation keeps its keys. */
 function keyVariables(names: Pick<VectorNames, 'keys'>, { main, alternative }: PodKeys) {
   const variable = (name: string, key: string) => secretVariable(name, names.keys, key)
   return [

@@ -4,21 +4,21 @@ import type { VectorCluster } from '../../crds/vector.ts'
 import { type WorkloadInput, workloadInput } from '../workload/child.ts'
 import type { Hosted } from '../workload/host.ts'
 
-/** What the steps decide about a vector database, beyond what its spec says. */
+/** What the reconcile steps decide beyond the spec. */
 export type VectorDecisions = Hosted & {
   cluster: VectorCluster
   plan: EffectivePlan
   incarnation: string
-  /** Peers to run now: what is asked for, or more while a peer is being emptied, or 0 while stopped. */
+  /** Peers to run now: the requested number, more while a peer is drained, 0 while stopped. */
   peers: number
-  /** The keys that a pod started now is given; undefined if keys are switched off. */
+  /** Keys for a pod started now; undefined if keys are disabled. */
   keys: PodKeys | undefined
 }
 
-/** Everything that the children of a vector database depend on, decided before. */
+/** Everything that the children of a vector database depend on, resolved beforehand. */
 export type VectorInput = VectorDecisions & WorkloadInput<VectorNames>
 
-/** Which generation of keys a pod accepts. `alternative` is accepted too, by engines that can (a rotation without a gap). */
+/** The key generation that a pod accepts. Engines that can also accept `alternative`, for a rotation without a gap. */
 export type PodKeys = {
   main: Pick<VectorKey, 'version' | 'id'>
   alternative: Pick<VectorKey, 'version' | 'id'> | undefined

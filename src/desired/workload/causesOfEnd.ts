@@ -3,17 +3,17 @@ import type { LivePod } from './trouble.ts'
 
 const PLAIN = ['Completed', 'Error', 'ContainerCreating', 'DeadlineExceeded', 'BackoffLimitExceeded']
 
-/** Nothing of a reason that says no more than that it ended, or has not begun. */
+/** Returns a sentence with the reason, unless the reason only says that the container ended or has not started. */
 export const reasonWords = (reason: string | undefined): string[] =>
   reason === undefined || PLAIN.includes(reason) ? [] : [`The reason is ${reason}.`]
 
 /**
- * Why the last pod of what runs once failed. A container's own message may hold anything and is not repeated.
+ * Explains why the last pod of a run failed. The container's own message may contain anything and is not repeated.
  *
- * @param otherwise the reason where the container tells none
+ * @param otherwise the reason if the container reports none
  */
 export function causesOfEnd(last: LivePod | undefined, otherwise?: string): string[] {
-  // Its exit code is that of the signal, and says nothing.
+  // The exit code of an evicted container only names the signal.
   if (last !== undefined && isEvicted(last)) return [evictionWords('Its container', last)]
   const { exitCode, reason = otherwise } = last?.status?.containerStatuses?.[0]?.state?.terminated ?? {}
   return [...(exitCode === undefined ? [] : [`Its last exit code is ${exitCode}.`]), ...reasonWords(reason)]

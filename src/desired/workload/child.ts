@@ -3,16 +3,16 @@ import { sourceRanges } from '../../core/cidr.ts'
 import { MANAGED_BY, MANAGED_BY_LABEL } from '../../core/labels.ts'
 import type { KubeObject, ObjectMeta } from '../../core/object.ts'
 
-/** What all children of one resource share, decided once. `Names` are the names of its children. */
+/** What all children of one resource share. `Names` are the names of its children. */
 export type WorkloadInput<Names = unknown> = {
   namespace: string
   names: Names
   labels: Readonly<Record<string, string>>
-  /** Selects the pods and volume claims; never changes, as selectors cannot. */
+  /** Selects the pods and volume claims; immutable, as selectors are. */
   selector: Readonly<Record<string, string>>
   /** Whether clients outside the cluster may connect. */
   isPublic: boolean
-  /** The networks from which they may; undefined for all. */
+  /** Networks from which they may connect; undefined for all. */
   ranges: readonly string[] | undefined
 }
 
@@ -20,7 +20,7 @@ type WorkloadObject = Pick<KubeObject, 'kind' | 'metadata'> & {
   spec: { enableLoadBalancer?: boolean; allowedCidrs?: string | undefined }
 }
 
-/** @param app what runs, as `app.kubernetes.io/name` says it */
+/** @param app value of `app.kubernetes.io/name` */
 export function workloadInput<Names>(object: WorkloadObject, names: Names, app: string): WorkloadInput<Names> {
   const { kind, metadata, spec } = object
   const { name, namespace = '' } = metadata
@@ -40,7 +40,7 @@ export function workloadInput<Names>(object: WorkloadObject, names: Names, app: 
   }
 }
 
-/** A child before it is owned: name, namespace, labels and the fields that we decide. */
+/** A child before it has an owner: name, namespace, labels and the fields that we set. */
 export type Child<Kind extends string = string, Fields extends object = { spec: Record<string, unknown> }> = {
   apiVersion: string
   kind: Kind
@@ -51,12 +51,12 @@ type Identity<Kind extends string> = {
   apiVersion: string
   kind: Kind
   name: string
-  /** On top of those that every child has. */
+  /** In addition to those of every child. */
   labels?: Record<string, string>
   annotations?: Record<string, string> | undefined
 }
 
-/** Lays out a child in the namespace of its resource, under its labels. */
+/** Builds a child in its resource's namespace, with its labels. */
 export function child<Kind extends string, Fields extends object>(
   { namespace, labels }: Pick<WorkloadInput, 'namespace' | 'labels'>,
   { apiVersion, kind, name, labels: more, annotations = {} }: Identity<Kind>,
@@ -71,7 +71,7 @@ export function configMap(input: WorkloadInput, name: string, data: Record<strin
   return child(input, { apiVersion: 'v1', kind: 'ConfigMap', name }, { data })
 }
 
-/** A Secret with these entries, encoded before. */
+/** A Secret. Values must already be base64-encoded. */
 export function secret(
   input: Pick<WorkloadInput, 'namespace' | 'labels'>,
   name: string,

@@ -4,21 +4,21 @@ import { degraded, type Outcome } from '../../core/outcome.ts'
 import { isReady, type LivePod } from './trouble.ts'
 
 /**
- * Pods that were evicted. One does not come back: another is made in its place at once, also of what fills its disk again within
- * seconds, and Kubernetes keeps up to thousands of them.
+ * Evicted pods. An evicted pod never restarts: its controller replaces it at once, even if the replacement fills its
+ * disk again within seconds, and Kubernetes keeps thousands of them.
  */
 
-/** Milliseconds for which one is told of. */
+/** Milliseconds for which an eviction is reported. */
 const EVICTION_SHOWN = 3_600_000
 
 const TEMPLATE_LABEL = 'pod-template-hash'
 
-/** It runs no more, and keeps neither a copy nor what that read. */
+/** An ended pod is no replica, and no longer uses the Secrets it read. */
 export const hasEnded = ({ status }: LivePod): boolean => status?.phase === 'Failed' || status?.phase === 'Succeeded'
 
 export const isEvicted = ({ status }: LivePod): boolean => status?.phase === 'Failed' && status.reason === 'Evicted'
 
-/** Those that Kubernetes is to keep no longer: all that ended but the last eviction of each component, while it is told of. */
+/** Returns the ended pods to delete: all but the last eviction of each component while it is reported. */
 export function forgotten(ended: readonly LivePod[], now: number): LivePod[] {
   const shown = new Map<string, LivePod>()
   for (const each of ended) {
@@ -34,7 +34,7 @@ export function forgotten(ended: readonly LivePod[], now: number): LivePod[] {
 export type EvictionNote = { reason: 'CrashLooping' | 'PartiallyAvailable'; words: string; left: number }
 
 /**
- * What is said of the last eviction while it is told of, and for how many milliseconds that still is.
+ * Reports the last eviction while it is recent, with the milliseconds until it no longer is.
  *
  * @param what such as `component "web"`
  */
@@ -45,7 +45,7 @@ export function evictionNote(what: string, ended: readonly LivePod[], now: numbe
   return [{ reason: reasonOf(last), words: evictionWords(`A copy of ${what}`, last), left }]
 }
 
-/** The same where nothing has come in its place: of what is rolled out only the newest counts. */
+/** Returns the last eviction if nothing ready has replaced it; during a rollout only the newest template counts. */
 export function evictionTrouble(
   what: string,
   pods: readonly LivePod[],
@@ -75,13 +75,13 @@ const OVER_LIMIT = new RegExp(
 )
 const OVER_VOLUME = new RegExp(`EmptyDir volume "([a-z0-9-]+)" exceeds the limit ${AMOUNT}`)
 
-/** Whether it took more than is its own, or its node ran short. */
+/** Whether the pod exceeded its own limit, or its node ran short. */
 const reasonOf = ({ status }: LivePod) => (/exceed/.test(status?.message ?? '') ? 'CrashLooping' : 'PartiallyAvailable')
 
 /**
- * When and why it was evicted, in our words: the kubelet's own tell what others on the node use.
+ * Returns when and why a pod was evicted, in our words: the kubelet's message reveals what other pods on the node use.
  *
- * @param subject as a sentence begins, such as `Its container`
+ * @param subject start of the sentence, such as `Its container`
  */
 export function evictionWords(subject: string, pod: LivePod): string {
   return `${subject} was evicted at ${timestamp(endOf(pod))}: ${causeOf(pod.status?.message ?? '')}.`

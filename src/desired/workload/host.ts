@@ -4,35 +4,35 @@ import type { Gateway } from '../../crds/clusters.ts'
 import { type Child, child, type WorkloadInput } from './child.ts'
 import { namespaceNamed } from './network.ts'
 
-/** On the namespace of an ingress controller, set by the administrator: its pods may reach what has an Ingress. */
+/** Administrators set it on the namespace of an ingress controller, to let its pods reach what has an Ingress. */
 const INGRESS_NAMESPACE_LABEL = `${PREFIX}ingress-controller`
 
 const GROUP = 'gateway.networking.k8s.io'
 
-/** How a proxy leads requests to the copies of a workload. */
+/** How a proxy treats requests to a workload. */
 export type Traffic = { httpsOnly: boolean; sessionAffinity: boolean; requestTimeoutSeconds: number }
 
-/** How a workload answers under a host of its own, over HTTPS. */
+/** How a workload is exposed over HTTPS under its own host. */
 export type Hosted = {
-  /** Claimed before; undefined for none. */
+  /** A claimed host name; undefined for none. */
   host: string | undefined
   ingressClassName: string | undefined
-  /** What takes the place of an Ingress; undefined if the cluster has none, or no type for its routes. */
+  /** Used instead of an Ingress; undefined if the cluster has no Gateway or no route types. */
   gateway: Gateway | undefined
-  /** How requests are led there; as the proxy does by itself if absent. */
+  /** Traffic settings; the proxy's defaults if absent. */
   traffic?: Traffic | undefined
-  /** Further hosts of the caller's own, each with the Secret of its certificate if one is asked for. */
+  /** Custom domains, each with the Secret of its certificate if one is requested. */
   domains?: readonly { host: string; secretName: string | undefined }[]
 }
 
-/** The Service behind the host, which has the name of what leads to it unless it says another one. */
+/** The Service behind the host. `service` defaults to `name`, the name of the Ingress or route. */
 type Backend = { name: string; service?: string; port: { name: string; number: number } }
 
 const NGINX = 'nginx.ingress.kubernetes.io/'
-/** From which networks ingress-nginx takes requests. */
+/** Networks from which ingress-nginx accepts requests. */
 export const SOURCE_RANGES_ANNOTATION = `${NGINX}whitelist-source-range`
 
-/** The Ingress standard has no words for these: they are for ingress-nginx. */
+/** The Ingress API has no fields for these, so they are annotations of ingress-nginx. */
 function trafficAnnotations({ httpsOnly, sessionAffinity, requestTimeoutSeconds }: Traffic): Record<string, string> {
   return {
     [`${NGINX}force-ssl-redirect`]: String(httpsOnly),
@@ -43,8 +43,8 @@ function trafficAnnotations({ httpsOnly, sessionAffinity, requestTimeoutSeconds 
 }
 
 /**
- * The Ingress of the host; undefined if there is none, or a Gateway serves it. Which clients may use it is not part
- * of the Ingress standard: for ingress-nginx there is an annotation, other controllers need objects of their own.
+ * The Ingress of the host; undefined without a host or if a Gateway serves it. Client networks are not part of the
+ * Ingress API: ingress-nginx has an annotation for them, other controllers need their own objects.
  */
 export function ingress(
   input: WorkloadInput & Hosted,
@@ -63,7 +63,7 @@ export function ingress(
     {
       spec: {
         ...(ingressClassName === undefined ? {} : { ingressClassName }),
-        // Without a Secret the controller serves its default certificate, which covers the cluster's domain.
+        // Without a Secret, the controller serves its default certificate, which covers the cluster's domain.
         tls: [
           { hosts: [host] },
           ...domains.map((domain) => ({
@@ -80,14 +80,14 @@ export function ingress(
   )
 }
 
-/** Where the pods of whatever serves the host may run, as peers of a network policy. */
+/** Returns the network policy peers of the proxies that may serve the host. */
 export function proxies({ host, gateway }: Hosted): object[] {
   if (host === undefined) return []
   const ingressController = { namespaceSelector: { matchLabels: { [INGRESS_NAMESPACE_LABEL]: 'true' } } }
   return [ingressController, ...(gateway === undefined ? [] : [namespaceNamed(gateway.namespace)])]
 }
 
-/** An HTTPRoute as far as we read it. Each parent writes what it makes of the route (Gateway API, RouteStatus). */
+/** The fields of an HTTPRoute that are read. Each parent writes its own status (Gateway API, RouteStatus). */
 export type HttpRoute = KubeObject & {
   status?: {
     parents?: {
@@ -97,7 +97,7 @@ export type HttpRoute = KubeObject & {
   }
 }
 
-/** Why a host is not given to the Gateway; undefined if it may be. */
+/** Returns why a host cannot be served by the Gateway; undefined if it can. */
 export function routeObstacle({
   host,
   gateway,
@@ -108,7 +108,7 @@ export function routeObstacle({
   return `allowedCidrs is set, but Gateway ${name} cannot restrict a route to it, so "${host}" is not served. Leave allowedCidrs out, or set enableIngress to false.`
 }
 
-/** The route of the host. The Gateway's listener ends TLS, with a certificate of its own. */
+/** The route of the host. The Gateway's listener terminates TLS with its own certificate. */
 export function httpRoute(
   input: WorkloadInput & Hosted,
   { name, service = name, port }: Backend,
@@ -134,7 +134,7 @@ export function httpRoute(
   )
 }
 
-/** What asks cert-manager for the certificates of the caller's own hosts. */
+/** Requests certificates for the custom domains from cert-manager. */
 export function certificates(
   input: WorkloadInput & Pick<Hosted, 'domains'>,
   issuer: string | undefined,
@@ -147,11 +147,11 @@ export function certificates(
   })
 }
 
-/** What the Gateway makes of the route. A refusal carries its reason word; its message may hold anything. */
+/** The Gateway's verdict on a route: with the refusal's reason, but not its message, which may contain anything. */
 export type RouteVerdict = { kind: 'accepted' } | { kind: 'pending' } | { kind: 'refused'; reason: string }
 
 /**
- * Judges a route by what its parent wrote of the newest generation: `Accepted` says that a listener takes the host,
+ * Judges a route by its parent's conditions for the newest generation: `Accepted` means that a listener takes the host,
  * `ResolvedRefs` that the Service was found.
  */
 export function judgeRoute(route: HttpRoute | undefined, gateway: Gateway): RouteVerdict {

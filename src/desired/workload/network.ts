@@ -5,7 +5,7 @@ import { type Child, child, type WorkloadInput } from './child.ts'
 
 export type ServicePort = { name: string; port: number; targetPort: string | number; protocol: 'TCP' | 'UDP' }
 
-/** @param targetPort the port of the container, by its name or number */
+/** @param targetPort name or number of the container's port */
 export function servicePort(
   name: string,
   port: number,
@@ -15,7 +15,7 @@ export function servicePort(
   return { name, port, targetPort, protocol }
 }
 
-/** A Service over the pods of the workload, unless `spec` selects others. */
+/** A Service that selects the pods of the workload, unless `spec` overrides the selector. */
 export function service(
   input: WorkloadInput,
   name: string,
@@ -27,8 +27,8 @@ export function service(
 }
 
 /**
- * The Service of type LoadBalancer; undefined if nobody may connect from outside. It is one of its own, so that
- * switching it on and off never touches the address that clients inside the cluster use.
+ * The Service of type LoadBalancer; undefined if clients outside must not connect. It is separate, so that enabling or
+ * disabling it never changes the address that clients inside the cluster use.
  */
 export function publicService(
   input: WorkloadInput,
@@ -39,7 +39,7 @@ export function publicService(
   if (!isPublic) return undefined
   return service(input, name, {
     type: 'LoadBalancer',
-    // Pods see the client's own address, which the network policy judges too.
+    // Preserves the client's address, which the network policy checks.
     externalTrafficPolicy: 'Local',
     ...spec,
     ...(ranges === undefined ? {} : { loadBalancerSourceRanges: ranges }),
@@ -58,7 +58,7 @@ export function allow(from: readonly object[], ports: readonly number[]): Rule {
   return { from, ports: ports.map(tcp) }
 }
 
-/** A rule for what pods begin. */
+/** An egress rule. */
 export function allowTo({ cidr, except = [], ports }: Network): object {
   return {
     to: [{ ipBlock: { cidr, ...(except.length > 0 && { except }) } }],
@@ -66,26 +66,26 @@ export function allowTo({ cidr, except = [], ports }: Network): object {
   }
 }
 
-/** Whoever collects metrics in this cluster, by the label of its namespace. */
+/** Allows metrics collectors of this cluster, by the label of their namespace. */
 export function allowMetrics(port: number): Rule {
   return allow([{ namespaceSelector: { matchLabels: { [METRICS_READER_LABEL]: 'true' } } }], [port])
 }
 
 /**
- * Who may connect to the pods: on the client ports the group, the platform and whoever may from outside; besides them
- * what `rules` allow. A workload without client ports hears from nobody.
+ * Restricts ingress to the pods: client ports accept the group, the platform and allowed outside clients; `rules` add
+ * more. Without client ports and rules, nothing is accepted.
  */
 export function networkPolicy(
   input: WorkloadInput,
   name: string,
   options: {
     clientPorts?: readonly number[]
-    /** Who else may use the client ports: peers of a rule. */
+    /** Additional peers that may use the client ports. */
     clients?: readonly object[]
     rules?: readonly Rule[]
-    /** What its pods reach, beyond what those of the group do. */
+    /** Networks that the pods reach in addition to those of the group. */
     networks?: readonly Network[]
-    /** Other pods than those of `selector`. */
+    /** Overrides the selected pods. */
     selector?: Readonly<Record<string, string>>
   },
 ): Child<'NetworkPolicy'> {
@@ -111,7 +111,7 @@ export function networkPolicy(
   )
 }
 
-/** One pod at a time. A single pod has none: a budget of zero would block every node drain for ever. */
+/** Allows one disruption at a time. None for a single pod: it would block every node drain. */
 export function podDisruptionBudget(
   input: WorkloadInput,
   name: string,
@@ -120,7 +120,7 @@ export function podDisruptionBudget(
   if (replicas < 2) return undefined
   const spec = {
     maxUnavailable: 1,
-    // A pod that does not serve anyway must not keep its node from being drained.
+    // A pod that is not ready must not block a node drain.
     unhealthyPodEvictionPolicy: 'AlwaysAllow',
     selector: { matchLabels: input.selector },
   }

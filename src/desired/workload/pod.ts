@@ -4,15 +4,15 @@ import { DISK, type DiskShare, withinLimit } from '../../core/sizing/disk.ts'
 import type { EffectivePlan } from '../../core/sizing/plans.ts'
 import { type Child, child, type WorkloadInput } from './child.ts'
 
-/** On the pod template: a new value is a rolling restart. */
+/** On the pod template: a new value triggers a rolling restart. */
 export const RESTARTED_AT_ANNOTATION = `${PREFIX}restarted-at`
 /** On the pod template: a hash of the files that a pod reads at its start. */
 export const CONFIG_ANNOTATION = `${PREFIX}config`
 
-/** On a StatefulSet: the size that its claim template was written with, which the API server may store as another one. */
+/** On a StatefulSet: the size in its claim template as written; the API server may store it in another form. */
 export const STORAGE_SIZE_ANNOTATION = `${PREFIX}storage-size`
 
-/** A pod that the level `restricted` of Pod Security admits, without a token and without the addresses of its namespace. */
+/** A pod that Pod Security level `restricted` admits, without a service account token or service links. */
 export function restrictedPod(
   identity: {
     user?: number | undefined /** the image's if absent */
@@ -28,7 +28,7 @@ export function restrictedPod(
     securityContext: {
       runAsNonRoot: true,
       ...(user === undefined ? {} : { runAsUser: user, runAsGroup: group }),
-      // A large volume is not walked through at every start.
+      // Do not change the ownership of a large volume at every start.
       ...(fsGroup === undefined ? {} : { fsGroup, fsGroupChangePolicy: 'OnRootMismatch' }),
       seccompProfile: { type: 'RuntimeDefault' },
     },
@@ -37,8 +37,8 @@ export function restrictedPod(
 }
 
 /**
- * @param writesToRoot the image writes beside its volumes
- * @param disk what it may write to its node, if not as much as any other container
+ * @param writesToRoot whether the image writes outside its volumes
+ * @param disk local disk share, if it differs from the namespace's default
  */
 export function restrictedContainer(
   plan: EffectivePlan,
@@ -57,7 +57,7 @@ export function restrictedContainer(
   }
 }
 
-/** What a container is guaranteed, and the most that it gets. */
+/** Requests and limits of a container. */
 export function resourcesOf(
   plan: Pick<EffectivePlan, 'cpuRequest' | 'cpuLimit' | 'memoryRequest' | 'memoryLimit'>,
   disk?: DiskShare,
@@ -69,7 +69,7 @@ export function resourcesOf(
   }
 }
 
-/** The three probes of an engine that may take an hour to open its port: it loads what it holds first. */
+/** Probes of an engine that may take an hour to open its port, because it loads its data first. */
 export function probes(live: object, ready: object = live): Record<string, object> {
   const probe = (action: object, periodSeconds: number, failureThreshold: number) => ({
     ...action,
@@ -89,10 +89,10 @@ export function secretVariable(name: string, secretName: string, key: string): o
   return { name, valueFrom: { secretKeyRef: { name: secretName, key } } }
 }
 
-/** Seconds after which a rollout that has not come further is given up waiting for; what served before goes on. */
+/** Seconds without progress after which a rollout is given up; the previous pods keep serving. */
 const ROLLOUT_SECONDS = 600
 
-/** A Deployment that takes nothing away before what replaces it is ready. */
+/** A Deployment that removes no pod before its replacement is ready. */
 export function deployment(
   input: WorkloadInput,
   {
@@ -104,7 +104,7 @@ export function deployment(
   }: {
     name: string
     replicas: number
-    /** Of the pods, beyond those of the workload. */
+    /** Pod labels in addition to those of the workload. */
     labels: Record<string, string>
     annotations: Record<string, string>
     pod: object
@@ -119,7 +119,7 @@ export function deployment(
         selector: { matchLabels: input.selector },
         strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
         progressDeadlineSeconds: ROLLOUT_SECONDS,
-        // What may be gone back to is kept as ControllerRevisions.
+        // Revisions to roll back to are kept as ControllerRevisions.
         revisionHistoryLimit: 1,
         template: { metadata: { labels: { ...input.labels, ...labels }, annotations }, spec: pod },
       },
@@ -148,10 +148,10 @@ export function statefulSet(
         replicas,
         serviceName: names.peers,
         selector: { matchLabels: selector },
-        // All at once: a pod that cannot start must not keep others from starting, nor from a template that mends it.
+        // Parallel: a pod that cannot start must not block other pods, or a template that fixes it.
         podManagementPolicy: 'Parallel',
         updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
-        // Volumes go only with the resource, or when what they hold was moved away.
+        // Volumes are deleted only with the resource, or after their data was moved away.
         persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
         revisionHistoryLimit: 5,
         template: { metadata: { labels, annotations }, spec: pod },
@@ -161,12 +161,12 @@ export function statefulSet(
   )
 }
 
-/** One volume for each pod, which no other pod mounts. */
+/** One volume per pod, mounted by no other pod. */
 function claimTemplate({ labels, incarnation, plan: { storageClass, storageSize } }: StatefulInput): object {
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
-    // The incarnation tells our claims from those that a namesake left behind.
+    // The incarnation tells our claims from those of a deleted resource of the same name.
     metadata: { name: STORAGE_VOLUME, labels, annotations: { [OWNER_INCARNATION_ANNOTATION]: incarnation } },
     spec: {
       accessModes: ['ReadWriteOnce'],

@@ -1,10 +1,10 @@
 import { isQuantity, parseQuantity } from '../../core/quantity.ts'
 
 /**
- * KiB of a volume that temporary files of queries may take: a reader of a database could fill it otherwise, and nobody could
- * write any more. Undefined if the size is not known.
+ * Returns the KiB of a volume that temporary files may use; otherwise a reader's queries could fill the volume and
+ * block all writes. Undefined if the size is not known.
  *
- * @param divisor which part of the volume
+ * @param divisor the fraction's denominator
  */
 export function temporaryKiB(storageSize: string | undefined, divisor: bigint): bigint | undefined {
   if (storageSize === undefined || !isQuantity(storageSize)) return undefined

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { degraded, type Outcome, stalled } from '../../core/outcome.ts'
 import { DISK } from '../../core/sizing/disk.ts'
 
-/** Why pods do not run or are not ready, told from what Kubernetes reports of them. */
+/** Explains why pods do not run or are not ready, from their status. */
 
 type Ended = { exitCode?: number; reason?: string; startedAt?: string; finishedAt?: string }
 export type ContainerStatus = {
@@ -16,7 +16,7 @@ export type ContainerStatus = {
   lastState?: { terminated?: Ended }
 }
 
-/** A pod as far as it is looked at. */
+/** The fields of a pod that are read. */
 export type LivePod = KubeObject & {
   spec?: {
     nodeName?: string
@@ -33,7 +33,7 @@ export type LivePod = KubeObject & {
   }
 }
 
-/** A Deployment as far as it is looked at. */
+/** The fields of a Deployment that are read. */
 export type LiveDeployment = KubeObject & {
   spec: { replicas?: number }
   status?: {
@@ -46,17 +46,17 @@ export type LiveDeployment = KubeObject & {
   }
 }
 
-/** Whether calls are sent to it: one on its way out gets none. */
+/** Whether the pod receives requests; a terminating pod does not. */
 export const isReady = ({ metadata, status }: LivePod): boolean =>
   metadata.deletionTimestamp === undefined &&
   status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
 
-/** What of a Deployment tells of a rollout. */
+/** The fields of a Deployment that describe a rollout. */
 type Rollout = Pick<LiveDeployment, 'status'> & { metadata?: Pick<LiveDeployment['metadata'], 'generation'> }
 
 /**
- * Whether Kubernetes no longer waits for the new pods of a rollout. What it says of one before stands there until it has looked
- * at the next, and goes on to stand there where that goes back to pods of before.
+ * Whether Kubernetes has given up on a rollout. The condition of the previous rollout stays until the Deployment
+ * controller observes the new generation, and remains if that rolls back to older pods.
  *
  * @param since when the rollout began
  */
@@ -70,7 +70,7 @@ export function isGivenUp(workload: Rollout | undefined, since?: string): boolea
   )
 }
 
-/** Every wanted pod runs the current template and is ready, and no other one is left. */
+/** Whether every wanted pod runs the current template and is ready, and no other pod is left. */
 export function isDeployed(workload: LiveDeployment | undefined): boolean {
   if (workload === undefined) return false
   const { metadata, spec, status = {} } = workload
@@ -89,9 +89,9 @@ export type Asked = {
   cpuRequest: string
   memoryRequest: string
   memoryLimit: string
-  /** Its spec may name a registryCredential. */
+  /** Whether its spec can have a registryCredential. */
   takesCredential?: boolean
-  /** The storage class of its volumes that the cluster does not have, if there is one. */
+  /** The storage class of its volumes, if the cluster does not have it. */
   missingClass?: string | undefined
 }
 
@@ -100,9 +100,9 @@ const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerEr
 const START_TROUBLE = new Set(['RunContainerError', 'StartError', 'ContainerCannotRun'])
 
 /**
- * The trouble that matters most, in our words: a container's own message, or a registry's, may hold anything.
+ * Returns the most important problem, in our words: messages of containers and registries may contain anything.
  *
- * @param asked how the thing is called in sentences, and what it asks for
+ * @param asked the thing's name for sentences, and its requests
  */
 export function troubleOf(asked: Asked, pods: readonly LivePod[], workload: Rollout | undefined): Outcome | undefined {
   const going = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
@@ -151,7 +151,7 @@ function placementTrouble(asked: Asked, pod: LivePod): Outcome | undefined {
   return words === undefined ? undefined : stalled('PlanDoesNotFit', words)
 }
 
-/** Why no node takes a pod; undefined where one has, or where nobody has looked yet. */
+/** Returns why no node takes a pod; undefined if a node did, or the scheduler has not decided yet. */
 export function placementWords(
   {
     what,
@@ -176,7 +176,7 @@ export function placementWords(
   return `No node can take ${what} now.`
 }
 
-/** What the pod asks for of the disk of its node, as its namespace or its volumes say. */
+/** The pod's disk request, from its namespace's default or its volumes. */
 const diskOf = (spec: LivePod['spec']) =>
   spec?.containers?.map(({ resources }) => resources?.requests?.[DISK] ?? '').find((one) => one !== '') ?? 'the'
 
@@ -205,9 +205,9 @@ function deadlineTrouble(
 }
 
 /**
- * What a component that runs and is not ready waits for; undefined if it waits for something else.
+ * Returns what a running component that is not ready waits for; undefined if it waits for something else.
  *
- * @param delay seconds after its start before it is asked whether it is ready
+ * @param delay seconds after its start before readiness is probed
  */
 export function unreadyWords(what: string, containers: readonly ContainerStatus[], delay = 0): string | undefined {
   const running = containers.find(({ state, ready }) => state?.running !== undefined && ready !== true)
