@@ -1,6 +1,6 @@
 import { isRecord } from '../../core/isRecord.ts'
 
-/** Characters of a text, and of all texts of one report; the longest that we make ourselves have a few hundred. */
+/** Limits per text and for all texts of a report, in characters. The longest texts of our own have a few hundred. */
 const TEXT_MAX = 2_048
 const ALL_MAX = 64 * 1024
 const ITEMS_MAX = 500
@@ -8,8 +8,8 @@ const ITEMS_MAX = 500
 type Left = { characters: number }
 
 /**
- * What is reported of work in another cluster, as far as a status holds it. That cluster may be in the hands of somebody else,
- * and whatever it says is stored here, again at each change.
+ * Truncates a report about another cluster to what a status may hold. That cluster may be controlled by somebody else,
+ * and its words are stored here on every change.
  */
 export function boundedReport<Report extends object>(report: Report): Report {
   return bounded(report, { characters: ALL_MAX }) as Report
@@ -24,7 +24,7 @@ function bounded(value: unknown, left: Left): unknown {
 }
 
 function boundedText(text: string, left: Left): string {
-  // Not in the middle of a character of two halves.
+  // Do not split a surrogate pair.
   const cut = text.slice(0, Math.min(TEXT_MAX, left.characters)).replace(/[\ud800-\udbff]$/, '')
   left.characters -= cut.length
   return cut.replaceAll(/\p{Cc}/gu, ' ')

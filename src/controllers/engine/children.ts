@@ -131,7 +131,7 @@ export class PassChildren implements Children {
     return left === undefined
   }
 
-  /** The cache that holds such objects there; undefined if none does, or none has begun to. */
+  /** Returns the cache for these objects; undefined if there is none or it has not synced. */
   #view<T extends KubeObject>(resource: Resource, namespace: string | undefined): CacheView<T> | undefined {
     const workspace = this.#workspace
     if (workspace.isCached(resource)) return workspace.cache<T>(resource)

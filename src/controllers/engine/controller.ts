@@ -18,42 +18,39 @@ export type ControllerOptions<K extends AnyKind, State> = {
   writes: readonly Rights[]
   /** Where this controller's children go; `workloads`. */
   childrenIn?: Side
-  /** The other cluster that an object's workload is on; undefined: the platform's own. As the kind's `runsAnywhere` says. */
+  /** Returns the cluster of an object's workload; undefined for the platform's own. Defaults to `runsAnywhere`. */
   clusterOf?: (object: ObjectOf<K>, records: Workspace) => string | undefined
   /**
-   * Observed children that are removed, with the Secrets of the object, from other clusters where the object is gone or does
-   * not run: nobody collects them there. Nothing that holds data; none.
+   * Observed children to remove, together with the object's Secrets, from other clusters where the object no longer
+   * exists or runs: no garbage collector does so there. Must not hold data. Defaults to none.
    */
   collects?: readonly Resource[]
-  /** It also observes, in all other clusters, what it observes in `workloads`. What has a `clusterOf` does so anyway. */
+  /** Whether to observe `workloads` resources in all other clusters too. Implied by `clusterOf`. */
   observesOthers?: boolean
   /** Fields of the spec that are written once, before the first step, if they are absent. */
   fillSpec?: (object: ObjectOf<K>, records: Workspace) => Partial<SpecOf<K>> | undefined
-  /** The steps of a pass. Access from outside that the spec no longer allows is closed before them. */
+  /** The steps of a pass. Outside access that the spec no longer allows is closed before them. */
   reconcile: Step<K, State>
-  /**
-   * Of a kind that can be stopped: what runs instead where the steps end early. What keeps an object from running does not
-   * keep it from being stopped.
-   */
+  /** For kinds that can be stopped: runs if the steps end early. An obstacle to running must not prevent stopping. */
   halt?: Halt<K, State>
-  /** Runs after the steps where all are done, and after a stop: what is there is what the object asks for. Nothing if absent. */
+  /** Runs after all steps are done, and after a stop, when the children are as the spec asks. Defaults to nothing. */
   carriedOut?: Step<K, State>
   /**
-   * Runs during deletion, when no route leads there any more; `done` removes the finalizer. Only for kinds that own a namespace or data: with it
-   * comes the finalizer, which is put on before the first step.
+   * Runs during deletion, after the routes to the object were removed; `done` removes the finalizer. Only for kinds
+   * that own a namespace or data: it implies the finalizer, which is added before the first step.
    */
   finalize?: Step<K, State>
   /**
-   * Runs instead of `finalize` where the cluster of the workload was revoked, so that nothing can be removed there: what the
-   * records still hold of the object. Nothing if absent.
+   * Runs instead of `finalize` if the workload's cluster was revoked, so that nothing can be removed there. Cleans up
+   * what the platform's own cluster holds of the object. Defaults to nothing.
    */
   abandon?: Step<K, State>
-  /** Whether deletion of an object waits for `finalize`; true. One that does not wait goes without the controllers. */
+  /** Whether deletion waits for `finalize`; defaults to true. If not, the object is deleted without the controllers. */
   isHeld?: (object: ObjectOf<K>, records: Workspace) => boolean
   /** Milliseconds from deletion until a wait is reported as DeletionBlocked; 10 minutes. */
   finalizeWithin?: number
   /**
-   * Triggers every object without a watch: called once at the start with the trigger, returns what stops it. For
+   * Wakes every object without a watch: called once at start with the trigger, returns a function that ends it. For
    * configuration that changes while the process runs.
    */
   wakesAll?: (wake: () => void) => () => void
@@ -62,8 +59,8 @@ export type ControllerOptions<K extends AnyKind, State> = {
 }
 
 /**
- * A kind with the code that reconciles it. Made by `controller`, run by `startControllers`. The types of kind and state
- * tie the options together and end there: a list of controllers has all kinds in it.
+ * A kind with the code that reconciles it. Made by `controller`, run by `startControllers`. The generic types tie the
+ * options together and are erased here, because a list of controllers covers all kinds.
  */
 export type Controller = Readonly<
   Required<Omit<ControllerOptions<AnyKind, unknown>, 'finalize' | 'clusterOf' | 'halt' | 'carriedOut'>> & {
@@ -71,7 +68,7 @@ export type Controller = Readonly<
     /** The kind in lower case; label of metrics, name of the queue. */
     name: string
     finalize: Step<AnyKind, unknown> | undefined
-    /** Runs in the place of `reconcile` for an object whose spec is refused. */
+    /** Runs instead of `reconcile` for an object whose spec is refused. */
     refuse: (refusal: Outcome) => Step<AnyKind, unknown>
     /** Undefined if its objects cannot be stopped. */
     halt: Halt<AnyKind, unknown> | undefined

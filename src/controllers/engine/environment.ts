@@ -14,7 +14,7 @@ export type EventSink = {
 export type Environment = {
   records: Workspace
   workloads: Workspace
-  /** Clusters beside the platform's own; none. */
+  /** Clusters besides the platform's own; defaults to none. */
   others?: OtherClusters
   clock: Clock
   log: Log
@@ -24,6 +24,6 @@ export type Environment = {
   newId: () => string
   /** Between 0 and 1, for jitter. */
   random: () => number
-  /** Keys of each controller that are worked on at once. */
+  /** Maximum number of keys that a controller works on concurrently. */
   workers: number
 }

@@ -2,17 +2,17 @@ import { type KubeObject, type Resource, refOf } from '../../core/object.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isKubeError } from '../../kube/errors.ts'
 
-/** The field manager for values that fill a spec, so that kubectl and Git keep their own fields; it keeps none. */
+/** Field manager for filled-in values, so that kubectl and Git keep their own fields. It gives its fields up again. */
 export const FILLING_MANAGER = 'freehold-replicas'
 
 /**
- * Gives up the fields that were filled in, with their values: whoever applied another one server-side would be told of a
- * conflict with a manager that has no opinion of it. The API server gives each written field to its writer, so it takes a
- * write of its own. Caches hold no field managers, but the answer to every write does: what a process that died has kept,
- * the next status gives up.
+ * Gives up ownership of filled-in fields. Otherwise a server-side apply of another value would conflict with a manager
+ * that has no opinion on it. The API server assigns written fields to the writer, so this takes a separate write.
+ * Caches hold no managed fields, but the answer to every write does, so the next status write also cleans up after a
+ * process that died.
  *
- * @param written what the API server answered to a write
- * @returns what is stored now
+ * @param written the API server's answer to a write
+ * @returns the object as stored now
  */
 export async function givenWay(
   client: Pick<KubeClient, 'mergePatch'>,
@@ -21,13 +21,13 @@ export async function givenWay(
 ): Promise<KubeObject> {
   const { managedFields = [], resourceVersion, uid } = written.metadata
   const others = managedFields.filter((fields) => (fields as { manager?: string }).manager !== FILLING_MANAGER)
-  // The API server takes no empty list for one that was emptied.
+  // The API server ignores an empty list, so the last manager cannot be removed.
   if (others.length === managedFields.length || others.length === 0) return written
   const patch = { metadata: { managedFields: others } }
   try {
     return await client.mergePatch(resource, refOf(written), patch, { resourceVersion, uid })
   } catch (error) {
-    // Somebody else wrote or deleted meanwhile: the next answer shows it again.
+    // Somebody else wrote or deleted meanwhile: the next write's answer shows it again.
     if (isKubeError(error, 'Conflict', 'NotFound')) return written
     throw error
   }

@@ -7,7 +7,7 @@ import type { ReconcilingReason, StalledReason } from '../../core/reasons.ts'
  */
 export class StalledError extends Error {
   readonly reason: StalledReason
-  /** The object in the way, as `occupantId` names it: its removal ends the stall. */
+  /** The conflicting object, as named by `occupantId`: its removal ends the stall. */
   readonly occupant: string | undefined
 
   constructor(reason: StalledReason, message: string, occupant?: string) {

@@ -39,7 +39,7 @@ export class EngineMetrics {
     this.#gauges(registry)
   }
 
-  /** Shows the queue's own numbers from now on. */
+  /** Exposes the queue's numbers from now on. */
   watch(name: string, queue: KeyedQueue, workers: number): void {
     this.#queues.set(name, { queue, workers })
   }

@@ -11,8 +11,8 @@ const SHOWN = [
 ]
 
 /**
- * What a terminating namespace still contains, or what keeps the namespace controller from looking, as an API group that does
- * not answer does; empty if it reports nothing.
+ * Describes what a terminating namespace still contains, or why its deletion is blocked, such as an API group that does
+ * not answer; empty if nothing is reported.
  */
 export function contentOf(terminating: KubeObject | undefined): string {
   const { conditions = [] } = (terminating?.status ?? {}) as NamespaceStatus

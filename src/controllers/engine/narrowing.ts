@@ -7,11 +7,7 @@ import { ingress, networkPolicy, service } from '../../kube/builtin.ts'
 import { httpRoute } from '../../kube/gateway.ts'
 import type { Children, Pass } from './pass.ts'
 
-/**
- * The fields of a spec that say who may come in by a way that is open, and under which hosts.
- *
- * @internal Tests read it.
- */
+/** Spec fields that restrict who may use an open way in, and under which hosts. @internal Tests read it. */
 export const BOUNDING = ['allowedCidrs', 'customDomains'] as const
 type Bounds = {
   readonly allowedCidrs?: string
@@ -19,13 +15,9 @@ type Bounds = {
   readonly enableLoadBalancer?: boolean
 }
 
-/**
- * On a way that was narrowed, until its owner has written the whole of it again.
- *
- * @internal Tests read it.
- */
+/** Marks a way that was narrowed, until its owner writes it in full again. @internal Tests read it. */
 export const NARROWED_ANNOTATION = `${PREFIX}narrowed`
-/** In the place of the hash of an intent: the next one is written, whatever it says. */
+/** Replaces the hash of the applied intent, so that the next full write is never skipped. */
 const NO_INTENT = 'narrowed'
 
 type Rule = { host?: string }
@@ -44,12 +36,12 @@ type Fields = { annotations?: Record<string, string>; spec?: object }
 type Narrowing = Pick<Pass, 'children' | 'workloads'> & { readonly object: { readonly spec: object } }
 
 /**
- * Ways in from outside that stand as they were written before are narrowed to what the spec allows now, by a field manager of its
- * own: what keeps the steps from writing them as a whole must not keep in whoever was shut out. Once they are written as a whole,
- * that manager lets go.
+ * Narrows existing ways in (Ingress, HTTPRoute, Service, NetworkPolicy) to what the spec allows now, under a separate
+ * field manager. An obstacle that keeps the steps from writing them in full must not keep access open for clients that
+ * were shut out. Once they are written in full, the manager gives up its fields.
  *
- * @param among the types of ways that the controller keeps
- * @param isWhole whether the steps have come to their end
+ * @param among the kinds of ways that the controller keeps
+ * @param isWhole whether all steps are done
  */
 export async function narrowWays(pass: Narrowing, among: readonly Resource[], isWhole: boolean): Promise<void> {
   const { object, children, workloads } = pass
@@ -63,7 +55,7 @@ export async function narrowWays(pass: Narrowing, among: readonly Resource[], is
 }
 
 async function narrow(children: Children, resource: Resource, way: Way, bounds: Bounds): Promise<void> {
-  // Nothing bounds the clients of a route.
+  // A route cannot restrict its clients, so remove it.
   if (resource === httpRoute && sourceRanges(bounds.allowedCidrs) !== undefined) {
     await children.remove(resource, way.metadata.namespace, way.metadata.name)
     return
@@ -74,10 +66,10 @@ async function narrow(children: Children, resource: Resource, way: Way, bounds: 
   await children.amend(resource, way, { metadata: { annotations }, ...(allowed.spec && { spec: allowed.spec }) })
 }
 
-/** What can bound such a way. */
+/** Kinds of ways that can be narrowed. */
 export const NARROWED: readonly Resource[] = [ingress, httpRoute, service, networkPolicy]
 
-/** The fields that bound a way: as they stand, and as the spec allows them at most. */
+/** Returns the restricting fields of a way: as stored, and the most that the spec allows. */
 function fieldsOf(way: Way, bounds: Bounds): { stands: Fields; allowed: Fields } {
   const ranges = sourceRanges(bounds.allowedCidrs)
   switch (way.kind) {
@@ -104,7 +96,7 @@ function fieldsOf(way: Way, bounds: Bounds): { stands: Fields; allowed: Fields }
 const fieldsOfService = (ranges: readonly string[] | undefined): Fields =>
   ranges === undefined ? {} : { spec: { loadBalancerSourceRanges: ranges } }
 
-/** The first host is its own. */
+/** The first host is the platform's own and always stays. */
 function keptAmong(own: string | undefined, { customDomains }: Bounds) {
   return (host: string | undefined) =>
     host === own || customDomains === undefined || (host !== undefined && customDomains.includes(host))
@@ -125,7 +117,7 @@ function fieldsOfIngress({ metadata, spec }: Way, bounds: Bounds, ranges: readon
   return { stands: fields(written, { rules, tls }), allowed: fields(ranges?.join(',') ?? written, kept) }
 }
 
-/** Networks outside are peers of their own beside those inside. A rule without any peer would let in everybody. */
+/** Outside networks are peers of their own. A rule without peers would allow everybody, so it is dropped. */
 function boundRule(rule: { from?: Peer[] }, { enableLoadBalancer }: Bounds, ranges: readonly string[] | undefined) {
   const { from = [] } = rule
   const outside = from.filter(({ ipBlock }) => ipBlock !== undefined)

@@ -19,25 +19,25 @@ type Open = {
   workspace: Workspace
   isSynced: boolean
   ends: (() => void)[]
-  /** The tunnel that is used, as the record calls it. */
+  /** Id of the tunnel in use, from the cluster's record. */
   tunnel: string | undefined
   doubt: Timer | undefined
   lost: LostConnection | undefined
   /** By type: why it cannot be watched. */
   refused: Map<string, string>
-  /** By type: since when it is answered that this cannot be done now. */
+  /** By type: since when the API server has answered that it is unavailable. */
   busy: Map<string, number>
 }
 
-/** Nothing of these passes by itself, unlike what an API server says that starts or has too much to do. */
+/** Errors that do not pass by themselves, unlike those of an API server that is starting or overloaded. */
 const REFUSALS: ReadonlySet<KubeErrorReason> = new Set(['Forbidden', 'Unauthorized', 'NotFound', 'Unexpected'])
-/** Milliseconds after which such an answer is no longer taken for that of an API server that starts. */
+/** Milliseconds after which an unavailable API server no longer counts as starting. */
 const BUSY_FOR = 60_000
 
 /**
- * Works on each cluster while its record says that it is reachable; only this state is followed here. An offline
- * cluster costs nothing: its caches are closed, and filled again when it is back. A lost connection is detected by the
- * watches: a timer runs only from the loss of a watch until one is open again.
+ * Works on each cluster while its record says that it is reachable. An unreachable cluster costs nothing: its caches
+ * are closed, and filled again when it is back. A lost connection is detected by the watches: a timer runs only from
+ * the loss of a watch until one is open again.
  */
 export class FollowedClusters implements OtherClusters {
   readonly #connect: ConnectOther
@@ -144,7 +144,7 @@ export class FollowedClusters implements OtherClusters {
     )
   }
 
-  /** What may pass is one once it has lasted: of a type whose conversion fails an API server says it for ever. */
+  /** Whether an error is a refusal. A transient one is if it lasts: a broken conversion webhook never recovers. */
   #isRefusal({ busy }: Open, resource: Resource, { reason, status }: KubeError): boolean {
     if (status === 0 || reason === 'Gone') return false
     if (REFUSALS.has(reason)) return true
@@ -155,7 +155,7 @@ export class FollowedClusters implements OtherClusters {
     return now - since >= BUSY_FOR
   }
 
-  /** Undefined where there is none any more. */
+  /** Records why a type cannot be watched; undefined clears it. */
   #refusal(clusterId: string, open: Open, resource: Resource, why: string | undefined): void {
     const id = resourceId(resource)
     if (this.#open.get(clusterId) !== open || open.refused.get(id) === why) return
@@ -164,7 +164,7 @@ export class FollowedClusters implements OtherClusters {
     for (const listener of this.#losses) listener(clusterId)
   }
 
-  /** Looks, after a while, whether anything gets through. */
+  /** Checks after a while whether the connection carries anything. */
   #doubt(clusterId: string, open: Open, after: number): void {
     open.doubt?.cancel()
     open.doubt = this.#clock.setTimeout(() => {

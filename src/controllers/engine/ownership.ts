@@ -18,7 +18,7 @@ export type Owner = {
   resource: Resource
   incarnation: string
   place: Place
-  /** Children live in the owner's own cluster, so its garbage collector can follow a reference. */
+  /** Whether children are in the owner's own cluster, so that its garbage collector can follow a reference. */
   sameCluster: boolean
 }
 
@@ -26,7 +26,7 @@ export type Owner = {
 export function withOwner<T extends KubeObject>(desired: T, owner: Owner): T {
   const { metadata } = desired
   const { name, namespace } = owner.object.metadata
-  // Deleting a namespace deletes its content: only a finalizer does it, after a look at what is in it.
+  // Deleting a namespace deletes its content, so only a finalizer does it, after checking the content.
   const referenced = desired.kind !== 'Namespace' && mayReference(metadata.namespace, owner)
   const elsewhere = namespace !== undefined && namespace !== metadata.namespace
   return {
@@ -54,19 +54,19 @@ function ownerLabels({ object, place }: Owner, name: string): Record<string, str
   }
 }
 
-/** A label takes 63 characters; the owner reference or the incarnation still tells whose a child is. */
+/** Label values have at most 63 characters; the owner reference or the incarnation still identifies the owner. */
 function labelValue(name: string): string {
   return name.length <= 63 ? name : childName('long', name)
 }
 
-/** A reference across namespaces, or from a cluster-scoped child to a namespaced owner, makes the collector delete the child. */
+/** The garbage collector deletes a child whose reference crosses namespaces, or leads from cluster scope into one. */
 function mayReference(childNamespace: string | undefined, { object, resource, sameCluster }: Owner): boolean {
   return sameCluster && (!resource.namespaced || object.metadata.namespace === childNamespace)
 }
 
 /**
- * True if the object carries the uid of this owner or its incarnation: the uid is enough if somebody removed
- * the annotation, the incarnation if a backup was restored and every uid is new. Names prove nothing.
+ * Whether the object carries this owner's UID or incarnation. The UID suffices if somebody removed the annotation; the
+ * incarnation suffices after a restore from backup, when every UID is new. Names prove nothing.
  */
 export function belongsTo(
   object: KubeObject,
@@ -77,7 +77,7 @@ export function belongsTo(
   return owner.incarnation !== '' && object.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === owner.incarnation
 }
 
-/** The key of the object of this kind that owns `object`, or undefined if another kind or nobody does. */
+/** Returns the key of the object of this kind that owns `object`; undefined if nothing or another kind owns it. */
 export function ownerKeyOf(object: KubeObject, kind: Resource): string | undefined {
   const { ownerReferences, annotations, labels, namespace } = object.metadata
   const reference = ownerReferences?.find(({ controller }) => controller === true)

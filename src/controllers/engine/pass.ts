@@ -26,17 +26,17 @@ export interface Workspace {
   /** Called when an optional type starts or stops being served. */
   onServed(resource: Resource, listener: () => void): () => void
   /**
-   * Secrets of the namespace, which begin to be watched with the first call. Undefined until the first listing is
-   * there: a caller that cannot wait asks the API server.
+   * Secrets of the namespace, watched from the first call on. Undefined until the first list is complete: a caller that
+   * cannot wait asks the API server.
    */
   secrets(namespace: string): CacheView | undefined
   /** Called for changed Secrets in the watched namespaces. */
   subscribeSecrets(handler: CacheHandler<KubeObject>): () => void
   /** Called when the first listing of a namespace's Secrets is complete. */
   onSecretsSynced(listener: (namespace: string) => void): () => void
-  /** Watches that there are Secrets in the namespace, also those of others, but not what they hold. */
+  /** Watches the metadata of all Secrets in the namespace, including those of others, but not their content. */
   watchSecretMetadata(namespace: string): void
-  /** Called for changed Secrets in the namespaces that are watched so, with their metadata. */
+  /** Called for changed Secrets in the namespaces watched for metadata. */
   subscribeSecretMetadata(handler: CacheHandler<KubeObject>): () => void
 }
 
@@ -44,17 +44,19 @@ export type CachedCluster = PlatformCluster & { [key: string]: unknown }
 /** Called when a cluster becomes reachable; the returned function is called when it no longer is. */
 export type ClusterListener = (clusterId: string, workspace: Workspace) => () => void
 
-/** The other clusters that workloads run on; they come and go. */
+/** The other clusters that workloads run on; they can appear and disappear. */
 export interface OtherClusters {
-  /** One that can be worked on now. */
+  /** Returns the cluster's workspace if it can be used now. */
   find(clusterId: string): Workspace | undefined
-  /** Tells of each that there is, and of each that comes. */
+  /** Calls the listener for each present and each later cluster. */
   each(listener: ClusterListener): () => void
-  /** The connection to it that nothing gets through, by its id in the record, and since when (milliseconds). */
+  /** Returns the connection that nothing gets through: its id in the record, and since when (milliseconds). */
   lost(clusterId: string): LostConnection | undefined
-  /** Why it cannot be worked on though its agent is there, or only partly: what it refuses to let us watch, a sentence each. */
+  /**
+   * Returns why a connected cluster cannot be used, or only partly: a sentence for each type that cannot be watched.
+   */
   refused(clusterId: string): readonly string[]
-  /** Tells of each that is lost, and of each that refuses something else than before. */
+  /** Called for each cluster that is lost, or whose refusals change. */
   onLost(listener: (clusterId: string) => void): () => void
 }
 
@@ -73,16 +75,16 @@ export type Pass<K extends AnyKind = AnyKind, State = undefined> = {
   readonly key: string
   /** As the cache holds it, after incarnation and finalizer were put on. Frozen. */
   readonly object: ObjectOf<K>
-  /** The random id that the object got once; children carry it, so that a later namesake does not inherit them. */
+  /** A random id that is set once. Children carry it, so that a later object of the same name does not inherit them. */
   readonly incarnation: string
   readonly place: Place
   readonly records: Workspace
-  /** Where children go: the cluster that the object names, else the platform's own, which is that of `records`. */
+  /** Where children go: the cluster that the object names, or the platform's own, which `records` is. */
   readonly workloads: Workspace
   /** The clusters beside the platform's own. */
   readonly others: OtherClusters
   readonly children: Children
-  /** What belongs to it and stands beside it in `records` wherever its workload is: kinds of ours, revisions of its spec. */
+  /** Children in `records`, wherever the workload is: objects of our kinds, revisions of the spec. */
   readonly recordChildren: Children
   readonly clock: Clock
   readonly log: Log
@@ -109,7 +111,7 @@ export type Halt<K extends AnyKind = AnyKind, State = undefined> = (
   pass: Pass<K, State>,
 ) => ((obstacle: Outcome) => Promise<Outcome>) | undefined
 
-/** Our kinds are in `records`, all others in `workloads`, unless a controller says otherwise. */
+/** Our kinds are in `records`, others in `workloads`, unless a controller says otherwise. */
 export type Side = 'records' | 'workloads'
 
 /** Objects whose changes wake a controller. Children trigger their owner; others name the keys themselves. */
@@ -118,11 +120,11 @@ export type Observed =
   | {
       resource: Resource
       in?: Side
-      /** The keys that a change of this object concerns. `clusterId` names its cluster if that is another one. */
+      /** Returns the keys that a change of this object concerns. `clusterId` is set for objects of other clusters. */
       keysOf: (object: KubeObject, records: Workspace, clusterId?: string) => readonly string[]
-      /** The relevant part of the object: a change that leaves it equal wakes nobody. Everything if absent. */
+      /** Returns the relevant part of the object: other changes wake nothing. Everything is relevant if absent. */
       relevant?: (object: KubeObject) => unknown
-      /** False where others only wait for it to become less or to go: one that is added wakes nobody. */
+      /** False if keys only wait for this object to shrink or be deleted: then its creation wakes nothing. */
       whenAdded?: boolean
     }
 
@@ -132,8 +134,8 @@ export type Rights = {
   verbs: readonly string[]
   resourceNames?: readonly string[]
   /**
-   * `system`: only in the platform's own namespace; `records`: where the objects of our kinds are, so not in other clusters;
-   * else in the whole of each cluster.
+   * Where the right applies: `system`: only in the platform's own namespace; `records`: on the platform's own cluster
+   * only; otherwise on every cluster.
    */
   in?: 'system' | 'records'
 }
@@ -146,7 +148,7 @@ export type Ensured<T extends KubeObject> = {
 
 export type Ensuring = {
   readonly resource: Resource
-  /** Whether an object of that name that belongs to nobody is taken over; none if absent. */
+  /** Whether to adopt an object of this name that has no owner; never if absent. */
   readonly adopts?: (observed: KubeObject) => boolean
 }
 
@@ -160,13 +162,13 @@ export interface Children {
    */
   ensure<T extends KubeObject>(desired: T, options: Ensuring): Promise<Ensured<T>>
   /**
-   * Creates the object if none of that name exists, whatever the cache holds. Undefined if one does: for content
-   * that would be lost if overwritten.
+   * Creates the object if none of its name exists, whatever the cache holds; undefined if one exists. For content that
+   * must not be overwritten.
    */
   create<T extends KubeObject>(desired: T, options: { resource: Resource }): Promise<T | undefined>
   /**
-   * The child as observed: from the cache, or by GET if the resource has none. Undefined if it is
-   * absent or belongs to somebody else.
+   * Returns the child from the cache, or by GET if its resource is not cached. Undefined if it does not exist or
+   * belongs to another owner.
    */
   get<T extends KubeObject = KubeObject>(
     resource: Resource,
@@ -178,8 +180,8 @@ export interface Children {
   /** Deletes a child with preconditions on uid and version. True once it is gone; foreign objects are never touched. */
   remove(resource: Resource, namespace: string | undefined, name: string): Promise<boolean>
   /**
-   * Sets some fields of a child as it was observed, under a field manager of their own, which keeps no others. Without fields it
-   * lets go of them: those that `ensure` has written since stay.
+   * Sets fields of an observed child under a separate field manager, which owns only these. Without fields it gives
+   * them up; fields that `ensure` has written since stay.
    */
   amend(resource: Resource, observed: KubeObject, fields: object | undefined): Promise<void>
   /** Deletes the children of an observed resource whose names are not listed; returns the names that were deleted. */

@@ -6,7 +6,7 @@ export const PHASE_INDEX = 'phase'
 
 type Phased = { phase?: unknown; conditions?: readonly Condition[] }
 
-/** What is stopped is found by what keeps it from being started too, as `QuotaExceeded`. */
+/** Stopped objects are also indexed by the reason that keeps them from starting, such as `QuotaExceeded`. */
 export function phaseIndexKeys({ apiVersion, status }: KubeObject): readonly string[] {
   if (!apiVersion.includes('freehold.dev/')) return []
   const { phase, conditions = [] } = (status ?? {}) as Phased

@@ -6,7 +6,7 @@ import { Boundary } from '../../crds/boundaries.ts'
 import type { AnyKind } from '../../crds/define.ts'
 import type { CacheView, Place } from './controller.ts'
 
-/** Whether what the engine needs to know about the namespace of a kind's objects is on the namespace itself. */
+/** Whether the engine needs the labels of the namespace for objects of the kind. */
 export function dependsOnNamespace(kind: Pick<AnyKind, 'placement'>): boolean {
   return kind.placement === 'group' || kind.placement === 'boundary'
 }
@@ -32,7 +32,7 @@ export function placeOf(
   return { place, obstacle: obstacleOf(kind, home, namespace, place) }
 }
 
-/** The boundary for which the object is worked on; undefined if it is the platform's own. */
+/** Returns the boundary of a key; undefined for the platform's own objects. */
 export function boundaryOfKey(kind: Pick<AnyKind, 'kind'>, key: string, namespaces: CacheView): string | undefined {
   if (kind.kind === Boundary.kind) return key
   const { namespace } = refOfKey(key)

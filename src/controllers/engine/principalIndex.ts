@@ -3,7 +3,7 @@ import type { KubeObject } from '../../core/object.ts'
 import { incarnationsNamedBy, principalsNamedBy } from '../../crds/principals.ts'
 
 /**
- * Records by the ids of principals that they name without an incarnation: the ids that did not exist when they were
+ * Indexes records by the principal ids that they name without an incarnation: ids that did not exist when they were
  * written.
  */
 export const UNBOUND_INDEX = 'unbound'
@@ -15,7 +15,7 @@ export function unboundIndexKeys(object: KubeObject): readonly string[] {
   return ids.filter((id) => named[id] === undefined)
 }
 
-/** Assignments that a binding of claims gave, by the person who has them. */
+/** Indexes role assignments made by an identity provider binding, by their holder. */
 export const BOUND_INDEX = 'bound'
 
 export function boundIndexKeys({ metadata, spec }: KubeObject): readonly string[] {

@@ -34,10 +34,10 @@ export type Verdict =
   | { kind: 'conflict' }
   | { kind: 'failed'; error: PassError }
 
-/** This many conflicts in a row are normal; more mean two writers that never agree, and people should know. */
+/** Up to this many conflicts in a row are normal. More mean that two writers keep overwriting each other. */
 const QUIET_CONFLICTS = 10
 
-/** From this failure in a row on, the object itself reports it; single failures are normal. */
+/** Number of consecutive failures after which the object reports them; single failures are normal. */
 const FAILURES_BEFORE_CONDITION = 3
 
 type Draft = { reported: Record<string, unknown>; serving: boolean | undefined; isHalted: boolean }
@@ -52,7 +52,7 @@ export class Reconciler {
   readonly #otherwise: StoredOtherwise
   readonly #failures = new Map<string, number>()
   readonly #conflicts = new Map<string, number>()
-  /** Keys that are stalled because a foreign object has the name of a child, by that object. */
+  /** Keys that are stalled because an object of somebody else has the name of a child, by that object. */
   readonly #occupied = new Map<string, Set<string>>()
 
   constructor(controller: Controller, environment: Environment) {
@@ -183,7 +183,7 @@ export class Reconciler {
     return this.#conclude(pass, draft, ends)
   }
 
-  /** The deletion of children in an unreachable cluster. Reports what stays there, because the object is deleted then. */
+  /** Deletes children in an unreachable cluster. Reports what stays there, because the object is gone afterwards. */
   async #leave(pass: Pass, { obstacle, ending }: Whereabouts & { kind: 'away' }): Promise<Ended> {
     if (ending === 'nothing there') return done()
     if (ending === 'waits') return obstacle
@@ -201,9 +201,9 @@ export class Reconciler {
   }
 
   /**
-   * Adds what every object needs before anything is created for it: the incarnation that its children will carry, the
-   * finalizer, without which a deletion in the middle of the first pass would leave them behind, and what fills its spec.
-   * What is not held any more loses the finalizer.
+   * Adds what every object needs before anything is created for it: the incarnation that its children carry, the
+   * finalizer (without it, a deletion during the first pass would leave children behind) and missing spec values.
+   * Removes an unneeded finalizer.
    */
   async #prepared(key: string, object: KubeObject, spec: object | undefined): Promise<KubeObject> {
     const { annotations, finalizers = [], resourceVersion, uid } = object.metadata
@@ -327,7 +327,7 @@ export class Reconciler {
     await this.#giveWay(pass.key, written)
   }
 
-  /** Nobody waits for it, so it comes after the status. */
+  /** Runs after the status write, because nothing waits for it. */
   async #giveWay(key: string, written: KubeObject): Promise<void> {
     const { records } = this.#environment
     const { resource } = this.#controller.kind
@@ -374,7 +374,7 @@ function tell(pass: Pass, outcome: Outcome | Failed, { type, reason, note }: Tra
 function describe(error: unknown): string {
   if (isKubeError(error)) {
     const fields = [...new Set(error.causes.map((cause) => cause.field).filter((field) => field !== ''))].slice(0, 5)
-    // Of a refused object only the names of the fields: the server's words repeat the values, which may be secret.
+    // Show only the field names of a refused object: the server's message repeats values, which may be secret.
     return fields.length === 0 ? error.message : `${error.message} Fields: ${fields.join(', ')}.`
   }
   if (error instanceof PlatformError) return error.message

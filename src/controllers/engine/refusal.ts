@@ -7,7 +7,7 @@ import { isKubeError, type KubeError, whoRefuses } from '../../kube/errors.ts'
 /** Milliseconds until a refusal by another system is retried: the cause may change on its side. */
 export const SLOW_RETRY = 5 * 60_000
 
-/** Where a field of ours ends up in what we make of it. */
+/** Maps field paths in created objects to our spec fields. */
 const OUR_FIELDS: readonly [path: RegExp, field: string][] = [
   [/storageClass(Name)?$/, 'storageClass'],
   [/\bstorage(\.size)?\]?$/, 'storageSize'],
@@ -24,8 +24,8 @@ const OUR_FIELDS: readonly [path: RegExp, field: string][] = [
 ]
 
 /**
- * A permanent refusal by another system: a person must change something. Undefined for everything
- * that may pass by itself: no answer, a conflict, permissions not granted yet.
+ * Returns the outcome for a permanent refusal by another system: a person must change something. Undefined for errors
+ * that may pass by themselves, such as no answer, a conflict, or permissions that were not granted yet.
  */
 export function refusalOf(thrown: unknown, kind: Pick<AnyKind, 'spec'>): Outcome | undefined {
   const message = isKubeError(thrown) ? kubeRefusal(thrown, kind) : storeRefusal(thrown)
@@ -35,7 +35,7 @@ export function refusalOf(thrown: unknown, kind: Pick<AnyKind, 'spec'>): Outcome
 function kubeRefusal(error: KubeError, { spec }: Pick<AnyKind, 'spec'>): string | undefined {
   if (error.reason !== 'Invalid' && error.denial === undefined) return undefined
   const what = `${error.resource?.kind ?? 'object'} "${objectKey(error.namespace, error.objectName ?? '')}"`
-  // A policy's words are meant for people; those of the server repeat values, which may be secret.
+  // Policy messages are written for people; the server's own messages repeat values, which may be secret.
   if (error.denial !== undefined) return `${whoRefuses(error)} refuses ${what}: ${error.denial.message}`
   const paths = [...new Set(error.causes.map(({ field }) => field).filter((field) => field !== ''))].slice(0, 5)
   const ours = [...new Set(paths.flatMap((path) => fieldOf(path, spec)))]

@@ -10,14 +10,14 @@ import { steps } from './steps.ts'
 /** The objects that route outside callers to a workload. */
 const ROUTES = [ingress, httpRoute]
 
-/** The routes that a controller keeps. */
+/** Returns the kinds of routes that a controller keeps. */
 export function routesAmong(observes: readonly Observed[]) {
   const ids = new Set(observes.map((each) => resourceId('resource' in each ? each.resource : each)))
   return ROUTES.filter((route) => ids.has(resourceId(route)))
 }
 
 /**
- * Removes the routes to a resource that is closed, or that is being deleted: its pods end slowly, and answer with errors
+ * Removes the routes to a resource that is closed or being deleted: its pods end slowly and answer with errors
  * meanwhile.
  */
 export function cutRoutes(routes: typeof ROUTES) {
@@ -27,7 +27,7 @@ export function cutRoutes(routes: typeof ROUTES) {
   }
 }
 
-/** The fields of a spec that open a way in from outside. */
+/** Spec fields that open a way in from outside. */
 export const OPENING = ['isPublic', 'enableIngress', 'enableLoadBalancer'] as const
 type Opened = { readonly [field in (typeof OPENING)[number]]?: boolean }
 
@@ -36,8 +36,8 @@ export const opensWays = ({ spec }: Pick<AnyKind, 'spec'>): boolean => OPENING.s
 type Exposing = KubeObject & { spec?: { type?: string } }
 
 /**
- * What a spec does not open to the outside any more is closed before anything else, and what stays open is narrowed where the step
- * ends early: whatever keeps the rest from being carried out must not keep the way in open.
+ * Closes outside access that the spec no longer allows before the step, and narrows the rest if the step ends early: an
+ * obstacle to other changes must not keep access open.
  */
 export function closing<K extends AnyKind, State>(observes: readonly Observed[], step: Step<K, State>): Step<K, State> {
   const ids = new Set(observes.map((each) => ('resource' in each ? '' : resourceId(each))))

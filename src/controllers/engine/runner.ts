@@ -56,7 +56,7 @@ export class Runner {
     metrics.watch(name, this.#queue, workers)
   }
 
-  /** Starts with every object. The caches must be synced: an empty one would look as if everything was deleted. */
+  /** Starts with every object. The caches must be synced: an empty cache would look as if everything was deleted. */
   start(): void {
     const { records } = this.#environment
     const { kind } = this.#controller
@@ -87,7 +87,7 @@ export class Runner {
     await this.#queue.shutDown()
   }
 
-  /** Keys that something is kept for, by what it is. */
+  /** Number of keys with stored state, by its type. */
   get remembered(): Readonly<Record<string, number>> {
     const { depth, delayed, working, failing } = this.#queue.metrics()
     return { ...this.#reconciler.remembered, depth, delayed, working, failing }
@@ -97,7 +97,7 @@ export class Runner {
     return this.#queue.whenIdle()
   }
 
-  /** Observes in each other cluster what is observed in the platform's own, for as long as it can be reached. */
+  /** Observes each other cluster like the platform's own, while it is reachable. */
   #followOthers(): () => void {
     const { observes, childrenIn } = this.#controller
     const inWorkloads = observes.filter((observed) => sideOf(observed, childrenIn) === 'workloads')
@@ -118,7 +118,7 @@ export class Runner {
     )
   }
 
-  /** What is in another cluster takes turns of its own: where that is slow, the boundary's work here goes on. */
+  /** Keys of other clusters take turns of their own, so that a slow cluster does not delay the boundary's work here. */
   #partyOf(key: string): string | undefined {
     const [boundaryId, clusterId] = [this.#boundaryOf(key), this.#clusterOf(key)]
     return clusterId === undefined ? boundaryId : `${boundaryId} in ${clusterId}`
@@ -128,7 +128,7 @@ export class Runner {
     return boundaryOfKey(this.#controller.kind, key, this.#environment.records.cache(namespace))
   }
 
-  /** The other cluster that the object is in. */
+  /** Returns the other cluster that the object is in. */
   #clusterOf(key: string): string | undefined {
     const { clusterOf, kind } = this.#controller
     if (clusterOf === undefined) return undefined
@@ -138,7 +138,7 @@ export class Runner {
     return object && clusterOf(object, records)
   }
 
-  /** Of the calls to the API server that are under way one boundary has only some, whatever the kinds of its objects. */
+  /** Attributes API calls to the boundary, whose calls in flight are limited across all kinds. */
   #handle(key: string): Promise<void> {
     const caller = this.#boundaryOf(key)
     return onBehalfOf(caller === undefined ? undefined : { caller }, () => this.#work(key))
@@ -189,7 +189,7 @@ export class Runner {
     for (const object of objects) this.#queue.add(keyOf(object))
   }
 
-  /** An operator's type that appears or disappears concerns every object: it may have waited for it. */
+  /** Wakes every object when an optional type appears or disappears, because any may have waited for it. */
   #awaitType(
     observed: Observed,
     workspace: Workspace = this.#environment[sideOf(observed, this.#controller.childrenIn)],
@@ -208,7 +208,7 @@ export class Runner {
     for (const freed of this.#reconciler.freedBy(occupantId(child, object))) this.#queue.add(freed)
   }
 
-  /** Namespaces say where objects stand. Their other changes are frequent and irrelevant here. */
+  /** A namespace's labels place its objects. Its other changes are frequent and irrelevant here. */
   #namespaceChanged(event: CacheEvent<KubeObject>): void {
     if (event.type === 'modified' && samePlace(event.object, event.previous)) return
     this.#wakeIn(event.object.metadata.name)
@@ -240,7 +240,7 @@ export class Runner {
         this.#queue.addAfter(key, BEHIND)
         return
       case 'conflict':
-        // With backoff all the same: two fighting writers would otherwise loop as fast as the server responds.
+        // Use backoff, because two writers in conflict would otherwise loop as fast as the server responds.
         this.#queue.addRateLimited(key)
         return
       case 'failed':
@@ -250,7 +250,7 @@ export class Runner {
   }
 }
 
-/** Whether a controller works on other clusters, or reports on them. */
+/** Whether a controller runs workloads on other clusters, or reports on them. */
 export function observesOthers({ clusterOf, observesOthers: tells }: Controller): boolean {
   return clusterOf !== undefined || tells
 }
@@ -272,7 +272,7 @@ function resultOf(verdict: Verdict): PassResult {
   }
 }
 
-/** Somebody created, changed or deleted the object and waits for the result; our own status does not count. */
+/** Whether somebody created, changed or deleted the object and waits for the result; our status writes do not count. */
 function isNews(event: CacheEvent<KubeObject>): boolean {
   if (event.type !== 'modified') return true
   const { generation, deletionTimestamp } = event.object.metadata

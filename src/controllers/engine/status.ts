@@ -8,11 +8,11 @@ export type Failed = { kind: 'failed'; message: string }
 /** What a pass contributes to the status. */
 export type StatusInput = {
   previous: Record<string, unknown>
-  /** Of the steps; wins over what is stored, loses against the engine's own fields. */
+  /** Fields from the steps. They override the stored status, but not the engine's own fields. */
   reported: Record<string, unknown>
-  /** Undefined if no step said. */
+  /** Undefined if no step reported it. */
   serving: boolean | undefined
-  /** Whether its steps have not come to their end, and it is only stopped: that says nothing of whether it was ever ready. */
+  /** Whether the object was only stopped after its steps ended early: that does not count as having been ready. */
   isHalted?: boolean
   outcome: Outcome | Failed
   generation: number
@@ -20,13 +20,13 @@ export type StatusInput = {
   now: string
 }
 
-/** The whole status after an outcome. Equal input and an equal outcome give an equal status, whatever the time is. */
+/** Returns the status after an outcome. Deterministic: equal inputs give an equal status at any time. */
 export function nextStatus(input: StatusInput): Record<string, unknown> {
   const { previous, reported, isHalted = false, outcome, generation, deleting, now } = input
   const before = previous as ReconcileStatus
   const conditions = nextConditions(before.conditions ?? [], outcome, generation, now)
   const reconcile: ReconcileStatus = {
-    // A failed pass looked at the generation but did not finish with it.
+    // A failed pass has not finished with the generation.
     observedGeneration: outcome.kind === 'failed' ? before.observedGeneration : generation,
     conditions,
     firstReadyAt: before.firstReadyAt ?? (outcome.kind === 'done' && !deleting && !isHalted ? now : undefined),
@@ -49,8 +49,8 @@ function servingOf(outcome: Outcome | Failed, before: boolean | undefined): bool
 }
 
 /**
- * The merge patch (RFC 7396) that leads from one status to the other, or undefined if nothing differs. Absent and
- * undefined are the same. The order of conditions means nothing, since the list is a map by type.
+ * Returns the merge patch (RFC 7396) from one status to the other; undefined if nothing differs. Absent and undefined
+ * are the same. The order of conditions is ignored, because the list is a map by type.
  */
 export function statusPatch(
   previous: Record<string, unknown>,

@@ -4,23 +4,22 @@ import type { Pass, Step } from './pass.ts'
 
 type Progress = { readonly step: string; readonly after: number | undefined }
 
-/** The progress of a pass, for the handler of errors of steps. Kept beside the pass, so that steps cannot write it. */
+/** Progress by pass, for error handling. Stored outside the pass, so that steps cannot change it. */
 const progress = new WeakMap<object, Progress>()
 
-/** The name of the step that ran last; `reconcile` before any. */
+/** Returns the name of the current step; `reconcile` before the first. */
 export function currentStep(pass: object): string {
   return progress.get(pass)?.step ?? 'reconcile'
 }
 
-/** The outcome that a pass ends with, looked at again no later than its steps before asked for. */
+/** Requeues an outcome no later than the earlier steps of its pass asked for. */
 export function inTime<O extends Outcome>(pass: object, outcome: O): O {
   return sooner(outcome, progress.get(pass)?.after)
 }
 
 /**
- * Runs steps in order. The first outcome that is not `done` ends the pass. When all are done, so is the whole: with the
- * reason and message that came last. Either way it is looked at again at the earliest time that any step asked for: what
- * stops a later step does not stop the time.
+ * Runs steps in order until one is not `done`. If all are done, the last reason and message count. Requeues at the
+ * earliest time that any step asked for, even if a later step ends the pass.
  */
 export function steps<K extends AnyKind, State = undefined>(...list: readonly Step<K, State>[]): Step<K, State> {
   return async function runSteps(pass: Pass<K, State>): Promise<Outcome> {

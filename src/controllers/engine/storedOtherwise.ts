@@ -9,9 +9,8 @@ export const WRITTEN_AGAIN_AFTER = 600_000
 type Standing = { intent: string; path: string; at: number }
 
 /**
- * Children that the API server did not store as they were written: an admission webhook changed a field, or a type
- * there is older and does not have it. Each write may be an event that wakes the owner, so writing the same again at
- * once would never end.
+ * Children that the API server stored differently than they were written: an admission webhook changed a field, or an
+ * older CRD lacks it. Each write may wake the owner, so rewriting at once would loop for ever.
  */
 export class StoredOtherwise {
   readonly #clock: Clock
@@ -21,12 +20,12 @@ export class StoredOtherwise {
     this.#clock = clock
   }
 
-  /** Keys of owners with such a child. */
+  /** Number of owners with such a child. */
   get size(): number {
     return this.#byKey.size
   }
 
-  /** @returns what is to be said about a child that was just written; undefined if it is stored as it was written */
+  /** @returns a message about a child that was just written; undefined if it is stored as written */
   written(key: string, wanted: KubeObject, stored: KubeObject): string | undefined {
     const id = idOf(wanted)
     const path = firstUnlike(wanted, stored)
@@ -39,7 +38,7 @@ export class StoredOtherwise {
     return sentence(id, path)
   }
 
-  /** @returns the same for a child that is not to be written now, since it would not help */
+  /** @returns the same message if rewriting the child now would not help; undefined if it should be written */
   standing(key: string, wanted: KubeObject, observed: KubeObject | undefined): string | undefined {
     const id = idOf(wanted)
     const known = this.#byKey.get(key)?.get(id)
@@ -66,7 +65,7 @@ function idOf({ kind, metadata }: KubeObject): string {
   return `${kind} "${objectKey(metadata.namespace, metadata.name)}"`
 }
 
-/** With the values of Secrets, which are nowhere kept so. */
+/** A hash, because the object may contain Secret values, which must not be kept. */
 function hashOf(wanted: KubeObject): string {
   return createHash('sha256').update(canonicalJson(wanted)).digest('base64')
 }

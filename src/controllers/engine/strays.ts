@@ -20,10 +20,9 @@ const ownerOf = ({ metadata }: KubeObject) => metadata.annotations?.[OWNER_INCAR
 const incarnationOf = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION] ?? ''
 
 /**
- * Removes leftovers in other clusters of objects that are deleted or do not run there: somebody removed the finalizer
- * of the object, or of the object that says where it runs. On the platform's own cluster the garbage collector does
- * that, by owner references. Only what a controller names in `collects`, with its Secrets, and only where the boundary
- * is projected.
+ * Removes leftovers in other clusters of objects that were deleted or run elsewhere, after somebody removed their
+ * finalizer or the record of where they ran. On the platform's own cluster, garbage collection does this. Only
+ * resources in `collects` and the object's Secrets are removed, and only where the boundary is projected.
  */
 export class Strays {
   readonly #controller: Controller
@@ -31,9 +30,9 @@ export class Strays {
   readonly #others: OtherClusters
   readonly #log: Log
   readonly #open = new Map<string, Workspace>()
-  /** Keys of objects that run elsewhere: only Secrets, which no cache shows, may remain of a deleted one. */
+  /** Clusters by key of the objects that run there: after a deletion only Secrets may remain, which no cache shows. */
   readonly #elsewhere = new Map<string, string>()
-  /** Keys that something is left of, also if a namesake of later is there. */
+  /** Keys with leftovers, even if a later object of the same name exists. */
   readonly #suspects = new Set<string>()
 
   constructor(controller: Controller, { records, others = NO_OTHER_CLUSTERS, log }: Environment) {
@@ -43,7 +42,7 @@ export class Strays {
     this.#log = log.child({ controller: controller.name })
   }
 
-  /** @returns the keys that something is left of in a cluster that can be worked on from now on */
+  /** @returns the keys with leftovers in a cluster that has become reachable */
   opened(clusterId: string, workspace: Workspace): string[] {
     this.#open.set(clusterId, workspace)
     const keys = this.#collected(workspace)
@@ -58,7 +57,7 @@ export class Strays {
     this.#open.delete(clusterId)
   }
 
-  /** Removes what is left of the object of the key. @throws KubeError */
+  /** Removes the leftovers of the key's object. @throws KubeError */
   async remove(key: string): Promise<void> {
     const { collects, clusterOf, kind } = this.#controller
     if (collects.length === 0 || this.#open.size === 0) return
@@ -120,12 +119,12 @@ export class Strays {
     return owner !== undefined && this.#controller.clusterOf?.(owner, this.#records) === clusterId
   }
 
-  /** Secrets first: no cache finds them once the rest is deleted. */
+  /** Deletes Secrets first: no cache finds them once the rest is deleted. */
   async #clear(key: string, clusterId: string, workspace: Workspace, left: readonly Stray[]): Promise<void> {
     const { namespace = '' } = refOfKey(key)
     if (!this.#mayRemove(clusterId, namespace)) return
     const { kind } = this.#controller
-    // The cache may be behind: only what the API server has decides over what runs.
+    // The cache may be stale: list from the API server before deciding what still runs.
     const { items } = await this.#records.client.list(kind.resource, { namespace })
     const secrets = (await secretsOf(workspace, kind.kind, namespace)).filter(
       (each) => ownerKeyOf(each, kind.resource) === key,
@@ -138,7 +137,7 @@ export class Strays {
     }
   }
 
-  /** A revoked agent is trusted with nothing, and another platform may use the same cluster. */
+  /** A revoked agent is not trusted, and another platform may use the same cluster. */
   #mayRemove(clusterId: string, namespace: string): boolean {
     if (reach(clusterId, this.#records, this.#others).kind !== 'there') return false
     const home = this.#records.cache(namespaces).get(undefined, namespace)
@@ -153,7 +152,7 @@ async function secretsOf(workspace: Workspace, kind: string, namespace: string):
     const labelSelector = `${OWNER_KIND_LABEL}=${kind}`
     return (await workspace.client.list(secret, { namespace, labelSelector })).items
   } catch (error) {
-    // The right to Secrets goes with the namespace, and so do they.
+    // The right to Secrets is removed with the namespace, and so are the Secrets.
     if (isKubeError(error, 'Forbidden')) return []
     throw error
   }

@@ -5,15 +5,15 @@ import type { AnyKind } from '../../crds/define.ts'
 import { BoundaryProjection } from '../../crds/projections.ts'
 import type { OtherClusters, Place, Workspace } from './pass.ts'
 
-/** Where the workload of an object is: here, or in another cluster, with the obstacle to reaching it, if any. */
+/** Where the workload of an object is: on the platform's cluster, on another one, or on one that cannot be used. */
 export type Whereabouts =
   | { kind: 'here' }
   | { kind: 'there'; workspace: Workspace }
   | { kind: 'away'; obstacle: Outcome; ending: Ending }
 
 /**
- * What a deletion does about what is there: wait until the cluster answers, nothing since nothing of ours was ever there,
- * or leave it, since no agent is trusted to remove it.
+ * What a deletion does about objects on an unusable cluster: wait for it, nothing because nothing of ours was ever
+ * there, or leave them because no agent is trusted to remove them.
  */
 type Ending = 'waits' | 'nothing there' | 'left'
 
@@ -29,7 +29,7 @@ const HERE: Whereabouts = { kind: 'here' }
 
 type Specified = { spec?: { clusterId?: string | undefined } }
 
-/** The cluster that the spec of a resource names, if it is another one than the platform's own and there is such a record. */
+/** Returns the cluster that a spec names, if it exists and is not the platform's own. */
 export function otherClusterOf(object: object, records: Workspace): string | undefined {
   const { clusterId } = (object as Specified).spec ?? {}
   if (clusterId === undefined) return undefined
@@ -37,9 +37,7 @@ export function otherClusterOf(object: object, records: Workspace): string | und
   return cluster === undefined || cluster.spec.isPlatform ? undefined : clusterId
 }
 
-/**
- * The workspace of a resource's workload, which may differ from that of the pass; undefined while it cannot be reached.
- */
+/** Returns the workspace of a resource's workload, which may not be that of the pass; undefined if unreachable. */
 export function workspaceOf(
   object: object,
   { records, others }: { records: Workspace; others: OtherClusters },
@@ -48,12 +46,12 @@ export function workspaceOf(
   return clusterId === undefined ? records : others.find(clusterId)
 }
 
-/** What a controller of a kind with `runsAnywhere` reads besides its own objects. */
+/** What the controller of a kind with `runsAnywhere` reads besides its own objects. */
 export const WHEREABOUTS_READS = [PlatformCluster.resource, BoundaryProjection.resource]
 
 /**
- * Whether a cluster can be worked on. Its record is checked first: a workspace that was open a moment ago does not make
- * a revoked agent trustworthy.
+ * Returns whether a cluster can be used. Checks its record first: an open workspace does not make a revoked agent
+ * trustworthy.
  */
 export function reach(clusterId: string, records: Workspace, others: OtherClusters): Whereabouts {
   const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
@@ -83,7 +81,7 @@ export function reach(clusterId: string, records: Workspace, others: OtherCluste
   return away(waiting('WaitingForCluster', `Cluster "${name}" ${why}`))
 }
 
-/** Whether the boundary is projected there with the object's namespace; done if it is. */
+/** Whether the boundary and the object's namespace are projected on the cluster; `done` if so. */
 export function projected(clusterId: string, { boundaryId }: Place, namespace: string, records: Workspace): Outcome {
   const projection = records.cache(BoundaryProjection).get(`boundary-${boundaryId}`, clusterId)
   if (projection === undefined) {
@@ -104,7 +102,6 @@ export function projected(clusterId: string, { boundaryId }: Place, namespace: s
   return waiting('WaitingForCluster', `Namespace "${namespace}" is not made on cluster "${clusterId}" yet.`)
 }
 
-/** Where the workload of an object must be. */
 export function whereaboutsOf(
   kind: Pick<AnyKind, 'placement'>,
   of: { clusterId: string | undefined; place: Place; namespace: string | undefined; isLeaving: boolean },
@@ -116,7 +113,7 @@ export function whereaboutsOf(
   const found = reach(clusterId, records, others)
   if (isLeaving || kind.placement !== 'group') return found
   const obstacle = projected(clusterId, place, namespace ?? '', records)
-  // A namespace that is not made yet waits for what the cluster waits for.
+  // If the cluster is not ready either, its obstacle explains the missing namespace.
   const isExplained = obstacle.kind === 'waiting' && found.kind === 'away'
   return obstacle.kind === 'done' || isExplained ? found : { kind: 'away', obstacle, ending: 'waits' }
 }

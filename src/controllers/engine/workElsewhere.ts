@@ -1,22 +1,22 @@
 import { SharedPlaces } from '../../core/sharedPlaces.ts'
 
 /**
- * Passes over what is in other clusters. One that answers slowly, or never, holds each of its passes up for as long as a call
- * may take; so it gets some of the workers, and one at least is left for what is not elsewhere.
+ * Limits passes over objects in other clusters. A cluster that answers slowly or never blocks each of its passes for a
+ * whole call timeout, so it only gets some of the workers; at least one is left for the platform's own cluster.
  */
 export class WorkElsewhere {
   readonly #places: SharedPlaces
   readonly #again: (key: string) => void
-  /** Keys without a place, by their cluster. */
+  /** Keys waiting for a worker, by cluster. */
   readonly #waiting = new Map<string, Set<string>>()
 
-  /** @param again called for a key that may have a place by now */
+  /** @param again called for a key that may get a worker now */
   constructor(workers: number, again: (key: string) => void) {
     this.#places = new SharedPlaces(Math.max(1, workers - 1))
     this.#again = again
   }
 
-  /** Does the work at once, or has the key called again once somebody gives a place back. */
+  /** Runs the work at once, or calls `again` for the key once a worker is free. */
   async take(clusterId: string | undefined, key: string, work: () => Promise<void>): Promise<void> {
     if (clusterId === undefined) return work()
     if (this.#places.isFullFor(clusterId)) {

@@ -12,7 +12,7 @@ import { BOUND_INDEX, boundIndexKeys, UNBOUND_INDEX, unboundIndexKeys } from './
 /** A client and the caches that observe its writes: create the client with `observer: caches.observer()`. */
 export type ClusterConnection = { client: KubeClient; caches: CacheSet }
 
-/** The indexes by which controllers find objects, in every cache that they read. */
+/** Indexes for controllers, in every cache that they read. */
 export const INDEXES = {
   [OWNER_INDEX]: ownerIndexKeys,
   [PHASE_INDEX]: phaseIndexKeys,
@@ -27,15 +27,15 @@ export function resourceOf(entry: Entry): Resource {
 }
 
 /**
- * The side of an entry's objects: the declared one, or else `records` for our kinds and the side of the children for
- * all others.
+ * Returns the side of an entry: the declared one, otherwise `records` for our kinds and the children's side for all
+ * others.
  */
 export function sideOf(entry: Entry, childrenIn: Side): Side {
   if ('resource' in entry && entry.in !== undefined) return entry.in
   return isOurs(resourceOf(entry)) ? 'records' : childrenIn
 }
 
-/** The resources that controllers read from the caches of one side, each once. Secrets are watched per namespace. */
+/** Returns the resources cached on one side, without duplicates. Secrets are watched per namespace instead. */
 export function cachedResources(controllers: readonly Controller[], where: Side): Resource[] {
   const wanted = new Map([[resourceId(namespace), namespace]])
   for (const { kind, observes, reads, childrenIn } of controllers) {
@@ -49,7 +49,7 @@ export function cachedResources(controllers: readonly Controller[], where: Side)
   return [...wanted.values()]
 }
 
-/** Declares the caches that are missing and gives controllers their view of them. */
+/** Adds missing caches, and returns the controllers' view of them. */
 export function openWorkspace({ client, caches }: ClusterConnection, resources: readonly Resource[]): Workspace {
   for (const resource of resources) {
     if (caches.has(resource)) continue
