@@ -41,23 +41,23 @@ export type JobOptions = {
   keys: PlatformKeys
   logs: PodLogs
   blobs: BlobStore
-  /** Of the platform's own registry; absent without one. */
+  /** Host of the platform's own registry; absent without one. */
   registryHost?: string | undefined
 }
 
 type JobPass = Pass<typeof PlatformJob, JobPassState>
 type JobStep = Step<typeof PlatformJob, JobPassState>
 type JobPassState = WorkloadState & {
-  /** Of this pass: what was stored, and what is seen now. */
+  /** The stored progress, updated by this pass. */
   progress: JobProgress
   state: JobState
-  /** Of the Job that was made for it; undefined before. */
+  /** UID of the created Job; undefined before. */
   jobUid: string | undefined
 }
 
 const START: JobProgress = { state: 'Pending', message: '', attempts: 0 }
 
-/** Runs jobs once, keeps their result and log, and removes them when their time is over: docs/areas/jobs.md. */
+/** Runs jobs once, stores result and log, and deletes jobs when their time is over: docs/areas/jobs.md. */
 export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobPassState>(
   PlatformJob,
   {
@@ -66,7 +66,7 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
       secret,
       podObserver(PlatformJob),
       ...workloadObservers(PlatformJob),
-      // A job that could not start for want of a secret starts when it is there.
+      // A job that waits for a vault secret starts when it exists.
       ...vaultObservers(waitingReaders),
     ],
     reads: [namespace],
@@ -76,13 +76,13 @@ export const jobController = controllerWith<typeof PlatformJob, JobOptions, JobP
     state: () => ({ ...newWorkloadState(), progress: START, state: 'Pending', jobUid: undefined }),
     reconcile: steps(observeJob, beginOrFinish(options)),
     collects: [batchJobs],
-    // In another cluster nobody collects what has no owner there.
+    // In another cluster, garbage collection does not delete what has no owner there.
     isHeld: (object, records) => otherClusterOf(object, records) !== undefined,
     finalize: steps(removeWorkload),
   }),
 )
 
-/** The pods of its own Job, oldest first. Those of a former job of this name carry the same labels, and stay for a while. */
+/** Returns the pods of this Job, oldest first. Remaining pods of an earlier job of this name have the same labels. */
 const podsOf = ({ workloads, object, state }: JobPass): JobPod[] => {
   const { namespace, name } = object.metadata
   const isOwn = ({ uid }: { uid: string }) => uid === state.jobUid
@@ -93,7 +93,6 @@ const podsOf = ({ workloads, object, state }: JobPass): JobPod[] => {
     .sort((a, b) => ((a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? -1 : 1))
 }
 
-/** Reports how far it has come. */
 async function observeJob(pass: JobPass): Promise<Outcome> {
   const { object, children, state } = pass
   const { status } = object
@@ -124,8 +123,8 @@ async function observeJob(pass: JobPass): Promise<Outcome> {
 }
 
 /**
- * How far a Job that did not come to its own end has come. One that was made and is gone has failed: it may have done half its
- * work. One that was cancelled may do more of it until its container is gone.
+ * Returns the progress of an interrupted Job. A Job that was deleted has failed, because it may have done half its
+ * work. A cancelled one may keep working until its container is gone.
  */
 function unlessEnded(
   { spec, status }: PlatformJob,
@@ -187,7 +186,7 @@ const referencesOf = ({ spec }: PlatformJob) =>
     return [[variable, { vaultName: reference.vault, secretName: reference.secret }] as const]
   })
 
-/** Jobs that have not been started: later nothing is read any more. */
+/** Returns the jobs that have not started: started jobs read nothing any more. */
 function waitingReaders(records: Workspace, namespace: string | undefined): Reader[] {
   return records
     .cache(PlatformJob)
@@ -196,20 +195,20 @@ function waitingReaders(records: Workspace, namespace: string | undefined): Read
     .map((job) => ({ key: keyOf(job), secrets: referencesOf(job).map(([, reference]) => reference), outputs: [] }))
 }
 
-/** Milliseconds after the end until a log that no node gives is given up, and between two tries. */
+/** Milliseconds after the end until an unreadable log is given up, and between two attempts. */
 const LOG_PATIENCE = 60_000
 const LOG_RETRY = 5_000
-/** Milliseconds to read one: a cluster in the hands of somebody else may never come to its end. */
+/** Timeout in milliseconds for reading a log: a cluster run by somebody else might never finish. */
 const LOG_WITHIN = 30_000
 
-/** With its Job goes the pod: what that wrote is kept by then. */
+/** Deletes the Job with its pod, whose log is already stored. */
 async function stopRun(pass: JobPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   await pass.children.remove(batchJobs, namespace, jobNames(name).workload)
   return waiting('Stopping', STOPPING)
 }
 
-/** Written before the pod may go, and once: what is stored then is what everybody reads. */
+/** Stores the log once, before the pod may be deleted: everybody reads the stored one. */
 function keepLog(options: JobOptions): JobStep {
   return function keepLog(pass: JobPass): Promise<Outcome> {
     return withSecretRights(async () => {
@@ -219,7 +218,7 @@ function keepLog(options: JobOptions): JobStep {
       if (referencesOf(object).length > 0) await children.remove(secret, namespace, jobNames(name).environment)
       const log = await readLog(pass, options.logs)
       const end = Date.parse(object.status?.completedAt ?? pass.now)
-      // One that is cancelled would do its work while a node that gives no log is waited for.
+      // Do not wait for an unreachable node if the job is cancelled: it would keep working meanwhile.
       if (log === 'unavailable' && isFinished(state.state) && clock.now() - end < LOG_PATIENCE)
         return result(pass, LOG_RETRY)
       pass.report({ logParts: log === 'unavailable' ? 0 : await store(pass, options.blobs, log) })
@@ -246,7 +245,7 @@ async function readLog(pass: JobPass, logs: PodLogs): Promise<Uint8Array | 'unav
   }
 }
 
-/** @returns how many parts were written. An interrupted pass may have written some already; they are the same. */
+/** @returns the number of parts. An interrupted pass may have written some; they are the same. */
 async function store(pass: JobPass, blobs: BlobStore, bytes: Uint8Array): Promise<number> {
   const { namespace, name } = placeOfPass(pass)
   const { apiVersion, kind } = PlatformJob
@@ -261,7 +260,7 @@ async function store(pass: JobPass, blobs: BlobStore, bytes: Uint8Array): Promis
   return parts
 }
 
-/** The pod goes after its time, the job with result and log a week later. */
+/** Deletes the pod after its time to live, and the job with result and log a week later. */
 async function removeInTime(pass: JobPass): Promise<Outcome> {
   const { object, clock, records, children } = pass
   const { namespace, name } = placeOfPass(pass)
@@ -279,7 +278,7 @@ async function removeInTime(pass: JobPass): Promise<Outcome> {
   return result(pass, resultUntil - now)
 }
 
-/** The Job with its pod, and the values that it began with. */
+/** Deletes the Job with its pod, and the Secret with its values. */
 async function removeWorkload(pass: JobPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   await removingSecrets(() => pass.children.remove(secret, namespace, jobNames(name).environment))
@@ -291,6 +290,6 @@ function result({ state: { state, progress } }: JobPass, after: number | undefin
   const { message } = progress
   if (state === 'Succeeded') return done({ reason: 'Completed', message, after })
   if (state === 'TimedOut') return stalled('JobTimedOut', message, after)
-  // Not the spec: one may have failed by itself before its cancellation was seen.
+  // Decide by the outcome: a job may have failed before its cancellation was seen.
   return stalled(message === CANCELLED ? 'JobCancelled' : 'JobFailed', message, after)
 }

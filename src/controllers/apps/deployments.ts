@@ -8,7 +8,7 @@ import { type CachedRecord, ownDeployments } from '../deployments/owners.ts'
 import { placeOfPass } from '../workload/pass.ts'
 import type { AppPass } from './types.ts'
 
-/** Who may tell of deployments of another resource can make one of any id: that one is passed over. */
+/** Returns a deterministic id, or the next if another owner's deployment has it: users can choose ids for those. */
 function idFor({ kind, object, records }: AppPass, cause: readonly string[]): string {
   const { namespace = '', name } = object.metadata
   const cache = records.cache(DeploymentRecord)
@@ -19,7 +19,7 @@ function idFor({ kind, object, records }: AppPass, cause: readonly string[]): st
   }
 }
 
-/** Makes a deployment, once for each cause. */
+/** Creates a deployment, once per cause. */
 export async function deploy(
   pass: AppPass,
   cause: readonly string[],
@@ -37,7 +37,7 @@ export async function deploy(
   )
 }
 
-/** What the spec asks to be served becomes a deployment: a new image, or an earlier one again. */
+/** Creates a deployment for what the spec asks to serve: a new image, or a rollback. */
 export async function keepDeployments(pass: AppPass): Promise<Outcome> {
   const { spec } = pass.object
   const own = ownDeployments(pass)
@@ -49,7 +49,7 @@ export async function keepDeployments(pass: AppPass): Promise<Outcome> {
   return spec.rollback === undefined ? done() : rollBack(pass, own, spec.rollback)
 }
 
-/** Code that is elsewhere, or built in another way than before, is deployed anew. */
+/** Deploys anew if the code's location or the way to build it changed. */
 export async function buildApp(pass: AppPass): Promise<Outcome> {
   const { spec } = pass.object
   if (spec.sourceKind !== 'Repository') return done()
@@ -63,34 +63,38 @@ export async function buildApp(pass: AppPass): Promise<Outcome> {
 
 type Code = { repositoryUrl: string; branch: string | undefined; deploymentSourceId: string | undefined }
 
-/** What a deployment says of code of a repository. */
+/** Returns the deployment fields that describe code from a repository. */
 export function codeOf(pass: AppPass, { repositoryUrl, branch, deploymentSourceId }: Code) {
   const origin = originOf(repositoryUrl, sourceWithId(pass, deploymentSourceId)?.spec)
   return { strategy: 'Build', branch, ...origin } as const
 }
 
-/** @param code where it is, and how it is built: deployed once for each */
+/** @param code its location and build settings: deployed once for each combination */
 export async function deployCode(pass: AppPass, code: readonly unknown[], spec: Partial<DeploymentRecord['spec']>) {
   const { status, metadata } = pass.object
   const hash = sha256(JSON.stringify(code)).slice(0, 16)
   if (status?.deployedCode === hash) return
-  // Of this generation: who goes back to code from before has it built anew.
+  // Include the generation, so that going back to earlier code builds it again.
   const cause = ['code', hash, String(metadata.generation ?? 1)]
   await deploy(pass, cause, spec)
-  // Not one of a former owner of this name, which is on its way out: when it is gone, this pass comes again.
+  // Not if the record still belongs to a deleted owner of the same name: its removal triggers another pass.
   const isOurs = ownDeployments(pass).some((record) => record.metadata.name === idFor(pass, cause))
   if (isOurs) pass.report({ deployedCode: hash })
 }
 
-/** What `deploy` of the spec asks for, once for each later time. @param code as it is deployed without being asked for */
+/**
+ * Deploys for `deploy` of the spec, once per later time.
+ *
+ * @param code what is deployed unless `deploy` says otherwise
+ */
 export async function deployWhenAsked(pass: AppPass, code: ReturnType<typeof codeOf>): Promise<void> {
   const { spec, status } = pass.object
   if (spec.deploy === undefined) return
   const { requestedAt, commit, branch = code.branch } = spec.deploy
   const before = status?.deployRequestedAt
   if (before !== undefined && Date.parse(requestedAt) <= Date.parse(before)) return
-  // The first one may have come with the app, or from before requests were noted: then there is a deployment that is newer.
-  // Creation times are in whole seconds: of one of the very second the request is later.
+  // The first request may have come with the app, or from before requests were recorded: then a newer deployment
+  // exists. Creation times have whole seconds; within the same second, the request counts as later.
   const isOld = before === undefined && Date.parse(requestedAt) < createdAt(newestDeployment(ownDeployments(pass)))
   const wanted = { ...code, branch, ...(commit !== undefined && { commitSha: commit }) }
   if (!isOld) await deploy(pass, ['deploy', requestedAt], wanted)
@@ -110,7 +114,7 @@ async function rollBack(
   const id = idFor(pass, cause)
   if (own.some(({ metadata }) => metadata.name === id)) return done()
   const target = own.find(({ metadata }) => metadata.name === deploymentId)
-  // One that is no longer kept was rolled back to, or can no longer be.
+  // A target that is no longer kept was already rolled back to, or cannot be any more.
   if (target?.status?.image === undefined) return done()
   const { branch, commitSha = target.status.commitSha, provider, repositoryName, source } = target.spec
   const code = { branch, commitSha, provider, repositoryName, source }
@@ -119,12 +123,12 @@ async function rollBack(
   return done()
 }
 
-/** Which deployment is to be served. Without one there is nothing to run. */
+/** Chooses the deployment to serve. Without one there is nothing to run. */
 export function chooseDeployment(pass: AppPass): Outcome {
   const own = ownDeployments(pass)
   const wanted = wantedDeployment(own)
   const newest = newestDeployment(own)
-  // Else the new configuration would be rolled out with the image from before.
+  // Otherwise the new configuration would be rolled out with the old image.
   if (isOnItsWay(pass.object.spec, newest)) return waiting('RollingOut', 'A deployment of another image is on its way.')
   if (wanted?.status?.image !== undefined) {
     const commit = wanted.status.commitSha ?? wanted.spec.commitSha
@@ -143,7 +147,7 @@ export function chooseDeployment(pass: AppPass): Outcome {
   return waiting('Building', 'The first deployment is on its way.')
 }
 
-/** Whether the image that the spec asks for has not come as far as a release. */
+/** Whether the image in the spec has not been released yet. */
 function isOnItsWay({ image }: AppPass['object']['spec'], newest: CachedRecord | undefined): boolean {
   if (newest === undefined) return image !== undefined
   const isQueued = newest.spec.strategy === 'Image' && newest.status?.image === undefined

@@ -43,7 +43,7 @@ import { type AppPass, type AppState, type CachedApp, instancePass, newAppState,
 
 const OWN_CHILDREN = [horizontalPodAutoscaler, job]
 
-/** Keeps apps as their specs say, in the steps of container instances: docs/areas/apps.md. */
+/** Reconciles apps, mostly with the steps of container instances: docs/areas/apps.md. */
 export const appController = controllerWith<typeof PlatformApp, ContainerOptions, AppState>(
   PlatformApp,
   {

@@ -26,7 +26,7 @@ import { type AppPass, type AppStep, instancePass } from './types.ts'
 
 const SHOWN_REVISIONS = 20
 
-/** Numbers what is to be served, if it is new. */
+/** Numbers the revision to serve, if it is new. */
 export async function numberRevision(pass: AppPass): Promise<Outcome> {
   const { object, state, kind } = pass
   if (state.deployed === undefined) return done()
@@ -39,7 +39,7 @@ export async function numberRevision(pass: AppPass): Promise<Outcome> {
   return done()
 }
 
-/** Decided once for what copies are: it is part of them, and a change would make them anew. */
+/** Decides the probation once per pod template: it is part of the template, and changing it would roll the copies. */
 function keepProbation(pass: AppPass, wanted: Wanted<AppContent>): void {
   const { object, state } = pass
   const copies = wanted.parts(wanted.content)[APP_COMPONENT]
@@ -62,12 +62,12 @@ function shownRevisions(known: readonly Revision<AppContent>[]) {
 }
 
 /**
- * Seconds that a new copy has to last before it gets requests. Where nothing has served there is nothing to spare, and what
- * has served need not prove itself again.
+ * Seconds a new copy must survive before it receives requests. Zero if nothing has served yet, because then nothing is
+ * at risk, and for copies that have served before.
  */
 const PROBATION = 10
 
-/** What is remembered of that. */
+/** Number of pod templates remembered as having served. */
 const SERVED = 20
 
 export function trafficOf({ object }: AppPass) {
@@ -76,8 +76,8 @@ export function trafficOf({ object }: AppPass) {
 }
 
 /**
- * Runs the release command of a new revision before anything of it is started, and never twice: one that failed is run again if the
- * app is restarted, deployed anew, or given another one or another credential of its registry.
+ * Runs the release command of a new revision before any of its copies starts, and never twice. A failed command runs
+ * again if the app is restarted or redeployed, or if the command or the registry credential changes.
  */
 export function runReleaseCommand(options: ContainerOptions): AppStep {
   return async function runReleaseCommand(pass) {
@@ -95,7 +95,7 @@ export function runReleaseCommand(options: ContainerOptions): AppStep {
     const cause = sha256(JSON.stringify(causes)).slice(0, 16)
     const wanted = releaseJob(input, { command, revision, cause })
     await children.prune(job, [wanted.metadata.name])
-    // What runs once is not changed: another revision has a Job of its own.
+    // Never update a Job that runs once: another revision gets its own Job.
     const made = (await heldRelease(pass, wanted)) ?? (await children.create(wanted, { resource: job }))
     const pods = releasePods(pass, revision)
     const outcome = releaseOutcome(made, pods[0])
@@ -114,7 +114,7 @@ export function runReleaseCommand(options: ContainerOptions): AppStep {
   }
 }
 
-/** The Job that was made before; not one that failed for something else, which makes way. */
+/** Returns the existing Job, unless it failed for another cause: then it is deleted. */
 async function heldRelease({ children }: AppPass, { metadata }: KubeObject): Promise<KubeObject | undefined> {
   const { namespace, name, annotations } = metadata
   const held = await children.get(job, namespace, name)
@@ -124,7 +124,7 @@ async function heldRelease({ children }: AppPass, { metadata }: KubeObject): Pro
   return (await children.remove(job, namespace, name)) ? undefined : held
 }
 
-/** What serves until the new revision does, or because it cannot, runs in as many copies as are wanted now. */
+/** Keeps the previous revision at the wanted number of copies while the new one cannot serve yet. */
 async function keepCopies(pass: AppPass): Promise<void> {
   const { spec } = pass.object
   const made = pass.children.owned<LiveDeployment>(deployment)
@@ -133,7 +133,7 @@ async function keepCopies(pass: AppPass): Promise<void> {
   await keepAutoscaler(pass)
 }
 
-/** The newest first: of one that was run again the earlier ones may be on their way out. */
+/** Newest first: when a command ran again, pods of earlier runs may still be terminating. */
 function releasePods({ object, workloads }: AppPass, revision: number): LivePod[] {
   const { namespace, name } = object.metadata
   const ofRelease = ({ labels }: LivePod['metadata']) =>
@@ -147,7 +147,7 @@ function releasePods({ object, workloads }: AppPass, revision: number): LivePod[
 
 const bornAt = ({ metadata }: LivePod) => metadata.creationTimestamp ?? ''
 
-/** Why the command does not begin: no node has room, or its image cannot be pulled. */
+/** Returns why the command does not start: no node has room, or its image cannot be pulled. */
 function troubleBefore({ state }: AppPass, pods: readonly LivePod[]): Outcome | undefined {
   const pending = pods.filter(({ status }) => status?.phase === 'Pending')
   const { cpuRequest = '', memoryRequest = '', memoryLimit = '' } = state.plans.get(APP_COMPONENT) ?? {}
@@ -163,7 +163,7 @@ export function reportRelease(pass: AppPass, state: 'RollingOut' | 'Serving' | '
   pass.report({ release: { deploymentId, state, ...(message !== undefined && { message }), since } })
 }
 
-/** Follows the load, where the app does. */
+/** Creates the autoscaler if the app has one, otherwise removes it. */
 export async function keepAutoscaler(pass: AppPass): Promise<Outcome> {
   const input = inputOf(instancePass(pass))
   const wanted = autoscaler(input, input.names.component(APP_COMPONENT), pass.object.spec)
@@ -172,7 +172,7 @@ export async function keepAutoscaler(pass: AppPass): Promise<Outcome> {
   return done()
 }
 
-/** What is served now, and whether that is what was asked for. */
+/** Reports what is served, and whether it is what was asked for. */
 export function reportServing(pass: AppPass): Outcome {
   const { state, object } = pass
   const live = state.deployments.get(APP_COMPONENT)
@@ -201,7 +201,7 @@ function servedWith(before: readonly string[] = [], running: string): string[] {
   return [running, ...before.filter((one) => one !== running)].slice(0, SERVED)
 }
 
-/** Takes away what the steps of container instances do not know of. */
+/** Removes the children that the steps of container instances do not know. */
 export async function removeReleases(pass: AppPass): Promise<Outcome> {
   await pass.children.prune(horizontalPodAutoscaler, [])
   await pass.children.prune(job, [])

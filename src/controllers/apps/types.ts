@@ -9,11 +9,11 @@ import { type InstancePass, type InstanceState, newInstanceState } from '../cont
 import type { Pass, Step } from '../engine/controller.ts'
 import { over } from '../workload/pass.ts'
 
-/** What steps hand on, beyond those of container instances. */
+/** State shared between steps, in addition to that of container instances. */
 export type AppState = InstanceState & {
-  /** chooseDeployment: what is to be served. */
+  /** chooseDeployment: the deployment to serve. */
   deployed: Deployed | undefined
-  /** numberRevision: the newest revision, what its copies are, and how many seconds they have to last before they get requests. */
+  /** numberRevision: the newest revision, a hash of its pod template, and its probation in seconds. */
   revision: number
   running: string | undefined
   probation: number
@@ -34,7 +34,7 @@ export type AppPass = Pass<typeof PlatformApp, AppState>
 export type AppStep = Step<typeof PlatformApp, AppState>
 export type CachedApp = AppPass['object'] & { [key: string]: unknown }
 
-/** An image that stands for none: what is looked at without one does not run. */
+/** Placeholder image for passes that do not start anything. */
 const NO_IMAGE = 'none'
 
 export function deploymentOf({ object, workloads }: Pick<AppPass, 'object' | 'workloads'>): LiveDeployment | undefined {
@@ -44,7 +44,7 @@ export function deploymentOf({ object, workloads }: Pick<AppPass, 'object' | 'wo
 
 export const viewOfApp = (app: CachedApp) => appInstance(app, { image: NO_IMAGE, replicas: 1, probation: 0 })
 
-/** The pass over an app as one over what runs one component. Its status has every field of a container instance's. */
+/** Presents the app's pass as a container instance's pass, whose status fields the app has as well. */
 export function instancePass(pass: AppPass): InstancePass {
   const image = pass.state.deployed?.image ?? NO_IMAGE
   const replicas = copiesOf(pass.object.spec, deploymentOf(pass)?.spec.replicas)
@@ -54,5 +54,5 @@ export function instancePass(pass: AppPass): InstancePass {
   } as unknown as InstancePass
 }
 
-/** A step of container instances. */
+/** Runs a step of container instances over an app. */
 export const overApp = over(instancePass)

@@ -27,7 +27,7 @@ import { resolvePlan } from '../workload/resolve.ts'
 import { removeRevisions } from '../workload/revisions.ts'
 import { checkWorkloadQuota } from '../workload/running.ts'
 
-/** Keeps container instances as their specs say: docs/areas/containerinstances.md. */
+/** Reconciles container instances: docs/areas/containerinstances.md. */
 export const containerController = controllerWith<typeof ContainerInstance, ContainerOptions, InstanceState>(
   ContainerInstance,
   {

@@ -9,7 +9,7 @@ import type { InstancePass } from './types.ts'
 
 export const KEY_RIGHTS: Rights = { resource: ObjectAccessKey.resource, verbs: ['get', 'create', 'patch', 'delete'] }
 
-/** The keys that it is to have, by their accounts. */
+/** Returns the keys that the instance needs, with their accounts. */
 function wantedKeys({ object }: InstancePass): ReadonlyMap<string, string> {
   const outputs = object.spec.components.flatMap(({ env }) => env.flatMap(({ output }) => output ?? []))
   const accounts = new Set(
@@ -20,21 +20,21 @@ function wantedKeys({ object }: InstancePass): ReadonlyMap<string, string> {
   return new Map([...accounts].map((account) => [consumersKeyName(object.metadata, account), account]))
 }
 
-/** Takes away the keys that it does not refer to any more, before whatever may stop a pass: they open accounts. */
+/** Deletes keys that are no longer referenced, before any step that can stop the pass, because keys grant access. */
 export async function withdrawAccessKeys(pass: InstancePass): Promise<Outcome> {
   await pass.recordChildren.prune(ObjectAccessKey.resource, [...wantedKeys(pass).keys()])
   return done()
 }
 
 /**
- * A key of its own to each account whose key it refers to, for as long as it does. Whoever deletes one has another made,
- * and the components that see it restarted: so it is rotated.
+ * Keeps one key per account whose key is referenced. Deleting a key rotates it: a new one is created, and the
+ * components that use it restart.
  */
 export async function keepAccessKeys(pass: InstancePass): Promise<Outcome> {
   const { object, recordChildren } = pass
   const { namespace, name } = placeOfPass(pass)
   for (const [key, accountName] of wantedKeys(pass)) {
-    // One on its way out is made anew once it is gone.
+    // A key that is being deleted is re-created once it is gone.
     if ((await recordChildren.get(ObjectAccessKey.resource, namespace, key)) !== undefined) continue
     await recordChildren.create(
       {

@@ -26,10 +26,10 @@ import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 const INSTALL_VELERO =
   'A backup policy needs Velero, which is not installed in the cluster: an administrator installs it with its node agent and a default BackupStorageLocation.'
 
-/** What stands in Velero's namespace for an instance. */
+/** Kinds of an instance's children in Velero's namespace. */
 export const BACKUP_CHILDREN = [veleroSchedule, veleroDeletion, configMap]
 
-/** Backups carry the labels and annotations of their Schedule, and so wake the instance as its children do. */
+/** Backups inherit labels and annotations from their Schedule, so they wake the instance as its children do. */
 export function backupObservers({ resource }: AnyKind): Observed[] {
   const withPolicy = (_: KubeObject, records: Workspace) =>
     records
@@ -45,13 +45,13 @@ export function backupObservers({ resource }: AnyKind): Observed[] {
   ]
 }
 
-/** Velero looks at a location every minute and writes down when: what counts is only what it found. */
+/** Velero updates a location every minute; only its verdict matters. */
 function relevantOfLocation(object: KubeObject): unknown {
   const { spec, status } = object as BackupLocation
   return [spec, status?.phase]
 }
 
-/** Keeps the Schedule as the policy says. Backups that were taken stay until they expire, whatever becomes of it. */
+/** Keeps the Schedule as the policy says. Existing backups stay until they expire, whatever happens to the policy. */
 export function keepBackups({ backupNamespace: velero }: ContainerOptions): InstanceStep {
   return async function keepBackups(pass: InstancePass): Promise<Outcome> {
     const { object, workloads, state, children } = pass
@@ -114,7 +114,7 @@ async function observeBackups(pass: InstancePass, { keepLast }: BackupPolicySpec
   if (failure !== undefined) state.backup ??= degraded('BackupFailing', `The last backup failed. ${failure}`)
 }
 
-/** Nothing more is backed up. */
+/** Stops further backups. */
 export async function removeBackups(pass: InstancePass): Promise<Outcome> {
   if (pass.workloads.isServed(veleroSchedule)) await pass.children.prune(veleroSchedule, [])
   await pass.children.prune(configMap, [])

@@ -40,7 +40,7 @@ function allPodsOf({ object, workloads }: InstancePass): LivePod[] {
 const ofComponent = (pods: readonly LivePod[], name: string) =>
   pods.filter(({ metadata }) => metadata.labels?.[COMPONENT_LABEL] === name)
 
-/** What runs, said first: a later step may stop the pass, and what runs goes on meanwhile. */
+/** Reports what runs. Runs first, because a later step may stop the pass while the workload keeps running. */
 export async function observeInstance(pass: InstancePass): Promise<Outcome> {
   const { spec } = pass.object
   const pods = podsOf(pass)
@@ -49,7 +49,7 @@ export async function observeInstance(pass: InstancePass): Promise<Outcome> {
     readyReplicas: pods.filter(isReady).length,
     replicas: spec.components.reduce((sum, { replicas }) => sum + replicas, 0),
     restartCount: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
-    // What they read is theirs until it was taken away, whichever step stops the pass before that.
+    // Report former components too: their Secrets exist until they are deleted, and an earlier step may stop the pass.
     components: seenComponents(pods, [...spec.components, ...formerComponents(pass)]),
   })
   pass.serving(pods.some(isReady))
@@ -57,7 +57,7 @@ export async function observeInstance(pass: InstancePass): Promise<Outcome> {
   return done()
 }
 
-/** Those that the spec no longer has, and of which something may be left. */
+/** Returns components that the spec no longer has but that may have left objects. */
 export function formerComponents({ object: { spec, status } }: InstancePass) {
   return (status?.components ?? []).filter(({ name }) => spec.components.every((one) => one.name !== name))
 }
@@ -86,7 +86,7 @@ export function reportStatus(pass: InstancePass): Outcome {
   return done()
 }
 
-/** Of each custom domain, with what was found of its certificate. */
+/** Returns each custom domain with its certificate, if found. */
 function foundCertificates(
   pass: InstancePass,
 ): { host: string; issuer: string; found: CertificateObject | undefined }[] {
@@ -110,7 +110,7 @@ function shownCertificates(pass: InstancePass) {
   return shown.length === 0 ? undefined : shown
 }
 
-/** The outcome that the resource shows: the most specific pending reason, or Available. */
+/** Returns the outcome to show: the most specific pending reason, or Available. */
 export function judgeHealth(pass: InstancePass): Outcome {
   const { object, state } = pass
   if (!object.spec.running || state.replicas === 0) return judgeStopped(pass)
@@ -130,7 +130,7 @@ function judgeStopped(pass: InstancePass): Outcome {
   return judgeStop(left, going, 'No copy runs; volumes are kept.')
 }
 
-/** How it is stopped where its own steps cannot be taken to their end. */
+/** Returns how to stop the instance if its steps cannot run to their end. */
 export function haltInstance(pass: InstancePass) {
   const { components, running } = pass.object.spec
   const isToRun = running && components.some(({ replicas }) => replicas > 0)

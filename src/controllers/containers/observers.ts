@@ -26,7 +26,7 @@ import { BACKUP_CHILDREN } from './backup.ts'
 
 export const CHILDREN = [deployment, service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
 
-/** What the controller of a kind that runs components writes. */
+/** What the controllers of kinds that run components write. */
 export const WRITES: readonly Rights[] = [
   ...childRights([...CHILDREN, ...BACKUP_CHILDREN, persistentVolumeClaim]),
   REVISION_RIGHTS,
@@ -40,9 +40,9 @@ export const WRITES: readonly Rights[] = [
 type View = Pick<ContainerInstance, 'metadata' | 'spec'>
 
 /**
- * What wakes a resource that runs components, besides itself and its children, and which ones exactly.
+ * Returns what wakes a resource that runs components, besides itself and its children.
  *
- * @param viewOf a stored object of the kind as what it runs
+ * @param viewOf converts a stored object of the kind to a container instance
  */
 export function containerObservers<Stored extends KubeObject>(
   kind: AnyKind,
@@ -60,7 +60,7 @@ export function containerObservers<Stored extends KubeObject>(
   ]
 }
 
-/** A new version of what it refers to rolls it. */
+/** A new version of a referenced value triggers a rollout. */
 function readerOf({ metadata, spec: { components, volumes, registryCredential } }: View): Reader {
   const variables = components.flatMap(({ env }) => env)
   return {

@@ -7,7 +7,7 @@ import { storageClass } from '../../kube/builtin.ts'
 import type { Workspace } from '../engine/controller.ts'
 import type { InstancePass } from './types.ts'
 
-/** The plan of each component, and whether the components are what rules of a schema cannot ask for. */
+/** Resolves each component's plan, and checks rules that the schema cannot express. */
 export function resolveComponents({ kind, object, state, records, workloads }: InstancePass): Outcome {
   const { components, computePlan } = object.spec
   const plans = records.cache(ComputePlan).list()
@@ -21,7 +21,7 @@ export function resolveComponents({ kind, object, state, records, workloads }: I
   return unshared === undefined ? done() : stalled('ConfigurationInvalid', unshared.message)
 }
 
-/** Whether every name that components ask for is one of parameters. */
+/** Checks that every parameter used by a component is defined. */
 export function resolveParameters({ object }: InstancePass): Outcome {
   const { components, parameters } = object.spec
   for (const component of components) {
@@ -33,7 +33,7 @@ export function resolveParameters({ object }: InstancePass): Outcome {
   return done()
 }
 
-/** Whether pods on several nodes can mount one volume of the class; of the default one if none is named. */
+/** Whether pods on several nodes can mount a volume of the class; of the default class if none is named. */
 export function isShared(workloads: Workspace, className: string | undefined): boolean {
   return hasSharedVolumes(workloads.cache(storageClass).list(), className)
 }

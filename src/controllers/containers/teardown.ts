@@ -10,7 +10,7 @@ import { namespaceIsGoing, placeOfPass } from '../workload/pass.ts'
 import { removingSecrets } from '../workload/secrets.ts'
 import type { InstancePass, InstanceStep } from './types.ts'
 
-/** What a namespace that goes takes along by itself is not waited for. */
+/** Does not wait if the namespace is being deleted, which removes everything anyway. */
 export function unlessNamespaceGoes(step: InstanceStep): InstanceStep {
   return async (pass) => {
     const outcome = await step(pass)
@@ -18,12 +18,12 @@ export function unlessNamespaceGoes(step: InstanceStep): InstanceStep {
   }
 }
 
-/** First the pods, then what they wrote to: a volume is never pulled from under one. */
+/** Deletes the pods before their volumes, so that no volume is removed while in use. */
 export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   await pass.children.prune(deployment, [])
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
-  // The cache may lack the newest pods, and nobody looks for them later.
+  // List from the API server: the cache may lack the newest pods, and nobody looks again later.
   const { items } = await pass.workloads.client.list(pod, { namespace, labelSelector })
   if (items.length > 0) {
     const names = items.map(({ metadata }) => metadata.name).sort()
@@ -35,7 +35,7 @@ export async function removeWorkload(pass: InstancePass): Promise<Outcome> {
 
 const SURROUNDINGS: readonly Resource[] = [certificate, service, podDisruptionBudget, networkPolicy]
 
-/** The garbage collector would, but it may take half a minute, during which a new resource finds its names taken. */
+/** Does not wait for the garbage collector: during its delay, a new resource would find its names taken. */
 export async function removeSurroundings(pass: InstancePass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
   const names = namesOf(pass.object)

@@ -8,32 +8,32 @@ import type { LiveDeployment } from '../../desired/workload/trouble.ts'
 import type { Pass } from '../engine/controller.ts'
 import { newWorkloadState, over, type WorkloadState } from '../workload/pass.ts'
 
-/** What the controller of container instances is given by the composition root. */
+/** Injected by the composition root. */
 export type ContainerOptions = {
   keys: PlatformKeys
-  /** The namespace that Velero is in. */
+  /** Velero's namespace. */
   backupNamespace: string
-  /** Of the platform's own registry; absent without one. */
+  /** Host of the platform's own registry; absent without one. */
   registryHost?: string | undefined
-  /** What a container may write to its node; `DISK_SHARE`. */
+  /** Local disk share of a container; defaults to `DISK_SHARE`. */
   disk?: DiskShare | undefined
 }
 
-/** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */
+/** State shared between the steps of a pass. Each field is set by the named step and read by later ones only. */
 export type InstanceState = WorkloadState & {
   /** resolveComponents: by component. */
   plans: Map<string, EffectivePlan>
-  /** claimHosts: the host of its own, and those of the caller. */
+  /** claimHosts: the platform's host, and the custom domains. */
   host: string | undefined
   domains: readonly string[]
-  /** keepVolumes: why volumes are not as asked for. */
+  /** keepVolumes: why volumes are not as requested. */
   volumes: Outcome | undefined
-  /** keepBackups: why backups are not as asked for. */
+  /** keepBackups: why backups are not as requested. */
   backup: Outcome | undefined
-  /** keepValues: versions of what the Secrets hold, by name; the pull Secret if there is one. */
+  /** keepValues: content versions by Secret name; the pull Secret, if any. */
   versions: Map<string, string>
   pullSecret: string | undefined
-  /** keepIdentity: the Secret with the credentials of its identity, if it has one. */
+  /** keepIdentity: the Secret with the identity's credentials, if any. */
   identitySecret: string | undefined
   /** keepRevisions */
   revisions: Readonly<Record<string, number>>
@@ -62,7 +62,7 @@ export function newInstanceState(): InstanceState {
 }
 
 type StoredPass = Pass<typeof ContainerInstance, InstanceState>
-/** A pass over an instance with what its absent fields mean. */
+/** A pass over an instance whose absent fields are filled with defaults. */
 export type InstancePass = Omit<StoredPass, 'object'> & { readonly object: ContainerInstance }
 export type InstanceStep = (pass: InstancePass) => Outcome | Promise<Outcome>
 export type CachedInstance = StoredPass['object'] & { [key: string]: unknown }
@@ -71,5 +71,5 @@ export function wholePass(pass: StoredPass): InstancePass {
   return { ...pass, object: completeInstance(pass.object) }
 }
 
-/** The step as the engine takes it. */
+/** Adapts a step to the engine's passes. */
 export const overWhole = over(wholePass)

@@ -16,7 +16,7 @@ import { keepVersionedSecret, mayRead } from '../workload/values.ts'
 import { formerComponents, podsOf, seenComponents } from './health.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
-/** What variables and volumes refer to, as Secrets that pods mount. A change of one restarts the components that see it. */
+/** Writes referenced values to Secrets that pods mount. A changed Secret restarts the components that use it. */
 export function keepValues({ keys }: ContainerOptions): InstanceStep {
   return function keepValues(pass: InstancePass): Promise<Outcome> {
     return withSecretRights(async () => {
@@ -50,7 +50,7 @@ export function keepValues({ keys }: ContainerOptions): InstanceStep {
   }
 }
 
-/** With a component its pods go, whether or not they read it. */
+/** Deletes the Secrets of removed components, whose pods are being deleted as well. */
 async function forgetFormer(pass: InstancePass): Promise<void> {
   const former = formerComponents(pass)
   if (former.length === 0) return
@@ -82,7 +82,7 @@ async function keep(pass: InstancePass, name: string, data: Record<string, strin
   if (version !== undefined) pass.state.versions.set(name, version)
 }
 
-/** Those of now, and those of components that the spec has no more. */
+/** Returns the Deployments of current components and of those removed from the spec. */
 function deploymentsOf(pass: InstancePass): Promise<(LiveDeployment | undefined)[]> {
   const { namespace } = placeOfPass(pass)
   const { spec, status } = pass.object
@@ -92,8 +92,8 @@ function deploymentsOf(pass: InstancePass): Promise<(LiveDeployment | undefined)
 }
 
 /**
- * Takes away what no image is to be pulled with any more, before whatever may stop a pass: it opens a registry. So does a
- * credential whose secret was switched off, deleted or has expired.
+ * Deletes the pull Secret if it is no longer wanted, or if its vault secret is disabled, deleted or expired. Runs
+ * before any step that can stop the pass, because it grants access to a registry.
  */
 export async function withdrawPullSecret(pass: InstancePass): Promise<Outcome> {
   const { registryCredential } = pass.object.spec
@@ -104,7 +104,7 @@ export async function withdrawPullSecret(pass: InstancePass): Promise<Outcome> {
   })
 }
 
-/** The Secret that images are pulled with. It changes nothing about what runs. */
+/** Keeps the pull Secret. Changing it does not restart pods. */
 async function keepPullSecret(pass: InstancePass, value: string | Outcome | undefined): Promise<Outcome> {
   const { pull } = namesOf(pass.object)
   if (value === undefined) return done()

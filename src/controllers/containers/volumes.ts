@@ -14,7 +14,7 @@ type Claim = StatefulClaim & { spec: { accessModes?: string[] } }
 
 const retainedFor = ({ kind, object }: InstancePass) => `${kind.kind}/${object.metadata.name}`
 
-/** One claim for each Persistent volume. What a former resource of this name kept is taken back. */
+/** Keeps one claim per Persistent volume. Adopts a volume that a deleted resource of this name retained. */
 export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
   const shared = instanceShared(pass.object)
   for (const volume of pass.object.spec.volumes) {
@@ -24,7 +24,7 @@ export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
       .get(shared.namespace, shared.names.volume(volume.name))
     if (held !== undefined && isKeptFor(pass, held)) {
       const before = held.spec.resources?.requests?.storage ?? '0'
-      // Taken back, it would count with what is asked for, and not with what it takes.
+      // Do not adopt it: the quota would count the requested size instead of the real one.
       if (compareQuantities(volume.size ?? '', before) < 0) {
         const message = `The kept volume "${volume.name}" has ${before} and cannot shrink to ${volume.size}. Set its size to at least ${before}.`
         return stalled('StorageCannotShrink', message)
@@ -47,7 +47,7 @@ export async function keepVolumes(pass: InstancePass): Promise<Outcome> {
   return done()
 }
 
-/** The size to ask for: what the claim has, if its class lets no volume grow, or if it was larger before. */
+/** Returns the size to request: the claim's own if its class cannot expand volumes, or if the claim is larger. */
 function sizeFor(pass: InstancePass, held: Claim | undefined, name: string, wanted: string): string {
   const before = held?.spec.resources?.requests?.storage
   if (held === undefined || before === undefined || compareQuantities(wanted, before) === 0) return before ?? wanted
@@ -88,14 +88,14 @@ async function mark(
   await workloads.client.mergePatch(persistentVolumeClaim, refOf(claim), patch, { uid, resourceVersion })
 }
 
-/** Deletes the volumes, or keeps them for a new resource of this name: what the accepted deletion asked for. */
+/** Deletes the volumes, or retains them for a new resource of this name, as the accepted deletion asked. */
 export async function removeVolumes(pass: InstancePass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
   const left: string[] = []
   for (const { metadata } of pass.children.owned<Claim>(persistentVolumeClaim)) {
     const claim = await pass.children.get<Claim>(persistentVolumeClaim, namespace, metadata.name)
     if (claim === undefined) continue
-    // With its group goes what would keep it.
+    // Retaining is pointless if the group's namespace is deleted too.
     if (pass.object.spec.onDelete === 'Retain' && !namespaceIsGoing(pass.records, namespace)) {
       const annotations = {
         ...retainedLives(pass),

@@ -23,7 +23,7 @@ import { keepRevision } from '../workload/revisions.ts'
 import { isShared } from './resolve.ts'
 import type { ContainerOptions, InstancePass, InstanceStep } from './types.ts'
 
-/** Numbers the content of the spec, if it is new. */
+/** Numbers the revision of the spec, if it is new. */
 export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
   const { spec } = pass.object
   const wanted: Wanted<InstanceContent> = {
@@ -36,12 +36,12 @@ export async function keepRevisions(pass: InstancePass): Promise<Outcome> {
   return done()
 }
 
-/** What pods are made with beyond what their resource says. */
+/** Pod settings that do not come from the resource. */
 type PodOptions = Pick<ContainerOptions, 'registryHost' | 'disk'>
 
 const PRUNED = [service, ingress, httpRoute, networkPolicy, podDisruptionBudget, certificate]
 
-/** Writes the children, each Deployment when what it depends on is as it should be. */
+/** Writes the children, and each Deployment once its dependencies are ready. */
 export function applyWorkload(
   options: PodOptions,
   more: (pass: InstancePass) => Pick<InstanceInput, 'traffic'> = () => ({}),
@@ -61,7 +61,7 @@ export function applyWorkload(
 async function applyComponent(pass: InstancePass, input: InstanceInput, component: ComponentSpec): Promise<void> {
   const { object, state } = pass
   const unready = component.dependsOn.find((name) => !isDeployed(state.deployments.get(name)))
-  // Whoever stops it, stops all of it at once.
+  // Stopping does not wait for dependencies: everything stops at once.
   if (unready !== undefined && object.spec.running) {
     state.heldBack ??= { component: component.name, by: unready }
     const held = await pass.children.get<LiveDeployment>(
@@ -69,7 +69,7 @@ async function applyComponent(pass: InstancePass, input: InstanceInput, componen
       input.namespace,
       input.names.component(component.name),
     )
-    // What waits is not as it should be, whatever runs of it.
+    // A held-back component does not count as deployed, whatever version of it runs.
     if (held !== undefined)
       state.deployments.set(component.name, { ...held, status: { ...held.status, observedGeneration: 0 } })
     return

@@ -16,7 +16,7 @@ import type { FunctionPass } from './types.ts'
 export const namespaceOf = ({ object, records }: Pick<FunctionPass, 'object' | 'records'>) =>
   records.cache(FunctionNamespace).get(object.metadata.namespace, object.spec.namespaceName)
 
-/** Those that have not ended; those that leave among them. */
+/** Returns the pods that have not ended, including terminating ones. */
 export const podsOf = (pass: FunctionPass) => allPodsOf(pass).filter((each) => !hasEnded(each))
 
 export const endedOf = (pass: FunctionPass) => allPodsOf(pass).filter(hasEnded)
@@ -27,12 +27,12 @@ function allPodsOf({ object, workloads }: FunctionPass): LivePod[] {
   return pods.filter(({ metadata }) => isOwnedBy(metadata, object.kind, name))
 }
 
-/** Whether the most copies that it may have fit. Where they do not, what was granted before goes on as it is. */
+/** Checks the quota for the maximum number of copies. If it does not fit, what was granted before keeps running. */
 export async function checkCopies(pass: FunctionPass): Promise<Outcome> {
   const outcome = await checkQuota(pass)
   if (outcome.kind === 'done') return outcome
   const [made] = pass.children.owned<Sized>(deployment)
-  // What was never there waits in line, and a grant of nothing would take it out.
+  // A function that never ran waits in line for quota, and granting it nothing would remove it from the line.
   if (made === undefined && pass.object.status?.firstReadyAt === undefined) return outcome
   const running = made === undefined ? NOTHING : demandOfWorkload(made.spec)
   await scaleWithin(await grantedAtLeast(pass, running), pass, made)
@@ -41,7 +41,7 @@ export async function checkCopies(pass: FunctionPass): Promise<Outcome> {
 
 type Sized = LiveDeployment & Workload
 
-/** Copies come and go with calls, also those of a function whose change is refused: it would not wake up again. */
+/** Scales within the grant: a function whose change is refused must still scale, or it would never wake up. */
 async function scaleWithin(granted: Demand, pass: FunctionPass, made: Sized | undefined): Promise<void> {
   if (made === undefined) return
   const each = demandOfWorkload({ ...made.spec, replicas: 1 })
@@ -50,7 +50,7 @@ async function scaleWithin(granted: Demand, pass: FunctionPass, made: Sized | un
   await scaleTo(pass, deployment, made, replicas)
 }
 
-/** A copy that leaves ends its calls first: until then it has what it had. */
+/** Gives back quota once surplus copies are gone, because a terminating copy still finishes its calls. */
 export async function giveBackCopies(pass: FunctionPass): Promise<Outcome> {
   const { object, state } = pass
   const left = podsOf(pass).length
@@ -59,11 +59,11 @@ export async function giveBackCopies(pass: FunctionPass): Promise<Outcome> {
   return isAsAsked && left <= most ? giveBackQuota(pass) : done()
 }
 
-/** What a namespace of Kubernetes that goes takes along by itself is not waited for. */
+/** Waits until all copies are gone, unless the Kubernetes namespace is being deleted with them. */
 export async function copiesGone(pass: FunctionPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
-  // The cache may lack the newest ones, and nobody looks for them later.
+  // List from the API server: the cache may lack the newest pods, and nobody looks again later.
   const left = (await pass.workloads.client.list(pod, { namespace, labelSelector })).items.length
   const isGone = left === 0 && pass.children.owned(deployment).length === 0
   if (isGone || namespaceIsGoing(pass.records, namespace)) return done()

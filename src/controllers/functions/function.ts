@@ -87,7 +87,7 @@ const OTHERS: readonly Observed[] = [
 
 const CHILDREN = [deployment]
 
-/** Keeps functions as their specs say, in as many copies as the activator asks for: docs/areas/functions.md. */
+/** Reconciles functions, with as many copies as the activator asks for: docs/areas/functions.md. */
 export const functionController = controllerWith<typeof ServerlessFunction, FunctionOptions, FunctionState>(
   ServerlessFunction,
   {
@@ -128,7 +128,7 @@ export const functionController = controllerWith<typeof ServerlessFunction, Func
   }),
 )
 
-/** What serves, said first: the activator calls it, whatever a later step waits for. */
+/** Reports what serves. Runs first, because the activator calls these copies whatever a later step waits for. */
 async function observeCopies(pass: FunctionPass): Promise<Outcome> {
   const ready = podsOf(pass).filter(isReady)
   const clusterId = clusterOfFunction(pass.object, pass.records)
@@ -151,14 +151,14 @@ function findNamespace(pass: FunctionPass): Outcome {
   const found = namespaceOf(pass)
   if (found === undefined)
     return stalled('ReferenceMissing', `There is no function namespace "${namespaceName}" in this group.`)
-  // What began elsewhere now could outlive the record that says where, and nobody would find it.
+  // Copies started on another cluster now could outlive the record of where they are, and would never be found.
   if (found.metadata.deletionTimestamp !== undefined)
     return waiting('TearingDown', `Function namespace "${namespaceName}" is being deleted.`)
   state.around = found
   return withheld(pass, 'It', object.spec.namespaceSecrets)
 }
 
-/** As its namespace has it, where it says nothing itself. */
+/** The function with its namespace's values as defaults. */
 function withNamespace(pass: FunctionPass): FunctionPass {
   const { clusterId, computePlan } = pass.state.around?.spec ?? {}
   return withSpec(pass, { clusterId, computePlan: pass.object.spec.computePlan ?? computePlan })
@@ -185,8 +185,8 @@ const claimsOf = ({ metadata, spec }: Pick<CachedFunction, 'metadata' | 'spec'>)
   httpPaths(spec).map((path) => pathClaim(metadata.namespace ?? '', spec.namespaceName, path))
 
 /**
- * Lets go of paths that the spec gives up, before whatever may stop a pass: what is no path of the spec is not served. The status
- * forgets them too, as they may be another one's when they are asked for again.
+ * Releases paths that the spec gave up, before any step that can stop the pass: only paths of the spec are served. The
+ * status forgets them too, because another function may take them meanwhile.
  */
 async function releaseFormerPaths(pass: FunctionPass): Promise<Outcome> {
   const { spec, status } = pass.object
@@ -195,7 +195,7 @@ async function releaseFormerPaths(pass: FunctionPass): Promise<Outcome> {
   return releaseClaims(pass, (value) => !claims.includes(value))
 }
 
-/** A path is served by whoever took it first. */
+/** Claims the paths. The first function to claim a path serves it. */
 async function claimPaths(pass: FunctionPass): Promise<Outcome> {
   const { object } = pass
   const wanted = claimsOf(object)
@@ -210,7 +210,7 @@ async function claimPaths(pass: FunctionPass): Promise<Outcome> {
 
 const variablesOf: Variables = ({ object, state }) => environmentOf(state.around?.spec.env ?? [], object.spec.env)
 
-/** What variables refer to may be reached from its cluster only. */
+/** Referenced values may be reachable from the function's cluster only. */
 const valuesStep = (options: FunctionOptions) => overNamespace(keepValues(options, variablesOf))
 
 const imageOf = ({ state }: FunctionPass) => state.chosen?.image
@@ -220,7 +220,7 @@ function applyCopies({ registryHost }: FunctionOptions) {
     const { object, state } = pass
     const image = imageOf(pass)
     const { around } = state
-    // Whatever ran before, nothing says any more that it is to run.
+    // Nothing says any more what should run, so remove what runs.
     if (image === undefined || around === undefined) {
       await pass.children.prune(deployment, [])
       return done()
@@ -236,13 +236,13 @@ function applyCopies({ registryHost }: FunctionOptions) {
   }
 }
 
-/** Why it answers no calls though it could; undefined if it does. */
+/** Returns why a healthy function answers no calls; undefined if it does. */
 function switchedOff(pass: FunctionPass): string | undefined {
   if (!pass.object.spec.enabled) return 'It is disabled and answers no calls.'
   return namespaceOf(pass)?.spec.running === false ? 'Its namespace is stopped: it answers no calls.' : undefined
 }
 
-/** How its copies go where its own steps cannot be taken to their end. One that is to answer calls, and cannot, is not well. */
+/** Scales to zero if the steps end early. A function that should answer calls but cannot keeps its obstacle. */
 function haltCopies(pass: FunctionPass) {
   const { object, state, children } = pass
   if (wantedCopies(object, namespaceOf(pass)) > 0 || state.deployment !== undefined) return undefined
@@ -283,7 +283,7 @@ function judge(pass: FunctionPass): Outcome {
   const evicted = evictionTrouble(what, pods, ended)
   if (evicted !== undefined) return evicted
   const ready = podsOf(pass).filter(isReady).length
-  // Copies come and go with calls: that is not a change that somebody asked for.
+  // Copies come and go with calls, so a missing copy is not a rollout.
   if (ready > 0 || object.status?.firstReadyAt !== undefined) {
     const copies = `${Math.min(ready, wanted)} of ${counted(wanted, 'copy', 'copies')} ${agreed(wanted, 'serves', 'serve')}`
     return done({ message: `${copies}; calls wait for the others.` })
@@ -291,7 +291,7 @@ function judge(pass: FunctionPass): Outcome {
   return waiting('WaitingForWorkload', `${readyOf(ready, wanted, 'copy', 'copies')}.`)
 }
 
-/** What it has of its quotas is free when its copies are gone. In another cluster nobody collects what is left there. */
+/** Deletes the copies, and on another cluster the Secrets, which no garbage collector deletes there. */
 async function removeCopies(pass: FunctionPass): Promise<Outcome> {
   const { children, object, records } = pass
   await children.prune(deployment, [])

@@ -12,8 +12,8 @@ import { clusterOfFunction } from './whereabouts.ts'
 const BEING_MADE = 'The credentials of the managed identity of its namespace are being made.'
 
 /**
- * Takes the credentials away from another cluster once its namespace has no identity any more. It runs before whatever may stop
- * a pass: what opens something must not stay because of a path or a plan.
+ * Removes the credentials from another cluster once the namespace has no identity. Runs before any step that can stop
+ * the pass, because credentials grant access.
  */
 export function withdrawIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   const { object, records } = pass
@@ -27,7 +27,7 @@ export function withdrawIdentity(pass: FunctionPass): Outcome | Promise<Outcome>
   })
 }
 
-/** A copy that began without the credentials would never find them. */
+/** Requires the credentials first: a copy started without them would never get them. */
 export function findIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   const { object, state, records } = pass
   const { spec, status } = state.around ?? {}
@@ -39,7 +39,7 @@ export function findIdentity(pass: FunctionPass): Outcome | Promise<Outcome> {
   return done()
 }
 
-/** Each function of another cluster has credentials of its own there: what is there belongs to one record, and goes with it. */
+/** Copies the credentials to another cluster, one Secret per function, which is deleted with the function. */
 async function bring(pass: FunctionPass, stored: string): Promise<Outcome> {
   const { object, records, children, state } = pass
   const { namespace, name } = placeOfPass(pass)

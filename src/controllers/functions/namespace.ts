@@ -40,7 +40,7 @@ import { type CachedFunction, type CachedNamespace, type NamespacePass, newNames
 
 const ROUTES = [ingress, httpRoute, certificate]
 
-/** Keeps namespaces of functions: their hosts, the way to the activator, and what is told of their functions. */
+/** Reconciles function namespaces: hosts, the route to the activator, and a summary of their functions. */
 export const functionNamespaceController = controller(FunctionNamespace, {
   observes: [
     ...ROUTES,
@@ -62,14 +62,14 @@ export const functionNamespaceController = controller(FunctionNamespace, {
   writes: [
     ...childRights(ROUTES),
     { resource: ServerlessFunction.resource, verbs: ['list', 'delete'] },
-    // The admission policy for Secrets of the platform confines it to what cert-manager keeps of its domains.
+    // Admission restricts this to the Secrets that cert-manager keeps for custom domains.
     { resource: secret, verbs: ['delete'], in: 'system' },
     IDENTITY_RIGHTS,
     LEDGER_RIGHTS,
     CLAIM_RIGHTS,
   ],
   state: newNamespaceState,
-  // Its hosts lead to the activator, and its identity is made here: only its functions are elsewhere.
+  // Hosts and identity are on the platform's cluster; only the functions run elsewhere.
   clusterOf: () => undefined,
   reconcile: steps(
     countFunctions,
@@ -114,17 +114,17 @@ function countFunctions(pass: NamespacePass): Outcome {
   return done()
 }
 
-/** Who issues the certificates of custom domains; undefined if nobody does. */
+/** Returns the issuer of custom domains' certificates; undefined if there is none. */
 const issuerOf = ({ state, workloads }: NamespacePass) =>
   workloads.isServed(certificate) ? state.home?.spec.certificateIssuer : undefined
 
 const certificateNames = ({ object, state }: NamespacePass) =>
   state.domains.map((host) => functionCertificateName(object.metadata.namespace ?? '', object.metadata.name, host))
 
-/** As one whose functions run on the platform's own cluster. */
+/** The pass as if the functions ran on the platform's own cluster. */
 const here = (pass: NamespacePass) => withSpec(pass, { clusterId: undefined })
 
-/** Callers come to the platform's own cluster, wherever the functions are, if these may be there. */
+/** Requests arrive at the platform's own cluster, wherever the functions run, provided that they may run there. */
 function findHome(pass: NamespacePass): Outcome {
   const { object, place, records } = pass
   const found = findCluster(pass)
@@ -134,7 +134,7 @@ function findHome(pass: NamespacePass): Outcome {
   return obstacle && obstacle.kind !== 'done' ? obstacle : findCluster(here(pass))
 }
 
-/** What it has no more, its functions do not take for what they are to have. */
+/** Reports a withdrawn identity first, so that functions stop expecting its credentials. */
 function withdrawIdentityHere(pass: NamespacePass): Promise<Outcome> {
   if (!pass.object.spec.managedIdentity) pass.report({ identitySecret: undefined })
   return withdrawIdentity(here(pass))
@@ -184,7 +184,7 @@ function reportUrl(pass: NamespacePass): Outcome {
   return done()
 }
 
-/** Its functions hear of it from here. */
+/** Functions read the Secret's name from this status. */
 function reportIdentity({ report, state: { identitySecret } }: NamespacePass): Outcome {
   report({ identitySecret })
   return done()
@@ -196,17 +196,16 @@ function judge(pass: NamespacePass): Outcome {
   return judgeHost(pass) ?? done({ message: count === 1 ? 'It has one function.' : `It has ${count} functions.` })
 }
 
-/** Its functions stop by themselves: they look at it. */
+/** Functions stop by themselves when they see that their namespace is stopped. */
 function judgeStopped(pass: NamespacePass): Outcome {
   const left = functionsOf(pass).filter(({ status }) => isCallable(status)).length
   const going = `${counted(left, 'function')} ${agreed(left, 'is', 'are')} being stopped.`
   return judgeStop(left, going, 'It is stopped: its functions answer no calls.')
 }
 
-/** Its functions go with it. */
 async function removeFunctions({ object, records }: NamespacePass): Promise<Outcome> {
   const { namespace: home, name } = placeOfPass({ object })
-  // The cache may lack the newest ones, and nobody looks for them later.
+  // List from the API server: the cache may lack the newest functions, and nobody looks again later.
   const { items } = await records.client.list<CachedFunction>(ServerlessFunction.resource, { namespace: home })
   const left = items.filter(({ spec }) => spec.namespaceName === name)
   for (const each of left)
@@ -217,7 +216,7 @@ async function removeFunctions({ object, records }: NamespacePass): Promise<Outc
     : waiting('TearingDown', `${counted(left.length, 'function')} ${agreed(left.length, 'is', 'are')} being deleted.`)
 }
 
-/** They stand in another namespace, where no garbage collector takes them along. */
+/** Deletes the routes, which are in another namespace, where owner references do not reach. */
 async function removeRoute(pass: NamespacePass): Promise<Outcome> {
   const { children, object } = pass
   const name = functionRouteName(object.metadata.namespace ?? '', object.metadata.name)

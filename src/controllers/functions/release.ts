@@ -18,7 +18,7 @@ import { withheld } from './withheld.ts'
 
 export const DEPLOYMENT_RIGHTS: Rights = { resource: DeploymentRecord.resource, verbs: ['get', 'create'] }
 
-/** What was uploaded becomes one deployment, whose id the upload has given. */
+/** Creates one deployment per upload, with the id that the upload chose. */
 export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
   const { source, functionName } = pass.object.spec
   const { namespace, name: ownerName } = placeOfPass(pass)
@@ -49,7 +49,7 @@ export async function keepDeployments(pass: FunctionPass): Promise<Outcome> {
   return done()
 }
 
-/** What is served: the image that the spec names, else that of the newest deployment that came as far as one. */
+/** Chooses the image to serve: the spec's, otherwise that of the newest deployment with an image. */
 export function chooseImage(pass: FunctionPass): Outcome {
   const { spec } = pass.object
   const own = ownDeployments(pass)
@@ -78,7 +78,7 @@ function buildStatusOf(newest: CachedRecord | undefined, hasSource: boolean) {
   return stage === 'Deploying' || stage === 'Succeeded' || newest.status?.image !== undefined ? 'Succeeded' : 'Failed'
 }
 
-/** A function that sleeps serves what it was given: its next copy runs it. */
+/** Reports the release. A function scaled to zero counts as serving: its next copy runs the image. */
 export function reportRelease(pass: FunctionPass): Outcome {
   const { object, state } = pass
   const { image, deploymentId, commit } = state.chosen ?? {}

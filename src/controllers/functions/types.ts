@@ -8,21 +8,21 @@ import { newWorkloadState, type WorkloadState } from '../workload/pass.ts'
 
 export type FunctionOptions = {
   keys: PlatformKeys
-  /** Of the platform's own registry; absent without one. */
+  /** Host of the platform's own registry; absent without one. */
   registryHost?: string | undefined
 }
 
-/** What steps of one pass over a function hand on. */
+/** State shared between the steps of a pass over a function. */
 export type FunctionState = WorkloadState & {
   /** findNamespace */
   around: CachedNamespace | undefined
-  /** keepKeys: why a key of a trigger cannot be had. */
+  /** keepKeys: why a trigger's key is not available. */
   keyObstacle: Outcome | undefined
-  /** findIdentity: the Secret with the credentials of the identity of its namespace, if that has one. */
+  /** findIdentity: the Secret with the credentials of the namespace's identity, if any. */
   identitySecret: string | undefined
-  /** keepValues: the version of what its Secret holds, if it has one. */
+  /** keepValues: the content version of the function's Secret, if any. */
   valuesVersion: string | undefined
-  /** chooseImage: what is to be served, and of which deployment. */
+  /** chooseImage: the image to serve, and its deployment. */
   chosen: { image: string; deploymentId?: string; commit?: string | undefined } | undefined
   /** applyCopies */
   deployment: LiveDeployment | undefined
@@ -44,10 +44,10 @@ export type FunctionPass = Pass<typeof import('../../crds/functions.ts').Serverl
 export type FunctionStep = (pass: FunctionPass) => Outcome | Promise<Outcome>
 
 export type NamespaceState = WorkloadState & {
-  /** claimHosts: its own host, and those of the caller. */
+  /** claimHosts: the platform's host, and the custom domains. */
   host: string | undefined
   domains: readonly string[]
-  /** keepIdentity: the Secret with the credentials of its identity, if it has one. */
+  /** keepIdentity: the Secret with the identity's credentials, if any. */
   identitySecret: string | undefined
   /** applyRoute */
   route: RouteVerdict | undefined

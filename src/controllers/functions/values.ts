@@ -18,7 +18,7 @@ import type { FunctionOptions, FunctionPass, FunctionStep } from './types.ts'
 
 export type Variables = (pass: FunctionPass) => ServerlessFunction['spec']['env']
 
-/** What variables refer to, as a Secret that copies read at their start. A change of it rolls them. */
+/** Writes referenced values to a Secret that copies read at start. A change of it rolls the copies. */
 export function keepValues({ keys }: FunctionOptions, variablesOf: Variables): FunctionStep {
   return function keepValues(pass: FunctionPass): Promise<Outcome> {
     const references = variablesOf(pass).filter(({ value }) => value === undefined)
@@ -54,13 +54,13 @@ async function keep(pass: FunctionPass, data: Record<string, string>): Promise<v
 
 export const DIGEST_RIGHTS: readonly Rights[] = [
   { resource: secret, verbs: ['get'], resourceNames: [DIGEST_SECRET], in: 'system' },
-  // No role can confine it to a name: the admission policy for Secrets of the platform does.
+  // RBAC cannot restrict `create` to a name, so an admission policy does.
   { resource: secret, verbs: ['create'], in: 'system' },
 ]
 
 /**
- * Digests of the keys that callers must show: the activator compares them and never sees the keys of a vault. Whatever else
- * stops the function, a key opens nothing any more once its secret may not be read or has another value.
+ * Reports digests of the keys that callers must send: the activator compares digests and never sees vault values. Runs
+ * whatever else stops the function, so that a key grants nothing once its secret is unreadable or has changed.
  */
 export function keepKeys({ keys }: FunctionOptions): FunctionStep {
   return async function keepKeys(pass: FunctionPass): Promise<Outcome> {
@@ -87,10 +87,10 @@ export function keepKeys({ keys }: FunctionOptions): FunctionStep {
   }
 }
 
-/** Why a key cannot be shown by anybody, told in the place of other values. */
+/** Reports why a key is not available, together with the other values. */
 export const requireKeys: FunctionStep = ({ state }) => state.keyObstacle ?? done()
 
-/** Made once for the platform. */
+/** Returns the platform's digest key, which is created on first use. */
 async function digestKeyOf(pass: FunctionPass): Promise<string> {
   const ref = { namespace: SYSTEM_NAMESPACE, name: DIGEST_SECRET }
   const { records } = pass
@@ -103,7 +103,7 @@ async function digestKeyOf(pass: FunctionPass): Promise<string> {
   return isOurs ? made : ((await read()) ?? '')
 }
 
-/** Removes what is kept of a source that another one has taken the place of. */
+/** Deletes the stored files of a source that was replaced. */
 export function keepSource(pass: FunctionPass): Promise<Outcome> {
   const { object, recordChildren } = pass
   const { source } = object.spec

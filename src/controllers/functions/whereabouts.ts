@@ -6,7 +6,7 @@ import type { Observed, Workspace } from '../engine/controller.ts'
 import { otherClusterOf } from '../engine/whereabouts.ts'
 import type { CachedFunction } from './types.ts'
 
-/** The other cluster that a function runs on, which its namespace names. */
+/** Returns the other cluster that a function runs on, as its namespace says. */
 export function clusterOfFunction(
   { metadata, spec }: Pick<ServerlessFunction, 'metadata' | 'spec'>,
   records: Workspace,
@@ -16,7 +16,7 @@ export function clusterOfFunction(
   return around && otherClusterOf(around, records)
 }
 
-/** What concerns functions of other clusters only: whether they may run there, and new credentials to bring there. */
+/** Observes what only concerns functions on other clusters: projections, and credentials to copy there. */
 export function elsewhereObservers(
   functionsIn: (records: Workspace, home?: string) => readonly CachedFunction[],
 ): Observed[] {

@@ -10,8 +10,8 @@ const lackingOf = (given: readonly string[], allowed: readonly string[]) => {
 }
 
 /**
- * Code that may not be given what its namespace has that is secret is not run beside it. What it may be given stands in the object
- * that brings the code, where its writer was asked: nothing follows from which of the two objects came first.
+ * Refuses code that may not receive a secret of its namespace. What it may receive is listed in the object that brings
+ * the code, whose writer was checked for it; so the order in which the two objects are created does not matter.
  *
  * @param what brings the code, in words
  */
@@ -24,7 +24,7 @@ export function withheld(pass: FunctionPass, what: string, allowed: readonly str
   )
 }
 
-/** The same of what a function has itself: variables of its namespace lead a runtime to other code. */
+/** As `withheld`, for the function's own secrets: variables of the namespace can make the runtime run other code. */
 export function withheldFromVariables(pass: FunctionPass): Outcome {
   const { object, state } = pass
   const { env = [], functionSecrets = [] } = state.around?.spec ?? {}
@@ -36,7 +36,7 @@ export function withheldFromVariables(pass: FunctionPass): Outcome {
   )
 }
 
-/** A deployment that waits to be served never is: nobody can make its code that of another writer. */
+/** A waiting deployment fails for good, because its code cannot become that of a permitted writer. */
 function refused(pass: FunctionPass, message: string): Outcome {
   const wanted = wantedDeployment(ownDeployments(pass))
   if (wanted?.status?.stage === 'Deploying')

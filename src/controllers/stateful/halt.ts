@@ -3,7 +3,7 @@ import { statefulSet } from '../../kube/builtin.ts'
 import { scaleToZero } from '../workload/halt.ts'
 import { observedWorkload, type StatefulPass } from './pass.ts'
 
-/** Of a kind that runs as a StatefulSet: how it is stopped where its own steps cannot be taken to their end. */
+/** Stops a StatefulSet if the steps of its resource cannot run to their end. */
 export function haltStateful<P extends StatefulPass>(judgeStopped: (pass: P) => Outcome) {
   return function haltStateful(pass: P) {
     const { running, replicas } = pass.object.spec

@@ -6,7 +6,7 @@ import { missingStorageClass } from '../workload/storage.ts'
 import type { StatefulPass } from './pass.ts'
 import type { Pod, StatefulSet } from './types.ts'
 
-/** Every wanted pod runs the current template, and is ready. */
+/** Whether every wanted pod runs the current template and is ready. */
 export function isRolledOut(workload: StatefulSet | undefined): boolean {
   if (workload === undefined) return false
   const { spec, status = {}, metadata } = workload
@@ -25,12 +25,12 @@ const IMAGE_TROUBLE = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImage
 
 const CREATE_TROUBLE = new Set(['CreateContainerConfigError', 'CreateContainerError'])
 
-/** Whether there is anything to tell of a pod that does not start. */
+/** Whether there is something to report about a pod that does not start. */
 export const cannotStart = (found: Pod): boolean =>
   podTroubleOf([found]) !== undefined ||
   placementWords({ what: '', cpuRequest: '', memoryRequest: '' }, found) !== undefined
 
-/** How far it is, and why no node takes one of its pods, if none does: a node that is added may. */
+/** Returns the progress and why no node takes a pod, if so; a node may be added later. */
 export function progressWords(
   { workloads }: Pick<StatefulPass, 'workloads'>,
   progress: string,
@@ -47,7 +47,7 @@ export function progressWords(
   return [progress, ...why.slice(0, 1)].join(' ')
 }
 
-/** The reason why a container cannot start; its message may hold anything and is not repeated. */
+/** Returns why a container cannot start. Its message may contain anything and is not repeated. */
 export function podTroubleOf(found: readonly Pod[]): Outcome | undefined {
   for (const each of found) {
     for (const { state } of each.status?.containerStatuses ?? []) {

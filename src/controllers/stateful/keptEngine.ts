@@ -2,20 +2,20 @@ import { RETAINED_ENGINE_ANNOTATION } from '../../core/labels.ts'
 import type { StatefulPass } from './pass.ts'
 import type { Claim } from './types.ts'
 
-/** What reads and writes the files on a volume. */
+/** The engine whose files are on a volume. */
 export type Engine = {
-  /** As the spec or the vendor spells it. */
+  /** As in the spec or the vendor's name. */
   name: string
-  /** Numbers with dots between. */
+  /** Numbers separated by dots. */
   version: string
   /** The field of the spec that sets the version. */
   field: string
 }
 
-/** The engine of a resource, as its spec has it; `claims` are its volumes. */
+/** Returns a resource's engine from its spec; `claims` are its volumes. */
 export type EngineOf<P extends StatefulPass> = (pass: P, claims: readonly Claim[]) => Engine
 
-/** Negative, zero or positive as version `a` is lower than, the same as or higher than `b`, number by number. */
+/** Compares two versions number by number; negative if `a` is lower than `b`. */
 export function compareEngineVersions(a: string, b: string): number {
   return a.localeCompare(b, 'en', { numeric: true })
 }
@@ -24,15 +24,15 @@ export function engineText({ name, version }: Pick<Engine, 'name' | 'version'>):
   return `${name} ${version}`
 }
 
-/** Which engine wrote a volume last, where the volume was kept; undefined for one that never was. */
+/** Returns the engine that last wrote to a retained volume; undefined if it was never retained. */
 export function keptEngine({ metadata }: Claim): Pick<Engine, 'name' | 'version'> | undefined {
   const [name, version] = metadata.annotations?.[RETAINED_ENGINE_ANNOTATION]?.split(' ') ?? []
   return name === undefined || version === undefined ? undefined : { name, version }
 }
 
 /**
- * Why an engine must not start on a kept volume; undefined if it may. An older one does not read what a newer one wrote,
- * and another one may take the files for damage and begin anew.
+ * Returns why an engine must not start on a retained volume; undefined if it may. An older version cannot read files of
+ * a newer one, and another engine may take the files for damage and start over.
  */
 export function engineObstacle(claim: Claim, wanted: Engine): string | undefined {
   const kept = keptEngine(claim)

@@ -16,13 +16,13 @@ import type { Claim, Pod, StatefulSet } from './types.ts'
 export { STORAGE_VOLUME as VOLUME } from '../../contracts/workloads.ts'
 export { placeOfStateful, planOfStateful }
 
-/** What the steps over a StatefulSet with a volume for each pod hand on besides. */
+/** State shared by the steps for StatefulSets with a volume per pod. */
 export type StatefulState = WorkloadState & {
   /** adoptVolumes: the claims that exist, by ordinal. */
   claims: ReadonlyMap<number, Claim>
   /** growVolumes: why volumes do not have the requested size yet. */
   volumes: Outcome | undefined
-  /** growVolumes: the size that a claim template which is kept was made for; undefined where it is as the plan says. */
+  /** growVolumes: the size an existing claim template was made for; undefined if the plan's size applies. */
   templateFor: string | undefined
   /** applyWorkload */
   workload: StatefulSet | undefined
@@ -32,7 +32,7 @@ export function newStatefulState(): StatefulState {
   return { ...newWorkloadState(), claims: new Map(), volumes: undefined, templateFor: undefined, workload: undefined }
 }
 
-/** A pass over a kind that runs as a StatefulSet with a volume for each pod. */
+/** A pass over a kind that runs as a StatefulSet with a volume per pod. */
 export type StatefulPass = WorkloadPass & {
   readonly object: { readonly spec: { readonly onDelete?: unknown } }
   readonly state: StatefulState
@@ -43,7 +43,7 @@ export function workloadOf({ kind, object }: Pick<StatefulPass, 'kind' | 'object
   return childName(kind.shortNames[0] ?? '', object.metadata.name)
 }
 
-/** The existing StatefulSet, if it is ours. */
+/** Returns the existing StatefulSet, if it belongs to the resource. */
 export function observedWorkload(pass: StatefulPass): StatefulSet | undefined {
   const { namespace } = placeOfStateful(pass)
   const found = pass.workloads.cache<StatefulSet>(statefulSet).get(namespace, workloadOf(pass))
@@ -60,7 +60,7 @@ export function ordinalOf(pass: Pick<StatefulPass, 'kind' | 'object'>, podOrClai
   return ordinalIn(workloadOf(pass), podOrClaim)
 }
 
-/** Pods of this resource that are still there, in any state. */
+/** Returns the remaining pods of this resource, in any state. */
 export function podsOfStateful(pass: StatefulPass): Pod[] {
   const { namespace } = placeOfStateful(pass)
   return pass.workloads
@@ -69,12 +69,12 @@ export function podsOfStateful(pass: StatefulPass): Pod[] {
     .filter((each) => ordinalOf(pass, each.metadata.name) !== undefined)
 }
 
-/** The count of the StatefulSet follows a moment after the pods; until it does, a reader would see pods that are gone. */
+/** Returns the number of remaining pods, at least the StatefulSet's own count, which lags behind and is shown. */
 export function podsLeft(pass: StatefulPass): number {
   return Math.max(podsOfStateful(pass).length, pass.state.workload?.status?.replicas ?? 0)
 }
 
-/** How many pods are ready, said first: a later step may stop the pass, and what runs goes on meanwhile. */
+/** Reports ready pods. Runs first, because a later step may stop the pass while the pods keep running. */
 export function observeWorkload(pass: StatefulPass): Outcome {
   const ready = observedWorkload(pass)?.status?.readyReplicas ?? 0
   pass.report({ readyReplicas: ready })
@@ -83,8 +83,8 @@ export function observeWorkload(pass: StatefulPass): Outcome {
 }
 
 /**
- * Pods or claims of this name that carry our labels, whichever life they are of, from the API server: for a teardown,
- * which must not miss what the cache does not have yet.
+ * Lists pods or claims of this name with our labels, of any incarnation, from the API server: a teardown must not miss
+ * what the cache lacks.
  */
 export async function liveOfStateful<T extends KubeObject>(pass: StatefulPass, resource: Resource): Promise<T[]> {
   const { namespace, name } = placeOfStateful(pass)

@@ -6,8 +6,8 @@ import { LEDGER_RIGHTS } from '../quotaLedger.ts'
 import { childRights, volumeObserver } from '../workload/observers.ts'
 
 /**
- * What the controller of a kind that runs as a StatefulSet of ours watches, reads and writes for it. Secrets are watched
- * only: they are opened namespace by namespace, by bindings of the group.
+ * Returns what the controller of a kind with a StatefulSet watches, reads and writes. Secrets are only watched here:
+ * access to them is granted per namespace, by RoleBindings of the group.
  */
 export function statefulRights(kind: AnyKind, children: readonly Resource[]) {
   const writes: Rights[] = [

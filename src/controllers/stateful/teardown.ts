@@ -13,13 +13,13 @@ import type { Claim, Pod, StatefulSet } from './types.ts'
 import { isOfFormerLife, isOurClaim, markClaim, retainedFor } from './volumes.ts'
 
 /**
- * First the pods, then what they wrote to: a volume is never pulled from under one.
+ * Deletes the pods before their volumes, so that no volume is removed while in use.
  *
  *   StatefulSet with pods ── no replicas ──> seen by its controller ── delete ──> gone ──> volumes
  *   pods without a StatefulSet (it was being replaced) ── delete, highest first ──> gone ──^
  *
- * A StatefulSet that is deleted outright leaves a pass of its controller under way, which may still make a claim that
- * nobody owns. Once that controller has seen zero replicas, it makes none.
+ * If a StatefulSet is deleted directly, a running sync of its controller may still create a claim that nobody owns.
+ * Once the controller has observed zero replicas, it creates none.
  */
 export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   const { namespace } = placeOfStateful(pass)
@@ -32,7 +32,7 @@ export async function removeWorkload(pass: StatefulPass): Promise<Outcome> {
   if (workload?.metadata.deletionTimestamp !== undefined)
     return waiting('TearingDown', 'The workload is being deleted.')
   if (workload !== undefined && !(await isScaledDown(pass, workload))) return shuttingDown(podsOfStateful(pass))
-  // The cache may lack the newest objects, and nobody looks for them later.
+  // List from the API server: the cache may lack the newest objects, and nobody looks again later.
   const left = await liveOfStateful<Pod>(pass, pod)
   if (left.length > 0) {
     if (workload === undefined) await removePods(pass, left)
@@ -60,7 +60,7 @@ async function isScaledDown(pass: StatefulPass, workload: StatefulSet): Promise<
   return (status.observedGeneration ?? 0) >= (metadata.generation ?? 1) && (status.replicas ?? 0) === 0
 }
 
-/** What a StatefulSet left behind when it was deleted around its pods; nothing else would ever delete them. */
+/** Deletes pods orphaned by the replacement of a StatefulSet; nothing else would delete them. */
 async function removePods(pass: StatefulPass, pods: readonly Pod[]): Promise<void> {
   const ordinal = (each: Pod) => ordinalOf(pass, each.metadata.name) ?? 0
   for (const each of pods.toSorted((a, b) => ordinal(b) - ordinal(a))) {
@@ -69,12 +69,12 @@ async function removePods(pass: StatefulPass, pods: readonly Pod[]): Promise<voi
   }
 }
 
-/** The same of its revisions: a StatefulSet that comes in its place adopts them, but none comes. */
+/** Deletes orphaned revisions, which only a new StatefulSet of this name would adopt. */
 async function removeRevisions(pass: StatefulPass): Promise<void> {
   const { namespace, name } = placeOfStateful(pass)
   const { client } = pass.workloads
   const labelSelector = ownerLabelSelector(pass.kind.kind, name)
-  // The role of an agent that was installed before may not name them: they go with the group then.
+  // An older agent's role may not allow this: then they are deleted with the group.
   const { items } = await client.list(controllerRevision, { namespace, labelSelector }).catch((error: unknown) => {
     if (isKubeError(error, 'Forbidden')) return { items: [] }
     throw error
@@ -94,11 +94,11 @@ function shuttingDown(pods: readonly Pod[]): Outcome {
 }
 
 /**
- * Deletes the other children now. The garbage collector would, but it may take half a minute, during which a new
- * resource of this name finds its names taken, and the keys live on.
+ * Deletes the other children now. The garbage collector may take half a minute, during which a new resource finds its
+ * names taken, and keys remain.
  *
  * @param secretsOf always deleted
- * @param dataSecretsOf without which nobody can read what is on the volumes: kept where these are kept
+ * @param dataSecretsOf needed to read the volumes: retained together with them
  */
 export function removeSurroundings({
   resources,
@@ -127,7 +127,7 @@ function keepsData(pass: StatefulPass): boolean {
   return pass.object.spec.onDelete === 'Retain' && !namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)
 }
 
-/** Without its owner, or the garbage collector would take it, and with the mark by which a new resource has it back. */
+/** Retains a Secret: without an owner it is not garbage-collected; the mark lets a resource of this name adopt it. */
 async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
   const { namespace } = placeOfStateful(pass)
   const found = await pass.children.get(secret, namespace, name)
@@ -143,8 +143,8 @@ async function keepSecret(pass: StatefulPass, name: string): Promise<void> {
 }
 
 /**
- * Deletes the volumes, or keeps them for a new resource of this name: what the accepted deletion asked for. Those that a
- * former life of this name left behind go the same way, so that deleting a resource always frees its name.
+ * Deletes the volumes, or retains them for a new resource of this name, as the accepted deletion asked. Leftovers of an
+ * earlier incarnation are treated the same, so that deleting a resource always frees its name.
  */
 export const removeVolumes =
   <P extends StatefulPass>(engineOf: EngineOf<P>) =>
@@ -173,7 +173,7 @@ export const removeVolumes =
       }
       left.push(name)
     }
-    // The deletion of a namespace takes its claims along; waiting here would only hold it up.
+    // The namespace's deletion removes its claims; waiting here would only delay it.
     if (left.length === 0 || namespaceIsGoing(pass.records, placeOfStateful(pass).namespace)) return done()
     return waiting('TearingDown', `Volumes are being deleted: ${left.sort().join(', ')}.`)
   }

@@ -15,12 +15,12 @@ import { type EngineOf, engineObstacle } from './keptEngine.ts'
 import { observedWorkload, ordinalOf, placeOfStateful, planOfStateful, type StatefulPass, VOLUME } from './pass.ts'
 import type { Claim, StatefulSet } from './types.ts'
 
-/** Who may have a kept volume back: a resource of this kind and name, in the same namespace. */
+/** Identifies who may adopt a retained volume: a resource of this kind and name in the same namespace. */
 export function retainedFor(pass: StatefulPass): string {
   return `${pass.kind.kind}/${placeOfStateful(pass).name}`
 }
 
-/** All claims that a StatefulSet of this name would take, whoever made them, by ordinal. */
+/** Returns all claims that a StatefulSet of this name would use, whoever made them, by ordinal. */
 export function claimsByName(pass: StatefulPass): Map<number, Claim> {
   const { namespace } = placeOfStateful(pass)
   const found = new Map<number, Claim>()
@@ -36,7 +36,7 @@ export function isOurClaim(pass: StatefulPass, claim: Claim): boolean {
   return claim.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] === pass.incarnation
 }
 
-/** Of a former resource of this kind and name, whose teardown was cut short: not kept on purpose. */
+/** Whether an interrupted teardown of an earlier resource left the claim behind, so not retained on purpose. */
 export function isOfFormerLife(pass: StatefulPass, { metadata: { labels, annotations } }: Claim): boolean {
   const { name } = placeOfStateful(pass)
   return (
@@ -48,9 +48,8 @@ export function isOfFormerLife(pass: StatefulPass, { metadata: { labels, annotat
 }
 
 /**
- * Looks at the claims that are there before a StatefulSet would take them unasked: ours, those kept for a new resource
- * of this name, which are taken back here, or somebody else's, which nobody touches. What an engine must migrate step by
- * step goes on from the version that stays written on the claim.
+ * Checks existing claims before a StatefulSet would use them. Our own are fine, retained ones are adopted, and others
+ * are left alone. The engine version stays on a claim, so that stepwise migrations continue from there.
  */
 export const adoptVolumes =
   <P extends StatefulPass>(engineOf: EngineOf<P>) =>
@@ -70,7 +69,7 @@ export const adoptVolumes =
       }
       const obstacle = engineObstacle(claim, engineOf(pass, [claim]))
       if (obstacle !== undefined) return stalled('ConfigurationInvalid', obstacle)
-      // Taken back, it would count with what is asked for, and not with what it takes.
+      // Do not adopt it: the quota would count the requested size instead of the real one.
       const small = shrinkage(pass, [claim])
       if (small !== undefined) return small
       await continueLives(pass, claim)
@@ -84,7 +83,7 @@ export const adoptVolumes =
     return done()
   }
 
-/** Writes annotations of a claim, only if it is still the object that was judged. */
+/** Sets annotations of a claim, only if it has not changed since it was read. */
 export async function markClaim(
   pass: StatefulPass,
   claim: Claim,
@@ -96,8 +95,8 @@ export async function markClaim(
 }
 
 /**
- * Keeps the class that the volumes were made with. The spec may not change it, but a plan may name another one, and a
- * StatefulSet whose claim template differs is refused by the API server whatever else changed.
+ * Keeps the storage class of the volumes. The spec cannot change it, but a plan may name another, and the API server
+ * rejects any update of a StatefulSet whose claim template differs.
  */
 export function keepStorageClass(pass: StatefulPass): Outcome {
   const template = observedWorkload(pass)?.spec.volumeClaimTemplates?.[0]
@@ -108,7 +107,7 @@ export function keepStorageClass(pass: StatefulPass): Outcome {
 
 const requested = (claim: Claim) => claim.spec.resources?.requests?.storage ?? '0'
 
-/** Volumes cannot shrink, so the request is refused and the workload stays as it is. */
+/** Refuses smaller volumes, because volumes cannot shrink; the workload stays as it is. */
 export function checkStorage(pass: StatefulPass): Outcome {
   return shrinkage(pass, pass.state.claims.values()) ?? done()
 }
@@ -122,9 +121,9 @@ function shrinkage(pass: StatefulPass, claims: Iterable<Claim>): Outcome | undef
 }
 
 /**
- * Lets volumes grow. A StatefulSet cannot change its claim template: the claims are patched first, then the StatefulSet
- * is deleted around its pods, which run on, and made anew with the new size by a later step. At each point in between
- * the next pass sees what is left to do.
+ * Expands volumes. As claim templates are immutable, the claims are patched, then the StatefulSet is deleted with its
+ * pods orphaned and running, and a later step re-creates it with the new size. After an interruption, the next pass
+ * continues from what it sees.
  */
 export async function growVolumes(pass: StatefulPass): Promise<Outcome> {
   const { state } = pass
@@ -134,7 +133,7 @@ export async function growVolumes(pass: StatefulPass): Promise<Outcome> {
     small.map((claim) => growthObstacle(pass, claim)).find((found) => found !== undefined) ??
     storedOtherwise(pass, wanted)
   if (obstacle !== undefined) {
-    // Everything else of the spec is still applied, with the size that the volumes have.
+    // The rest of the spec is still applied, with the present size.
     keepTemplateSize(pass)
     state.volumes = stalled('ConfigurationInvalid', obstacle)
     return done()
@@ -152,12 +151,12 @@ export async function growVolumes(pass: StatefulPass): Promise<Outcome> {
   return replaceTemplate(pass, wanted)
 }
 
-/** The size in the claim template of the StatefulSet that is there. */
+/** Returns the size in the existing claim template. */
 function templateSize(pass: StatefulPass): string | undefined {
   return observedWorkload(pass)?.spec.volumeClaimTemplates?.[0]?.spec?.resources?.requests?.storage
 }
 
-/** The size that this template was made for. */
+/** Returns the size that the template was made for. */
 function templateFor(pass: StatefulPass): string | undefined {
   return observedWorkload(pass)?.metadata.annotations?.[STORAGE_SIZE_ANNOTATION]
 }
@@ -169,15 +168,15 @@ function growthObstacle(pass: StatefulPass, claim: Claim): string | undefined {
   return `Storage class "${name}" does not let volumes grow (allowVolumeExpansion), so storageSize stays at ${requested(claim)}.`
 }
 
-/** Bound volumes report what they have; a claim that is not bound yet gets its size when it is. */
+/** Bound volumes report their capacity; an unbound claim gets its size when it is bound. */
 function isGrowing(claim: Claim, wanted: string): boolean {
   const capacity = claim.status?.capacity?.storage
   return capacity !== undefined && compareQuantities(capacity, wanted) < 0
 }
 
 /**
- * Deletes the StatefulSet around its pods, once it has made all its claims: a pass of its controller that is still under
- * way would make the missing ones for a StatefulSet that is gone.
+ * Deletes the StatefulSet without its pods, once it has created all claims: a running sync of its controller would
+ * otherwise create the missing claims for a deleted StatefulSet.
  */
 async function replaceTemplate(pass: StatefulPass, wanted: string): Promise<Outcome> {
   const size = templateSize(pass)
@@ -200,8 +199,8 @@ function hasAllClaims(pass: StatefulPass, { metadata, spec, status = {} }: State
 }
 
 /**
- * Keeps the claim template, which is immutable, and what it was made for: were that written anew from the plan of this
- * pass, nothing would tell the next one that a template for the size of the spec was made already.
+ * Keeps the immutable claim template and the size it was made for. With the size of this pass's plan there, the next
+ * pass could not tell that the template was already replaced for the spec's size.
  */
 function keepTemplateSize(pass: StatefulPass): void {
   const plan = planOfStateful(pass)
@@ -210,11 +209,11 @@ function keepTemplateSize(pass: StatefulPass): void {
   pass.state.templateFor = templateFor(pass) ?? size
 }
 
-/** A StatefulSet that was made with this very size and has another one: to replace it again would never end. */
+/** Reports a template whose size the API server stores differently: replacing it again would never end. */
 function storedOtherwise(pass: StatefulPass, wanted: string): string | undefined {
   const size = templateSize(pass)
   if (size === undefined || templateFor(pass) !== wanted || compareQuantities(size, wanted) === 0) return undefined
-  // What is stored as less cannot be asked for: storageSize never shrinks.
+  // A smaller stored size cannot be requested, because storageSize never shrinks.
   const remedy =
     compareQuantities(size, wanted) > 0
       ? `Set storageSize to ${size}.`

@@ -5,7 +5,7 @@ import { writeChildren } from '../workload/children.ts'
 import { observedWorkload, placeOfStateful, type StatefulPass } from './pass.ts'
 import type { StatefulSet } from './types.ts'
 
-/** Writes the StatefulSet; a new one only if the resource that it is for is still there. */
+/** Writes the StatefulSet; creates it only if its resource still exists. */
 export async function writeWorkload(pass: StatefulPass, desired: KubeObject): Promise<void> {
   if (observedWorkload(pass) === undefined) await requireThere(pass)
   const [workload] = await writeChildren(pass, [withTemplateFor(pass, desired)])
@@ -19,11 +19,11 @@ function withTemplateFor({ state: { templateFor } }: StatefulPass, desired: Kube
 }
 
 /**
- * Between its look at an object and its removal, the API server overlooks a finalizer that is put on meanwhile. Then the
- * object goes with the finalizer and nobody tears anything down: the garbage collector takes what was made for it, but no claims,
- * which would hold the name for ever. So the last look before there are claims is at the API server.
+ * Requires that the resource exists, asking the API server before the first claims are created. The API server can miss
+ * a finalizer that is added while it deletes an object. Then no teardown runs: the garbage collector deletes the
+ * children, but not the claims, which would hold the name for ever.
  *
- * @throws KubeError NotFound, Conflict: the next pass sees what is there
+ * @throws KubeError NotFound, Conflict: the next pass starts from the present state
  */
 async function requireThere(pass: StatefulPass): Promise<void> {
   const { kind, key, object, records } = pass

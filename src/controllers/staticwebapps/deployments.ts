@@ -2,10 +2,7 @@ import { done, type Outcome } from '../../core/outcome.ts'
 import { codeOf, deployCode, deployWhenAsked } from '../apps/deployments.ts'
 import { type SitePass, sitePass } from './types.ts'
 
-/**
- * What the spec asks to be built becomes a deployment: code that is elsewhere or built in another way than before, and what
- * `deploy` asks for.
- */
+/** Creates deployments for builds: if the code's location or build settings changed, and for `deploy` of the spec. */
 export async function buildSite(pass: SitePass): Promise<Outcome> {
   const { repositoryUrl, branch, pipeline, deploymentSourceId } = pass.object.spec
   if (repositoryUrl === undefined) {

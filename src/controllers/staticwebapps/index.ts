@@ -32,7 +32,7 @@ import { overComponents, overSite, type SitePass, type SiteStep, sitePass } from
 type Options = Pick<ContainerOptions, 'registryHost' | 'disk'>
 type Stored = StaticWebApp & { [key: string]: unknown }
 
-/** Keeps static web apps as their specs say, in the steps of apps: docs/areas/staticwebapps.md. */
+/** Reconciles static web apps, mostly with the steps of apps: docs/areas/staticwebapps.md. */
 export const siteController = controllerWith<typeof StaticWebApp, Options, AppState>(
   StaticWebApp,
   {
@@ -89,7 +89,7 @@ export const siteController = controllerWith<typeof StaticWebApp, Options, AppSt
   }),
 )
 
-/** What autoscalers count. */
+/** Reports the selector for the scale subresource. */
 function reportSelector(pass: SitePass): Outcome {
   const { object } = pass
   pass.report({ selector: ownerLabelSelector(object.kind, object.metadata.name) })

@@ -8,13 +8,13 @@ import { over } from '../workload/pass.ts'
 export type SitePass = Pass<typeof StaticWebApp, AppState>
 export type SiteStep = Step<typeof StaticWebApp, AppState>
 
-/** The pass over a site as one over an app. Its status has every field of an app's that these steps report. */
+/** Presents a site's pass as an app's pass. A site has all status fields that these steps report. */
 export function sitePass(pass: SitePass): AppPass {
   return { ...pass, object: siteApp(pass.object) } as unknown as AppPass
 }
 
-/** A step of apps. */
+/** Runs a step of apps over a site. */
 export const overSite = over(sitePass)
 
-/** A step of container instances. */
+/** Runs a step of container instances over a site. */
 export const overComponents = (step: InstanceStep): SiteStep => overSite(overApp(step))

@@ -7,7 +7,7 @@ type LoadBalancerService = KubeObject & {
   status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }
 }
 
-/** Addresses or host names of the Service of type LoadBalancer; undefined until it has one, or if none is wanted. */
+/** Returns addresses or host names of the LoadBalancer Service; undefined if there are none yet, or none wanted. */
 export function publicAddresses(pass: Pick<WorkloadPass, 'object' | 'workloads'>, name: string): string[] | undefined {
   if (pass.object.spec.enableLoadBalancer !== true) return undefined
   const { namespace } = placeOfPass(pass)
@@ -16,7 +16,7 @@ export function publicAddresses(pass: Pick<WorkloadPass, 'object' | 'workloads'>
   return given.length === 0 ? undefined : given
 }
 
-/** Judged last: whether the load balancer has an address. */
+/** Waits for the address of a load balancer. Checked last. */
 export function judgeAddress(
   { object }: Pick<WorkloadPass, 'object'>,
   addresses: readonly string[] | undefined,

@@ -4,7 +4,7 @@ import { certificate } from '../../kube/certmanager.ts'
 import type { Pass } from '../engine/controller.ts'
 import { removingSecrets } from './secrets.ts'
 
-/** A Certificate of cert-manager as far as it is looked at. */
+/** The fields of a cert-manager Certificate that are read. */
 export type CertificateObject = KubeObject & {
   status?: {
     notBefore?: string
@@ -15,7 +15,7 @@ export type CertificateObject = KubeObject & {
   }
 }
 
-/** From the best to the worst. */
+/** From best to worst. */
 const STATES = ['NotRequested', 'Valid', 'Issuing', 'Expiring', 'Failed', 'Expired'] as const
 export type CertificateState = (typeof STATES)[number]
 
@@ -30,7 +30,7 @@ export function certificateState(found: CertificateObject | undefined, now: numb
   return lastFailureTime === undefined ? 'Issuing' : 'Failed'
 }
 
-/** What a certificate says of its times, and of its last failure: the reason's word, as a message may hold anything. */
+/** Returns a certificate's times and the reason of its last failure, but no message, which may contain anything. */
 export function timesOf(found: CertificateObject | undefined) {
   const { notBefore, notAfter, renewalTime: renewsAt, lastFailureTime, conditions = [] } = found?.status ?? {}
   const failed = conditions.find(({ type, status }) => type === 'Issuing' && status === 'False')
@@ -40,14 +40,14 @@ export function timesOf(found: CertificateObject | undefined) {
   )
 }
 
-/** Undefined if there are none. */
+/** Returns the worst state; undefined without any. */
 export function worstOf(states: readonly CertificateState[]): CertificateState | undefined {
   return STATES.findLast((state) => states.includes(state))
 }
 
 /**
- * Removes the Secrets of the certificates that are about to go: cert-manager leaves certificate and key in one of its name. Before
- * them, because without its certificate nobody would know of it after a crash.
+ * Deletes the Secrets of certificates that are about to be deleted, because cert-manager leaves them behind. The
+ * Secrets first: after a crash, nothing would know of them without their Certificates.
  */
 export async function removeKeysBut(
   { children, workloads }: Pick<Pass, 'children' | 'workloads'>,

@@ -5,8 +5,8 @@ import type { Pass } from '../engine/controller.ts'
 import { removeKeysBut } from './certificates.ts'
 
 /**
- * Writes the children that differ, concurrently, and returns them as stored. All writes have ended when it
- * returns or throws: the next pass over the same object must not meet them.
+ * Writes the children that differ, concurrently, and returns them as stored. All writes have ended when it returns or
+ * throws, so that they do not overlap with the next pass.
  */
 export async function writeChildren(
   { children }: Pick<Pass, 'children'>,
@@ -21,7 +21,7 @@ export async function writeChildren(
   })
 }
 
-/** Deletes the children of these types, if there are such, that are not wanted: they come and go with options of the spec. */
+/** Deletes children of these kinds that are not wanted, as far as the API server serves the kinds. */
 export async function pruneChildren(
   pass: Pick<Pass, 'children' | 'workloads'>,
   wanted: readonly KubeObject[],

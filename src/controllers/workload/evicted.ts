@@ -7,10 +7,10 @@ import type { Pass, Rights } from '../engine/controller.ts'
 
 export const POD_RIGHTS: Rights = { resource: pod, verbs: ['delete'] }
 
-/** At most so many in one pass: each deletion wakes the next. */
+/** Maximum deletions per pass; each one triggers the next pass. */
 const AT_ONCE = 20
 
-/** Removes the pods that ended and of which nothing more is told: one that fills its disk leaves thousands in a day. */
+/** Deletes ended pods that are no longer reported: a copy that keeps filling its disk leaves thousands a day. */
 export async function clearEnded(
   { workloads, clock }: Pick<Pass, 'workloads' | 'clock'>,
   ended: readonly LivePod[],
@@ -20,7 +20,7 @@ export async function clearEnded(
     try {
       await workloads.client.remove(pod, refOf(each), { uid })
     } catch (error) {
-      // An agent of before has no right to, and what it runs is not ill for that.
+      // An older agent lacks this right, which is no fault of its workloads.
       if (isKubeError(error, 'Forbidden')) return
       if (!isKubeError(error, 'Conflict')) throw error
     }
@@ -28,8 +28,8 @@ export async function clearEnded(
 }
 
 /**
- * An event for each eviction that its status has not told of: what takes the place of a copy is often ready before anybody
- * looks, and the resource was never ill then.
+ * Emits an event for each eviction that is not in the status message yet: a replacement is often ready before the next
+ * pass, so the resource never showed a problem.
  */
 export function tellOf(
   { object, event }: { object: { status?: { statusMessage?: string | undefined } | undefined } } & Pick<Pass, 'event'>,

@@ -4,9 +4,9 @@ import type { Pass } from '../engine/controller.ts'
 type Scaled = KubeObject & { spec: { replicas?: number } }
 
 /**
- * Takes the copies of workloads away and changes nothing else of them: what they would become may not be known, or be refused.
+ * Scales workloads to zero and changes nothing else, because their new templates may be unknown or refused.
  *
- * @returns them as stored
+ * @returns the workloads as stored
  */
 export async function scaleToZero<T extends Scaled>(
   pass: Pick<Pass, 'workloads'>,
@@ -18,7 +18,7 @@ export async function scaleToZero<T extends Scaled>(
   return stored
 }
 
-/** Gives a workload so many copies and changes nothing else of it. */
+/** Sets the replicas of a workload and changes nothing else. */
 export async function scaleTo<T extends Scaled>(
   { workloads }: Pick<Pass, 'workloads'>,
   resource: Resource,

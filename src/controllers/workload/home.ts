@@ -4,7 +4,7 @@ import { httpRoute } from '../../kube/gateway.ts'
 import type { Workspace } from '../engine/controller.ts'
 import type { WorkloadPass } from './pass.ts'
 
-/** The cluster that it runs on. Whether another one than the platform's own can be reached, the engine has seen before. */
+/** Finds the cluster to run on. The engine has already checked that another cluster is reachable. */
 export function findCluster({ object, records, state }: WorkloadPass): Outcome {
   const { clusterId } = object.spec
   const clusters = records.cache(PlatformCluster)
@@ -26,7 +26,7 @@ function platformCluster(records: Workspace): PlatformCluster | undefined {
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))[0]
 }
 
-/** What takes the place of an Ingress there; undefined if the cluster names none, or serves no routes. */
+/** Returns the Gateway that replaces an Ingress; undefined if the cluster names none or serves no routes. */
 export function gatewayOf({ state, workloads }: Pick<WorkloadPass, 'state' | 'workloads'>): Gateway | undefined {
   return workloads.isServed(httpRoute) ? state.home?.spec.gateway : undefined
 }

@@ -20,9 +20,9 @@ type HostedPass = Pick<WorkloadPass, 'workloads'> & {
 }
 
 /**
- * Wakes the holder of a claimed host, and whoever waits for the host to become free.
+ * Wakes the holder of a claimed host, and resources that wait for it.
  *
- * @param hostsOf the hosts that an object asks for below the domain of a cluster
+ * @param hostsOf returns the hosts that an object asks for below a cluster's domain
  */
 export function hostObserver<Stored extends KubeObject>(
   kind: AnyKind,
@@ -49,7 +49,7 @@ type Hosting = {
   }
 }
 
-/** The hosts that a spec asks for, its own first. */
+/** Returns the hosts that a spec asks for, the platform's host first. */
 export function wantedHosts(segment: string, { metadata, spec }: Hosting, domain: string): string[] {
   if (!spec.isPublic) return []
   const own = spec.ingressHost ?? defaultHost(segment, metadata.namespace ?? '', metadata.name, domain)
@@ -64,7 +64,7 @@ type ClaimPass = ClaimingPass & {
   readonly state: WorkloadState & { host: string | undefined; domains: readonly string[] }
 }
 
-/** Takes the public hosts before anything answers under them. Those before are let go when nothing serves them any more. */
+/** Claims the hosts before anything serves them. Previous hosts are released once nothing serves them any more. */
 export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
   const domain = pass.state.home?.spec.domain ?? ''
   const [host, ...domains] = wantedHosts(pass.kind.segment, pass.object, domain)
@@ -93,7 +93,7 @@ export async function claimHosts(pass: ClaimPass): Promise<Outcome> {
   return done()
 }
 
-/** Lets go of every host of ours that is not served now. */
+/** Releases all our hosts that are not served now. */
 export async function releaseHosts(pass: ClaimingPass & Pick<ClaimPass, 'state'>): Promise<Outcome> {
   const kept = new Set([pass.state.host, ...pass.state.domains])
   return releaseClaims(pass, (value) => !kept.has(value))
@@ -102,15 +102,15 @@ export async function releaseHosts(pass: ClaimingPass & Pick<ClaimPass, 'state'>
 type Way = KubeObject & { spec: { rules?: { host?: string }[]; hostnames?: string[] } }
 
 /**
- * Lets go of hosts that the spec gives up and nothing serves any more, before whatever may stop a pass: who is to have a domain
- * next need not wait until this resource can be as it is asked for.
+ * Releases hosts that the spec gave up and nothing serves, before any step that can stop the pass: the next owner of a
+ * domain need not wait until this resource is healthy.
  */
 export async function releaseUnserved(
   pass: Omit<ClaimPass, 'state' | 'place'> & Pick<WorkloadPass, 'children'>,
 ): Promise<Outcome> {
   const { kind, object, records, workloads, children } = pass
   const clusters = records.cache(PlatformCluster).list()
-  // What is asked for by its name is wanted whether or not the record of a cluster is there.
+  // Include the empty domain, so that explicit host names count even without a cluster record.
   const domains = ['', ...clusters.map(({ spec }) => spec.domain)]
   const wanted = domains.flatMap((domain) => wantedHosts(kind.segment, object, domain))
   const ways = [ingress, httpRoute].filter((each) => workloads.isServed(each))
@@ -121,13 +121,13 @@ export async function releaseUnserved(
   return releaseClaims(pass, (value) => !kept.has(value))
 }
 
-/** What the Gateway says of the route among the children that were written; undefined if there is none. */
+/** Returns the Gateway's verdict on the route among the written children; undefined without a route. */
 export function routeVerdict(gateway: Gateway | undefined, written: readonly KubeObject[]): RouteVerdict | undefined {
   const route = written.find(({ kind }) => kind === httpRoute.kind)
   return route === undefined || gateway === undefined ? undefined : judgeRoute(route as HttpRoute, gateway)
 }
 
-/** Undefined if the host is served, or none was asked for. */
+/** Returns undefined if the host is served, or none was requested. */
 export function judgeHost(pass: HostedPass): Outcome | undefined {
   const { host, route } = pass.state
   const gateway = gatewayOf(pass)

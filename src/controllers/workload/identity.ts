@@ -14,10 +14,10 @@ import { readSecret, withSecretRights } from './secrets.ts'
 
 type Cached = ManagedIdentity & { [key: string]: unknown }
 
-/** A pass over what may have an identity. */
+/** A pass over a resource that can have an identity. */
 type IdentifiedPass = Pick<WorkloadPass, 'kind' | 'records' | 'children'> & {
   readonly object: { readonly metadata: ObjectMeta; readonly spec: { readonly managedIdentity: boolean } }
-  /** Is told the Secret with the credentials. */
+  /** Set to the Secret with the credentials. */
   readonly state: { identitySecret: string | undefined }
 }
 
@@ -42,8 +42,8 @@ function identityOf({ kind, object, records }: IdentifiedPass): Cached | undefin
 }
 
 /**
- * Takes the credentials away where they are not wanted any more: assignments that name the identity stay. It runs before
- * whatever may stop a pass, as what opens something must not stay because of a quota or a name.
+ * Removes unwanted credentials; role assignments of the identity stay. Runs before any step that can stop the pass,
+ * because credentials grant access.
  */
 export async function withdrawIdentity(pass: IdentifiedPass): Promise<Outcome> {
   if (pass.object.spec.managedIdentity) return done()
@@ -52,7 +52,7 @@ export async function withdrawIdentity(pass: IdentifiedPass): Promise<Outcome> {
   return withSecretRights(() => removeIdentity(pass))
 }
 
-/** Has the identity of a resource made, with its credentials in the group. It goes with the resource. */
+/** Creates the identity of a resource, with its credentials in the group. It is deleted with the resource. */
 export async function keepIdentity(pass: IdentifiedPass): Promise<Outcome> {
   if (!pass.object.spec.managedIdentity) return done()
   const found = identityOf(pass)
@@ -66,7 +66,7 @@ export async function keepIdentity(pass: IdentifiedPass): Promise<Outcome> {
 
 const isElsewhere = ({ object, records }: IdentifiedPass) => otherClusterOf(object, records) !== undefined
 
-/** Pods of another cluster mount what its own cluster has for them; each new version wakes the resource by its identity. */
+/** Copies the credentials to another cluster for its pods. A new version wakes the resource through its identity. */
 async function bring({ object, records, children }: IdentifiedPass, name: string): Promise<Outcome> {
   const { namespace } = placeOfPass({ object })
   const here = await readSecret({ workloads: records }, namespace, name)
@@ -77,7 +77,7 @@ async function bring({ object, records, children }: IdentifiedPass, name: string
   return done()
 }
 
-/** Takes the credentials away from another cluster. On the platform's own they are the identity's. */
+/** Deletes the copied credentials from another cluster. On the platform's own cluster they belong to the identity. */
 export async function removeIdentity(pass: IdentifiedPass): Promise<Outcome> {
   if (!isElsewhere(pass)) return done()
   const { namespace } = placeOfPass(pass)
@@ -92,8 +92,8 @@ async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outco
   const identity = {
     apiVersion: ManagedIdentity.apiVersion,
     kind: ManagedIdentity.kind,
-    // From the first moment with the finalizer: one deleted before its controller saw it would leave its account behind. And
-    // bound: one whose resource goes before its controller saw either would stay for ever.
+    // With the finalizer from the start: an identity deleted before its controller saw it would leave its account
+    // behind. And with an owner: if the resource is deleted before either was seen, the identity would stay for ever.
     metadata: {
       ...boundTo({ apiVersion: pass.kind.apiVersion, kind: pass.kind.kind, metadata: object.metadata }),
       ...{ name: managedIdentityId(namespace, resourceUid), namespace, finalizers: [FINALIZER] },
@@ -106,12 +106,12 @@ async function make({ object, records, ...pass }: IdentifiedPass): Promise<Outco
       mounted: true,
     },
   }
-  // Where the cache is behind, its change wakes us.
+  // If the cache is stale, its update wakes us.
   await records.client.create(ManagedIdentity.resource, identity).catch(alreadyThere)
   return waiting('WaitingForDependency', 'Its managed identity is being made.')
 }
 
-/** With new credentials either way: those before could not be read, or were seen by its code. */
+/** Changes `mounted` together with the secret version: old credentials could not be read, or were known to the code. */
 async function mount({ records }: IdentifiedPass, found: Cached, mounted: boolean): Promise<void> {
   if (found.metadata.deletionTimestamp !== undefined) return
   const { uid, resourceVersion } = found.metadata

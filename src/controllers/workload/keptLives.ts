@@ -8,12 +8,12 @@ type LivingPass = Pick<Pass, 'records'> & {
   readonly object: { readonly metadata: ObjectMeta }
 }
 
-/** Of those whose data it was, the newest so many are remembered. */
+/** Maximum number of owners' incarnations that are remembered; the newest are kept. */
 const MOST_LIVES = 50
 
 const livesIn = (text: string | undefined) => (text ?? '').split(',').filter((life) => life !== '')
 
-/** What is written on data that is kept: whose it was, this resource being the last. */
+/** Returns the annotation for retained data: the incarnations of its owners, with this resource last. */
 export function retainedLives({ object: { metadata } }: Pick<LivingPass, 'object'>): Record<string, string> {
   const own = livesIn(metadata.annotations?.[INCARNATION_ANNOTATION])
   const lives = [...livesIn(metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION]), ...own]
@@ -21,8 +21,8 @@ export function retainedLives({ object: { metadata } }: Pick<LivingPass, 'object
 }
 
 /**
- * Remembers at the resource whose the kept data was, before it takes it back: whom a deny kept away from it then, it
- * keeps away now. Grants do not come back.
+ * Records the former owners of retained data at the resource that adopts it, so that their deny assignments still
+ * apply. Grants do not come back.
  */
 export async function continueLives({ records, kind, object }: LivingPass, kept: KubeObject): Promise<void> {
   const known = livesIn(object.metadata.annotations?.[FORMER_INCARNATIONS_ANNOTATION])

@@ -11,13 +11,13 @@ import { quotaObservers } from '../quota.ts'
 
 type Planned = KubeObject & { spec: { computePlan?: string; components?: readonly { computePlan?: string }[] } }
 
-/** Without a name it is the default of its family, which any plan may become. */
+/** Whether an object may use the plan. Without a plan it uses its family's default, which any plan may become. */
 function mayHave({ spec }: Planned, plan: string): boolean {
   const { computePlan = plan, components = [] } = spec
   return computePlan === plan || components.some((component) => component.computePlan === plan)
 }
 
-/** Triggers the resource whose labels a pod carries. */
+/** Wakes the resource named in a pod's labels. */
 export function podObserver(kind: AnyKind): Observed {
   return {
     resource: pod,
@@ -26,7 +26,7 @@ export function podObserver(kind: AnyKind): Observed {
   }
 }
 
-/** Triggers resources when their plan, the cluster that they run on or the room in their quota changes. */
+/** Wakes resources when their plan, their cluster or the room in their quota changes. */
 export function workloadObservers(kind: AnyKind): Observed[] {
   const all = (records: Workspace) => records.cache<Planned>(kind.resource).list()
   return [
@@ -43,7 +43,7 @@ export function workloadObservers(kind: AnyKind): Observed[] {
   ]
 }
 
-/** Triggers resources with volumes when their cluster has another storage class, or one lets volumes grow by now. */
+/** Wakes resources with volumes when their cluster gets a storage class, or one starts to allow expansion. */
 export function volumeObserver(kind: AnyKind): Observed {
   return {
     resource: storageClass,
@@ -57,12 +57,12 @@ export function volumeObserver(kind: AnyKind): Observed {
   }
 }
 
-/** Of a cluster its settings and its state count, not each sign of life. */
+/** Returns a cluster's settings and state, without its heartbeats. */
 export function ofCluster({ spec, status }: KubeObject): unknown {
   return [spec, (status as { state?: string } | undefined)?.state]
 }
 
-/** Wakes the resources that the projection lets run on its cluster. */
+/** Wakes the resources that run on the projection's cluster. */
 function projectionObserver(kind: AnyKind): Observed {
   type Placed = KubeObject & { spec: { clusterId?: string } }
   return {
@@ -76,7 +76,6 @@ function projectionObserver(kind: AnyKind): Observed {
   }
 }
 
-/** What a controller may do with its children. */
 export function childRights(children: readonly Resource[]): Rights[] {
   return children.map((resource) => ({ resource, verbs: ['get', 'create', 'patch', 'delete'] }))
 }

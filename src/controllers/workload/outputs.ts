@@ -26,7 +26,7 @@ import { otherClusterOf } from '../engine/whereabouts.ts'
 import { placeOfPass } from './pass.ts'
 import { readSecret } from './secrets.ts'
 
-/** The kinds that have outputs, by collection. */
+/** Kinds with outputs, by collection. */
 export const OUTPUT_KINDS: Readonly<Record<ResourceOutput['collection'], AnyKind>> = {
   vectorclusters: VectorCluster,
   relationalclusters: RelationalCluster,
@@ -41,7 +41,7 @@ export const OUTPUT_KINDS: Readonly<Record<ResourceOutput['collection'], AnyKind
 type OutputPass = Pick<Pass, 'records' | 'workloads'> & { object: { metadata: ObjectMeta } }
 type Outputs = Readonly<Record<string, string | undefined>>
 
-/** What another resource of the group says of itself, or why it says nothing yet. */
+/** Returns an output of another resource in the group, or why there is none yet. */
 export async function outputValue(
   pass: OutputPass,
   { collection, name, output }: ResourceOutput,
@@ -101,7 +101,7 @@ const READERS: Record<ResourceOutput['collection'], (pass: OutputPass, object: K
     const { endpoint, regionName } = (status ?? {}) as NonNullable<ObjectStorageAccount['status']>
     const { namespace } = placeOfPass(pass)
     const key = consumersKeyName(pass.object.metadata, name)
-    // A key that is off or on its way out opens nothing.
+    // A key that is inactive or being deleted grants nothing.
     const found = pass.records.cache(ObjectAccessKey).get(namespace, key)
     const isActive = found?.status?.state === 'Active' && found.metadata.deletionTimestamp === undefined
     const pair = isActive

@@ -6,7 +6,7 @@ import type { AnyKind } from '../../crds/define.ts'
 import { namespace as namespaces } from '../../kube/builtin.ts'
 import type { Pass, Workspace } from '../engine/controller.ts'
 
-/** A pass over a kind that runs something. Fields that a kind does not have are undefined. */
+/** A pass over a kind that runs something. Fields that a kind lacks are undefined. */
 export type WorkloadPass = Omit<Pass, 'kind' | 'object' | 'state' | 'report'> & {
   readonly kind: AnyKind
   readonly object: {
@@ -27,14 +27,14 @@ export type WorkloadPass = Omit<Pass, 'kind' | 'object' | 'state' | 'report'> & 
   report(fields: object): void
 }
 
-/** What the steps that all workloads share hand on. Each field is set by the step named, and read by later ones only. */
+/** State shared by the steps of all workloads. Each field is set by the named step and read by later ones only. */
 export type WorkloadState = {
   /** findCluster */
   home: PlatformCluster | undefined
   /** resolvePlan */
   plan: EffectivePlan | undefined
   planName: string
-  /** resolvePlan: how many are asked for, whether or not it runs. */
+  /** resolvePlan: the requested replicas, whether or not the resource runs. */
   replicas: number
 }
 
@@ -47,7 +47,7 @@ export function placeOfPass({ object }: { object: { metadata: ObjectMeta } }): {
   return { namespace, name }
 }
 
-/** Turns a step over passes of one form into one over passes of another, under its own name. */
+/** Adapts a step for one form of pass to another, keeping its name. */
 export function over<From, To>(passOf: (pass: From) => To) {
   return (step: (pass: To) => Outcome | Promise<Outcome>) => {
     const taken = (pass: From): Outcome | Promise<Outcome> => step(passOf(pass))
@@ -55,7 +55,7 @@ export function over<From, To>(passOf: (pass: From) => To) {
   }
 }
 
-/** The same pass over an object that says something else. */
+/** Returns the pass with a changed spec. */
 export function withSpec<P extends { readonly object: { readonly spec: object } }>(
   pass: P,
   change: Partial<P['object']['spec']> & { readonly clusterId?: string | undefined },
@@ -63,19 +63,19 @@ export function withSpec<P extends { readonly object: { readonly spec: object } 
   return { ...pass, object: { ...pass.object, spec: { ...pass.object.spec, ...change } } }
 }
 
-/** Whether a namespace is being deleted. It takes along what is in it; nothing there has to be waited for. */
+/** Whether a namespace is being deleted, which deletes its content: then nothing there has to be waited for. */
 export function namespaceIsGoing(records: Workspace, namespace: string): boolean {
   const home = records.cache(namespaces).get(undefined, namespace)
   return home === undefined || home.metadata.deletionTimestamp !== undefined
 }
 
-/** The plan, in steps after `resolvePlan`. */
+/** Returns the plan, after `resolvePlan`. */
 export function planOf({ state }: { state: Pick<WorkloadState, 'plan'> }): EffectivePlan {
   if (state.plan === undefined) throw new Error('resolvePlan must run before.')
   return state.plan
 }
 
-/** How many are to run now. */
+/** Returns how many copies must run now. */
 export function wantedReplicas({ object, state }: Pick<WorkloadPass, 'object' | 'state'>): number {
   return object.spec.running === false ? 0 : state.replicas
 }

@@ -5,7 +5,7 @@ import { SecretVault, VaultEntry } from '../../crds/vaults.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
 import { OUTPUT_KINDS } from './outputs.ts'
 
-/** A resource, by its key, and what it refers to. */
+/** A resource's key and what it refers to. */
 export type Reader = {
   key: string
   secrets: readonly (VaultReference | undefined)[]
@@ -14,7 +14,7 @@ export type Reader = {
 
 type ReadersIn = (records: Workspace, namespace: string | undefined) => readonly Reader[]
 
-/** What wakes exactly those who refer to it: vaults as they come and go, and their secrets. */
+/** Wakes the resources that refer to a vault that was created or deleted, or to one of its changed secrets. */
 export function vaultObservers(readersIn: ReadersIn): Observed[] {
   return [
     {
@@ -42,7 +42,7 @@ export function vaultObservers(readersIn: ReadersIn): Observed[] {
   ]
 }
 
-/** The same, and outputs of other resources of the group. */
+/** As `vaultObservers`, and for outputs of other resources in the group. */
 export function referenceObservers(readersIn: ReadersIn): Observed[] {
   return [
     ...vaultObservers(readersIn),
@@ -59,7 +59,7 @@ export function referenceObservers(readersIn: ReadersIn): Observed[] {
   ]
 }
 
-/** Not how much an account holds, which is looked at every few minutes. */
+/** Ignores how much an account holds, which changes every few minutes. */
 function relevantOutputs({ kind, metadata, spec, status }: KubeObject): unknown {
   if (kind !== ObjectStorageAccount.kind) return [metadata, spec, status]
   const { endpoint, regionName } = (status ?? {}) as { endpoint?: string; regionName?: string }

@@ -7,7 +7,7 @@ import type { WorkloadPass } from './pass.ts'
 
 type WorkloadStep = (pass: WorkloadPass) => Outcome | Promise<Outcome>
 
-/** Refuses an image of the caller's own if the platform does not allow them. */
+/** Refuses a custom image if the platform does not allow them. */
 export function checkImage({ allowOwnImages }: { allowOwnImages: boolean }): WorkloadStep {
   return function checkImage({ object }: WorkloadPass): Outcome {
     if (object.spec.imageName === undefined || allowOwnImages) return done()
@@ -16,9 +16,9 @@ export function checkImage({ allowOwnImages }: { allowOwnImages: boolean }): Wor
 }
 
 /**
- * The plan, and how many run. Of a kind with volumes, the plan or the spec must say how large they are.
+ * Resolves the plan and the number of replicas. For a kind with volumes, the plan or the spec must set their size.
  *
- * @param fewest that run if the plan sets the number; only for a kind that scales
+ * @param fewest minimum replicas if the plan sets the number; only for a kind that scales
  */
 export function resolvePlan({
   fewest,
@@ -27,7 +27,7 @@ export function resolvePlan({
 }: {
   fewest?: number
   hasVolumes?: boolean
-  /** Its plan is not asked for again, so that nobody needs to know which one was accepted. */
+  /** Whether the plan is only resolved once, so that the accepted plan need not be reported. */
   runsOnce?: boolean
 } = {}): WorkloadStep {
   return function resolvePlan(pass: WorkloadPass): Outcome {
@@ -48,7 +48,7 @@ export function resolvePlan({
   }
 }
 
-/** Whether it asks for a plan that is no longer offered. Whoever has it keeps it. */
+/** Whether it newly asks for a plan that is no longer offered; existing users keep the plan. */
 function isNewlyDeprecated({ object: { spec, status }, records }: WorkloadPass, name: string): boolean {
   const accepted = status?.computePlan ?? (status?.firstReadyAt === undefined ? undefined : name)
   if (spec.computePlan === undefined || accepted === name) return false
@@ -60,7 +60,7 @@ function planOfSpec({ kind, sized }: AnyKind, spec: PlanOverrides, records: Work
   return choosePlan(sized, spec, records.cache(ComputePlan).list())
 }
 
-/** `fillSpec` of a kind that scales: the plan's number, if the spec has none and there is a plan. */
+/** Returns `fillSpec` for a kind that scales: the plan's replicas, if the spec has none. */
 export function fillReplicas(kind: AnyKind, fewest: number) {
   return ({ spec }: Pick<WorkloadPass['object'], 'spec'>, records: Workspace): { replicas: number } | undefined => {
     if (spec.replicas !== undefined) return undefined

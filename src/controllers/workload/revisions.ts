@@ -16,8 +16,8 @@ import type { Pass, Rights } from '../engine/controller.ts'
 import { placeOfPass } from './pass.ts'
 
 /**
- * What a controller that keeps revisions writes. They are read when a new one is due, and not watched. They hold what specs
- * were, and so stand where these are: a cluster that is away hides none.
+ * Rights of a controller that keeps revisions. They are read when a new one is due, and not watched. Revisions hold
+ * former specs, so they are stored next to the resources, even if the workload's cluster is unreachable.
  */
 export const REVISION_RIGHTS: Rights = {
   resource: controllerRevision,
@@ -25,7 +25,7 @@ export const REVISION_RIGHTS: Rights = {
   in: 'records',
 }
 
-/** Of a status: what is known of the newest revision without a look at any. */
+/** Status fields that describe the newest revision, so that revisions need not be read. */
 export type RevisionStatus = {
   revision?: number | undefined
   revisionHash?: string | undefined
@@ -39,11 +39,11 @@ type RevisionPass = Pick<Pass, 'recordChildren' | 'records' | 'now'> & {
 type StoredRevision = KubeObject & { revision?: number; data?: unknown }
 
 /**
- * Keeps a revision of the content, if it differs from the newest one, and reports its number.
+ * Stores a revision of the content if it differs from the newest, and reports its number.
  *
- * @param nameOf the name of the ControllerRevision of a number
- * @param shown what the status tells of all that are kept, the newest first
- * @returns since which revision each part is as it is, and the newest one if it was looked at
+ * @param nameOf returns the name of the ControllerRevision with a number
+ * @param shown returns the status fields about all stored revisions, newest first
+ * @returns by part the revision since which it is unchanged, and the newest revision if it was read
  */
 export async function keepRevision<Content>(
   pass: RevisionPass,
@@ -80,7 +80,7 @@ async function storedRevisions(pass: RevisionPass): Promise<StoredRevision[]> {
   return (await labelledRevisions(pass)).filter(isOfThisLife(pass))
 }
 
-/** Those of former lives too. */
+/** Includes revisions of earlier incarnations. */
 async function labelledRevisions({ object, records }: RevisionPass): Promise<StoredRevision[]> {
   const { namespace, name } = placeOfPass({ object })
   const labelSelector = ownerLabelSelector(object.kind, name)
@@ -88,14 +88,14 @@ async function labelledRevisions({ object, records }: RevisionPass): Promise<Sto
 }
 
 /**
- * One of a former life of the resource, whose deletion was forced, has the name until the garbage collector takes it; nobody is
- * woken then, since revisions are not watched.
+ * Deletes a revision of an earlier incarnation, after a forced deletion, that has the new name. Waiting for the garbage
+ * collector would not work, because revisions are not watched.
  */
 async function removeFormer(pass: RevisionPass, labelled: readonly StoredRevision[], name: string): Promise<void> {
   const former = labelled.find(({ metadata }) => metadata.name === name)
   if (former === undefined || isOfThisLife(pass)(former)) return
   const { namespace, uid } = former.metadata
-  // After a restore from a backup it is ours still: it has the same incarnation.
+  // After a restore from a backup it is still ours, because the incarnation is the same.
   if ((await pass.recordChildren.get(controllerRevision, namespace, name)) !== undefined) return
   await pass.records.client.remove(controllerRevision, refOf(former), { uid })
 }
@@ -103,7 +103,7 @@ async function removeFormer(pass: RevisionPass, labelled: readonly StoredRevisio
 async function write<Content>(pass: RevisionPass, name: string, { number, ...data }: Revision<Content>): Promise<void> {
   const { namespace } = placeOfPass(pass)
   const { apiVersion, kind } = { apiVersion: 'apps/v1', kind: controllerRevision.kind }
-  // Through JSON: what is undefined is not there.
+  // JSON drops undefined fields.
   const desired = {
     apiVersion,
     kind,
@@ -111,7 +111,7 @@ async function write<Content>(pass: RevisionPass, name: string, { number, ...dat
     revision: number,
     data: JSON.parse(JSON.stringify(data)),
   }
-  // Its number is new: it is there only if an earlier pass was interrupted after this write.
+  // The number is new, so it only exists if an earlier pass was interrupted after this write.
   if ((await pass.recordChildren.create(desired, { resource: controllerRevision })) !== undefined) return
   await pass.recordChildren.ensure(desired, { resource: controllerRevision })
 }
@@ -123,13 +123,13 @@ async function prune(pass: RevisionPass, stored: readonly StoredRevision[], newe
   }
 }
 
-/** Who wrote the newest generation; undefined if that was not through REST. */
+/** Returns who wrote the newest generation; undefined if it was not written through REST. */
 function actorOf({ annotations, generation }: ObjectMeta): string | undefined {
   const [of, principal] = (annotations?.[ACTOR_ANNOTATION] ?? '').split(' ')
   return Number(of) === generation ? principal : undefined
 }
 
-/** With the resource go its revisions, so that one made anew begins with the first. */
+/** Deletes the revisions with the resource, so that a later one of this name starts at the first. */
 export async function removeRevisions(pass: RevisionPass): Promise<Outcome> {
   for (const one of await storedRevisions(pass)) {
     await pass.records.client.remove(controllerRevision, refOf(one), { uid: one.metadata.uid })

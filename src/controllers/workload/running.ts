@@ -33,8 +33,8 @@ type Engine = KubeObject & {
 }
 
 /**
- * Whether a resource fits that runs as these children. One that nothing was granted to, and that was changed at the moment when a
- * limit came, goes on with what it has: that is written down, or it would count as what it is refused.
+ * Checks the quota of a resource that runs as these children. If it has no grant and was changed while a limit was
+ * introduced, what it runs is recorded; otherwise it would count with the refused demand.
  */
 export function checkWorkloadQuota(...resources: readonly Resource[]) {
   return async function checkWorkloadQuota(
@@ -43,13 +43,13 @@ export function checkWorkloadQuota(...resources: readonly Resource[]) {
     const outcome = await checkQuota(pass)
     if (outcome.kind === 'done') return outcome
     const running = sumOf(resources.map((resource) => demandOfChildren(pass, resource)))
-    // What does not run has its volumes alone, and waits in line.
+    // A resource that does not run only has its volumes, and waits in line.
     if (running.pods > 0) await grantedAtLeast(pass, running)
     return outcome
   }
 }
 
-/** What they were last given. */
+/** Returns the demand of existing children. */
 function demandOfChildren({ children }: Pick<Pass, 'children'>, resource: Resource): Demand {
   if (resource === persistentVolumeClaim) {
     const claims = children.owned<KubeObject & Claim>(resource)
@@ -61,7 +61,7 @@ function demandOfChildren({ children }: Pick<Pass, 'children'>, resource: Resour
   return sumOf(children.owned<Workload>(resource).map(({ spec }) => demandOfWorkload(spec)))
 }
 
-/** What a Deployment may have beyond what it has. */
+/** Returns the demand by which an autoscaler may still grow a Deployment. */
 function roomToGrow(children: Pass['children'], { spec: { maxReplicas, scaleTargetRef } }: Scaler): Demand {
   const scaled = children.owned<Workload>(deployment).find(({ metadata }) => metadata.name === scaleTargetRef.name)
   const { replicas = 1 } = scaled?.spec ?? {}
@@ -69,7 +69,7 @@ function roomToGrow(children: Pass['children'], { spec: { maxReplicas, scaleTarg
   return demandOfWorkload({ ...scaled.spec, replicas: Math.max(0, maxReplicas - replicas) })
 }
 
-/** What these copies were given, their disks and volumes with them. */
+/** Returns the demand of copies, including their disks and volumes. */
 export function demandOfWorkload({ replicas = 1, template, volumeClaimTemplates = [] }: Workload['spec']): Demand {
   const { containers = [], volumes = [] } = template?.spec ?? {}
   const disks = volumes.map(({ emptyDir }) => amount(emptyDir?.sizeLimit))

@@ -20,12 +20,12 @@ const whereForbidden =
     return instead()
   }
 
-/** Runs what needs permissions for Secrets, or waits: they come with the RoleBinding of a new group. */
+/** Runs work that needs rights on Secrets, or waits for them: they come with the RoleBinding of a new group. */
 export function withSecretRights<Result>(work: () => Promise<Result>): Promise<Result | Outcome> {
   return work().catch(whereForbidden(rightsMissing))
 }
 
-/** A Secret from the API server, past every cache: overwritten content is lost. Undefined if absent. */
+/** Reads a Secret from the API server, never from a cache: overwritten content is lost. Undefined if absent. */
 export function readSecret(
   { workloads }: Pick<Pass, 'workloads'>,
   namespace: string,
@@ -34,12 +34,12 @@ export function readSecret(
   return workloads.client.get<SecretObject>(secret, { namespace, name }).catch(absent)
 }
 
-/** Runs what deletes Secrets. The permissions for Secrets go with the namespace, and so do the Secrets. */
+/** Runs work that deletes Secrets. Rights on Secrets are removed with the namespace, and so are the Secrets. */
 export async function removingSecrets(work: () => Promise<unknown>): Promise<void> {
   await work().catch(whereForbidden(() => undefined))
 }
 
-/** Deletes a Secret that stands beside the resource, whichever cluster its workload is on. */
+/** Deletes a Secret next to the resource in `records`, whichever cluster its workload is on. */
 export function removeRecordSecret(nameOf: (resource: string) => string) {
   return async function removeRecordSecret(pass: Pick<Pass, 'recordChildren' | 'object'>): Promise<Outcome> {
     const { namespace, name } = placeOfPass(pass)
@@ -49,11 +49,11 @@ export function removeRecordSecret(nameOf: (resource: string) => string) {
 }
 
 /**
- * Keeps a Secret whose content would be lost if overwritten. The cached one is enough if it stays unchanged,
- * and if there is none, one is made; everything else is decided on what the API server has.
+ * Keeps a Secret whose content would be lost if overwritten. The cached Secret suffices if it stays unchanged, and an
+ * absent one is created; every other decision is based on the API server's version.
  *
- * @param decide what is to be stored, given what is; the same value for no change
- * @param load reads the Secret past every cache; by default the one of that name
+ * @param decide returns the value to store; the same value for no change
+ * @param load reads the Secret from the API server; by default the one with this name
  */
 export async function keepSecret<T>(
   pass: Pick<Pass, 'object' | 'children' | 'workloads'>,

@@ -1,7 +1,7 @@
 import { storageClass } from '../../kube/builtin.ts'
 import type { Workspace } from '../engine/controller.ts'
 
-/** The first class that is named and that the cluster does not have. */
+/** Returns the first named storage class that the cluster lacks. */
 export function missingStorageClass(
   workloads: Workspace,
   classes: readonly (string | undefined)[],

@@ -5,18 +5,18 @@ import { isDeployed, type LiveDeployment } from '../../desired/workload/trouble.
 import { secret } from '../../kube/builtin.ts'
 import type { Pass } from '../engine/controller.ts'
 
-/** On a Secret of values: grows with each change of them, and says nothing of them. */
+/** On a Secret of values: a counter that grows with each change and reveals nothing about the values. */
 const VERSION_ANNOTATION = `${PREFIX}version`
 
-/** Whether pods that are not replaced yet may read an entry. Asked only about entries that are not wanted any more. */
+/** Whether pods that are not replaced yet may read an entry. Only called for unwanted entries. */
 export type StillRead = () => Promise<(key: string) => boolean>
 
 /**
- * Keeps a Secret of values that pods read at their start; without values there is none. An entry that is not wanted any more
- * stays as long as pods of before may start again with it.
+ * Keeps a Secret of values that pods read at start; none without values. An unwanted entry stays while older pods may
+ * still restart with it.
  *
  * @param data base64
- * @returns the version of the values: with another one, pods start anew
+ * @returns the version of the values: a new one rolls the pods
  */
 export async function keepVersionedSecret(
   { children }: Pick<Pass, 'children'>,
@@ -33,7 +33,7 @@ export async function keepVersionedSecret(
     return { version: undefined, isKept: false }
   }
   const before = Number(held?.metadata.annotations?.[VERSION_ANNOTATION] ?? '0')
-  // What is taken away changes what pods are told to read, which starts them anew.
+  // A removed entry changes the pods' template, which rolls them anyway.
   const isSame = before > 0 && Object.entries(data).every(([key, value]) => held?.data?.[key] === value)
   const version = String(isSame ? before : before + 1)
   const desired = secretChild(shared, name, all)
@@ -49,7 +49,7 @@ type Reading = {
   }
 }
 
-/** Whether the pods of a Deployment may read an entry: those that are to run, and those of before that still do. */
+/** Whether the pods of a Deployment may read an entry: those of its template, and older ones still running. */
 export function mayRead(live: LiveDeployment | undefined, secretName: string, key: string): boolean {
   if (live === undefined) return false
   if (!isDeployed(live)) return true
