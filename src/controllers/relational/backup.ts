@@ -27,10 +27,10 @@ import {
 } from './types.ts'
 import { isNameTaken } from './workload.ts'
 
-/** The Secret with the credentials of the backup target, in the platform's own namespace. */
+/** The Secret with the backup target's credentials, in the platform's namespace. */
 export const BACKUP_SECRET = 'freehold-backup-target'
 
-/** Whether it is backed up, and where to. */
+/** Decides whether the database is backed up, and where to. */
 export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
   return function resolveBackup(pass: RelationalPass): Outcome {
     const { object, state, workloads, records } = pass
@@ -62,10 +62,10 @@ export function resolveBackup({ backupTarget: target }: Pick<RelationalOptions, 
   }
 }
 
-/** Milliseconds until a Secret of the administrator's is looked for again: the operator may read it, but not watch. */
+/** Milliseconds until the administrator's Secret is looked for again: the operator may read it but not watch it. */
 const TARGET_RETRY = 30_000
 
-/** The Secrets are written before the Cluster: no instance is told of a password or a store that it cannot read. */
+/** Writes the Secrets before the Cluster, so that no instance refers to a missing password or store. */
 export function ensureSecrets(options: RelationalOptions): RelationalStep {
   return function ensureSecrets(pass: RelationalPass): Promise<Outcome> {
     return withSecretRights(async () => {
@@ -75,7 +75,7 @@ export function ensureSecrets(options: RelationalOptions): RelationalStep {
   }
 }
 
-/** Passwords are made once. The engine sets them, for the owner and the editor, also in a database that was restored. */
+/** Creates passwords once. The engine sets them for owner and editor, in a restored database too. */
 async function ensureLogins(pass: RelationalPass, { generatePassword }: RelationalOptions): Promise<void> {
   const { object, state } = pass
   const { name } = object.metadata
@@ -93,7 +93,7 @@ async function ensureLogins(pass: RelationalPass, { generatePassword }: Relation
   }
 }
 
-/** A password that leaked is replaced by the deletion of its Secret, whatever ends the pass. */
+/** Re-creates deleted Secrets in every pass: deleting one is how a leaked password is replaced. */
 export function followLogins(options: RelationalOptions): RelationalStep {
   return function followLogins(pass: RelationalPass): Outcome | Promise<Outcome> {
     const { spec, status } = pass.object
@@ -106,7 +106,7 @@ export function followLogins(options: RelationalOptions): RelationalStep {
   }
 }
 
-/** Clients that keep their connection string after a take-over keep their password too. One that is missing later had leaked. */
+/** Returns the password of the database taken over, for its clients; not after that: then it was deleted as leaked. */
 async function inherited(pass: RelationalPass): Promise<string | undefined> {
   const { spec, status } = pass.object
   const { takesOver } = spec
@@ -119,8 +119,8 @@ export function passwordOf(data: SecretObject['data']): string | undefined {
 }
 
 /**
- * Credentials of the target that were replaced reach the engine whatever ends the pass: without them its log piles up until
- * the volume is full.
+ * Updates the target's credentials in every pass, because an engine without them cannot archive, and its WAL would fill
+ * the volume.
  */
 export function followTarget({ backupTarget: target }: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
   return function followTarget(pass: RelationalPass): Promise<Outcome> {
@@ -151,14 +151,14 @@ async function ensureTarget(pass: RelationalPass, { backupTarget: target }: Rela
 }
 
 /**
- * The administrator's Secret is on the platform's own cluster, wherever the database is. Read once a pass. A cluster of somebody
- * else may have a key of its own there, which opens less: whoever runs that cluster can read what its databases are given.
+ * Reads the administrator's Secret, once per pass, on the platform's own cluster, wherever the database is. A cluster
+ * run by somebody else can have its own, less powerful key, because its operator can read what its databases are given.
  */
 async function targetCredentials({ object, records, state }: RelationalPass): Promise<RelationalState['credentials']> {
   if (state.credentials !== undefined) return state.credentials
   const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, BACKUP_SECRET))?.data
   const suffix = `.${otherClusterOf(object, records)}`
-  // Half a key means this cluster too: it must not be given the one that opens everything.
+  // Even a partial key counts as its own: such a cluster must never get the general key.
   const hasOwn = Object.keys(data ?? {}).some((name) => name.endsWith(suffix))
   state.credentials = keyIn(data, hasOwn ? suffix : '')
   return state.credentials

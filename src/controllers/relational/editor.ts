@@ -8,14 +8,14 @@ import { isHealthy } from './health.ts'
 import { ownerTarget } from './owner.ts'
 import { placeOfPass, type RelationalOptions, type RelationalPass, type RelationalState } from './types.ts'
 
-/** Milliseconds until an engine that has not made the logins yet, or did not answer, is asked again. */
+/** Milliseconds until an engine that has not created the logins, or did not answer, is retried. */
 const RETRY = 5_000
 const DEADLINE = 5_000
 
 /**
- * Lets the logins of the editor at the tables, once for each Cluster of the engine, whose database and owner never
- * change: its uid stands in the status. The engine makes the logins, but grants nothing to them; only the owner can, who
- * is the tenant's and not ours, so nothing but the editor waits for it.
+ * Grants the editor's logins access to the tables, once per Cluster, whose UID is in the status: database and owner
+ * never change. The engine creates the logins without grants. Only the owner, a tenant's user, can grant, so nothing
+ * but the editor depends on it.
  */
 export function admitEditor({
   engine,

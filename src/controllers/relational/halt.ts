@@ -5,7 +5,7 @@ import { postgresqlCluster, postgresqlPooler, postgresqlScheduledBackup } from '
 import { judgeStopped } from './health.ts'
 import { type EngineCluster, observedEngine, type RelationalPass } from './types.ts'
 
-/** How a database is stopped where its own steps cannot be taken to their end. */
+/** Stops a database if its steps cannot run to their end. */
 export function haltEngine(pass: RelationalPass) {
   const { object, state, children, workloads } = pass
   if (object.spec.running || state.engine !== undefined) return undefined

@@ -36,9 +36,9 @@ import {
 import { growingClaims } from './volumes.ts'
 import { takeOver } from './workload.ts'
 
-/** The phase of a Cluster in which everything is as asked for (CloudNativePG, api/v1/cluster_types.go). */
+/** The phase of a healthy Cluster (CloudNativePG, api/v1/cluster_types.go). */
 const HEALTHY = 'Cluster in healthy state'
-/** Phases that only a person ends. */
+/** Phases that only a person can end. */
 const HOPELESS: readonly string[] = [
   'Cluster is unrecoverable and needs manual intervention',
   'Cluster cannot proceed to reconciliation due to an unknown plugin being required',
@@ -57,7 +57,7 @@ function readyInstances(engine: EngineCluster | undefined): number {
   return engine?.status?.readyInstances ?? 0
 }
 
-/** How many instances are ready, said first: a later step may stop the pass, and what runs goes on meanwhile. */
+/** Reports ready instances. Runs first, because a later step may stop the pass while the engine keeps running. */
 export function observeEngine(pass: RelationalPass): Outcome {
   const ready = readyInstances(observedEngine(pass))
   pass.report({ readyReplicas: ready })
@@ -65,7 +65,7 @@ export function observeEngine(pass: RelationalPass): Outcome {
   return done()
 }
 
-/** What the engine says of itself, said before a later step may stop the pass: it goes on meanwhile. */
+/** Reports the engine's state, before a later step can stop the pass. */
 export function reportEngine(pass: RelationalPass): Outcome {
   const engine = observedEngine(pass)
   if (engine === undefined) return done()
@@ -73,7 +73,7 @@ export function reportEngine(pass: RelationalPass): Outcome {
   return done()
 }
 
-/** What is observed goes into the status, whatever the outcome of the pass is. */
+/** Reports the observed state, whatever the outcome of the pass. */
 export function reportStatus(pass: RelationalPass): Outcome {
   const { object, state } = pass
   const { engine } = state
@@ -145,12 +145,12 @@ function viewOf(engine: EngineCluster | undefined): EngineView | undefined {
   return { phase, readyInstances: readyInstances(engine), currentPrimary, conditions }
 }
 
-/** A primary answers. */
+/** Whether a primary is available. */
 export function isHealthy(engine: EngineCluster | undefined): boolean {
   return engine?.status?.phase === HEALTHY && readyInstances(engine) > 0
 }
 
-/** Whether every instance is of after the restart that is asked for: until the engine begins with it, it says that it is healthy. */
+/** Whether all instances were restarted as requested: until the engine begins, it reports itself healthy. */
 function isRestarted(pass: RelationalPass): boolean {
   const { spec, status } = pass.object
   if (spec.restartedAt === undefined || spec.restartedAt === status?.restartedAt) return true
@@ -158,7 +158,7 @@ function isRestarted(pass: RelationalPass): boolean {
   return instances.every(({ metadata }) => metadata.annotations?.[RESTARTED_AT_ANNOTATION] === spec.restartedAt)
 }
 
-/** Every instance that is asked for is there and ready, with the image that is asked for. */
+/** Whether all wanted instances are ready, with the wanted image. */
 function isComplete(pass: RelationalPass): boolean {
   const { object, state } = pass
   const { status = {} } = state.engine ?? {}
@@ -172,7 +172,7 @@ function isComplete(pass: RelationalPass): boolean {
   )
 }
 
-/** The outcome that the resource shows: the most specific pending reason, or Available. */
+/** Returns the outcome to show: the most specific pending reason, or Available. */
 export async function judgeHealth(pass: RelationalPass): Promise<Outcome> {
   if (!pass.object.spec.running) return judgeStopped(pass)
   const unfinished = judgeInstances(pass)
@@ -189,7 +189,7 @@ export function judgeStopped({ state }: RelationalPass): Outcome {
   return isDown ? judgeStop(left, going, 'No instance runs; the data is kept.') : waiting('Stopping', going)
 }
 
-/** Those of the engine, in any state. */
+/** Returns the engine's pods, in any state. */
 function podsOfEngine(pass: RelationalPass): Pod[] {
   const { namespace, name } = placeOfPass(pass)
   const { cluster } = relationalNames(name)
@@ -197,7 +197,7 @@ function podsOfEngine(pass: RelationalPass): Pod[] {
   return all.filter(({ metadata }) => metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster)
 }
 
-/** Undefined if every instance is as it should be. */
+/** Returns undefined if every instance is as it should be. */
 function judgeInstances(pass: RelationalPass): Outcome | undefined {
   if (isComplete(pass)) return undefined
   const { object, state } = pass
@@ -206,7 +206,7 @@ function judgeInstances(pass: RelationalPass): Outcome | undefined {
   const said = phase === '' ? '' : ` ${[phase, phaseReason].filter((part) => part !== '').join(': ')}.`
   const counts = `${readyOf(readyInstances(state.engine), state.replicas, 'instance')}.${phase === HEALTHY ? '' : said}`
   const pods = podsOfEngine(pass)
-  // The engine says that it waits for an instance, and not why that one does not start.
+  // The engine reports that it waits for an instance, but not why the pod does not start.
   const progress = [progressWords(pass, counts, pods, planOf(pass)), podTroubleOf(pods)?.message]
     .filter(Boolean)
     .join(' ')
@@ -230,7 +230,7 @@ function judgeVolumes(pass: RelationalPass): Outcome | undefined {
   return growing.length === 0 ? undefined : waiting('WaitingForVolume', `Growing: ${growing.sort().join(', ')}.`)
 }
 
-/** The message is the engine's own: it says which store, which file, and why. */
+/** Shows the engine's own message, which names the store, the file and the cause. */
 function judgeBackup({ object, state }: RelationalPass): Outcome | undefined {
   if (state.backup === undefined || object.spec.archivingSuspended) return undefined
   const archiving = condition(state.engine, 'ContinuousArchiving')

@@ -49,7 +49,7 @@ import { applyChildren, mirrorBackups } from './workload.ts'
 const all = (records: Workspace) => records.cache(RelationalCluster).list()
 const keys = (objects: readonly KubeObject[]) => objects.map(keyOf)
 
-/** The database of a Cluster of the engine. Long names are cut, so the name is not read backwards. */
+/** Finds the database of a Cluster. Long names are cut, so the name cannot be derived from the Cluster's. */
 function keysOfEngine(records: Workspace, home: string | undefined, cluster: string | undefined): string[] {
   const here = records.cache(RelationalCluster).list({ namespace: home })
   return keys(here.filter(({ metadata }) => relationalNames(metadata.name).cluster === cluster))
@@ -60,10 +60,10 @@ const byEngineLabel = ({ metadata }: KubeObject, records: Workspace) => {
   return cluster === undefined ? [] : keysOfEngine(records, metadata.namespace, cluster)
 }
 
-/** What wakes a relational database besides itself and its children, and whom exactly. */
+/** Wakes relational databases, besides their own changes and those of their children. */
 const OTHERS: readonly Observed[] = [
   { resource: persistentVolumeClaim, keysOf: byEngineLabel },
-  // Only the last pods of a database that is deleted matter here, and those that cannot start; the engine tells of all others.
+  // Only terminating pods matter here, and pods that cannot start; the engine reports on all others.
   {
     resource: pod,
     keysOf: (object, records) =>
@@ -82,7 +82,7 @@ const OTHERS: readonly Observed[] = [
       return [objectKey(object.metadata.namespace, clusterName), ...keys(restoring)]
     },
   },
-  // Those whose connection Services lead to it.
+  // Databases whose connection Services point to it.
   {
     resource: RelationalCluster.resource,
     keysOf: ({ metadata: { namespace: home, name } }, records) => {
@@ -104,7 +104,7 @@ const CHILDREN = [
   networkPolicy,
 ] as const
 
-/** Secrets of the group are not here: they are opened namespace by namespace, by bindings of the group. */
+/** Without the Secrets of groups, to which RoleBindings in each namespace give access. */
 const WRITES: readonly Rights[] = [
   ...childRights(CHILDREN),
   { resource: RelationalCluster.resource, verbs: ['get', 'patch'] },
@@ -115,7 +115,7 @@ const WRITES: readonly Rights[] = [
 
 const RIGHTS = { observes: [...CHILDREN, secret, ...OTHERS], reads: [namespace], writes: WRITES }
 
-/** Keeps relational databases as their specs say: docs/areas/relational.md. */
+/** Reconciles relational databases: docs/areas/relational.md. */
 const relationalController = controllerWith<
   typeof RelationalCluster,
   Omit<RelationalOptions, 'generatePassword'> & Partial<RelationalOptions>,
@@ -129,7 +129,7 @@ const relationalController = controllerWith<
       observeEngine,
       findCluster,
       checkEngine,
-      // What goes on while a database cannot be as it is asked for.
+      // These run even if the database cannot be brought to its spec.
       mirrorBackups,
       followLogins(given),
       followTarget(given),

@@ -16,19 +16,19 @@ import {
 } from './types.ts'
 
 const DEADLINE = 10_000
-/** Each is a transaction of its own. The second fills the file of the log that holds the first, which so is archived at once. */
+/** Each runs in its own transaction. The second fills the WAL file of the first, so that it is archived at once. */
 const STATEMENTS = [
   `SELECT pg_logical_emit_message(true, 'freehold', 'restore')`,
   `SELECT pg_logical_emit_message(true, 'freehold', repeat(' ', pg_size_bytes(current_setting('wal_segment_size'))::int))`,
 ]
 
 /**
- * Before a database is restored to a time: writes a commit to the log of the one that it comes from, and ends the file. The
- * engine restores to a time only if the archive holds a commit after it; otherwise a database in which nothing was
- * written since could not be restored, and any other not before the log is archived, up to five minutes later.
+ * Before a restore to a point in time, writes a commit to the source's WAL and completes the file. The engine can only
+ * restore to a time if the archive holds a later commit; otherwise a database without recent writes could not be
+ * restored, and any other only after its WAL was archived, up to five minutes later.
  *
- * What does not run, or cannot be spoken to (its owner is the tenant's), has ended its log by itself, or will in those
- * minutes: the engine tries several times.
+ * A source that is stopped or not accessible (its owner is the tenant's) has completed its WAL, or will within those
+ * minutes: the engine retries.
  */
 export function endLog({ engine }: Pick<RelationalOptions, 'engine'>): RelationalStep {
   return async function endLog(pass: RelationalPass): Promise<Outcome> {
@@ -52,7 +52,7 @@ export function endLog({ engine }: Pick<RelationalOptions, 'engine'>): Relationa
   }
 }
 
-/** The very database that wrote the archive, if it runs. */
+/** Returns the database that wrote the archive, if it runs. */
 function sourceOf(pass: RelationalPass): StoredCluster | undefined {
   const { restoreFrom } = pass.object.spec
   const namespace = restoreFrom && homeOfOrigin(pass, restoreFrom)

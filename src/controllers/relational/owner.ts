@@ -4,18 +4,18 @@ import { secretText } from '../../core/secretData.ts'
 import type { Workspace } from '../engine/controller.ts'
 import { readSecret } from '../workload/secrets.ts'
 
-/** One database, and where it runs. */
+/** A database and where it runs. */
 type Spoken = {
   namespace: string
   name: string
   database: string
   workloads: Workspace
-  /** The cluster, if it is another one than the platform's own, and the primary there. */
+  /** Its cluster, if not the platform's own, and the primary there. */
   clusterId: string | undefined
   primary: string | undefined
 }
 
-/** Where a database answers its owner. Without an authority nothing is said to it: the engine has not made one yet. */
+/** Returns the connection of a database's owner. It fails to open until the engine has created a CA. */
 export async function ownerTarget(
   { namespace, name, database, workloads, clusterId, primary = '' }: Spoken,
   { username: user, password }: { username: string; password: string },

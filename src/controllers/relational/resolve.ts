@@ -18,7 +18,7 @@ import {
   type StoredSnapshot,
 } from './types.ts'
 
-/** Without the engine's types nothing can be written. A watch of their definitions wakes us when they come. */
+/** Requires the engine's types. A watch of their CRDs wakes us when they are installed. */
 export function checkEngine({ workloads, object }: RelationalPass): Outcome {
   const { enablePooler, extensions } = object.spec
   const needed = [
@@ -29,7 +29,7 @@ export function checkEngine({ workloads, object }: RelationalPass): Outcome {
   return needed.every((resource) => workloads.isServed(resource)) ? done() : stalled('EngineMissing', INSTALL_ENGINE)
 }
 
-/** How many connections the plan allows; the engine's own default where it does not say. */
+/** Takes the connection limit from the plan; without one, the engine's default applies. */
 export function limitConnections({ records, state }: RelationalPass): Outcome {
   const plan = records.cache(ComputePlan).get(undefined, state.planName)
   const connections = Number(plan?.spec.extras.maxConnections)
@@ -37,7 +37,7 @@ export function limitConnections({ records, state }: RelationalPass): Outcome {
   return done()
 }
 
-/** The database that the connection Services are to point to, and the one whose name is taken over, are on one cluster with it. */
+/** The databases in `connectTo` and `takesOver` must be on the same cluster. */
 export function checkReferences({ object, records }: RelationalPass): Outcome {
   const { connectTo, takesOver } = object.spec
   const databases = records.cache(RelationalCluster)
@@ -54,8 +54,8 @@ export function checkReferences({ object, records }: RelationalPass): Outcome {
 }
 
 /**
- * What a restored database is made from. It is looked up once and kept in the status: the engine reads it at the start
- * only, so that the snapshot may go afterwards.
+ * Looks up what a database is restored from, once, and stores it in the status: the engine reads it only at the start,
+ * so the snapshot may be deleted afterwards.
  */
 export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>): RelationalStep {
   return function resolveOrigin(pass: RelationalPass): Outcome {
@@ -93,7 +93,7 @@ export function resolveOrigin(options: Pick<RelationalOptions, 'backupTarget'>):
 
 type RestoreFrom = NonNullable<RelationalPass['object']['spec']['restoreFrom']>
 
-/** The namespace of the snapshot; undefined if it is another group's and nobody checked the rights on it. */
+/** Returns the snapshot's namespace; undefined for another group's without checked rights. */
 export function homeOfOrigin({ object, place }: RelationalPass, restoreFrom: RestoreFrom): string | undefined {
   const { namespace = '', annotations } = object.metadata
   if (restoreFrom.resourceGroup === undefined) return namespace
@@ -102,10 +102,10 @@ export function homeOfOrigin({ object, place }: RelationalPass, restoreFrom: Res
   return home === namespace || isApproved ? home : undefined
 }
 
-/** The clocks of facade and controllers may differ so much; in milliseconds. */
+/** Allowed clock skew between facade and controllers in milliseconds. */
 const CLOCK_SKEW = 60_000
 
-/** Why the engine could not restore to that moment, told before it is asked; undefined if it can. */
+/** Returns why the engine could not restore to that time; undefined if it can. */
 function outsideOf({ records, clock }: RelationalPass, snapshot: StoredSnapshot, origin: Origin): string | undefined {
   if (origin.targetTime === undefined) return undefined
   const clusters = records.cache(RelationalCluster)
@@ -115,7 +115,7 @@ function outsideOf({ records, clock }: RelationalPass, snapshot: StoredSnapshot,
   return outsideRecoveryWindow(origin.targetTime, snapshot.status?.completedAt ?? '', archive, now)?.message
 }
 
-/** Undefined until the snapshot is completed. */
+/** Returns undefined until the snapshot is complete. */
 function originOf(
   { status }: StoredSnapshot,
   { clusterName, snapshotId, targetTime }: RestoreFrom,

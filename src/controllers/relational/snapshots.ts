@@ -31,7 +31,7 @@ const RIGHTS: Omit<Declared, 'kind'> = {
         objectKey(backup.metadata.namespace, backup.metadata.name.replace(/^rsnap-/, '')),
       ],
     },
-    // One that goes waits for another base; of two with one name the later waits for the earlier to go.
+    // A deleted snapshot may wait for another base; of two with the same name, the later waits for the earlier.
     {
       resource: RelationalSnapshot.resource,
       keysOf: (object, records) => {
@@ -41,7 +41,7 @@ const RIGHTS: Omit<Declared, 'kind'> = {
           .map(keyOf)
       },
     },
-    // Until it is taken it depends on its database; while it goes, on that and on those that are made from it.
+    // A new snapshot depends on its database; a deleted one also on databases being restored from it.
     {
       resource: RelationalCluster.resource,
       keysOf: (object, records) => {
@@ -65,7 +65,7 @@ const RIGHTS: Omit<Declared, 'kind'> = {
   ],
 }
 
-/** Takes snapshots, follows the Backups of the schedule, and ends what has expired. */
+/** Takes snapshots, mirrors scheduled Backups, and deletes expired snapshots. */
 export const relationalSnapshotController = controllerWith(
   RelationalSnapshot,
   RIGHTS,
@@ -78,7 +78,7 @@ export const relationalSnapshotController = controllerWith(
 
 const DAY = 86_400_000
 
-/** Deletes itself when its time is over. */
+/** Deletes the snapshot when its retention is over. */
 async function expire(pass: SnapshotPass): Promise<Outcome> {
   const { spec, status, metadata } = pass.object
   if (spec.retentionDays === undefined || status?.completedAt === undefined) return done()
@@ -95,8 +95,8 @@ async function expire(pass: SnapshotPass): Promise<Outcome> {
 }
 
 /**
- * The cluster that the Backup is on, or is to be: that of the database until it was asked for; the database may be gone
- * afterwards. A complete one that does not follow its Backup asks nothing of any cluster before it goes.
+ * Returns the cluster of the Backup: the database's before the request, the recorded one afterwards, when the database
+ * may be gone. A complete snapshot without a scheduled Backup needs no cluster until it is deleted.
  */
 function clusterOfBackup({ metadata, spec, status }: SnapshotPass['object'], records: Workspace): string | undefined {
   const isAtRest = metadata.annotations?.[BACKUP_ANNOTATION] === undefined && status?.completedAt !== undefined
@@ -111,7 +111,7 @@ function clusterOf({ records, object }: SnapshotPass): StoredCluster | undefined
   return clusters.get(object.metadata.namespace, object.spec.clusterName)
 }
 
-/** What must be before a Backup can be asked for. Of one that is completed nothing more is asked. */
+/** Checks what a Backup requires. Skipped for a completed snapshot. */
 function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>): Step<typeof RelationalSnapshot> {
   return function checkSnapshot(pass: SnapshotPass): Outcome {
     const { object } = pass
@@ -137,7 +137,7 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
     if (serverName === undefined || destinationPath === undefined || firstReadyAt === undefined) {
       return waiting('WaitingForDependency', `Database "${spec.clusterName}" is not ready yet.`)
     }
-    // One that is deleted was started for its last snapshot.
+    // A database that is being deleted was started for its final snapshot.
     if (!cluster.spec.running && cluster.metadata.deletionTimestamp === undefined) {
       return waiting('WaitingForDependency', `Database "${spec.clusterName}" is stopped.`)
     }
@@ -145,7 +145,7 @@ function checkSnapshot({ backupTarget }: Pick<RelationalOptions, 'backupTarget'>
   }
 }
 
-/** Asks for the Backup, or finds the one of the schedule, and says how far it is. */
+/** Requests the Backup, or finds the scheduled one, and reports its progress. */
 async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   const { object } = pass
   if (object.status?.completedAt !== undefined) return follow(pass)
@@ -159,10 +159,10 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
     return stalled('ReferenceMissing', message)
   }
   pass.report({ backupName: backup.metadata.name, startedAt, ...(other ? {} : takenOf(pass, cluster)) })
-  // What went wrong before is the engine's word about the store.
+  // Shows the engine's own message about the failure.
   if (phase === 'failed') return stalled('EngineRefused', error ?? 'The engine could not take the backup.')
   if (phase !== 'completed') return waiting('BackingUp', `The backup is ${phase}.`)
-  // What an engine writes is not ours to trust: an invalid time would stop every pass to come.
+  // Do not trust the engine's time: an invalid one would fail every later pass.
   const completedAt = stoppedAt !== undefined && !Number.isNaN(Date.parse(stoppedAt)) ? stoppedAt : pass.now
   const { retentionDays } = object.spec
   pass.report({
@@ -176,7 +176,7 @@ async function takeBackup(pass: SnapshotPass): Promise<Outcome> {
   return done({ message, after: Math.max(left, 1) })
 }
 
-/** What it is taken of, noted while that is there. */
+/** Properties of the database, recorded while it exists. */
 function takenOf(pass: SnapshotPass, cluster: StoredCluster | undefined) {
   const { spec, status } = cluster ?? {}
   return {
@@ -190,7 +190,7 @@ function takenOf(pass: SnapshotPass, cluster: StoredCluster | undefined) {
   }
 }
 
-/** Whether the database of now has the name of the one that the backup was asked for, and another archive. */
+/** Whether the present database has another archive than the one the backup was requested for. */
 function isOfAnother({ status }: SnapshotPass['object'], cluster: StoredCluster | undefined): boolean {
   const [noted, present] = [status?.serverName, cluster?.status?.serverName]
   return noted !== undefined && present !== undefined && noted !== present
@@ -200,7 +200,7 @@ function isBefore(time: string | undefined, other: string | undefined): boolean 
   return time !== undefined && other !== undefined && Date.parse(time) <= Date.parse(other)
 }
 
-/** One of the schedule lives as long as its Backup, which the retention of the store ends. */
+/** A scheduled snapshot lives as long as its Backup, which the store's retention deletes. */
 async function follow(pass: SnapshotPass): Promise<Outcome> {
   const { metadata } = pass.object
   const scheduled = metadata.annotations?.[BACKUP_ANNOTATION]
@@ -227,14 +227,14 @@ async function askedFor(pass: SnapshotPass): Promise<EngineBackup | undefined> {
   return object as EngineBackup
 }
 
-/** What a database that is restored from it needs at least. */
+/** Returns the minimum storage of a database restored from it. */
 function storageOf(pass: SnapshotPass): string | undefined {
   const { cluster } = relationalNames(pass.object.spec.clusterName)
   const engine = pass.workloads.cache<EngineCluster>(postgresqlCluster).get(pass.object.metadata.namespace, cluster)
   return engine?.spec.storage?.size
 }
 
-/** Databases that are made from it and have not got their data yet. */
+/** Returns databases that are restored from it and do not have their data yet. */
 function restoringFrom(records: Workspace, snapshot: SnapshotPass['object']): StoredCluster[] {
   const databases = records.cache(RelationalCluster).list()
   return databases.filter((database) => isBeingRestored(database, snapshot))
@@ -245,12 +245,12 @@ function siblingsOf(records: Workspace, namespace: string | undefined, clusterNa
   return all.filter(({ spec }) => spec.clusterName === clusterName)
 }
 
-/** Whether another one had the name of this one before. */
+/** Whether an older snapshot has the same name. */
 function isEarlier(object: SnapshotPass['object']) {
   return (other: StoredSnapshot) => other.spec.name === object.spec.name && ageOf(other) < ageOf(object)
 }
 
-/** Without it nothing of a living database could be restored. One whose time is over, or whose Backup is gone, holds nothing. */
+/** Keeps the last base of a living database, which restores need, unless it has expired or lost its Backup. */
 function keepLastBase(pass: SnapshotPass): Outcome {
   const { spec, status, metadata } = pass.object
   const cluster = clusterOf(pass)
@@ -269,13 +269,13 @@ function waitForRestores(pass: SnapshotPass): Outcome {
   const users = restoringFrom(pass.records, pass.object)
   if (users.length === 0) return done()
   const here = users.filter(({ metadata }) => metadata.namespace === pass.object.metadata.namespace)
-  // Who reads this may not know what there is in other groups.
+  // The reader may not be allowed to know what exists in other groups.
   const named = here.map(({ metadata }) => `relationalclusters/${metadata.name}`)
   const names = [...named, ...(here.length < users.length ? ['a database of another group'] : [])].join(', ')
   return waiting('DeletionBlocked', `A restore from it is running: ${names}; the deletion continues after that.`)
 }
 
-/** The Backup goes; what it wrote leaves the backup target with the retention of the store. */
+/** Deletes the Backup; its data is deleted from the target by the store's retention. */
 async function removeBackup(pass: SnapshotPass): Promise<Outcome> {
   const { namespace, name, annotations } = pass.object.metadata
   const scheduled = annotations?.[BACKUP_ANNOTATION]

@@ -33,8 +33,8 @@ function finalSnapshotId(pass: RelationalPass): string {
 }
 
 /**
- * The snapshots that go with the database. What a namesake of before wrote into its archive is not ours to delete, and the
- * last one always stays.
+ * Selects the snapshots deleted with the database: not those of an earlier database of this name, and never the final
+ * one.
  */
 function goesWith(pass: RelationalPass): (snapshot: StoredSnapshot) => boolean {
   if (pass.object.spec.onDelete === 'Retain') return () => false
@@ -46,7 +46,7 @@ function goesWith(pass: RelationalPass): (snapshot: StoredSnapshot) => boolean {
     spec.clusterName === name && metadata.name !== last && (status?.serverName ?? server) === server
 }
 
-/** Connections that led here lead back to the databases that they are named after: nothing else would ever lead them back. */
+/** Points connections redirected here back to the databases they are named after; nothing would do so later. */
 export async function releaseConnections(pass: RelationalPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   for (const other of pass.records.cache<StoredCluster>(pass.kind.resource).list({ namespace })) {
@@ -58,13 +58,13 @@ export async function releaseConnections(pass: RelationalPass): Promise<Outcome>
 }
 
 const HOW = 'To delete it without one, set finalSnapshotOnDelete to false and onDelete to Delete.'
-/** Milliseconds until a last snapshot is taken again that somebody deleted before it was complete. */
+/** Milliseconds until a final snapshot is taken again after somebody deleted an incomplete one. */
 const SNAPSHOT_RETRY = 10 * 60_000
 
 /**
- * A last snapshot, where one is asked for: by `finalSnapshotOnDelete`, or by keeping the data, which is kept in
- * snapshots. A stopped database is started for it. Of a database that never ran there is nothing to keep, and the
- * deletion of a namespace is not held up.
+ * Takes a final snapshot if requested, by `finalSnapshotOnDelete` or by retaining the data, which happens in snapshots.
+ * A stopped database is started for it. A database that never ran has nothing to retain, and the deletion of a
+ * namespace is not held up.
  */
 export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   const { spec, status } = pass.object
@@ -76,7 +76,7 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
     status?.firstReadyAt === undefined
   )
     return done()
-  // The engine goes only once the snapshot was complete, whatever became of it since.
+  // The engine is only deleted once the snapshot was complete, whatever happened to it since.
   if (engine.metadata.deletionTimestamp !== undefined) return done()
   const { namespace } = placeOfPass(pass)
   const found = pass.records.cache(RelationalSnapshot).get(namespace, finalSnapshotId(pass))
@@ -92,7 +92,7 @@ export async function takeFinalSnapshot(pass: RelationalPass): Promise<Outcome> 
   return (await wakeEngine(pass, engine)) ?? beginFinalSnapshot(pass)
 }
 
-/** Starts a stopped database, which could not take a snapshot. Undefined once an instance is ready. */
+/** Starts a stopped database for its snapshot; undefined once an instance is ready. */
 async function wakeEngine(pass: RelationalPass, engine: EngineCluster): Promise<Outcome | undefined> {
   const { annotations, uid } = engine.metadata
   if (annotations?.[HIBERNATION_ANNOTATION] === 'on') {
@@ -122,7 +122,7 @@ async function beginFinalSnapshot(pass: RelationalPass): Promise<Outcome> {
   return waiting('BackingUp', `The last snapshot is being taken: It has begun. ${HOW}`)
 }
 
-/** Snapshots go with the database unless they are to be kept. */
+/** Deletes the snapshots that are not retained. */
 export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
   const { namespace } = placeOfPass(pass)
   const isGoing = goesWith(pass)
@@ -136,13 +136,13 @@ export async function removeSnapshots(pass: RelationalPass): Promise<Outcome> {
   return left === 0 ? done() : waiting('TearingDown', `Deleting ${counted(left, 'snapshot')}.`)
 }
 
-/** One that was made a moment before the deletion would stay for ever. */
+/** Waits for snapshots created just before the deletion, which would stay for ever. */
 export function awaitUnseenSnapshots(pass: RelationalPass): Promise<Outcome> {
   const isGoing = goesWith(pass)
   return awaitUnseenParts(pass, (part) => !isGoing(part as StoredSnapshot))
 }
 
-/** First what writes into the database, then the Cluster with its instances, then their volumes: the engine does both. */
+/** Deletes what writes to the database, and then the Cluster: the engine deletes its instances and volumes. */
 export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   for (const resource of [postgresqlScheduledBackup, postgresqlPooler, postgresqlDatabase]) {
@@ -160,7 +160,7 @@ export async function removeEngine(pass: RelationalPass): Promise<Outcome> {
   return list.length === 0 ? done() : waiting('TearingDown', `Still there: ${list.join(', ')}.`)
 }
 
-/** Deletes the other children now: the garbage collector would leave the names taken for a while, and the password. */
+/** Deletes the other children now, because the garbage collector would leave names and passwords for a while. */
 export async function removeSurroundings(pass: RelationalPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   for (const resource of [barmanObjectStore, service, networkPolicy]) await pass.children.prune(resource, [])
@@ -171,5 +171,5 @@ export async function removeSurroundings(pass: RelationalPass): Promise<Outcome>
   return done()
 }
 
-/** The editor's, which a namesake must not show. */
+/** Deletes the editor's history, which a later database of this name must not show. */
 export const removeHistory = removeRecordSecret((name) => relationalNames(name).history)

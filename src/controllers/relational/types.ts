@@ -13,35 +13,35 @@ import { newWorkloadState, placeOfPass, type WorkloadState } from '../workload/p
 
 export { placeOfPass } from '../workload/pass.ts'
 
-/** What the controllers of relational databases are given by the composition root. */
+/** Injected by the composition root. */
 export type RelationalOptions = {
   /** Whether `imageName` is allowed. */
   allowOwnImages: boolean
-  /** Where backups go; undefined if the platform has no target. */
+  /** Target for backups; undefined without one. */
   backupTarget: BackupTarget | undefined
-  /** Where the API server is, if it is closed to the pods of groups; nowhere. */
+  /** Addresses of the API server, if group pods cannot reach it; defaults to none. */
   apiServer?: readonly Network[] | undefined
-  /** How the instances are spoken to, as their owner. */
+  /** Connects to instances as their owner. */
   engine: Pick<SqlEngine, 'admit' | 'run'>
-  /** Makes a random password. */
+  /** Generates a random password. */
   generatePassword: () => string
 }
 
-/** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */
+/** State shared between the steps of a pass. Each field is set by the named step and read by later ones only. */
 export type RelationalState = WorkloadState & {
   /** limitConnections */
   maxConnections: number | undefined
-  /** checkStorage: of the volumes for the log; undefined for none. */
+  /** checkStorage: size of the WAL volumes; undefined without any. */
   walStorageSize: string | undefined
   /** resolveBackup */
   backup: BackupPlace | undefined
   /** resolveOrigin */
   origin: Origin | undefined
-  /** followTarget, ensureSecrets: of the backup target */
+  /** followTarget, ensureSecrets: credentials of the backup target. */
   credentials: Readonly<Record<string, string>> | undefined
   /** ensureSecrets */
   owner: { username: string; password: string } | undefined
-  /** checkStorage: why volumes are not as asked for. */
+  /** checkStorage: why volumes are not as requested. */
   volumes: Outcome | undefined
   /** applyChildren */
   engine: EngineCluster | undefined
@@ -68,7 +68,7 @@ export type Stored<T> = T & { [key: string]: unknown }
 export type StoredCluster = Stored<RelationalCluster>
 export type StoredSnapshot = Stored<RelationalSnapshot>
 
-/** The Cluster of CloudNativePG, as far as we read it. */
+/** The fields of CloudNativePG's Cluster that are read. */
 export type EngineCluster = KubeObject & {
   spec: {
     instances?: number
@@ -101,14 +101,14 @@ export type EngineStore = KubeObject & {
   }
 }
 
-/** The engine's own object where it is ours. */
+/** Returns the Cluster if it belongs to the database. */
 export function observedEngine(pass: RelationalPass): EngineCluster | undefined {
   const { namespace, name } = placeOfPass(pass)
   const found = pass.workloads.cache<EngineCluster>(postgresqlCluster).get(namespace, relationalNames(name).cluster)
   return found !== undefined && belongsTo(found, pass) ? found : undefined
 }
 
-/** Backups of a Cluster, in any state. */
+/** Returns the Backups of a Cluster, in any state. */
 export function backupsOf(workloads: Workspace, namespace: string, cluster: string): EngineBackup[] {
   return workloads
     .cache<EngineBackup>(postgresqlBackup)
@@ -116,7 +116,7 @@ export function backupsOf(workloads: Workspace, namespace: string, cluster: stri
     .filter(({ spec }) => spec.cluster?.name === cluster)
 }
 
-/** Of these, what went into the archive of this life of the database: its snapshot says so, or else its time. */
+/** Filters Backups of this incarnation of the database, by the archive in the snapshot, otherwise by start time. */
 export function ofThisLife(pass: RelationalPass, backups: readonly EngineBackup[]): EngineBackup[] {
   const { namespace, name } = placeOfPass(pass)
   const own = serverName(relationalNames(name).cluster, pass.incarnation)

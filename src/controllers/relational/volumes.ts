@@ -5,19 +5,19 @@ import { persistentVolumeClaim, storageClass } from '../../kube/builtin.ts'
 import { planOf } from '../workload/pass.ts'
 import { observedEngine, placeOfPass, type RelationalPass, type StoredCluster } from './types.ts'
 
-/** The sizes of the two kinds of volumes that an instance has. */
+/** Sizes of an instance's two kinds of volumes. */
 export type VolumeSizes = { storageSize: string | undefined; walStorageSize: string | undefined }
 
 export type VolumeVerdict =
   | { kind: 'fit' }
   | { kind: 'shrink'; message: string }
-  /** They stay as they are, and everything else of the spec is still applied. */
+  /** Volumes keep their size, while the rest of the spec is applied. */
   | { kind: 'stay'; message: string }
 
 /**
- * Whether volumes can become what is asked for. The engine lets them grow by itself where their class can.
+ * Decides whether volumes can change to the wanted sizes. The engine expands them itself if their class allows it.
  *
- * @param rigid the name of a class of theirs that lets none grow; undefined if all do
+ * @param rigid a class of theirs that does not allow expansion; undefined if all do
  */
 export function judgeVolumes(wanted: VolumeSizes, held: VolumeSizes, rigid: string | undefined): VolumeVerdict {
   for (const field of ['storageSize', 'walStorageSize'] as const) {
@@ -36,8 +36,8 @@ export function judgeVolumes(wanted: VolumeSizes, held: VolumeSizes, rigid: stri
 }
 
 /**
- * Looks at the volumes that are there before the engine is told of others. They stay in the class that they were made
- * in: the spec cannot change it, but a plan may name another one.
+ * Checks existing volumes before the engine is told of other sizes. They keep their storage class: the spec cannot
+ * change it, but a plan may name another.
  */
 export function checkStorage(pass: RelationalPass): Outcome {
   const { state, object } = pass
@@ -52,7 +52,7 @@ export function checkStorage(pass: RelationalPass): Outcome {
   if (verdict.kind === 'shrink') return stalled('StorageCannotShrink', verdict.message)
   if (verdict.kind === 'fit') return done()
   state.plan = { ...plan, storageSize: held.storageSize }
-  // A volume for the log that is not there yet is a new one, which any class gives.
+  // A WAL volume that does not exist yet is new, and may have any size.
   state.walStorageSize = held.walStorageSize ?? walStorageSize
   state.volumes = stalled('ConfigurationInvalid', verdict.message)
   return done()
@@ -67,7 +67,7 @@ function claimsOf(pass: RelationalPass): Claim[] {
   return claims.filter((claim) => claim.metadata.labels?.[ENGINE_CLUSTER_LABEL] === cluster)
 }
 
-/** The name of a class of ours whose volumes cannot grow. */
+/** Returns a storage class in use that does not allow expansion. */
 function rigidClass(pass: RelationalPass): string | undefined {
   const classes = pass.workloads.cache(storageClass)
   return claimsOf(pass)
@@ -75,7 +75,7 @@ function rigidClass(pass: RelationalPass): string | undefined {
     .find((name) => classes.get(undefined, name)?.allowVolumeExpansion !== true)
 }
 
-/** A claim of the engine that is not yet as large as it was asked to be. */
+/** Returns the engine's claims that are still being expanded. */
 export function growingClaims(pass: RelationalPass): string[] {
   return claimsOf(pass)
     .filter(claimGrowth)

@@ -28,7 +28,7 @@ import {
   type RelationalStep,
 } from './types.ts'
 
-/** Children that come and go with options of the spec; the others are always there. */
+/** Children that depend on options of the spec; all others always exist. */
 const PRUNED: readonly Resource[] = [
   service,
   postgresqlPooler,
@@ -37,7 +37,7 @@ const PRUNED: readonly Resource[] = [
   barmanObjectStore,
 ]
 
-/** Writes the children. The Cluster stands behind the stores and Secrets that it names. */
+/** Writes the children: the Cluster after the stores and Secrets that it refers to. */
 export function applyChildren(options: Pick<RelationalOptions, 'backupTarget' | 'apiServer'>): RelationalStep {
   return async function applyChildren(pass: RelationalPass): Promise<Outcome> {
     const children = relationalChildren(inputOf(pass, options))
@@ -51,7 +51,7 @@ export function applyChildren(options: Pick<RelationalOptions, 'backupTarget' | 
   }
 }
 
-/** The engine's operator refuses a Cluster that gets another image and other settings in one write. */
+/** CloudNativePG rejects an update that changes the image together with other settings. */
 async function changeImageFirst(pass: RelationalPass, wanted: EngineCluster | undefined): Promise<void> {
   const made = observedEngine(pass)
   if (made === undefined || wanted === undefined || made.spec.imageName === wanted.spec.imageName) return
@@ -86,12 +86,12 @@ function installedExtensions(pass: RelationalPass): string[] {
   return (found?.spec.extensions ?? []).map((extension) => extension.name)
 }
 
-/** The id of the snapshot that shows a Backup of the schedule. */
+/** Returns the id of the snapshot that mirrors a scheduled Backup. */
 export function scheduledSnapshotId(backup: KubeObject): string {
   return objectId(postgresqlBackup, backup.metadata)
 }
 
-/** Each Backup that the schedule made gets a snapshot, so that it is listed, restored from and deleted like any other. */
+/** Creates a snapshot for each scheduled Backup, so that it can be listed, restored and deleted like any other. */
 export async function mirrorBackups(pass: RelationalPass): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   for (const backup of backupsOf(pass.workloads, namespace, relationalNames(name).cluster)) {
@@ -114,20 +114,20 @@ async function mirror(pass: RelationalPass, backup: EngineBackup, id: string): P
   await pass.records.client.create(RelationalSnapshot.resource, snapshot).catch(alreadyThere)
 }
 
-/** `yyyymmddhhmmss` of an RFC 3339 time. */
+/** Formats an RFC 3339 time as `yyyymmddhhmmss`. */
 export function stamp(time: string): string {
   return time.replace(/[^0-9]/g, '').slice(0, 14)
 }
 
-/** Whether what bears the name that is to be taken over was made under it afterwards: that is somebody else's. */
+/** Whether a later database holds the name to take over: then that is somebody else's. */
 export function isNameTaken({ object, records, kind }: Pick<RelationalPass, 'object' | 'records' | 'kind'>): boolean {
   const { namespace, creationTimestamp } = object.metadata
   const found = records.cache(kind.resource).get(namespace, object.spec.takesOver ?? '')
-  // Only later seconds: of two that were made in one nobody can tell.
+  // Only later seconds count: within the same second the order is unknown.
   return (found?.metadata.creationTimestamp ?? '') > (creationTimestamp ?? '')
 }
 
-/** Once it holds the data, the connection Services of the former database lead here, and that one is stopped. */
+/** Once this database holds the data, points the former database's connection Services here and stops the former. */
 export async function takeOver(pass: RelationalPass): Promise<Outcome> {
   const { object, records } = pass
   const { takesOver } = object.spec

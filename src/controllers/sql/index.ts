@@ -27,7 +27,7 @@ const OWN = statefulRights(SqlInstance, [statefulSet, service, configMap, networ
 
 const RIGHTS = { ...OWN, observes: [...OWN.observes, podObserver(SqlInstance), ...workloadObservers(SqlInstance)] }
 
-/** Keeps SQL instances as their specs say: docs/areas/sql.md. */
+/** Reconciles SQL instances: docs/areas/sql.md. */
 export const sqlController = controllerWith<
   typeof SqlInstance,
   Omit<SqlOptions, 'generatePassword'> & Partial<SqlOptions>,

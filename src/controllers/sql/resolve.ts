@@ -22,34 +22,34 @@ import { placeOfPass, planOf } from '../workload/pass.ts'
 import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
-/** Long enough, with the four kinds of characters that SQL Server asks for. */
+/** Contains all four character classes that SQL Server requires. */
 export function randomPassword(): string {
   return `${randomBytes(24).toString('base64url')}aA1!`
 }
 
-/** What the kind declares and the platform cannot do: only an earlier version let it be stored. */
+/** Refuses a field that the platform does not support, stored by an earlier version. */
 export function checkBackup({ object }: SqlPass): Outcome {
   if (!object.spec.backupEnabled) return done()
   return stalled('ConfigurationInvalid', 'backupEnabled is true, but this platform has no target for backups.')
 }
 
-/** The container would take a zone that it does not know for UTC. What runs already goes on so. */
+/** The container would take an unknown zone for UTC. Existing instances keep running that way. */
 export function checkTimeZone(pass: SqlPass): Outcome {
   const { timeZone } = pass.object.spec
   if (isMade(pass) || isTimeZone(timeZone)) return done()
   return stalled('ConfigurationInvalid', `timeZone is "${timeZone}", which is not a time zone that the platform knows.`)
 }
 
-/** The rules of the kind see no plan. */
+/** The kind's own rules do not know the plan. */
 export function checkMemory(pass: SqlPass): Outcome {
   const fault = memoryFault(pass.object.spec, planOf(pass).memoryLimit)
   return fault === undefined ? done() : stalled('ConfigurationInvalid', `${fault.field} ${fault.message}.`)
 }
 
-/** Milliseconds until passwords that somebody has to put back are looked for again. */
+/** Milliseconds until lost passwords, which somebody must restore, are looked for again. */
 const LOST_RETRY = 30_000
 
-/** Passwords are made once, and stored before anything is told of them. */
+/** Creates passwords once, and stores them before they are used. */
 export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePassword'>): SqlStep {
   return function ensureLogins(pass: SqlPass): Promise<Outcome> {
     const { logins } = sqlNames(pass.object.metadata.name)
@@ -66,7 +66,7 @@ export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePas
     })
   }
 
-  /** The same ones if none is missing. */
+  /** Returns the same object if no password is missing. */
   function whole(stored: Partial<SqlPasswords> = {}): SqlPasswords {
     if (hasAllPasswords(stored)) return stored
     return {
@@ -79,7 +79,7 @@ export function ensureLogins({ generatePassword }: Pick<SqlOptions, 'generatePas
   }
 }
 
-/** An engine takes its administrator's password once, so another one for the volume that is there would open nothing. */
+/** An engine sets its administrator's password only once, so a new one could not open the existing volume. */
 async function isAdminLost(pass: SqlPass, logins: string): Promise<boolean> {
   if (pass.state.claims.size === 0) return false
   const { namespace } = placeOfPass(pass)
@@ -94,7 +94,7 @@ function adminLost(logins: string): Outcome {
   return stalled('ReferenceMissing', message, LOST_RETRY)
 }
 
-/** Passwords that were kept with the volume of a former instance of this name: its engine accepts no others. */
+/** Takes over passwords retained with the volume of a deleted instance of this name: its engine accepts no others. */
 async function takeBack(pass: SqlPass, found: SecretObject | undefined): Promise<SecretObject | undefined> {
   if (found?.metadata.annotations?.[RETAINED_FOR_ANNOTATION] !== retainedFor(pass)) return found
   const { uid, resourceVersion } = found.metadata
@@ -108,7 +108,7 @@ async function takeBack(pass: SqlPass, found: SecretObject | undefined): Promise
   return pass.workloads.client.mergePatch<SecretObject>(secret, refOf(found), patch, { uid, resourceVersion })
 }
 
-/** Which product key the engine is started with: the newest, unless the engine refused it; then the one that worked. */
+/** Chooses the product key: the newest, or the last working one if the engine rejected that. */
 export async function chooseLicense(pass: SqlPass): Promise<Outcome> {
   const { spec, status } = pass.object
   const edition = spec.edition ?? defaultEdition(spec.engine)
@@ -129,7 +129,7 @@ export async function chooseLicense(pass: SqlPass): Promise<Outcome> {
   return done()
 }
 
-/** What worked before is not read again: a pass over an instance at rest costs no request. */
+/** A key that worked before is not read again, so that an instance at rest costs no request. */
 async function isStored(pass: SqlPass, version: number): Promise<boolean> {
   if (pass.object.status?.licenseVersion === version) return true
   const { namespace, name } = placeOfPass(pass)

@@ -5,18 +5,18 @@ import type { SqlInstance } from '../../crds/sql.ts'
 import type { Pass, Step } from '../engine/controller.ts'
 import { newStatefulState, type StatefulState } from '../stateful/pass.ts'
 
-/** What the controller of SQL instances is given by the composition root. */
+/** Injected by the composition root. */
 export type SqlOptions = {
   engines: Readonly<Record<'MsSql' | 'MariaDb', SqlEngine>>
   generatePassword: () => string
 }
 
-/** What steps of one pass hand on. */
+/** State shared between the steps of a pass. */
 export type SqlState = StatefulState & {
   passwords: SqlPasswords | undefined
-  /** The product key to start with; undefined for none. */
+  /** Version of the product key to start with; undefined without one. */
   productKeyVersion: number | undefined
-  /** Why logins or license are not yet as asked for. */
+  /** Why logins or license are not as requested yet. */
   engine: Outcome | undefined
 }
 

@@ -18,11 +18,11 @@ import { placeOfPass, planOf } from '../workload/pass.ts'
 import { removeRecordSecret } from '../workload/secrets.ts'
 import type { SqlOptions, SqlPass, SqlStep } from './types.ts'
 
-/** What the controller of StatefulSets writes on each pod: the template that it was made from. */
+/** Label that the StatefulSet controller sets on each pod: the revision of its template. */
 const REVISION_LABEL = 'controller-revision-hash'
-/** Milliseconds until an engine that did not answer is asked again. */
+/** Milliseconds until an engine that did not answer is retried. */
 const ENGINE_RETRY = 5_000
-/** And one that answered with a refusal. */
+/** Milliseconds until an engine that answered with a refusal is retried. */
 const REFUSED_RETRY = 30_000
 
 /** Writes the children, the StatefulSet last, so that the pod finds what it mounts. */
@@ -57,7 +57,7 @@ export function reportStatus(pass: SqlPass): Outcome {
   return done()
 }
 
-/** The start of the engine that runs: it may have found a volume that was emptied, which nobody sees from outside. */
+/** Identifies the engine's start: it may have found an emptied volume, which cannot be seen from outside. */
 function startOf(pass: SqlPass): unknown[] {
   return podsOfStateful(pass).map(({ metadata, status }) => [
     metadata.uid,
@@ -66,8 +66,8 @@ function startOf(pass: SqlPass): unknown[] {
 }
 
 /**
- * Makes database and logins in an engine that runs, and asks it what it is. Once for each start, volume, set of logins and
- * product key: the hash of what was prepared stands in the status.
+ * Creates database and logins in a running engine, and reads its version. Once per start, volume, set of logins and
+ * product key: the status has a hash of what was prepared.
  */
 export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep {
   return async function prepareEngine(pass: SqlPass): Promise<Outcome> {
@@ -76,7 +76,7 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
     const { passwords, productKeyVersion } = state
     if (!spec.running || !isRolledOut(state.workload) || passwords === undefined) return done()
     const target = adminTarget(pass, passwords.admin)
-    // Passwords go in by a hash over all of them, which says nothing of one.
+    // Hash all passwords together, so that the hash reveals nothing about one of them.
     const volume = claimsByName(pass).get(0)?.metadata.uid
     const server = [spec.databaseName, spec.engineVersion, spec.edition, productKeyVersion, volume, startOf(pass)]
     const wanted = sha256(JSON.stringify([passwords, ...server])).slice(0, 16)
@@ -103,7 +103,7 @@ export function prepareEngine({ engines }: Pick<SqlOptions, 'engines'>): SqlStep
   }
 }
 
-/** What the engine answered for good is told as that: a collation that it does not know never comes about. */
+/** Reports a final refusal as such: an unknown collation, for example, never becomes valid. */
 function notPrepared({ object }: SqlPass, { reason, details }: SqlFault): Outcome {
   if (reason === 'Failed' || reason === 'InvalidValue') {
     const message = `The engine refused to make the database "${object.spec.databaseName}" and its logins (${details.engineCode}).`
@@ -113,7 +113,7 @@ function notPrepared({ object }: SqlPass, { reason, details }: SqlFault): Outcom
   return waiting('WaitingForWorkload', `The engine ${word}.`, ENGINE_RETRY)
 }
 
-/** Whether the engine took the product key: it says so by its edition. One that it did not take gives way. */
+/** Checks by the reported edition whether the engine accepted the product key; a rejected key gives way to the last. */
 function judgeEdition(pass: SqlPass, reported: string | null): Outcome | undefined {
   const { spec } = pass.object
   const edition = spec.edition ?? defaultEdition(spec.engine)
@@ -124,7 +124,7 @@ function judgeEdition(pass: SqlPass, reported: string | null): Outcome | undefin
     pass.report({ licenseVersion: productKeyVersion, licenseStatus: isRejected ? 'Rejected' : 'Active' })
     return undefined
   }
-  // The newest, also where the one before was not taken either: else the two would take turns for ever.
+  // Record the newest version even if the previous key was rejected too; otherwise the two would alternate for ever.
   pass.report({ rejectedLicenseVersion: spec.licenseVersion, licenseStatus: 'Rejected' })
   return stalled('LicenseInvalid', `The product key is for edition "${reported.slice(0, 40)}", not ${edition}.`)
 }
@@ -144,7 +144,7 @@ function adminTarget(pass: SqlPass, password: string): SqlTarget {
   }
 }
 
-/** The editor's, which a namesake must not show. */
+/** Deletes the editor's history, which a later instance of this name must not show. */
 export const removeHistory = removeRecordSecret((name) => sqlNames(name).history)
 
 export function judgeStopped(pass: SqlPass): Outcome {
@@ -172,15 +172,15 @@ function judgePod(pass: SqlPass): Outcome | undefined {
 }
 
 /**
- * SQL Server does not start with a key that it cannot make sense of. Where it did with the key before, that one counts
- * again; where it never ran, the key is only suspected.
+ * SQL Server does not start with an invalid key. If it ran with the previous key, that one is used again; if it never
+ * ran, the key is only named as a possible cause.
  */
 function judgeTrouble(pass: SqlPass, trouble: Outcome): Outcome {
   const { productKeyVersion, workload } = pass.state
   const { spec, status } = pass.object
   const isNew = productKeyVersion !== undefined && productKeyVersion !== status?.licenseVersion
   if (trouble.kind !== 'degraded' || trouble.reason !== 'CrashLooping' || !isNew) return trouble
-  // A pod of before says nothing of the key that it was not given.
+  // A pod of an earlier template says nothing about a key that it did not get.
   const revision = workload?.status?.updateRevision
   const hasIt = podsOfStateful(pass).every(({ metadata }) => metadata.labels?.[REVISION_LABEL] === revision)
   if (revision === undefined || !hasIt) return trouble

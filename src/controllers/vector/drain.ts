@@ -9,16 +9,16 @@ import { markClaim } from '../stateful/volumes.ts'
 import { placeOfPass, wantedReplicas } from '../workload/pass.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
-/** On the claim of a peer that was emptied and taken out of the cluster: only such a claim goes with its peer. */
+/** Marks the claim of a drained peer that left the cluster: only such a claim is deleted with its peer. */
 export const DRAINED_ANNOTATION = `${PREFIX}drained`
 
-/** How often the engine is asked while a peer is emptied; it cannot be watched. */
+/** Milliseconds between two queries of the engine during a drain; it cannot be watched. */
 const ASK_AGAIN = 10_000
 const DEADLINE = 24 * 60 * 60 * 1000
 
 /**
- * Decides how many peers run now. Claims tell how many there are: a claim that is not marked as drained belongs to a
- * peer that may hold the only copy of something, also where everything is stopped.
+ * Decides how many peers run now. Claims tell how many exist: a claim without the drained mark belongs to a peer that
+ * may hold the only replica of a shard, even if everything is stopped.
  *
  *   peers > wanted ── empty the highest ──> mark its claim ──> one peer less ──> pod gone ──> delete the claim ──┐
  *        ^                                                                                                      │
@@ -51,7 +51,7 @@ function isDrained(pass: VectorPass, ordinal: number): boolean {
   return pass.state.claims.get(ordinal)?.metadata.annotations?.[DRAINED_ANNOTATION] !== undefined
 }
 
-/** Deletes the claims of drained peers whose pods are gone. What the peer left behind would keep a later one from joining. */
+/** Deletes the claims of drained peers without pods. Their old data would keep a later peer from joining. */
 async function dropVolumes(pass: VectorPass, drained: readonly number[]): Promise<Outcome> {
   const { namespace, name } = placeOfPass(pass)
   const { workload } = vectorNames(name)
@@ -71,7 +71,7 @@ async function emptyPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, 
   const progress = await attempt(pass, engine, ordinal, wanted)
   if (progress === 'drained') {
     const claim = pass.state.claims.get(ordinal)
-    // Marked before the peer goes: without the mark, a claim without a pod is a stopped peer, which nobody may delete.
+    // Mark before the peer is removed: a claim without pod and mark is a stopped peer, which must not be deleted.
     if (claim !== undefined) await markClaim(pass, claim, { [DRAINED_ANNOTATION]: pass.now })
     pass.state.peers = ordinal
     return waiting('Draining', `Peer ${workload}-${ordinal} is empty and is being removed.`)
@@ -86,7 +86,7 @@ async function emptyPeer(pass: VectorPass, engine: QdrantPort, ordinal: number, 
   return waiting('Draining', `Emptying peer ${where}: ${progress}`, ASK_AGAIN)
 }
 
-/** `drained`, or a sentence about what is going on. */
+/** Returns `drained`, or a sentence about the progress. */
 async function attempt(pass: VectorPass, engine: QdrantPort, ordinal: number, wanted: number): Promise<string> {
   const leaving = peerAddress(pass, ordinal)
   const witness = peerAddress(pass, 0)
@@ -94,7 +94,7 @@ async function attempt(pass: VectorPass, engine: QdrantPort, ordinal: number, wa
     const action = await look(engine, { leaving, witness, wanted })
     if (action.kind !== 'removePeer') return await act(engine, witness, action)
     await engine.removePeer(witness, action.peerId)
-    // Looked at once more, because only what is seen counts.
+    // Check again: only an observed state counts.
     return await act(engine, witness, await look(engine, { leaving, witness, wanted }))
   } catch (error) {
     if (!isEngineError(error)) throw error
@@ -126,7 +126,7 @@ async function look(engine: QdrantPort, { leaving, witness, wanted }: Looking): 
   return nextDrainAction({ leaving: { id: there.peerId, isMember }, staying, collections })
 }
 
-/** The pod in `http://<pod>.<service>:6335/`, as peers name themselves. */
+/** Returns the pod of `http://<pod>.<service>:6335/`, the form in which peers name themselves. */
 function podOfUri(uri: string): string {
   return URL.parse(uri)?.hostname.split('.')[0] ?? ''
 }
@@ -148,7 +148,7 @@ async function act(engine: QdrantPort, witness: PeerAddress, action: DrainAction
   }
 }
 
-/** How a peer is reached, with every key that it may accept. */
+/** Returns how to reach a peer, with every key that it may accept. */
 export function peerAddress(pass: VectorPass, ordinal: number): PeerAddress {
   const { namespace, name } = placeOfPass(pass)
   const names = vectorNames(name)

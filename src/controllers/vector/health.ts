@@ -13,7 +13,7 @@ import { planOf, wantedReplicas } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
 import { versionToRun } from './workload.ts'
 
-/** What is observed goes into the status, whatever the outcome of the pass is. */
+/** Reports the observed state, whatever the outcome of the pass. */
 export function reportStatus(pass: VectorPass): Outcome {
   const { object, state } = pass
   const { workload } = state
@@ -32,7 +32,7 @@ export function reportStatus(pass: VectorPass): Outcome {
   return done()
 }
 
-/** The outcome that the resource shows: the most specific pending reason, or Available. */
+/** Returns the outcome to show: the most specific pending reason, or Available. */
 export function judgeHealth(pass: VectorPass): Outcome {
   const { draining, volumes } = pass.state
   return draining ?? (pass.state.peers === 0 ? judgeStopped(pass) : (judgePeers(pass) ?? volumes ?? judgePublic(pass)))
@@ -43,7 +43,7 @@ export function judgeStopped(pass: VectorPass): Outcome {
   return judgeStop(left, `Waiting for ${counted(left, 'peer')} to stop.`, 'No peer runs; the data is kept.')
 }
 
-/** Undefined if every peer is as it should be. */
+/** Returns undefined if every peer is as it should be. */
 function judgePeers(pass: VectorPass): Outcome | undefined {
   const { workload, keys, peers } = pass.state
   if (isRolledOut(workload)) {
@@ -65,7 +65,7 @@ function judgePeers(pass: VectorPass): Outcome | undefined {
   return seen && wasComplete(pass) ? degraded('PartiallyAvailable', progress) : waiting('Scaling', progress)
 }
 
-/** An Ingress says nothing of itself that could be waited for; a Gateway says when it has taken the route. */
+/** Returns the public endpoint. An Ingress reports nothing to wait for; a Gateway reports that it took the route. */
 function endpointOf(pass: VectorPass): string | undefined {
   const { object, state } = pass
   const { host, route } = state
@@ -73,7 +73,7 @@ function endpointOf(pass: VectorPass): string | undefined {
   if (host === undefined) return loadBalancerEndpoint(addresses(pass)?.[0])
   const endpoint = publicUrl(host, state.home?.spec.publicPort)
   if (gateway === undefined || route?.kind === 'accepted') return endpoint
-  // While a Gateway takes over, what served the host before still does.
+  // While a Gateway takes over the host, the Ingress still serves it.
   return route !== undefined && object.status?.publicEndpoint === endpoint ? endpoint : undefined
 }
 

@@ -4,14 +4,14 @@ import type { VectorPass } from './types.ts'
 
 type Hosted = { readonly spec: { enableIngress: boolean; ingressHost?: string | undefined } }
 
-/** As the steps of hosts that all kinds share see it. */
+/** Converts the object to the form that the shared host steps expect. */
 const hosted = <T extends Hosted>({ spec: { enableIngress: isPublic, ingressHost }, ...rest }: T) => ({
   ...rest,
   spec: { isPublic, ingressHost, customDomains: [] },
 })
 const overHosted = over((pass: VectorPass) => ({ ...pass, object: hosted(pass.object) }))
 
-/** The host that the spec asks for; undefined for none, without a look at whether it may have it. */
+/** Returns the host that the spec asks for, without checking the claim; undefined for none. */
 export function wantedHost(
   object: Hosted & { metadata: { namespace?: string; name: string } },
   domain: string,

@@ -25,7 +25,7 @@ import { applyWorkload, runningEngine, wantedEngine } from './workload.ts'
 
 type Cached = VectorCluster & { [key: string]: unknown }
 
-/** What wakes a vector database besides itself and its children, and whom exactly. */
+/** Wakes vector databases, besides their own changes and those of their children. */
 const OTHERS: readonly Observed[] = [
   podObserver(VectorCluster),
   hostObserver<Cached>(VectorCluster, (each, domain) => [wantedHost(each, domain)]),
@@ -42,10 +42,10 @@ const OWN = statefulRights(VectorCluster, [
   podDisruptionBudget,
 ])
 
-/** The proxy of pods is not here: it is opened namespace by namespace, by bindings of the group. */
+/** Without the pod proxy, to which RoleBindings in each namespace give access. */
 const RIGHTS = { ...OWN, observes: [...OWN.observes, ...OTHERS], writes: [...OWN.writes, CLAIM_RIGHTS] }
 
-/** Keeps vector databases as their specs say: docs/areas/vector.md. */
+/** Reconciles vector databases: docs/areas/vector.md. */
 export const vectorController = controllerWith<
   typeof VectorCluster,
   Omit<VectorOptions, 'generateKey'> & Partial<VectorOptions>,

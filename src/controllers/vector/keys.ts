@@ -22,15 +22,15 @@ import { keepSecret, readSecret, withSecretRights } from '../workload/secrets.ts
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 import { versionToRun } from './workload.ts'
 
-/** Keys of 256 random bits, and an id that has nothing to do with them. */
+/** Generates keys of 256 random bits, and an unrelated id. */
 export function randomVectorKey(version: number): VectorKey {
   const key = () => randomBytes(32).toString('base64url')
   return { version, id: randomBytes(6).toString('hex'), apiKey: key(), readOnlyApiKey: key() }
 }
 
 /**
- * Makes the keys, and a pending generation where a newer version is asked for. The Secret is written before the
- * workload: no pod is ever told of a key that is not stored.
+ * Creates the keys, and a pending generation if a newer version is requested. The Secret is written before the
+ * workload, so that no pod gets a key that is not stored.
  */
 export function ensureKeys({ generateKey }: Pick<VectorOptions, 'generateKey'>): VectorStep {
   return async function ensureKeys(pass: VectorPass): Promise<Outcome> {
@@ -53,7 +53,7 @@ export function ensureKeys({ generateKey }: Pick<VectorOptions, 'generateKey'>):
   }
 }
 
-/** Past every cache. Whether the Secret is ours at all is checked where it is written. */
+/** Reads the keys from the API server. Ownership of the Secret is checked when it is written. */
 async function freshKeys(pass: VectorPass): Promise<VectorKeys | undefined> {
   const { namespace, name } = placeOfPass(pass)
   return decodeVectorKeys((await readSecret(pass, namespace, vectorNames(name).keys))?.data)
@@ -65,17 +65,17 @@ function peersWereGivenKeys(pass: VectorPass): boolean {
   return workload?.spec.template?.metadata?.annotations?.[KEY_ANNOTATION] !== undefined
 }
 
-/** Silent where nothing differs; heals what somebody else changed about the Secret. */
+/** Writes the Secret if it differs, which also repairs changes made by others. */
 async function storeKeys(pass: VectorPass, keys: VectorKeys): Promise<void> {
   await pass.children.ensure(keySecret(pass.object, keys), { resource: secret })
 }
 
-/** Milliseconds until the rollout after a promotion is begun. */
+/** Milliseconds until the rollout after a promotion starts. */
 const AT_ONCE = 1
 
 /**
- * Makes the pending key the working one when every peer has it, in one write of the Secret. Before that write the one
- * before is shown, which every peer accepts too where the engine can; after it the new one.
+ * Promotes the pending key once every peer has it, in a single write of the Secret. Until then callers are shown the
+ * previous key, which every peer accepts as well if the engine can; afterwards the new one.
  */
 export function trackRotation(pass: VectorPass): Promise<Outcome> {
   return settleKeys(pass, pass.state.workload, versionToRun(pass))
@@ -102,8 +102,8 @@ async function settleKeys(
 }
 
 /**
- * Peers that run are given their keys also where the steps end before they write the workload: whoever had no key, or has the
- * former one, must not stay in because of a plan or a quota. Nothing else of the workload is changed.
+ * Updates the keys of running peers even if the steps end before the workload is written: an obstacle such as a plan or
+ * quota must not keep old keys, or no key, valid. Nothing else of the workload changes.
  */
 export function keyedDespite(options: Pick<VectorOptions, 'generateKey'>, whole: VectorStep): VectorStep {
   return async function keyedDespite(pass: VectorPass): Promise<Outcome> {
@@ -123,7 +123,7 @@ async function rekey(pass: VectorPass, makeKeys: VectorStep): Promise<void> {
   if ((await makeKeys(pass)).kind !== 'done') return
   const version = (standingVersion(standing) as VectorVersion | undefined) ?? versionToRun(pass)
   const written = await giveKeys(pass, standing, version)
-  // What every peer has works from now on, and the former key is taken from them in turn.
+  // Promote the key that every peer has, and then withdraw the previous one.
   await settleKeys(pass, written, version)
   await giveKeys(pass, written, version)
 }
@@ -133,7 +133,7 @@ async function giveKeys(pass: VectorPass, standing: StatefulSet, version: Vector
   const given = keys && podKeys(keys, version)
   const desired = given === undefined ? standing : withKeys(standing, vectorNames(pass.object.metadata.name), given)
   if (desired === standing) return standing
-  // The hash of what was written before is no part of what is written now.
+  // Drop the hash of the previous write, which does not match this one.
   const { [APPLIED_ANNOTATION]: _, ...annotations } = desired.metadata.annotations ?? {}
   const written = { ...desired, metadata: { ...desired.metadata, annotations } }
   return (await pass.children.ensure(written, { resource: statefulSet })).object

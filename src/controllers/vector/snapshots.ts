@@ -6,14 +6,14 @@ import { isRolledOut } from '../stateful/health.ts'
 import { peerAddress } from './drain.ts'
 import type { VectorOptions, VectorPass, VectorStep } from './types.ts'
 
-/** Milliseconds: the next file, one that is being made, and an engine that did not answer. */
+/** Delays in milliseconds: until the next file, while a file is being created, and after the engine did not answer. */
 const AT_ONCE = 1
 const ASK_AGAIN = 5_000
 const TRY_AGAIN = 30_000
 
 type Next = { readonly snapshot: TakenSnapshot | undefined; readonly after: number }
 
-/** Takes and deletes snapshots, one file after the other, while every peer runs. What was noted is in the status before it is done. */
+/** Takes and deletes snapshots, file by file, while every peer runs. Each action is recorded in the status first. */
 export function keepSnapshots({ engine }: Pick<VectorOptions, 'engine'>): VectorStep {
   return async function keepSnapshots(pass: VectorPass): Promise<Outcome> {
     const { object, state } = pass

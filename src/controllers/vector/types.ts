@@ -6,23 +6,23 @@ import type { RouteVerdict } from '../../desired/workload/host.ts'
 import type { Pass, Step } from '../engine/controller.ts'
 import { newStatefulState, type StatefulState } from '../stateful/pass.ts'
 
-/** What the controller of vector databases is given by the composition root. */
+/** Injected by the composition root. */
 export type VectorOptions = {
   engine: QdrantPort
   /** Whether `imageName` is allowed. */
   allowOwnImages: boolean
-  /** Makes a generation of random keys. */
+  /** Generates random keys of a version. */
   generateKey: (version: number) => VectorKey
 }
 
-/** What steps of one pass hand on. Each field is set by the step named, and read by later ones only. */
+/** State shared between the steps of a pass. Each field is set by the named step and read by later ones only. */
 export type VectorState = StatefulState & {
-  /** claimHost; of its own domains it has none. */
+  /** claimHost; vector databases have no custom domains. */
   host: string | undefined
   domains: readonly string[]
   /** ensureKeys */
   keys: VectorKeys | undefined
-  /** drainBeforeShrinking: peers to run now, and why that is not what was asked for. */
+  /** drainBeforeShrinking: peers to run now, and why they differ from the spec. */
   peers: number
   draining: Outcome | undefined
   /** applyWorkload */

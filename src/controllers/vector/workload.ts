@@ -21,7 +21,7 @@ import { routeVerdict } from '../workload/hosts.ts'
 import { planOf } from '../workload/pass.ts'
 import type { VectorPass } from './types.ts'
 
-/** Children that come and go with options of the spec; the others are always there. */
+/** Children that depend on options of the spec; all others always exist. */
 const PRUNED: readonly Resource[] = [service, ingress, httpRoute, podDisruptionBudget]
 
 /** Writes the children, the StatefulSet last, so that pods find what they mount. */
@@ -35,10 +35,10 @@ export async function applyWorkload(pass: VectorPass): Promise<Outcome> {
   return done()
 }
 
-/** An Ingress that was there before serves on until the Gateway has taken its host. */
+/** Keeps an existing Ingress until the Gateway has accepted its host. */
 function isHandingOver({ object, state }: VectorPass): boolean {
   const isAwaited = state.route !== undefined && state.route.kind !== 'accepted'
-  // An Ingress for a different host is removed at once: that host is about to be released.
+  // An Ingress for another host is removed at once, because that host is about to be released.
   return isAwaited && object.status?.ingressHost === state.host
 }
 
@@ -58,8 +58,8 @@ function inputOf(pass: VectorPass): VectorInput {
 }
 
 /**
- * The version that peers are to run now: no minor is skipped, however fast the spec changes. Until the first rollout has
- * ended, the status names no version: then kept volumes and pods tell what the files have reached.
+ * Returns the version to run now. No minor version is skipped, however fast the spec changes. Before the first rollout
+ * has finished, the status has no version: then retained volumes and pods reveal it.
  */
 export function versionToRun(pass: VectorPass, claims: Iterable<Claim> = pass.state.claims.values()): VectorVersion {
   const { spec, status } = pass.object
@@ -72,13 +72,13 @@ export function versionToRun(pass: VectorPass, claims: Iterable<Claim> = pass.st
 
 const engine = (version: string) => ({ name: 'Qdrant', version, field: 'vectorVersion' })
 
-/** The engine that kept volumes are for: files of an older version are migrated up to it, one minor at a time. */
+/** The engine for retained volumes: files of an older version are migrated to it, one minor version at a time. */
 export const wantedEngine: EngineOf<VectorPass> = ({ object }) => engine(object.spec.vectorVersion)
 
-/** The engine that wrote to the volumes last. */
+/** The engine that last wrote to the volumes. */
 export const runningEngine: EngineOf<VectorPass> = (pass, claims) => engine(versionToRun(pass, claims))
 
-/** Before the first rollout has ended, peers may differ. */
+/** Returns the lowest version, because peers may differ before the first rollout has finished. */
 function lowest(versions: readonly (string | undefined)[]): string | undefined {
   return versions.filter((version) => version !== undefined).sort(compareEngineVersions)[0]
 }
