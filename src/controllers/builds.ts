@@ -10,8 +10,8 @@ import { alreadyThere } from '../kube/errors.ts'
 type Client = Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'remove'>
 
 /**
- * Starts a build, or goes on where somebody died who had begun to. The Job comes first, so that the Secret is its own from the
- * start, and runs when everything is there. A build that was started is left alone: credentials of a repeat are not its.
+ * Starts a build, or continues an interrupted start. The Job is created suspended, so that it owns the Secret from the
+ * start, and resumed when everything exists. A running build is left alone, even if a retry has other credentials.
  */
 export async function startBuild(client: Client, request: BuildRequest, settings: BuildSettings): Promise<void> {
   const { job: wanted, dependents } = buildObjects(request, settings)
@@ -24,7 +24,7 @@ export async function startBuild(client: Client, request: BuildRequest, settings
   await client.mergePatch(job, placeOf(builtDeployment(request)), { spec: { suspend: false } }, { uid: owner.uid })
 }
 
-/** Ends a build and removes what was made for it, whether or not there is one. */
+/** Cancels a build and deletes its objects, if there are any. */
 export async function cancelBuild(client: Client, deployment: BuiltDeployment): Promise<void> {
   await client.remove(job, placeOf(deployment))
 }

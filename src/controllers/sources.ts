@@ -30,15 +30,15 @@ export type SourceOptions = { port: Pick<SourcePort, 'check' | 'repositories'>; 
 
 type SourcePass = Pass<typeof DeploymentSource>
 
-/** No provider tells that a credential was withdrawn. */
+/** Milliseconds between two checks: providers do not report withdrawn credentials. */
 const LOOK_AGAIN = 3_600_000
 const RETRY = 300_000
-/** For a Secret that is applied beside its source, before its namespace was watched. */
+/** Milliseconds until a missing Secret is read again: it may have been applied before its namespace was watched. */
 const SECRET_RETRY = 15_000
 
 const SUSPENDED = 'The provider has suspended the installation: whoever may do so there ends that.'
 
-/** Signs in at the provider of each source, and keeps the accounts of sources at the platform's own Git host. */
+/** Signs in at each source's provider, and keeps accounts at the platform's own Git host. */
 export const sourceController = controllerWith(
   DeploymentSource,
   {
@@ -99,7 +99,7 @@ export const sourceController = controllerWith(
       return done({ after: LOOK_AGAIN })
     }
 
-    /** With everything in it: the deletion of the source is what asked for that. */
+    /** Deletes the account with all its repositories, as the deletion of the source asks for. */
     async function closeCircuit(pass: SourcePass): Promise<Outcome> {
       if (pass.object.spec.provider !== 'Circuit' || circuit.baseUrl === undefined) return done()
       try {
@@ -117,7 +117,7 @@ type Catalogue = BlueprintSource & KubeObject
 
 type List = <T extends KubeObject>(resource: Resource, where?: { namespace: string }) => Promise<readonly T[]>
 
-/** What uses the source. A resource of another boundary that names it holds nothing. */
+/** Returns what uses the source. A resource in another boundary does not count. */
 async function holdersOf(pass: SourcePass, list: List): Promise<string[]> {
   const { object, records } = pass
   const { name, namespace = '' } = object.metadata
@@ -145,11 +145,11 @@ function reportHolders(pass: SourcePass, names: readonly string[]): void {
   pass.report({ heldBy: names.length === 0 ? undefined : names.slice(0, HELD_SHOWN) })
 }
 
-/** What named the source while its deletion was judged would be left without its code. */
+/** Checks again before the deletion, because a resource may have referred to the source meanwhile. */
 async function stopWhileNamed(pass: SourcePass): Promise<Outcome> {
   const { client } = pass.records
   const known = await knownHolders(pass)
-  // The caches may lack the newest ones.
+  // The caches may lack the newest objects.
   const names =
     known.length > 0
       ? known
@@ -174,13 +174,13 @@ function sourcesOfCatalogue({ metadata, spec }: KubeObject, records: Workspace):
   return sources.filter((source) => isBehind(source, spec as BlueprintSource['spec'])).map(keyOf)
 }
 
-/** Those whose credentials stand in a Secret: new ones are tried at once. */
+/** Wakes sources whose credentials changed, so that they are tried at once. */
 function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Workspace): string[] {
   const sources = records.cache(DeploymentSource).list({ namespace })
   return sources.filter((source) => secretNameOf(source) === name).map(keyOf)
 }
 
-/** Milliseconds for which the last answer of the provider still holds; deliveries write to the status and wake us too. */
+/** Returns the milliseconds for which the last check is valid. Deliveries change the status and wake us, too. */
 function isKnownGood({ object: { status, metadata }, clock }: SourcePass): number {
   const isReady = status?.status === 'Running' && status.observedGeneration === metadata.generation
   if (!isReady || status.lastCheckedAt === undefined) return 0
@@ -202,12 +202,12 @@ async function credentialsOf(pass: SourcePass): Promise<Credentials> {
   return secretTexts((await readSecret({ workloads: pass.records }, namespace, secretNameOf(pass.object)))?.data)
 }
 
-/** Of this life of the source: one made anew under its name finds nothing of it. */
+/** Named after the incarnation, so that a source re-created under the same name finds nothing of it. */
 function accountOf({ object: { metadata }, incarnation }: SourcePass): string {
   return `c-${sha256(`${metadata.namespace}/${metadata.name}/${incarnation}`).slice(0, 24)}`
 }
 
-/** The account and its token. A token whose Secret could not be written is replaced by the next pass. */
+/** Creates the account and its token. A token whose Secret could not be written is replaced in the next pass. */
 async function openAccount(pass: SourcePass, circuit: CircuitPort): Promise<Outcome> {
   const known = await credentialsOf(pass)
   if (hasCredentials('Circuit', known)) return done()

@@ -24,15 +24,15 @@ import { dropValue, type ExecutionPass, type Made, makeStep, observedOf, type Pa
 
 const KINDS = [...new Set([...BLUEPRINT_COLLECTIONS.values()].map(({ kind }) => kind))]
 
-/** Milliseconds after which secret parameters that never came are given up: whoever was to write them has died. */
+/** Milliseconds without the secret parameters after which the execution fails: their writer has died. */
 const SECRETS_WITHIN = 120_000
-/** Milliseconds for which a missing right may be one that is not known everywhere yet, and until it is asked about again. */
+/** Milliseconds for which a missing right may just not have propagated yet, and between two checks of it. */
 const RIGHTS_WITHIN = 15_000
 const RIGHTS_AGAIN = 3_000
 
 /**
- * Makes what a blueprint describes, each component after those that it depends on. What was made is known by the mark that
- * each object got in the write that made it, so that another process goes on where this one ended.
+ * Creates what a blueprint describes, each component after its dependencies. Each created object carries a mark from
+ * the same write, so that another process can continue after a crash.
  */
 export const executionController = controller(BlueprintExecution, {
   observes: KINDS.map(({ resource }) => ({ resource, keysOf: executionOf })),
@@ -45,7 +45,7 @@ export const executionController = controller(BlueprintExecution, {
   reconcile: steps(function deploy(pass: ExecutionPass): Outcome | Promise<Outcome> {
     return isExecutionOver(pass.object.status?.state) ? tidy(pass) : withSecretRights(() => advance(pass))
   }),
-  // Its values stand in the group, where nothing that goes with it takes them along.
+  // Holds the execution until its Secrets in the group's namespace are deleted, which no owner reference covers.
   isHeld: ({ spec, status }) => !isExecutionOver(status?.state) && spec.steps.some(({ value }) => value !== undefined),
   finalize: steps(takeValuesAway),
 })
@@ -53,7 +53,7 @@ export const executionController = controller(BlueprintExecution, {
 async function takeValuesAway(pass: ExecutionPass): Promise<Outcome> {
   const { object } = pass
   const namespace = homeOf(pass)
-  // A step that another deployment has begun again is that one's.
+  // A step that another deployment has taken over belongs to that deployment.
   const isOurs = (step: ExecutionStep) => {
     const mark = observedOf(pass, step, namespace)?.metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
     return mark === undefined || mark === pass.key
@@ -62,7 +62,7 @@ async function takeValuesAway(pass: ExecutionPass): Promise<Outcome> {
   return done()
 }
 
-/** Where the rights on Secrets are gone, the namespace goes, and they with it. */
+/** Missing rights on Secrets mean that the namespace is being deleted, and the Secrets with it. */
 async function dropValues(pass: ExecutionPass, steps: readonly ExecutionStep[]): Promise<void> {
   const namespace = homeOf(pass)
   await removingSecrets(async () => {
@@ -73,7 +73,7 @@ async function dropValues(pass: ExecutionPass, steps: readonly ExecutionStep[]):
 /** The namespace of the group that is deployed to. */
 const homeOf = ({ object, place }: ExecutionPass) => groupNamespace(place.boundaryId ?? '', object.spec.resourceGroup)
 
-/** The execution that wrote an object last, while it is under way. */
+/** Returns the running execution that last wrote an object. */
 function executionOf({ metadata }: KubeObject, records: Workspace): string[] {
   const key = metadata.annotations?.[BLUEPRINT_EXECUTION_ANNOTATION]
   if (key === undefined) return []
@@ -112,9 +112,9 @@ type Advancing = {
 }
 
 /**
- * Brings one step as far as it goes now, and writes into `one` how far that is.
+ * Advances one step as far as possible and records its state in `one`.
  *
- * @returns milliseconds until it is to be looked at again, whatever changes
+ * @returns milliseconds until the next look, even if nothing changes
  */
 async function advanceStep(
   pass: ExecutionPass,
@@ -148,7 +148,7 @@ async function advanceStep(
   return Number.POSITIVE_INFINITY
 }
 
-/** @param age milliseconds since the step was begun */
+/** @param age milliseconds since the step began */
 function readinessOfMade(made: Made, age: number): Readiness {
   if ('refusal' in made) return { kind: 'failed', message: made.refusal }
   if ('lacking' in made) return { kind: age < RIGHTS_WITHIN ? 'waiting' : 'failed', message: made.lacking }
@@ -186,7 +186,7 @@ async function judge(
   return waiting('WaitingForDependency', message.slice(0, 1024), Math.max(1, again))
 }
 
-/** What was made stays, but for values that were on their way into a vault: nobody would take them away later. */
+/** Fails the execution. Created objects stay, except values on their way into a vault: nobody would delete those. */
 async function fail(pass: ExecutionPass, progress: StepProgress[], message: string): Promise<Outcome> {
   const isBegun = ({ component }: ExecutionStep) =>
     progress.some((one) => one.component === component && one.status === 'Creating')
@@ -201,7 +201,7 @@ async function fail(pass: ExecutionPass, progress: StepProgress[], message: stri
   return ended(message)
 }
 
-/** Undefined while the Secret beside it is not there. */
+/** Returns undefined while their Secret does not exist. */
 async function secretParameters({ object, records }: ExecutionPass): Promise<Parameters | undefined> {
   const { spec, metadata } = object
   const names = spec.secretParameters ?? []
@@ -222,7 +222,7 @@ function awaitParameters(pass: ExecutionPass, progress: StepProgress[]): Outcome
   return waiting('WaitingForDependency', 'The values of secret parameters are not stored yet.', RIGHTS_RETRY)
 }
 
-/** Of what has ended, the newest are kept. */
+/** Deletes all finished executions but the newest. */
 async function tidy({ object, records }: ExecutionPass): Promise<Outcome> {
   const { state, message } = object.status ?? {}
   const { resource } = BlueprintExecution

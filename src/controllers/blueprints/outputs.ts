@@ -6,7 +6,7 @@ import { type ExecutionPass, lateValue } from './steps.ts'
 
 type Outputs = NonNullable<NonNullable<BlueprintExecution['status']>['outputs']>
 
-/** What is told in the end; secrets are told by reference only, which needs no value. */
+/** Collects the outputs of a finished execution. Secret outputs are shown by reference, so their value is not read. */
 export function collectOutputs(
   pass: ExecutionPass,
   namespace: string,

@@ -7,14 +7,14 @@ import { OUTPUT_PLACES, placeOfSecrets } from '../../crds/referenceAdmission.ts'
 import type { AccessQuestion } from '../../kube/accessReview.ts'
 
 type Asked = Omit<AccessQuestion, 'user'>
-/** What decides neither what code runs nor what it is given: who changes only these sees no value. */
+/** Fields that decide neither which code runs nor what it is given: changing only these reveals no value. */
 const HARMLESS = new Set([
   ...['computePlan', 'replicas', 'minReplicas', 'maxReplicas', 'running', 'tags'],
   ...['cpuRequest', 'cpuLimit', 'memoryRequest', 'memoryLimit', 'storageSize'],
 ])
 export const isHarmless = (given: Spec): boolean => Object.keys(given).every((field) => HARMLESS.has(field))
 
-/** What of a merge patch changes anything: a deployment keeps all that its template gives. */
+/** Returns the fields of a merge patch that change something: a deployment sends everything in its template. */
 export function changedOf(before: Spec, patch: Spec): Spec {
   return Object.fromEntries(Object.entries(patch).filter(([name, to]) => isChange(before[name], to)))
 }
@@ -26,14 +26,15 @@ function isChange(before: unknown, to: unknown): boolean {
 }
 
 type Spec = Readonly<Record<string, unknown>>
-/** Namespaces of the group that is deployed in, and of its boundary. */
+/** Namespaces of the target group and of its boundary. */
 type Spaces = { readonly group: string; readonly boundary: string }
 
 const DATA = 'data.freehold.dev'
 
 /**
- * What kubectl would need for what a spec refers to: values of vaults, outputs, an identity, the credentials of a source. The
- * account that writes components is exempt from admission, so it asks the same questions itself, each once.
+ * Returns the access reviews for what a spec refers to: vault values, outputs, an identity, source credentials. The
+ * account that writes components is exempt from admission, so it asks the same questions as kubectl's webhook, each
+ * once.
  */
 export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): Asked[] {
   const readVault = (name: string): Asked => ({
@@ -54,7 +55,7 @@ export function referencedQuestions(spec: Spec, { group, boundary }: Spaces): As
   return [...new Map(found.map((question) => [JSON.stringify(question), question])).values()]
 }
 
-/** Of what a function may be given: one of a collection, or all of it. */
+/** For an entry in the list of what a function may be given: one object of a collection, or the whole collection. */
 function secretQuestion(secret: string, namespace: string): Asked[] {
   const [collection = '', name] = secret.split('/')
   if (!ACTIONS_OF_SECRETS.has(collection)) return []
@@ -74,10 +75,10 @@ function outputQuestion(output: ResourceOutput, namespace: string): Asked[] {
   return [{ verb: verbOfOutput(collection, isSecretOutput(output)), group, resource, namespace, name }]
 }
 
-/** Vaults that something below the spec names; the spec itself names the one that holds it. */
+/** Returns the vaults that nested records refer to. At the top level, `vaultName` is the vault that holds an entry. */
 function vaultsOf(spec: Spec, parts: readonly Spec[]): string[] {
   const named = parts.flatMap(({ vaultName }) => (typeof vaultName === 'string' ? [vaultName] : []))
-  // The environment of a job is a map of texts.
+  // In a job's environment, references are strings.
   const texts = isRecord(spec.env) ? Object.values(spec.env) : []
   const inTexts = texts.flatMap((text) => (typeof text === 'string' ? (vaultReference(text)?.vault ?? []) : []))
   return [...named, ...inTexts]

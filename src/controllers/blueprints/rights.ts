@@ -9,14 +9,14 @@ import { type AccessQuestion, isAccessAllowed, subjectAccessReview } from '../..
 import type { Pass, Rights } from '../engine/controller.ts'
 import { referencedQuestions } from './references.ts'
 
-/** What it takes to ask. */
+/** Rights needed to create access reviews. */
 export const ASKING_READS = PRINCIPAL_RESOURCES
 export const ASKING_RIGHTS: readonly Rights[] = [{ resource: subjectAccessReview, verbs: ['create'], in: 'records' }]
 
 type Asked = Omit<AccessQuestion, 'user'>
 type Written = {
   readonly step: Pick<ExecutionStep, 'body'>
-  /** As it is written: values of other components may say more than what was checked when the deployment was asked for. */
+  /** The spec as written: late values may add more than was checked when the deployment was requested. */
   readonly spec: Readonly<Record<string, unknown>>
   readonly entry: BlueprintCollection
   readonly ref: { readonly namespace: string; readonly name: string }
@@ -26,8 +26,8 @@ type Written = {
 }
 
 /**
- * What kubectl would need for the same write. A part whose name does not tell what holds it is asked about at that one;
- * a role at the scope that it is for, by the virtual verb `grant`.
+ * Returns the access review for the same write with kubectl. For a part whose name does not reveal its parent, it is
+ * about the parent; for a role assignment, it is the virtual verb `grant` at the assignment's scope.
  */
 export function questionOf({ step, spec, entry, ref, group, isNew }: Written): Asked {
   const { kind, part } = entry
@@ -57,8 +57,8 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /**
- * What whoever started the deployment lacks to write the component, as a sentence; undefined if they still may, and are the
- * same one as then.
+ * Returns what the user who started the deployment lacks to write the component; undefined if the user still may, and
+ * is still the same incarnation.
  */
 export async function lackedBy(
   pass: Pass<typeof BlueprintExecution>,

@@ -30,12 +30,12 @@ import { readSecret, withSecretRights } from '../workload/secrets.ts'
 export type CatalogueOptions = {
   files: GitFiles
   sources: Pick<SourcePort, 'token'>
-  /** Where the Git host of the platform is; undefined if it has none. */
+  /** URL of the platform's own Git host; undefined without one. */
   circuitUrl: string | undefined
-  /** As POST .../templates reads one. */
+  /** Reads a template as POST .../templates does. */
   read: TemplateReader
 }
-/** Gives others their turn meanwhile. */
+/** Reads a template, yielding to other work in between. */
 export type TemplateReader = (content: string) => Promise<ReadTemplate>
 
 type SourcePass = Pass<typeof BlueprintSource>
@@ -43,7 +43,7 @@ type TemplateObject = BlueprintTemplate & KubeObject
 type Invalid = NonNullable<NonNullable<BlueprintSource['status']>['invalidTemplates']>[number]
 type Connected = DeploymentSource & KubeObject
 
-/** Reads the repository of each source: when it is made or asked to, when it is pushed to, and every hour. */
+/** Syncs the repository of each source: on creation, on request, on a push, and hourly. */
 export const catalogueController = controllerWith(
   BlueprintSource,
   {
@@ -70,7 +70,7 @@ export const catalogueController = controllerWith(
   }),
 )
 
-/** The sources that are read with the credentials of a deployment source, or of whose address it may be told a push. */
+/** Returns the sources that use a deployment source's credentials, or whose URL may receive its pushes. */
 function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
   const { namespace } = changed.metadata
   return records
@@ -80,13 +80,13 @@ function sourcesBehind(changed: KubeObject, records: Workspace): string[] {
     .map(keyOf)
 }
 
-/** The sources that are read with the credentials in a Secret. */
+/** Returns the sources that use the credentials in a Secret. */
 function sourcesWith({ metadata: { name, namespace } }: KubeObject, records: Workspace): string[] {
   const connections = records.cache(DeploymentSource).list({ namespace })
   return connections.filter((one) => secretNameOf(one) === name).flatMap((one) => sourcesBehind(one, records))
 }
 
-/** Which Secret there is, and as whose version. Asked for while a source fails, and when it is read. */
+/** Identifies the credentials' Secret and its version. Needed only while a source fails, and when it is read. */
 async function versionOfCredentials(pass: SourcePass, connected: Connected | undefined): Promise<string | undefined> {
   if (connected === undefined) return undefined
   const { namespace = '' } = connected.metadata
@@ -133,8 +133,8 @@ async function syncSource(pass: SourcePass, options: CatalogueOptions): Promise<
 }
 
 /**
- * What was last told of its branch: to the deployment source that it is read with, or of an address to any of the boundary. A
- * source of plain Git is one repository, whatever its deliveries call it.
+ * Returns the latest known push to the source's branch: from its deployment source, or for a URL from any in the
+ * boundary. A plain Git source is a single repository, whatever its deliveries call it.
  */
 function pushOf({ object, records }: SourcePass, connected: Connected | undefined) {
   const { repositoryId, repositoryUrl, ref: name } = object.spec
@@ -152,7 +152,7 @@ function pushOf({ object, records }: SourcePass, connected: Connected | undefine
     .toSorted((one, other) => (one.receivedAt < other.receivedAt ? 1 : -1))[0]
 }
 
-/** Why this source is not read at all, for what REST refuses at once. */
+/** Returns why this source is not read at all, for cases that REST refuses at once. */
 function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> | undefined {
   const older = records
     .cache(BlueprintSource)
@@ -165,19 +165,19 @@ function surplusOf({ object, records }: SourcePass): Parameters<typeof stalled> 
   return ['QuotaExceeded', TOO_MANY_SOURCES]
 }
 
-/** The deletion of the older one wakes nobody, so it is looked for again. */
+/** Retries, because deleting the older source does not wake this one. */
 function refuse(pass: SourcePass, [reason, message]: Parameters<typeof stalled>): Outcome {
   pass.report({ state: 'Failing', message, syncedGeneration: pass.object.metadata.generation, ...NO_FAILURES })
   return stalled(reason, message, SYNC_RETRY)
 }
 
-/** After a look that went well: a template that somebody has broken is not served as its repository says. */
+/** Outcome after a successful sync: degraded while a broken template is served in an older version. */
 function settled(invalid: Invalid[] | undefined, after: number): Outcome {
   const stale = staleWords(invalid ?? [])
   return stale === undefined ? done({ after }) : degraded('PartiallyAvailable', stale, after)
 }
 
-/** What stands since the last look. */
+/** Outcome since the last sync. */
 function standing({ object: { status } }: SourcePass, due: number): Outcome {
   if (status?.state !== 'Failing') return settled(status?.invalidTemplates, due)
   return degraded('PartiallyAvailable', status.message ?? 'The repository could not be read.', due)
@@ -207,7 +207,7 @@ async function readNow(
     return settled(status?.invalidTemplates, SYNC_INTERVAL)
   }
   const read = await readEach(found.files, options.read)
-  // Of another branch or folder nothing is kept.
+  // Nothing is kept from another branch or folder.
   const before = status?.readAt === readAtOf(object) ? templatesHere(pass).map(storedOf) : []
   const { templates, invalid, invalidCount } = templatesOf(metadata.name, found.files, read, before)
   await keep(pass, templates)
@@ -215,7 +215,7 @@ async function readNow(
   return settled(invalid, SYNC_INTERVAL)
 }
 
-/** One after the other, and others have their turn between two. */
+/** Reads each file in turn, yielding to other work in between. */
 async function readEach(files: readonly GitFile[], read: TemplateReader): Promise<(content: string) => ReadTemplate> {
   const known = new Map<string, ReadTemplate>()
   for (const { text } of files) {
@@ -242,7 +242,7 @@ async function placeOf(
     return { url: repositoryUrl, ref, path }
   }
   const { metadata, spec } = connected
-  // The token of the platform's own Git host goes nowhere else, whatever kubectl wrote.
+  // Never send the token of the platform's own Git host elsewhere, whatever kubectl wrote.
   if (spec.provider === 'Circuit' && spec.baseUrl !== circuitUrl)
     throw new GitFilesError('NotAllowed', 'The Git host of the deployment source is not the one of this platform.')
   if (isDisabled(connected)) throw new GitFilesError('NotAllowed', 'The deployment source is disabled.')
@@ -267,7 +267,7 @@ function failed(pass: SourcePass, { message }: Error, { triedWith, hasNewCredent
 
 const NO_FAILURES = { triedWith: undefined, failures: undefined, nextAttemptAt: undefined }
 
-/** Its templates stay, and are not offered. */
+/** Its templates stay but are not offered. */
 function disable(pass: SourcePass): Outcome {
   pass.report({ state: 'Disabled', message: undefined, ...NO_FAILURES })
   return done({ reason: 'Stopped' })
@@ -281,7 +281,7 @@ function templatesHere({ children }: SourcePass): readonly TemplateObject[] {
 
 const storedOf = ({ spec: { slug, content, sourcePath } }: TemplateObject) => ({ slug, content, path: sourcePath })
 
-/** Makes these templates and no others; those of people are left alone. */
+/** Writes these templates and deletes others of the source. Users' own templates stay. */
 async function keep({ children, object: { metadata } }: SourcePass, wanted: readonly KeptTemplate[]): Promise<void> {
   const { apiVersion, kind, resource } = BlueprintTemplate
   const { namespace = '', name: sourceId } = metadata

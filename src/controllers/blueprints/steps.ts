@@ -30,12 +30,12 @@ export type Parameters = Readonly<Record<string, string>>
 export type Made =
   | { readonly object: KubeObject; readonly awaits?: string }
   | { readonly refusal: string }
-  /** Whoever started the deployment may not write it; asked once, so that it may only be too early to say. */
+  /** The user who started the deployment lacks a right, which may just not have propagated yet. */
   | { readonly lacking: string }
 type Where = {
   readonly namespace: string
   readonly parameters: Parameters
-  /** Of the object that an earlier pass has made or changed. */
+  /** UID of the object that an earlier pass created or changed. */
   readonly uid?: string | undefined
 }
 
@@ -54,7 +54,7 @@ export function observedOf(pass: ExecutionPass, step: ExecutionStep, group: stri
   return kind === undefined ? undefined : pass.records.cache(kind.resource).get(namespace, name)
 }
 
-/** Makes or changes the object of a step, if this execution has not done so yet. */
+/** Creates or changes the object of a step, unless this execution has already done so. */
 export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: Where): Promise<Made> {
   const entry = BLUEPRINT_COLLECTIONS.get(step.collection)
   if (entry === undefined) return { refusal: `There is no collection "${step.collection}".` }
@@ -70,7 +70,7 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
     throw error
   })
   if (stored !== undefined && isOurs(stored)) return feed(pass, step, stored, where)
-  // Whoever deletes what a deployment waits for ends it: made again it would come back as long as somebody waits.
+  // Deleting an object that a deployment waits for fails the deployment; otherwise it would keep coming back.
   if (where.uid !== undefined && stored?.metadata.uid !== where.uid)
     return { refusal: `"${step.resourceName}" of ${step.collection} was deleted while the deployment was under way.` }
   if (stored?.metadata.deletionTimestamp !== undefined) return { refusal: `"${step.resourceName}" is being deleted.` }
@@ -79,7 +79,7 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
     return { refusal: `"${step.resourceName}" of ${step.collection} exists and was not made by this deployment.` }
   if (stored === undefined && step.manifest === undefined)
     return { refusal: `"${step.resourceName}" of ${step.collection} was deleted since the deployment was asked for.` }
-  // The rights of this moment count, not those of the request: what depends on others may be written half an hour later.
+  // Check the rights now, not only at the request: a component with dependencies may be written half an hour later.
   const spec = specOf(pass, step, stored, where.namespace)
   if ('refusal' in spec) return spec
   const around = surroundingsOf(pass, kind, { ...(stored?.spec as Fields), ...spec.given }, where.namespace)
@@ -96,7 +96,7 @@ export async function makeStep(pass: ExecutionPass, step: ExecutionStep, where: 
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The fields that the step writes, with what other components have become. */
+/** Returns the fields that the step writes, with late values filled in. */
 function specOf(
   pass: ExecutionPass,
   step: ExecutionStep,
@@ -112,14 +112,14 @@ function specOf(
     : { given }
 }
 
-/** What code is given beside its own: a function has what its namespace has. */
+/** Returns what code receives from elsewhere: a function also has what its namespace has. */
 function surroundingsOf(pass: ExecutionPass, kind: AnyKind, { namespaceName }: Fields, namespace: string): Fields[] {
   if (kind.kind !== ServerlessFunction.kind) return []
   const found = pass.records.cache(FunctionNamespace).get(namespace, String(namespaceName))
   return found === undefined ? [] : [found.spec as Fields]
 }
 
-/** Where it stands what code may be given. */
+/** The field that lists what code may be given, by kind. */
 const LISTS = new Map([
   [ServerlessFunction.kind, 'namespaceSecrets'],
   [FunctionNamespace.kind, 'functionSecrets'],
@@ -128,14 +128,14 @@ const LISTS = new Map([
 type Surroundings = { kind: AnyKind; stored: KubeObject | undefined; around: readonly Fields[] }
 
 /**
- * What a function, or the variables of its namespace, may be given, as REST has it; whoever started the deployment is asked
- * about each. The namespace may have been made by a component before it, and what is there already is given no more than before.
+ * Completes the list of what a function or its namespace may be given, as REST does; each entry is then checked for the
+ * user who started the deployment. An existing object is not given more than before.
  */
 function withSecrets(given: Fields, { kind, stored, around }: Surroundings): Fields {
   const list = LISTS.get(kind.kind)
   if (list === undefined) return given
   const { [list]: asked = stored === undefined ? [] : undefined } = given
-  // What is no list the API server refuses.
+  // The API server refuses what is not a list.
   if (!Array.isArray(asked)) return given
   if (stored === undefined) return { ...given, [list]: [...new Set([...asked, ...around.flatMap(secretsOf)])] }
   const { [list]: before = [] } = stored.spec as Fields
@@ -177,7 +177,7 @@ async function write(pass: ExecutionPass, { step, kind, stored, spec }: Writing,
   }
 }
 
-/** The JSON text with what other components have become. */
+/** Fills late values into the JSON text. */
 function withLate(pass: ExecutionPass, json: string, namespace: string): string | { refusal: string } {
   let missing: string | undefined
   const inJson = (value: string) => JSON.stringify(value).slice(1, -1)
@@ -190,7 +190,7 @@ function withLate(pass: ExecutionPass, json: string, namespace: string): string 
   return missing === undefined ? text : { refusal: `components.${missing} has no value.` }
 }
 
-/** What another component has become; undefined if it says nothing of that field. */
+/** Returns the value of another component's field; undefined if it has none. */
 export function lateValue(
   pass: ExecutionPass,
   { component, field }: { component: string; field: string },
@@ -206,7 +206,7 @@ export function lateValue(
 }
 
 /**
- * Gives the entry of a vault its value: by a Secret that is there until the vault has taken it, so that in the end only the
+ * Passes a vault entry its value through a Secret that exists until the vault has taken it, so that in the end only the
  * vault holds the value.
  */
 async function feed(pass: ExecutionPass, step: ExecutionStep, entry: KubeObject, where: Where): Promise<Made> {
@@ -232,12 +232,12 @@ async function feed(pass: ExecutionPass, step: ExecutionStep, entry: KubeObject,
   return { object: entry, awaits: 'Its value is on its way into the vault.' }
 }
 
-/** Without an owner and without a mark of ours: a vault takes no Secret that belongs to something else. */
+/** Without owner and labels of ours: a vault takes no Secret that belongs to something else. */
 function opaque(metadata: { namespace: string; name: string }, data: Record<string, string>): KubeObject {
   return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data }
 }
 
-/** Takes away what a value was on its way in. */
+/** Deletes the Secret that passed a value to a vault. */
 export async function dropValue(pass: ExecutionPass, step: ExecutionStep, namespace: string): Promise<void> {
   if (step.value === undefined) return
   await pass.records.client.remove(secret, { namespace, name: valueSecretName(step.objectName) })

@@ -12,10 +12,10 @@ import { BLUEPRINT_COLLECTIONS } from '../../crds/blueprintCollections.ts'
 import { BlueprintTemplate } from '../../crds/blueprints.ts'
 import { controller, type Pass, steps } from '../engine/controller.ts'
 
-/** Milliseconds after which one too many is looked at again: nothing tells that an older one went. */
+/** Milliseconds until a template over the limit is looked at again: the deletion of an older one does not wake it. */
 const LOOK_AGAIN = 300_000
 
-/** REST refuses it (422); of what kubectl makes, the oldest ones count. */
+/** REST refuses more templates (422); of those made with kubectl, the oldest count. */
 function refuseBeyondLimit({ object, records }: Pass<typeof BlueprintTemplate>): Outcome {
   const { metadata, spec } = object
   const { namespace } = metadata
@@ -37,24 +37,24 @@ type Verdict = {
   readonly first: TemplateProblem | undefined
 }
 
-/** By the digest of the content: a pass does not read again what did not change. */
+/** Verdicts by content digest, so that unchanged content is not read again. */
 const VERDICTS = recentlyUsed<string, Verdict>(2_000)
 
 async function verdictOf(content: string, digest: string): Promise<Verdict> {
   const known = VERDICTS.get(digest)
   if (known !== undefined) return known
-  // There may be hundreds in line: others go between.
+  // Hundreds of templates may be queued: yield between them.
   await setImmediate()
   const { template, problems } = await inSlices(readingTemplate(content, BLUEPRINT_COLLECTIONS))
   const { slug, name, version } = template ?? {}
   const first = problems.find(({ severity }) => severity === 'Error')
-  // Parts of a text keep the whole text in memory; copies do not.
+  // Substrings keep the whole text in memory; copies do not.
   const verdict = structuredClone({ slug, name, version, problems: problems.length, first })
   VERDICTS.set(digest, verdict)
   return verdict
 }
 
-/** Says of each template whether it can be read, so that whoever applies one with kubectl sees what is wrong. */
+/** Reports whether each template is valid, so that kubectl users see what is wrong. */
 export const templateController = controller(BlueprintTemplate, {
   observes: [],
   writes: [],

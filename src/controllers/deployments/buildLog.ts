@@ -18,15 +18,15 @@ import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 
 type BuildPass = RecordPass<RecordState>
 
-/** Milliseconds after the end until a log that no node gives is given up, and between two tries. */
+/** Milliseconds after the end of a build until an unreadable log is given up, and between two attempts. */
 const PATIENCE = 60_000
 const RETRY = 5_000
 
-/** Of one container; together they are no longer than what is kept of a log, with its line ends. */
+/** Limits per container; together they fit what is kept of a log, including line ends. */
 const PART_BYTES = KEPT_LOG_BYTES / 2
 const PART_LINES = BUILD_LOG_LINES / 2
 
-/** Keeps what the containers of a build wrote, one after the other, before its pod goes. */
+/** Stores the logs of a build's containers, in order, before its pod is deleted. */
 export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): RecordStep {
   return function keepBuildLog(pass) {
     return withSecretRights(async () => {
@@ -40,7 +40,7 @@ export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): Recor
       const kept = lines ?? ['The log of this build could not be read.']
       const write = (some: readonly string[], offset?: number) =>
         buildLogs.append(loggedOf(object), some, { offset, isFinal: true })
-      // One that takes no more is kept as it is: what became of the build does not depend on it.
+      // A full log stays as it is: it must not change the outcome of the build.
       const { lineCount } = await write(kept, 0).catch((error: unknown) => {
         if (isFull(error)) return write([])
         throw error
@@ -54,7 +54,7 @@ export function keepBuildLog({ logs, buildLogs, isPlayed }: BuildOptions): Recor
 const isFull = (error: unknown) =>
   error instanceof PlatformError && (error.code === 'INVALID_STATE' || error.code === 'BODY_TOO_LARGE')
 
-/** Once for each new deployment: makes room for its log. */
+/** Evicts old logs to make room for a new deployment's log, once per deployment. */
 export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): RecordStep {
   return function forgetLogs(pass) {
     const { object, records } = pass
@@ -70,7 +70,7 @@ export function forgetLogs({ buildLogs }: Pick<BuildOptions, 'buildLogs'>): Reco
   }
 }
 
-/** Undefined while the node does not give them. */
+/** Returns undefined while the node cannot provide the logs. */
 async function linesOf({ state, log }: BuildPass, logs: PodLogs): Promise<string[] | undefined> {
   const last = state.build?.pods
     .toSorted((one, other) => (one.status?.startTime ?? '').localeCompare(other.status?.startTime ?? ''))

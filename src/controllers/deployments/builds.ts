@@ -24,7 +24,7 @@ import type { BuildOptions, RecordState, RecordStep } from './types.ts'
 
 type BuildPass = RecordPass<RecordState>
 
-/** The Job of a build and its pods wake the deployment that they are of. */
+/** A build's Job and pods wake the build's deployment. */
 export const BUILD_OBSERVERS: readonly Observed[] = [job, pod].map((resource) => ({
   resource,
   keysOf: ({ metadata }) => keyOfBuild(metadata),
@@ -33,7 +33,7 @@ export const BUILD_OBSERVERS: readonly Observed[] = [job, pod].map((resource) =>
 const deploymentOf = ({ metadata: { namespace = '', name } }: CachedRecord): BuiltDeployment => ({ namespace, name })
 const placeOf = (deployment: BuiltDeployment) => ({ namespace: BUILD_NAMESPACE, name: buildName(deployment) })
 
-/** A Job that the cache does not hold may be a new one: only the API server knows that it is gone. */
+/** A Job missing from the cache may be new: only the API server knows whether it is gone. */
 async function findJob(pass: BuildPass): Promise<BuildJob | undefined> {
   const { namespace, name } = placeOf(deploymentOf(pass.object))
   const held = pass.workloads.cache<BuildJob>(job).get(namespace, name)
@@ -41,7 +41,7 @@ async function findJob(pass: BuildPass): Promise<BuildJob | undefined> {
   return pass.workloads.client.get<BuildJob>(job, { namespace, name }).catch(absent)
 }
 
-/** Looks how far its build is. One that was begun and is gone has failed: somebody ended it. */
+/** Observes the build. A started build whose Job is gone has failed: somebody deleted it. */
 export function followBuild(options: BuildOptions): RecordStep {
   return async function followBuild(pass) {
     const { object, state, workloads, place } = pass
@@ -62,11 +62,11 @@ export function followBuild(options: BuildOptions): RecordStep {
   }
 }
 
-/** Milliseconds for which a provider or a name server may be away, and between two tries. */
+/** Milliseconds for which a Git provider or name server may be unreachable, and between two attempts. */
 const PATIENCE = 600_000
 const RETRY = 15_000
 
-/** Starts the build whose turn it is, or says why there is none. */
+/** Starts the build if it is its turn, or reports why it cannot start. */
 export function beginBuild(options: BuildOptions): RecordStep {
   return async function beginBuild(pass) {
     const { object, state, clock, now, workloads } = pass
@@ -78,7 +78,7 @@ export function beginBuild(options: BuildOptions): RecordStep {
         if (settings !== undefined) await startBuild(workloads.client, request, settings)
       } catch (error) {
         if (!(error instanceof NoBuild)) throw error
-        // Not since it was made: it may have waited for an earlier build.
+        // Count from the first attempt, not from creation: the deployment may have waited for an earlier build.
         const since = object.status?.triedSince ?? now
         pass.report({ triedSince: since })
         const isOver = error.isFinal || clock.now() - Date.parse(since) >= PATIENCE
@@ -90,7 +90,7 @@ export function beginBuild(options: BuildOptions): RecordStep {
   }
 }
 
-/** Ends what runs of a build that is no longer wanted, and removes what ran when its log and its outcome are stored. */
+/** Cancels a build that is no longer wanted, and deletes a finished one once its log and outcome are stored. */
 export async function endBuild(pass: BuildPass): Promise<Outcome> {
   const { object, state, workloads } = pass
   const { stage, logLines } = object.status ?? {}
@@ -103,13 +103,13 @@ export async function endBuild(pass: BuildPass): Promise<Outcome> {
   return done()
 }
 
-/** Before an owner goes: its deployments go with it, and nobody would look at what runs for them any more. */
+/** Cancels the builds of a deleted owner: its deployments are deleted with it, and would not cancel them. */
 export function endBuilds(collection: DeployedCollection) {
   return async function endBuilds({ object, records }: Pick<Pass, 'object' | 'records'>) {
     const { namespace, name } = object.metadata
     for (const record of deploymentsOf(records, { namespace, collection, name })) {
       const { spec, status } = record
-      // Builds run on the platform's own cluster, wherever what they build does.
+      // Builds run on the platform's own cluster, wherever the result runs.
       if (spec.strategy === 'Build' && !isEnd(status?.stage)) await cancelBuild(records.client, deploymentOf(record))
     }
     return done()

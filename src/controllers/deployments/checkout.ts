@@ -13,7 +13,7 @@ import type { BuildOptions } from './types.ts'
 type CachedSource = DeploymentSource & { [key: string]: unknown }
 type InBoundary = Pick<RecordPass, 'records' | 'place'>
 
-/** The deployment source of that id in the boundary of a pass; not one that is being deleted. */
+/** Returns the deployment source with this id in the boundary, unless it is being deleted. */
 export function sourceWithId({ records, place }: InBoundary, id: string | undefined): CachedSource | undefined {
   if (id === undefined) return undefined
   const namespace = boundaryNamespace(place.boundaryId ?? '')
@@ -22,8 +22,8 @@ export function sourceWithId({ records, place }: InBoundary, id: string | undefi
 }
 
 /**
- * What one repository is fetched with, of the deployment source that its owner names. It is given for an address of that source
- * only: what a manifest names beside it gets nothing.
+ * Returns the credentials for one repository, from the deployment source that its owner names. Only URLs of that source
+ * get credentials, whatever a manifest names.
  *
  * @throws SourceError
  */
@@ -50,7 +50,7 @@ export async function checkoutCredentials(
 const notOfSource = () =>
   new SourceError('NotFound', 'The deployment source has no repository at repositoryUrl: check both.')
 
-/** Such a source is one repository. */
+/** A plain Git source is a single repository. */
 function ofGit(connection: Connection, repositoryUrl: string): GitCredentials {
   const { baseUrl, username = 'git', credentials } = connection
   if (!isSameRepository(baseUrl, repositoryUrl)) throw notOfSource()

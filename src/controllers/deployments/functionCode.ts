@@ -13,15 +13,15 @@ const SERVERS = join(import.meta.dirname, '../../desired/functionServers')
 
 const BUILD_MINUTES = 15
 
-/** In the place of a digest where builds are played. */
+/** Placeholder digest for simulated builds. */
 const NOTHING = `sha256:${'0'.repeat(64)}`
 
 export type FunctionCode = { code: Code; archive: string; files: Record<string, string> }
 
 /**
- * What was uploaded for a function, put where builds find sources, and the server that is laid over it.
+ * Stores a function's uploaded files where builds find sources, and returns them with the server files laid over them.
  *
- * @param repository of the namespace of functions
+ * @param repository registry repository of the function namespace
  * @throws NoBuild
  */
 export async function functionCode(
@@ -43,12 +43,12 @@ export async function functionCode(
   const placeOf = (part: number) => ({ namespace, name: names.source(source.hash, part) })
   const read = () => readParts(options.sourceBlobs, placeOf, source.parts)
   const pipeline = { rootPath: '/', buildCommand: server.build, buildEnv: [], buildTimeoutMinutes: BUILD_MINUTES }
-  // As the namespace shows it: the default of apps may be an older one.
+  // Use the namespace's version: the default of apps may be older.
   const runtimeVersion = around?.spec.runtimeVersion ?? newestVersion(runtime)
   const code = { branch: functionName, pipeline, runtime, runtimeVersion, startCommand: server.start }
   return {
     code: { ...code, port: FUNCTION_PORT } as unknown as Code,
-    // A played build fetches nothing.
+    // A simulated build fetches nothing.
     archive: options.isPlayed ? `${repository}@${NOTHING}` : await keptArchive(read, repository, options),
     files: await laidOver(server.files),
   }

@@ -62,7 +62,7 @@ const placeOfOwner = ({ object }: Pick<RecordPass, 'object'>) => ({
   name: object.spec.ownerName,
 })
 
-/** Numbers follow what the API server has, one after the other: a cache may not know the last one yet. */
+/** Numbers deployments in sequence from the API server's list, because the cache may lack the latest one. */
 function numberIt(turns: Turns): RecordStep {
   return async function numberIt({ object, records, state }) {
     state.number = object.status?.number
@@ -122,7 +122,7 @@ function tell(pass: RecordPass<RecordState>): Outcome {
   return done()
 }
 
-/** The newest one removes those that are kept no longer. What serves, and what is not over, stays. */
+/** The newest deployment deletes those beyond the limit, except the serving one and those in progress. */
 async function forgetOldest(pass: RecordPass<RecordState>): Promise<Outcome> {
   const others = othersOf(pass)
   const newest = newestDeployment(others)

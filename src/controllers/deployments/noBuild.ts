@@ -1,4 +1,4 @@
-/** Why no build is started: `isFinal` if waiting would not help. */
+/** A build that is not started. `isFinal` if waiting would not help. */
 export class NoBuild extends Error {
   readonly isFinal: boolean
 

@@ -9,7 +9,7 @@ import { absent } from '../../kube/errors.ts'
 import type { Observed, Pass, Workspace } from '../engine/controller.ts'
 import { placeOfPass } from '../workload/pass.ts'
 
-/** What is deployed: whatever of the collections this platform serves. */
+/** Deployments and their owners, which may be of several kinds. */
 
 export type CachedRecord = DeploymentRecord & { [key: string]: unknown }
 export type RecordPass<State = unknown> = Pass<typeof DeploymentRecord, State>
@@ -24,7 +24,6 @@ function kindOf(collection: DeployedCollection): AnyKind | undefined {
 
 export const OWNER_KINDS: readonly AnyKind[] = DEPLOYED_COLLECTIONS.flatMap((collection) => kindOf(collection) ?? [])
 
-/** The deployments of one owner. */
 export function deploymentsOf(
   records: Workspace,
   { namespace, collection, name }: { namespace: string | undefined; collection: string; name: string },
@@ -35,7 +34,7 @@ export function deploymentsOf(
     .filter(({ spec }) => spec.ownerCollection === collection && spec.ownerName === name)
 }
 
-/** The deployments of this very life of an owner: those of a former one of its name are on their way out. */
+/** Returns the deployments of this incarnation of an owner. Those of an earlier one with its name are being deleted. */
 export function ownDeployments({
   kind,
   object,
@@ -48,7 +47,7 @@ export function ownDeployments({
   )
 }
 
-/** Wakes the owner of a deployment by what it looks at. */
+/** Wakes the owner of a deployment, if a field that it reads has changed. */
 export function deploymentObserver({ segment }: AnyKind): Observed {
   return {
     resource: DeploymentRecord.resource,
@@ -65,7 +64,7 @@ export function deploymentObserver({ segment }: AnyKind): Observed {
   }
 }
 
-/** A record wakes the others of its owner, and an owner those that are not over. */
+/** A deployment wakes its owner's other deployments; an owner wakes all of its own. */
 export const RECORD_OBSERVERS: readonly Observed[] = [
   {
     resource: DeploymentRecord.resource,
@@ -103,10 +102,10 @@ export function ownerOf({ object, records }: Pick<RecordPass, 'object' | 'record
 
 const lifeOf = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION] || (metadata.uid ?? '')
 
-/** Milliseconds within which the owner of a deployment is seen: it was there when the deployment was asked for. */
+/** Milliseconds within which the owner must appear in the cache: it existed when the deployment was requested. */
 const OWNER_DUE = 60_000
 
-/** A deployment belongs to one life of its owner, and goes with it: a namesake made later does not serve its image. */
+/** Binds a deployment to one incarnation of its owner: a later owner of the same name must not serve its image. */
 export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
   const { object, records } = pass
   const { ownerCollection, ownerName } = object.spec
@@ -120,9 +119,9 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
     return stalled('ReferenceMissing', `There is no "${ownerName}" of ${ownerCollection} in the group.`, left)
   }
   const { apiVersion, kind, metadata } = owner
-  // Asked for at a former one, which went before anybody looked.
+  // It was made for an earlier owner of this name, which was deleted before this pass.
   if (!isOwner(owner, object)) return removeOrphan(pass)
-  // Its controller gives it one in a moment. Bound to anything else, the deployment would then be one of somebody else.
+  // The owner's controller is about to set the incarnation; a deployment bound to anything else would be orphaned.
   if ((metadata.annotations?.[INCARNATION_ANNOTATION] ?? '') === '')
     return waiting('WaitingForDependency', `"${ownerName}" of ${ownerCollection} is being set up.`)
   const reference = {
@@ -141,13 +140,13 @@ export async function bindToOwner(pass: RecordPass): Promise<Outcome> {
 
 const createdAt = ({ metadata }: KubeObject) => Date.parse(metadata.creationTimestamp ?? '')
 
-/** Of one that is bound to no life yet, whoever was there when it was asked for. */
+/** Whether the deployment is bound to this owner, or is unbound and not older than it. */
 function isOwner(owner: KubeObject, record: KubeObject): boolean {
   const bound = record.metadata.annotations?.[OWNER_INCARNATION_ANNOTATION] ?? ''
   return bound === '' ? !(createdAt(owner) > createdAt(record)) : bound === lifeOf(owner)
 }
 
-/** The cache may be behind: only the API server knows that the owner is gone. */
+/** Deletes a deployment whose owner is gone. Asks the API server, because the cache may be stale. */
 async function removeOrphan(pass: RecordPass): Promise<Outcome> {
   const { object, records } = pass
   const kind = kindOf(object.spec.ownerCollection)

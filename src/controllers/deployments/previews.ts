@@ -11,7 +11,7 @@ import type { Pass, Rights, Workspace } from '../engine/controller.ts'
 import { deploymentsOf } from './owners.ts'
 import { followersOf, unlessRefused } from './pushes.ts'
 
-/** Previews are made and deleted, and never changed: from then on they are like any other. */
+/** Previews are created and deleted but never updated: once created they are ordinary resources. */
 export const PREVIEW_RIGHTS: readonly Rights[] = WITH_SOURCES.map(({ resource }) => ({
   resource,
   verbs: ['create', 'delete'],
@@ -19,7 +19,7 @@ export const PREVIEW_RIGHTS: readonly Rights[] = WITH_SOURCES.map(({ resource })
 
 type SourcePass = Pass<typeof DeploymentSource>
 
-/** Each app and site of the source has a preview for every branch that its patterns name, as long as that lives. */
+/** Keeps a preview for every branch that matches an app's or site's patterns, until it expires. */
 export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   const { object: source, records, clock } = pass
   const now = clock.now()
@@ -35,7 +35,7 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
       after = earliest(after, ...branches.map(({ endsAt }) => Math.max(0, endsAt - now)))
       const wanted = branches.map(({ branch }) => previewOf(owner, branch))
       const isIn = (list: readonly KubeObject[], name: string) => list.some(({ metadata }) => metadata.name === name)
-      // One may be there by the pass before, which the cache does not show yet; or it is somebody's own, and stays theirs.
+      // A preview may exist already: the cache is stale, or a user's own resource has its name and stays untouched.
       const missing = isDisabled(source) ? [] : wanted.filter(({ metadata }) => !isIn(there, metadata.name))
       for (const preview of missing)
         after = earliest(
@@ -50,7 +50,7 @@ export async function keepPreviews(pass: SourcePass): Promise<Outcome> {
   return done({ after })
 }
 
-/** Where the branches of its repository stand, as far as that is known. */
+/** Returns the known heads of the repository's branches. */
 function headsFor({ object: source, records }: SourcePass, owner: Previewed, there: Previewed[], collection: string) {
   const { repositoryUrl } = owner.spec
   if (repositoryUrl === undefined) return []
@@ -66,7 +66,7 @@ function headsFor({ object: source, records }: SourcePass, owner: Previewed, the
   return [...own, ...pushedOut(heads, own, following)]
 }
 
-/** Nobody else would end what follows the source. Of those whose owner is gone, Kubernetes does. */
+/** Deletes previews that follow the source. Those whose owner is gone are garbage-collected. */
 async function removePreviews(pass: SourcePass, isToGo: (owner: KubeObject) => boolean): Promise<void> {
   const { records } = pass
   for (const { resource } of WITH_SOURCES)
@@ -84,13 +84,13 @@ function ownerOfPreview(preview: KubeObject, resource: Resource, records: Worksp
   return owner !== undefined && isPreviewOf(preview, owner) ? owner : undefined
 }
 
-/** With a source go the previews that follow it: what is pushed would reach them no more, nor would their end. */
+/** Deletes the previews of a deleted source: neither pushes nor their expiry would reach them any more. */
 export async function endPreviews(pass: SourcePass): Promise<Outcome> {
   await removePreviews(pass, () => true)
   return done()
 }
 
-/** What of the previews of a resource, and of the one that a preview is of, names a source. */
+/** Returns the sources of a resource's previews, and of the owner if it is a preview. */
 export function previewSources(object: KubeObject, records: Workspace): (string | undefined)[] {
   const found = WITH_SOURCES.find(({ kind }) => kind === object.kind)
   if (found === undefined) return []

@@ -27,8 +27,8 @@ type Pushed = KubeObject & {
 }
 
 /**
- * Deploys what was pushed: to each app and site of the boundary that follows the branch, once. What is pushed to a disabled
- * source waits until it is enabled.
+ * Deploys a push once to each app and site of the boundary that follows the branch. Pushes to a disabled source wait
+ * until it is enabled.
  */
 export async function deployPushed(pass: SourcePass): Promise<Outcome> {
   if (isDisabled(pass.object) || (pass.object.status?.heads ?? []).length === 0) return done()
@@ -42,10 +42,10 @@ export async function deployPushed(pass: SourcePass): Promise<Outcome> {
   return done({ after })
 }
 
-/** Milliseconds until what was refused is asked for again: what was in its way may not be watched here. */
+/** Milliseconds until a refused write is retried: its cause may not be watched here. */
 const REFUSED_AGAIN = 600_000
 
-/** What the API server refuses of one follower is told, and keeps nothing from the others. */
+/** Logs a refusal, so that one follower does not block the others. @returns milliseconds until a retry */
 export async function unlessRefused(
   { log }: Pick<SourcePass, 'log'>,
   object: KubeObject,
@@ -63,7 +63,7 @@ export async function unlessRefused(
   }
 }
 
-/** Whose code comes from the source, of one kind. */
+/** Returns the resources of a kind whose code comes from the source. */
 export function followersOf<Follower extends KubeObject>(
   { object: source, records }: SourcePass,
   resource: Resource,
@@ -75,7 +75,7 @@ export function followersOf<Follower extends KubeObject>(
     .filter((one) => groupHere(one, source, records) !== undefined)
 }
 
-/** The group of a resource; undefined in another boundary, where naming this source gives nothing of it. */
+/** Returns the group of a resource; undefined if it is in another boundary, which may not use this source. */
 export function groupHere(owner: KubeObject, { metadata }: DeploymentSource, records: Workspace): string | undefined {
   const labels = records.cache(namespace).get(undefined, owner.metadata.namespace ?? '')?.metadata.labels
   return boundaryNamespace(labels?.[BOUNDARY_LABEL] ?? '') === metadata.namespace ? labels?.[GROUP_LABEL] : undefined

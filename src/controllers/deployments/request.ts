@@ -18,12 +18,12 @@ import type { BuildOptions } from './types.ts'
 type BuiltSpec = Partial<Code> & Partial<SiteOptions> & { deploymentSourceId?: string | undefined }
 type Found = Pick<Parameters<typeof buildRequestOf>[0], 'code' | 'archive' | 'files' | 'credentials' | 'hostAddresses'>
 
-/** In place of a registry where builds are played. */
+/** Placeholder registry for simulated builds. */
 const NO_REGISTRY = 'builds.freehold.invalid'
 
 export const registryHostOf = ({ registry }: Pick<BuildOptions, 'registry'>) => registry?.host ?? NO_REGISTRY
 
-/** All that the build of a deployment needs, with credentials of its own. @throws NoBuild */
+/** Returns the build request of a deployment, with newly issued credentials. @throws NoBuild */
 export async function requestOf(pass: RecordPass, options: BuildOptions): Promise<BuildRequest> {
   const { object, place } = pass
   const { ownerCollection, commitSha, branch } = object.spec
@@ -50,7 +50,7 @@ export async function requestOf(pass: RecordPass, options: BuildOptions): Promis
 const specOf = (pass: RecordPass) => (ownerOf(pass)?.spec ?? {}) as BuiltSpec
 const nothingThere = () => new NoBuild('There is nothing to build: set repositoryUrl, or upload a source.')
 
-/** What is built, and what opens it. @throws NoBuild */
+/** Returns what to build and the credentials for it. @throws NoBuild */
 async function codeOf(pass: RecordPass, repository: string, options: BuildOptions): Promise<Found> {
   const { ownerCollection, archive } = pass.object.spec
   if (ownerCollection === 'functions')
@@ -72,14 +72,14 @@ function siteOf({ isSinglePage, notFoundPage, cacheControl, headers, proxyUrl }:
   }
 }
 
-/** Where the repository is, and what opens it. */
+/** Returns the addresses of the Git host and the credentials for the repository. */
 async function gitAccess(
   pass: RecordPass,
   { repositoryUrl = '', deploymentSourceId }: BuiltSpec,
   options: BuildOptions,
 ) {
   try {
-    // A played build fetches nothing.
+    // A simulated build fetches nothing.
     const hostAddresses = options.isPlayed ? [] : await options.addressesOf(repositoryUrl)
     if (deploymentSourceId === undefined) return { hostAddresses }
     const asked = { repositoryUrl, deploymentSourceId }
@@ -90,10 +90,10 @@ async function gitAccess(
   }
 }
 
-/** Seconds for which credentials are good beyond the time that a build may take: it may wait for a node. */
+/** Seconds for which credentials outlive the build's timeout, because a build may wait for a node. */
 const SLACK = 1_800
 
-/** Of this repository only: one that reads, for what runs beside the source, and one that writes. */
+/** Issues accounts for this repository only: read access next to the source's commands, write access for the push. */
 async function registryAccounts(
   { records, place, clock }: RecordPass,
   repositories: string,

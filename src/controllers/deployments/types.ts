@@ -11,24 +11,24 @@ import type { BuildJob, BuildPod } from '../../desired/builds/index.ts'
 import type { Decision, Seen } from '../../desired/deployments.ts'
 import type { Step } from '../engine/controller.ts'
 
-/** What builds need of the platform. */
+/** Ports that builds need. */
 export type BuildPorts = {
-  /** Undefined: no image that builds is set. */
+  /** Undefined if no build image is configured. */
   settings: BuildSettings | undefined
-  /** Pods are played: builds end at once, well, and without an image. */
+  /** Whether pods are simulated: builds then succeed at once without an image. */
   isPlayed: boolean
   addressesOf: AddressesOf
   logs: PodLogs
   buildLogs: BuildLogs
-  /** Where uploaded files of functions are kept. */
+  /** Uploaded files of functions. */
   sourceBlobs: Pick<BlobStore, 'read'>
-  /** Where builds find them; undefined where there is no registry. */
+  /** Sources for builds; undefined without a registry. */
   archives: SourceArchives | undefined
 }
 
 export type BuildOptions = BuildPorts & {
   sources: Pick<SourcePort, 'repositories' | 'token'>
-  /** Of the Git host that the platform runs. */
+  /** URL of the platform's own Git host. */
   circuitUrl: string | undefined
   registry: Pick<RegistryPort, 'host' | 'keys'> | undefined
 }
@@ -36,7 +36,7 @@ export type BuildOptions = BuildPorts & {
 export type RecordState = {
   number: number | undefined
   decision: Decision | undefined
-  /** What is seen of its build; absent if it was not started. */
+  /** The observed build; undefined if it was not started. */
   build: { job: BuildJob; pods: readonly BuildPod[]; seen: NonNullable<Seen['build']>; isOver: boolean } | undefined
 }
 export type RecordStep = Step<typeof DeploymentRecord, RecordState>

@@ -2,12 +2,12 @@ import type { ImageRegistry } from '../../adapters/registry/port.ts'
 import type { RegistryRepository } from '../../crds/registry.ts'
 
 type Shown = NonNullable<NonNullable<RegistryRepository['status']>['digests']>[number]
-/** A manifest that is there, without the times that the registry does not keep. */
+/** A manifest in the registry, without times, which the registry does not record. */
 export type Held = Omit<Shown, 'pushedAt' | 'lastPulledAt'>
 
 /**
- * What a repository holds now. Manifests never change, so that those that are known are not read again. What was
- * announced may be there without a tag, for registries that tell of tags only.
+ * Reads the contents of a repository. Manifests are immutable, so known ones are not read again. Announced digests may
+ * exist without a tag, for registries that only list tags.
  */
 export async function readContents(
   registry: ImageRegistry,
@@ -36,12 +36,12 @@ export async function readContents(
   return [...held.values()].sort((one, other) => (one.digest < other.digest ? -1 : 1))
 }
 
-/** Milliseconds after a push in which a tag may still be written. */
+/** Milliseconds after a push within which its tag may still be written. */
 const TAGGING = 10_000
 
 /**
- * Whether a manifest without a tag may get one at any moment: the registry tells of a manifest before it writes its tag,
- * and tells nothing afterwards. What an index refers to needs none.
+ * Whether an untagged manifest may get its tag at any moment: the registry announces a manifest before it writes the
+ * tag, and announces nothing afterwards. Manifests that an index refers to need no tag.
  */
 export function awaitsTag(held: readonly Held[], pushedAt: (digest: string) => string | undefined, now: number) {
   const referred = new Set(held.flatMap(({ references }) => references))

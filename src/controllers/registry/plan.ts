@@ -17,13 +17,13 @@ export type Removal = { repository: string; digest: string; sizeBytes: number }
 
 const MOST_ENTRIES = 1_000_000
 
-/** Repositories that somebody got a token to push to since then. */
+/** Returns the repositories for which a push token was issued since then. */
 export async function pushedTo({ audit }: RegistryPort, since: number): Promise<Set<string>> {
   const tokens = await audit.newest(MOST_ENTRIES, isPushToken, since, 'all')
   return new Set(tokens.flatMap(({ repository }) => repository ?? []))
 }
 
-/** What may go of everything that the registry has. Makes known what it has and nobody announced. */
+/** Plans what may be removed from the whole registry, and records contents that were never announced. */
 export async function planRemovals(pass: Looking, port: RegistryPort): Promise<Removal[]> {
   const facts = await factsNow(pass, port)
   const found: Removal[] = []
@@ -31,7 +31,7 @@ export async function planRemovals(pass: Looking, port: RegistryPort): Promise<R
     try {
       found.push(...(await removalsOf(pass, port, repository, facts)))
     } catch (error) {
-      // What one tenant has pushed does not keep the others' garbage: nothing goes of what cannot be read.
+      // One tenant's unreadable repository must not block the others: nothing of it is removed.
       if (!isRegistryError(error, 'Unreadable')) throw error
     }
   }
@@ -40,12 +40,12 @@ export async function planRemovals(pass: Looking, port: RegistryPort): Promise<R
 
 type Facts = { usesOf: (repository: string) => Uses; busy: ReadonlySet<string> }
 
-/** A push that asks for a token now may count on what it saw with the one before: such repositories are busy. */
+/** Repositories with a recent push token are busy: a later push may rely on what it saw with that token. */
 async function factsNow({ clock }: Looking, port: RegistryPort): Promise<Facts> {
   return { usesOf: await port.uses(), busy: await pushedTo(port, clock.now() - port.grace) }
 }
 
-/** The same of one repository. @param facts those of now if absent: right before anything of it is removed */
+/** As `planRemovals`, for one repository. @param facts read now if absent: right before a removal */
 export async function removalsOf(
   pass: Looking,
   port: RegistryPort,
@@ -54,7 +54,7 @@ export async function removalsOf(
 ): Promise<Removal[]> {
   const { usesOf, busy } = facts ?? (await factsNow(pass, port))
   const { boundaryId } = parseRepository(repository) ?? {}
-  // What is not of a boundary is not ours to remove.
+  // Only repositories of boundaries are ours to clean up.
   if (boundaryId === undefined || busy.has(repository)) return []
   const namespace = boundaryNamespace(boundaryId)
   const name = repositoryObjectName(repository)
@@ -70,7 +70,7 @@ export async function removalsOf(
   return removable(verdicts).map(({ digest, sizeBytes }) => ({ repository, digest, sizeBytes }))
 }
 
-/** A cache that lacks a boundary is no proof that it is gone: the API server is asked. */
+/** Asks the API server before it takes a boundary for deleted: the cache may lack it. */
 async function isThere({ records }: Looking, boundaryId: string): Promise<boolean> {
   if (records.cache(Boundary).get(undefined, boundaryId) !== undefined) return true
   return (await records.client.get(Boundary.resource, { name: boundaryId }).catch(absent)) !== undefined
@@ -80,7 +80,7 @@ type Stored = (RegistryRepository & KubeObject) | undefined
 const shape = (held: readonly { digest: string; tags: readonly string[] }[]) =>
   JSON.stringify(held.map(({ digest, tags }) => [digest, tags]))
 
-/** Notifications get lost with a registry that is restarted: what they would have told is found here. */
+/** Records contents whose notifications were lost, such as during a restart of the registry. */
 async function makeKnown(
   { records, clock, now }: Looking,
   repository: string,

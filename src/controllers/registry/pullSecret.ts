@@ -9,13 +9,13 @@ import type { ResourceGroup } from '../../crds/resourcegroups.ts'
 import { secret } from '../../kube/builtin.ts'
 import type { Pass } from '../engine/controller.ts'
 
-/** Milliseconds of a credential's life, and after how many of them its successor takes its place. */
+/** Lifetime of a credential in milliseconds, and after how long its successor replaces it. */
 const LIFE = 86_400_000
 const TURN = LIFE / 3
 
 type GroupPass = Pass<typeof ResourceGroup>
 
-/** Keeps the Secret that nodes pull a group's images with in its namespace. */
+/** Keeps the Secret with which nodes pull a group's images, in the group's namespace. */
 export const keepPullSecret = (port: Pick<RegistryPort, 'host' | 'keys'> | undefined) =>
   async function keepPullSecretCurrent(pass: GroupPass): Promise<Outcome> {
     const { boundaryId } = pass.place
@@ -25,12 +25,12 @@ export const keepPullSecret = (port: Pick<RegistryPort, 'host' | 'keys'> | undef
   }
 
 /**
- * Writes it where the children of the pass are: those of other groups of the boundary take a
- * credential that somebody was given. Its password changes when
- * its time comes, at a moment of each group's own; with the registry's authority; and with a boundary or a group that
- * was made anew. What is written follows from these alone: whoever writes it again, or on another cluster, writes the same.
+ * Writes the pull Secret where the pass has its children. It covers only the group's own images; images of other groups
+ * need a credential that a user was given. The password changes when its turn is over (at a different time for each
+ * group), with the registry's signing key, and with the incarnation of boundary or group. It depends on nothing else,
+ * so a rewrite, or a write on another cluster, yields the same Secret.
  *
- * @returns milliseconds until its time comes
+ * @returns milliseconds until its turn is over
  */
 export async function ensurePullSecret(
   { records, clock, children }: Pick<Pass, 'records' | 'clock' | 'children'>,
@@ -55,7 +55,7 @@ export async function ensurePullSecret(
   return left
 }
 
-/** When the turn began that is now, and how long it lasts yet: not the same moment for all, which would be a rush. */
+/** Returns when the current turn began and how long it lasts. Turns are shifted per group, to spread the writes. */
 function turnOf(namespace: string, now: number): { from: number; left: number } {
   const shift = Number.parseInt(sha256(namespace).slice(0, 8), 16) % TURN
   const from = Math.floor((now - shift) / TURN) * TURN + shift

@@ -10,14 +10,14 @@ export const NO_REGISTRY = stalled('EngineMissing', 'The platform has no registr
 type RepositoryPass = Pass<typeof RegistryRepository>
 type Times = RegistryRepository['spec']['digests']
 
-/** Milliseconds: nobody watches a registry. */
+/** Milliseconds until a failed read is retried: registries cannot be watched. */
 const LOOK_AGAIN = 60_000
-/** Milliseconds between two looks for a tag that is being written. */
+/** Milliseconds between two checks for a tag that is being written. */
 const UNTIL_TAGGED = 1_000
 
 /**
- * Keeps what is shown of a repository as the registry has it: read again when something was announced, which the facade
- * does for each push, and a retention run where announcements were lost. At rest nothing is asked.
+ * Keeps a repository's status in line with the registry. It is read again after an announcement, which the facade makes
+ * for each push, and a retention run if announcements were lost. A repository at rest causes no requests.
  */
 export const repositoryController = controllerWith(
   RegistryRepository,
@@ -38,11 +38,11 @@ async function keepCurrent(pass: RepositoryPass, { registry }: RegistryPort): Pr
   }
   try {
     const held = await readContents(registry, repository, pass.object)
-    // Of what is there; what nobody announced is as old as its first look.
+    // For manifests that exist; one that was never announced counts as pushed when first read.
     const times: Times = Object.fromEntries(
       held.slice(0, DIGESTS_MAX).map(({ digest }) => [digest, spec.digests[digest] ?? { pushedAt: pass.now }]),
     )
-    // Before the status, which says that it was read: whoever dies in between reads it again.
+    // Before the status that marks it as read: after a crash in between it is read again.
     await writeTimes(pass, times)
     report(pass, shownManifests(held), times)
     const isWhole = !awaitsTag(held, (digest) => times[digest]?.pushedAt, pass.clock.now())
@@ -62,7 +62,7 @@ async function writeTimes(pass: RepositoryPass, wanted: Times): Promise<void> {
   const changed = Object.fromEntries([...gone.map((digest) => [digest, null]), ...added])
   const patch = { spec: { digests: changed } }
   const { uid, resourceVersion } = pass.object.metadata
-  // Over what was seen: an announcement that came meanwhile must not be written over.
+  // With the version, so that an announcement made meanwhile is not overwritten.
   await pass.records.client.mergePatch(pass.kind.resource, refOf(pass.object), patch, { uid, resourceVersion })
 }
 

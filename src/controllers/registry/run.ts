@@ -17,19 +17,19 @@ import { NO_REGISTRY, type RegistryOptions } from './repository.ts'
 type RunPass = Pass<typeof RetentionRun>
 type RunObject = RetentionRun & KubeObject
 
-/** Milliseconds until every facade has heard that nobody is to get a token to push with. */
+/** Milliseconds until every facade has stopped issuing push tokens. */
 const SETTLE = 5_000
-/** Manifests that are removed between two looks at everything. */
+/** Manifests removed before everything is planned again. */
 const CHUNK = 500
 const RUNS_KEPT = 50
-/** Milliseconds from midnight in UTC. */
+/** Milliseconds after midnight UTC. */
 const TIME_OF_DAY = 3 * 3_600_000
 const DAY = 86_400_000
 
 /**
- * Removes what retention does not keep, in steps of which each is written down before it is done: what is about to be
- * removed, then that it was, then the data that nothing needs any more. While it acts, the token endpoint gives out no
- * token to push with, and repositories that somebody still holds one for are left for the next run.
+ * Removes what retention does not keep, in steps that are each stored first: what will be removed, that it was removed,
+ * and then the sweep of unreferenced data. While a run acts, the token endpoint issues no push tokens, and repositories
+ * with an outstanding one are left to the next run.
  */
 export const runController = controllerWith(
   RetentionRun,
@@ -102,7 +102,7 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
   const gone: Removal[] = []
   const stuck: string[] = []
   for (const [repository, wanted] of Map.groupBy(removing, (one) => one.repository)) {
-    // Between plan and deed it may have come into use.
+    // A manifest may have come into use since the plan.
     const still = new Set((await removalsOf(pass, port, repository)).map(({ digest }) => digest))
     for (const one of wanted) {
       const isRemoved = still.has(one.digest)
@@ -119,12 +119,12 @@ async function removeChunk(pass: RunPass, port: RegistryPort, removing: readonly
     failedManifests: (status.failedManifests ?? 0) + stuck.length,
     freedBytes: (status.freedBytes ?? 0) + gone.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
   })
-  // What cannot be removed would be planned again for ever; there is no more of it than can be remembered.
+  // A chunk that is entirely stuck ends the removals: it would be planned again for ever.
   if (stuck.length === removing.length) pass.report({ state: 'CollectingGarbage' })
   return goOn(gone.length, `${agreed(gone.length, 'was', 'were')} removed`)
 }
 
-/** @returns false if the registry will not */
+/** @returns false if the registry refuses */
 async function remove({ object, clock }: RunPass, { audit, registry }: RegistryPort, one: Removal): Promise<boolean> {
   const { repository, digest } = one
   const id = uuidV5(`retention/${object.metadata.uid}/${repository}@${digest}`)
@@ -156,7 +156,7 @@ function failureOf({ status = {} }: Pick<RunObject, 'status'>): string | undefin
 
 const runsOf = (records: Workspace) => platformObjects<RunObject>(records, RetentionRun)
 
-/** Those that are at work, and of those that could begin the oldest. */
+/** Whether a run must wait: for one that is acting, or an older one that is due. */
 function runsBefore({ object, records, clock }: RunPass): boolean {
   if (isRunActing(object.status?.state)) return false
   const isDue = ({ spec }: RunObject) => Date.parse(spec.notBefore ?? '1970-01-01') <= clock.now()
@@ -175,7 +175,7 @@ function endedRuns(records: Workspace): RunObject[] {
   return runsOf(records).filter(({ status }) => isRunOver(status?.state))
 }
 
-/** Of ended runs the newest are kept, and after the last comes that of the next morning. */
+/** Deletes all finished runs but the newest, and schedules the next morning's run after the last one. */
 async function tidy(pass: RunPass): Promise<Outcome> {
   const over = endedRuns(pass.records)
   if (await tidied(pass, over, RUNS_KEPT)) return done({ reason: 'Completed' })
@@ -186,7 +186,7 @@ async function tidy(pass: RunPass): Promise<Outcome> {
   return ended(failureOf(pass.object))
 }
 
-/** Makes the run of the next morning, which waits for its time: nobody has to remember it. */
+/** Creates the run of the next morning, which waits for its time. */
 export async function scheduleRun(client: KubeClient, now: number): Promise<void> {
   const days = Math.floor((now - TIME_OF_DAY) / DAY) + 1
   const notBefore = new Date(days * DAY + TIME_OF_DAY).toISOString()
