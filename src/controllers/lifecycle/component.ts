@@ -25,7 +25,7 @@ const WORKLOADS: Readonly<Record<string, Resource>> = {
   DaemonSet: daemonSet,
 }
 
-/** Components that look at a workload. */
+/** Returns the components that observe a workload. */
 function componentsOf({ kind, metadata }: KubeObject, records: Workspace): string[] {
   const isIt = ({ spec }: ComponentObject) =>
     spec.workloads.some(
@@ -39,7 +39,7 @@ const workload = (resource: Resource): Observed => ({
   resource,
   in: 'workloads',
   keysOf: componentsOf,
-  // Workloads tell of themselves often.
+  // Ignore status changes that the component does not show.
   relevant: observedWorkload,
 })
 
@@ -49,7 +49,7 @@ const WRITES: readonly Rights[] = [
   CONFIGURATION_RIGHTS,
 ]
 
-/** Tells Flux which version of a chart is to run, reads what there is to install, and says how it goes. */
+/** Tells Flux which version of a chart to run, reads the release feed, and reports the progress. */
 export const componentController = controllerWith(
   PlatformComponent,
   {
@@ -74,7 +74,7 @@ export const componentController = controllerWith(
   }),
 )
 
-/** @returns false if there is no Flux to tell */
+/** @returns false if Flux is not installed */
 async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promise<boolean> {
   const { object, children, workloads, records } = pass
   const { version, chart } = object.spec
@@ -87,7 +87,7 @@ async function tellFlux(pass: ComponentPass, { feed }: LifecycleOptions): Promis
   return true
 }
 
-/** Those that somebody gave: Flux fails over a key that the Secret does not have. */
+/** Returns the values that are set: Flux fails on a key that the Secret does not have. */
 async function givenValues({ object, records }: ComponentPass, release: ComponentRelease | undefined) {
   const needed = neededValues(object, release)
   if (needed.length === 0) return []

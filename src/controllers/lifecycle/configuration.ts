@@ -7,7 +7,7 @@ import type { KubeClient } from '../../kube/client.ts'
 import { absent } from '../../kube/errors.ts'
 import type { Rights } from '../engine/controller.ts'
 
-/** Of the Secrets of the platform only this one, by its name. */
+/** The only platform Secret that may be read, by its name. */
 export const CONFIGURATION_RIGHTS: Rights = {
   resource: secret,
   verbs: ['get'],
@@ -15,7 +15,7 @@ export const CONFIGURATION_RIGHTS: Rights = {
   in: 'system',
 }
 
-/** What people gave to components, as it is stored: only which entries there are counts here, and whether it changed. */
+/** Reads what people have configured for components; only which entries exist and whether they changed matters. */
 export async function storedConfiguration(
   client: Pick<KubeClient, 'get'>,
 ): Promise<{ version: string | undefined; entries: Configuration }> {

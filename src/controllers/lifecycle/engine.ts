@@ -3,12 +3,12 @@ import { PlatformComponent } from '../../crds/lifecycle.ts'
 import type { KubeClient } from '../../kube/client.ts'
 
 /**
- * How installs and rollouts change what runs: they write the version that a component is to have, and its own controller
- * tells Flux. `rolloutOf(component, wanted)` of the contracts then says how far it has come; a change of its status wakes whoever observes
- * PlatformComponent. Writing the same again changes nothing, so it may be repeated after a crash.
+ * Sets the version that a component must run; its own controller tells Flux. `rolloutOf(component, wanted)` of the
+ * contracts returns the progress, and a status change wakes the observers of PlatformComponent. Idempotent, so it may
+ * be repeated after a crash.
  *
- * @param wanted `requestedAt` lets Flux try again with the version that it has
- * @throws KubeError NotFound if there is no such component
+ * @param wanted `requestedAt` makes Flux retry the version it has
+ * @throws KubeError NotFound if the component does not exist
  */
 export async function setVersion(
   client: Pick<KubeClient, 'mergePatch'>,

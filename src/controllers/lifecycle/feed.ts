@@ -10,14 +10,14 @@ import type { ComponentPass, LifecycleOptions } from './types.ts'
 type ReleaseObject = ComponentRelease & KubeObject
 type Feed = NonNullable<NonNullable<PlatformComponent['status']>['feed']>
 
-/** Of new versions so many of the newest are recorded; rollouts skip none that they could need. */
+/** Number of newest versions that are recorded; rollouts skip none that they could need. */
 const RECORDED = 20
-/** More are not kept of one component, but for the version that it has. */
+/** Maximum recorded versions per component, besides those in use. */
 const KEPT = 50
-/** Versions that are asked about at once. */
+/** Number of versions that are fetched concurrently. */
 const CHUNK = 5
 
-/** Reads the versions of the chart when that is due or asked for, and records those that are new. */
+/** Reads the chart's versions when due or requested, and records new ones. */
 export function readFeed({ feed, feedInterval }: LifecycleOptions) {
   return async function readFeed(pass: ComponentPass): Promise<Outcome> {
     const { spec, status } = pass.object
@@ -41,7 +41,7 @@ export function readFeed({ feed, feedInterval }: LifecycleOptions) {
   }
 }
 
-/** Milliseconds until the feed is read; undefined if nobody wants that. */
+/** Returns the milliseconds until the feed is read; undefined if it never is. */
 export function untilRead(
   requestedAt: string | undefined,
   feed: Feed | undefined,
@@ -66,7 +66,7 @@ async function recordNew(pass: ComponentPass, url: string, feed: LifecycleOption
     const made = await Promise.all(wanted.slice(at, at + CHUNK).map((each) => recordOne(pass, url, each, feed)))
     known += made.filter(Boolean).length
   }
-  // Also those that a process recorded which died before it could say so.
+  // Include versions recorded by a process that died before it reported them.
   const found = Math.max(0, known - (pass.object.status?.feed?.known ?? 0))
   known -= await removeOld(pass, held)
   pass.log.debug({ component: name, versions: versions.length, found }, 'The release feed was read.')

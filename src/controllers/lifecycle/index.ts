@@ -9,7 +9,7 @@ type LifecycleController = Declared & ((options: LifecycleOptions) => Controller
 
 const { kind, observes, reads, writes } = installController
 
-/** Keep components, installs, rollouts and backups of the platform as their specs say: docs/areas/lifecycle.md. */
+/** Reconcile components and their installs: docs/areas/lifecycle.md. */
 export const LIFECYCLE_CONTROLLERS: readonly LifecycleController[] = [
   componentController,
   Object.assign(() => installController, { kind, observes, reads, writes }),

@@ -25,7 +25,7 @@ import type { InstallPass } from './types.ts'
 
 const INSTALLS_KEPT = 50
 
-/** Installs under way, of one component; those that wait for their turn are woken when another one has ended. */
+/** Returns the running installs of a component; waiting installs are woken when another one ends. */
 function installsAtWork({ metadata }: KubeObject, records: Workspace): string[] {
   const isConcerned = ({ spec, status }: InstallObject) =>
     spec.component === metadata.name && status?.state === 'Running'
@@ -38,7 +38,7 @@ function waitingInstalls(_changed: KubeObject, records: Workspace): string[] {
     .map(keyOf)
 }
 
-/** Installs and repairs components one after the other, in steps of which each is written down before it is done. */
+/** Installs and repairs components one at a time. Each step is stored before it is carried out. */
 export const installController = controller(ComponentInstall, {
   observes: [
     { resource: PlatformComponent.resource, keysOf: installsAtWork },
@@ -72,11 +72,11 @@ async function advance(pass: InstallPass): Promise<Outcome> {
   return goOn(pass)
 }
 
-/** Its turn, and the version that it installs, are known to all before anything is done. */
+/** Reports the turn and the version to install before anything is done. */
 function begin(pass: InstallPass, isResumed: boolean): Outcome {
   const { spec, status = {} } = pass.object
   const version = status.version ?? versionFor(pass)
-  // Helm tries again, and has its whole time: what was installed long ago would be late at once.
+  // Start over at the chart, so that Helm retries with its full time limit.
   const from = status.step === 'Health' ? 'Chart' : (status.step ?? 'Checking')
   const failedSteps = status.steps?.map((step) =>
     step.state === 'Failed' || step.name === from ? { ...step, state: 'Pending' as const } : step,
@@ -96,7 +96,7 @@ function begin(pass: InstallPass, isResumed: boolean): Outcome {
   return waiting('Starting', 'It has its turn.', 1)
 }
 
-/** How an earlier install or rollout of the version ended says nothing of this one: Flux is asked anew. */
+/** A failed earlier attempt at the same version does not count: ask Flux again. */
 function hasFailedBefore({ object, records }: InstallPass, version: string | undefined): boolean {
   const component = componentOf(records, object.spec.component)
   return version !== undefined && component !== undefined && rolloutOf(component, { version }).state === 'Failed'
@@ -106,7 +106,7 @@ function versionFor({ object: { spec }, records }: InstallPass): string | undefi
   const component = componentOf(records, spec.component)
   if (spec.version !== undefined) return spec.version
   if (spec.kind === 'Install') return newestOf(releasesOf(records), spec.component)?.spec.version
-  // What runs without Flux says its version as programs do; the release has it as the chart is tagged.
+  // Programs report their version differently than charts are tagged, so look up the release.
   const installed = component?.status?.installedVersion
   const tag = releasesOfComponent(releasesOf(records), spec.component).find((one) =>
     isSameVersion(one.spec.version, installed),
@@ -138,7 +138,7 @@ async function goOn(pass: InstallPass): Promise<Outcome> {
 const stopped = ({ reason, message }: Pick<NonNullable<ComponentInstall['status']>, 'reason' | 'message'>): Outcome =>
   stalled(reason ?? 'EngineRefused', message ?? 'It cannot continue.')
 
-/** What the component is told: Flux tries again where somebody resumed it, and where the same version is installed again. */
+/** The version to set. Flux retries if the install was resumed, or if it repairs the same version. */
 function wantedOf({ spec, status }: InstallFacts['install']): { version: string; requestedAt?: string } {
   const asked = status?.resumedAt ?? status?.requestedAt
   const requestedAt = asked ?? (spec.kind === 'Repair' ? status?.startedAt : undefined)
@@ -170,7 +170,7 @@ async function factsOf(pass: InstallPass): Promise<InstallFacts> {
 
 const componentOf = (records: Workspace, name: string) => records.cache(PlatformComponent).get(SYSTEM_NAMESPACE, name)
 
-/** Why it has to wait for its turn; undefined if it has it. */
+/** Returns why the install must wait for its turn; undefined if it has it. */
 function othersBefore({ object, records }: InstallPass): string | undefined {
   if (holdsTurn(object.status)) return undefined
   const others = installsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
@@ -188,7 +188,7 @@ function unseenBefore(pass: InstallPass): string | undefined {
   return other === undefined ? undefined : `"${other}" has its turn: installs and rollouts take turns.`
 }
 
-/** Of those that have ended the newest are kept. */
+/** Deletes all finished installs but the newest. */
 async function tidy(pass: InstallPass): Promise<Outcome> {
   const ended = installsOf(pass.records).filter(({ status }) => isInstallOver(status?.state))
   await tidied(pass, ended, INSTALLS_KEPT)

@@ -7,17 +7,17 @@ import type { ExecutionObject, InstallObject } from './stock.ts'
 type Holder = { kind: AnyKind; key: string; uid: string | undefined; state: string | undefined; since: number }
 type TurnPass = Pick<Pass, 'records' | 'clock' | 'kind'> & { readonly object: object }
 
-/** Milliseconds for which a turn that nobody sees is waited for: its write is retried no longer than that, or never made. */
+/** Milliseconds to wait for a turn that no status shows yet: its write is not retried for longer, or was never made. */
 const UNSEEN_WITHIN = 60_000
 
-/** By what the controllers of both see the rollouts in, which is one in a process. */
+/** Holders of the turn by rollout cache, which both controllers of a process share. */
 const holders = new WeakMap<object, Holder>()
 
 /**
- * Takes the turn that installs and rollouts share, unless another one has taken it whose record does not say so yet: two passes
- * run at the same time, and each would read that nobody has it. Only one process leads.
+ * Takes the turn that installs and rollouts share, unless another object took it and its status does not show that yet:
+ * concurrent passes would both read that it is free. Only one process leads.
  *
- * @returns the name of who has it instead
+ * @returns the name of the other holder
  */
 export function takeTurn({ records, clock, kind, object }: TurnPass): string | undefined {
   const { metadata, status } = object as InstallObject | ExecutionObject

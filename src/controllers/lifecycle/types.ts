@@ -2,12 +2,12 @@ import type { ReleaseFeed } from '../../adapters/releases/port.ts'
 import type { ComponentInstall, PlatformComponent } from '../../crds/lifecycle.ts'
 import type { Pass } from '../engine/controller.ts'
 
-/** What the controllers of the area work with, beside the cluster. */
+/** Ports and settings of the area's controllers. */
 export type LifecycleOptions = {
   readonly feed: ReleaseFeed
-  /** Milliseconds between two reads of it; undefined: only when somebody asks. */
+  /** Milliseconds between two reads of the feed; undefined: only on request. */
   readonly feedInterval: number | undefined
-  /** Milliseconds that workloads must have been ready for, before their component counts as healthy. */
+  /** Milliseconds for which workloads must be ready before their component counts as healthy. */
   readonly healthSettle: number
   /** Version of this program, which is a component too. */
   readonly ownVersion: string

@@ -25,15 +25,15 @@ import { platformBackupsOf, type SettingsPass } from './types.ts'
 type Database = { cluster: DatabaseCluster; owner: KubeObject | undefined }
 
 /**
- * Suspends the archives that the settings name, and resumes those that they name no longer. What was suspended is marked by the
- * very write that suspends it, so that it is resumed whatever the settings and this process have been through.
+ * Suspends the archives that the settings name, and resumes others. The write that suspends an archive also marks it,
+ * so that it is resumed whatever happened to the settings or to this process meanwhile.
  */
 export async function holdArchives(pass: SettingsPass): Promise<Outcome> {
   await holdThose(pass, pass.object.spec.suspendedArchives)
   return done()
 }
 
-/** Whether archives of databases that are there are suspended, or were and have not gone on with a base backup yet. */
+/** Whether any archive is suspended, or was and still waits for its base backup. */
 export function holdsArchives(workspace: Workspace, suspended: readonly SuspendedArchive[]): boolean {
   return databasesOf({ workloads: workspace, records: workspace }).some(({ cluster, owner }) => {
     const marked = owner ?? cluster
@@ -43,7 +43,7 @@ export function holdsArchives(workspace: Workspace, suspended: readonly Suspende
   })
 }
 
-/** Nobody would resume them any more. */
+/** Resumes all archives of deleted settings, because nothing would do so later. */
 export async function resumeArchives(pass: SettingsPass): Promise<Outcome> {
   await holdThose(pass, [])
   return done()
@@ -61,7 +61,7 @@ async function holdThose(pass: SettingsPass, suspended: readonly SuspendedArchiv
   }
 }
 
-/** The Clusters of this cluster, each with the database of a tenant that it is made for. */
+/** Returns the CloudNativePG Clusters, each with the tenant's database it was made for, if any. */
 function databasesOf({ workloads, records }: Pick<SettingsPass, 'workloads' | 'records'>): Database[] {
   const owners = new Map(
     ownersOf(records).map((owner) => [
@@ -87,7 +87,7 @@ async function resume(pass: SettingsPass, database: Database): Promise<void> {
 
 type Marks = Record<string, string | null>
 
-/** Of a tenant's database its own spec says it: its controller writes the Cluster, and keeps the gap in mind. */
+/** Sets suspension and marks; for a tenant's database in its spec, whose controller also records the gap. */
 async function write(
   pass: SettingsPass,
   { cluster, owner }: Database,
@@ -105,7 +105,7 @@ async function write(
   await pass.workloads.client.mergePatch(postgresqlCluster, refOf(cluster), { metadata: { annotations } }, options)
 }
 
-/** The log has a hole where the archive was suspended: only a base backup that begins behind it can be restored on. */
+/** Takes a base backup after an archive was resumed, because nothing can be restored across the hole in its WAL. */
 async function close(pass: SettingsPass, { cluster, owner }: Database): Promise<void> {
   if (!hasResumed(cluster)) return
   const marked = owner ?? cluster
@@ -119,7 +119,7 @@ async function close(pass: SettingsPass, { cluster, owner }: Database): Promise<
   await client.mergePatch(resource, refOf(marked), patch, { resourceVersion, uid })
 }
 
-/** With a backup that somebody asked for goes one of each database of the platform itself. */
+/** Adds a base backup of each of the platform's own databases to a requested backup. */
 export async function backUpDatabases(pass: SettingsPass): Promise<Outcome> {
   const asked = platformBackupsOf(pass).filter((one) => triggerOf(one) !== 'Scheduled' && isUnderWay(one))
   if (asked.length === 0) return done()
@@ -134,7 +134,7 @@ export async function backUpDatabases(pass: SettingsPass): Promise<Outcome> {
   return done()
 }
 
-/** Whether a change of a database may matter here: one that is suspended, was, or is to be. */
+/** Whether a change of a database may matter: it is, was or must be suspended. */
 export function concernsArchives(object: KubeObject, suspended: readonly SuspendedArchive[]): boolean {
   const { annotations = {} } = object.metadata
   const isMarked = annotations[SUSPENDED_ANNOTATION] !== undefined || annotations[RESUMED_ANNOTATION] !== undefined

@@ -35,7 +35,7 @@ const always = () => [KEY]
 const ofArchives = (object: KubeObject, records: Workspace) => {
   const settings = records.cache(PlatformBackupSettings)
   const { suspendedArchives = [] } = settings.get(SYSTEM_NAMESPACE, SETTINGS_NAME)?.spec ?? {}
-  // Of a tenant's database the resource is marked, and the engine tells of its Cluster.
+  // For a tenant's database the resource carries the marks, but the engine reports on its Cluster.
   const beside = records.cache(RelationalCluster).list({ namespace: object.metadata.namespace })
   return [object, ...beside].some((one) => concernsArchives(one, suspendedArchives)) ? [KEY] : []
 }
@@ -45,7 +45,7 @@ const marksOf = ({ metadata: { annotations = {} } }: KubeObject) =>
 type Stated = KubeObject & { status?: Record<string, unknown> }
 const phaseIn = (object: KubeObject) => (object as Stated).status?.phase
 
-/** Velero looks at a location every minute and writes down when: what wakes is only what it found. */
+/** Velero updates a location every minute; only its verdict matters. */
 const OBSERVES: readonly Observed[] = [
   {
     resource: veleroLocation,
@@ -80,7 +80,7 @@ const WRITES: readonly Rights[] = [
   { resource: postgresqlCluster, verbs: ['patch'] },
   { resource: RelationalCluster.resource, verbs: ['patch'] },
   { resource: secret, verbs: ['get'], resourceNames: TARGET_SECRETS, in: 'system' },
-  // The one Secret beside Velero that is ours, whose namespace the role cannot know.
+  // The one Secret of ours in Velero's namespace, which the role cannot know.
   { resource: secret, verbs: ['get', 'create', 'patch'], resourceNames: [VELERO_SECRET] },
 ]
 
@@ -92,10 +92,10 @@ export const platformBackupController = controllerWith<
 >(PlatformBackupSettings, { observes: OBSERVES, writes: WRITES }, (options) => ({
   state: () => ({ problem: undefined }),
   reconcile: steps(holdArchives, keepTarget(options), keepSchedule(options), backUpDatabases, judge(options)),
-  // Every platform has settings. Where nothing was told to anybody they go without the controllers, so that the namespace
-  // of the platform can be deleted with all in it.
+  // Every platform has settings. Without Velero objects or suspended archives they need no finalizer, so that the
+  // platform's namespace can be deleted with everything in it.
   isHeld: ({ spec }, records) => records.isServed(veleroSchedule) || holdsArchives(records, spec.suspendedArchives),
-  // The location and its key stay: what was backed up is restored through them.
+  // The location and its key stay, because restores need them.
   finalize: steps(resumeArchives, removeSchedule),
 }))
 
@@ -114,7 +114,7 @@ function keepTarget(options: PlatformBackupOptions) {
 const locationOf = ({ workloads }: SettingsPass, { velero }: PlatformBackupOptions) =>
   targetOf(workloads.cache<ShownLocation>(veleroLocation).list({ namespace: velero })) as ShownLocation | undefined
 
-/** Without a place to write to, every backup by the clock would be a failed one. */
+/** Requires a location first: without one, every scheduled backup would fail. */
 function keepSchedule(options: PlatformBackupOptions) {
   return async function keepSchedule(pass: SettingsPass): Promise<Outcome> {
     if (!pass.workloads.isServed(veleroSchedule)) return done()

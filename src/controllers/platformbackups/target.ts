@@ -16,14 +16,14 @@ import { StalledError } from '../engine/interruptions.ts'
 import { readSecret } from '../workload/secrets.ts'
 import type { PlatformBackupOptions, SettingsPass } from './types.ts'
 
-/** Milliseconds until a Secret that is missing is looked for again: the operator may read it, but not watch. */
+/** Milliseconds until a missing Secret is looked for again: the operator may read it but not watch it. */
 const SECRET_RETRY = 30_000
-/** Milliseconds until a target that was refused is tested again: a bucket or a right may have been made. */
+/** Milliseconds until a refused target is tested again: a bucket or permission may have been added. */
 const TARGET_RETRY = 300_000
 
 /**
- * Has Velero write to the target of the settings. A target is tested before anything of Velero's is changed: a slip of the pen must
- * not take the place of one that works.
+ * Makes Velero write to the configured target. A target is tested before Velero's objects change, so that a typing
+ * error does not replace a working target.
  */
 export async function applyTarget(pass: SettingsPass, options: PlatformBackupOptions): Promise<Outcome> {
   const { target } = pass.object.spec
@@ -50,13 +50,13 @@ export async function applyTarget(pass: SettingsPass, options: PlatformBackupOpt
   const verdict = await targets.test(accessOf(target, key))
   if (verdict.code !== 'Ok')
     return stalled('ConfigurationInvalid', `The target was refused (${verdict.code}). ${verdict.message}`, TARGET_RETRY)
-  // The key first: the location names it.
+  // Write the key first, because the location refers to it.
   if (!isCopied) await writeCopy(pass, copy, stored)
   await pass.children.ensure(location, { resource: veleroLocation, adopts: () => true })
   return done()
 }
 
-/** Its snapshot goes to the target that it began with. */
+/** Whether a rollout is in progress, whose snapshot must stay on its target. */
 function isInRollout({ records }: SettingsPass): boolean {
   const rollouts = records.cache(RolloutExecution).list()
   return rollouts.some(({ status }) => isRolloutActive(status?.state))
@@ -67,7 +67,7 @@ function accessOf(target: BackupTarget, key: TargetKey): TargetAccess {
   return { ...rest, ...key }
 }
 
-/** That of the settings before, else the one that Velero writes to now: it stays the default. */
+/** Returns the name of our location, otherwise of Velero's current default, which stays the default. */
 function locationName(pass: SettingsPass, velero: string): string {
   const [own] = pass.children.owned(veleroLocation)
   const locations = pass.workloads.cache<BackupLocation>(veleroLocation).list({ namespace: velero })
@@ -78,7 +78,7 @@ async function keyOf({ records }: SettingsPass, { secretName }: BackupTarget): P
   const data = (await readSecret({ workloads: records }, SYSTEM_NAMESPACE, secretName))?.data
   const text = (entry: string) => secretText(data, entry) ?? ''
   const [accessKeyId, secretAccessKey] = [text(TARGET_SECRET_KEYS.id), text(TARGET_SECRET_KEYS.secret)]
-  // They become lines of a file: what breaks a line would add settings of its own.
+  // The values become lines of a file, so a line break would inject settings.
   const isKey = (value: string) => /^[!-~]{1,1024}$/.test(value)
   return isKey(accessKeyId) && isKey(secretAccessKey) ? { accessKeyId, secretAccessKey } : undefined
 }
@@ -88,7 +88,7 @@ function sameData(stored: SecretObject | undefined, { data }: { data: Record<str
   return entries.length === Object.keys(data).length && entries.every(([name, value]) => data[name] === value)
 }
 
-/** Written past every cache: the operator may write this one Secret there, and watch none. */
+/** Writes without a cache: the operator may write this one Secret there, but not watch it. */
 async function writeCopy(pass: SettingsPass, copy: ReturnType<typeof targetSecret>, stored: SecretObject | undefined) {
   if (stored !== undefined && stored.metadata.labels?.[OWNER_KIND_LABEL] !== PlatformBackupSettings.kind) {
     const { namespace, name } = copy.metadata

@@ -7,12 +7,12 @@ import { veleroBackup } from '../../kube/velero.ts'
 import type { Pass } from '../engine/controller.ts'
 
 export type PlatformBackupOptions = {
-  /** The namespace that Velero is in. */
+  /** Velero's namespace. */
   velero: string
   targets: BackupTargets
 }
 
-/** What the first step that found something amiss says; the last step tells it. */
+/** The first problem that a step found; the last step reports it. */
 export type SettingsState = { problem: Outcome | undefined }
 
 export type SettingsPass = Pass<typeof PlatformBackupSettings, SettingsState>

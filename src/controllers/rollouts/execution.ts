@@ -23,8 +23,8 @@ import { plansOf, STOCK_READS } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
 
 /**
- * Carries plans out, one at a time. Each pass does what is written down already, looks, and writes down the next state:
- * whoever comes after a crash does the same again, which changes nothing.
+ * Executes plans, one at a time. Each pass carries out the stored state, observes, and stores the next state. After a
+ * crash the same is done again, which changes nothing.
  */
 export const executionController = controllerWith(
   RolloutExecution,
@@ -62,7 +62,7 @@ function rolloutOfBackup({ metadata }: KubeObject): string[] {
   return name === undefined ? [] : [objectKey(SYSTEM_NAMESPACE, name)]
 }
 
-/** Those that came before their plan. */
+/** Wakes executions that were created before their plan. */
 function rolloutsOfPlan({ metadata }: KubeObject, records: Workspace): string[] {
   return executionsOf(records)
     .filter(({ spec, status }) => spec.plan === metadata.name && status?.state === undefined)
@@ -82,7 +82,7 @@ async function advance(pass: ExecutionPass, options: RolloutOptions): Promise<Ou
   return outcomeOf(pass, execution, then)
 }
 
-/** What was decided, as the whole of what is kept: fields that are gone from it go. */
+/** Reports the whole state, so that fields missing from it are removed. */
 function report(pass: ExecutionPass, then: Execution): void {
   const { state, step, kind, batches, pause, preflight, overrides, snapshot, failure } = then
   const { startedAt, finishedAt, resumedAt, revertedAt, canRollback, release } = then
@@ -108,7 +108,7 @@ function outcomeOf({ clock }: ExecutionPass, before: Execution, then: Execution)
   return waiting('RollingOut', sentenceOf(then), after)
 }
 
-/** Does what the stored state says. @returns why the cluster refused, undefined if it did not */
+/** Carries out the stored state. @returns why the cluster refused; undefined if it did not */
 async function carryOut(
   pass: ExecutionPass,
   execution: Execution,
@@ -129,12 +129,12 @@ async function carryOut(
   }
 }
 
-/** Takes the turn, or refuses as REST would: nothing begins later by itself. */
+/** Takes the turn, or refuses as REST would: a refused execution never starts later. */
 async function begin(pass: ExecutionPass): Promise<Outcome> {
   const { object, records } = pass
   const refusal = refusalOf(object, records)
   const plan = plansOf(records).find(({ metadata }) => metadata.name === object.spec.plan)
-  // Each kind has a watch of its own: a plan that was made right before may not be known here yet, and wakes it.
+  // Each kind has its own watch: a plan created just before may not be cached yet, and wakes the execution.
   if (refusal === undefined && plan === undefined && (await isStored(pass, object.spec.plan)))
     return waiting('WaitingForDependency', `Plan "${object.spec.plan}" is about to be known.`)
   if (refusal !== undefined || plan === undefined) {
@@ -168,7 +168,7 @@ async function isStored({ records }: ExecutionPass, plan: string): Promise<boole
   return found !== undefined
 }
 
-/** Why it does not begin: the code of REST, and the sentence. */
+/** Returns why it does not start: the code of REST, and a sentence. */
 function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: Workspace): string | undefined {
   const others = executionsOf(records).filter(({ metadata }) => metadata.name !== object.metadata.name)
   const isBefore = (one: ExecutionObject) =>
@@ -183,7 +183,7 @@ function refusalOf(object: Pick<ExecutionObject, 'metadata' | 'spec'>, records: 
   return problem === undefined ? undefined : `PlanNotValidated: ${problem.message}`
 }
 
-/** Once for this life of the rollout: the scan after a former one of its name may be kept still. */
+/** Requests a scan once per incarnation: the scan of an earlier rollout of this name may still exist. */
 async function scanAfter({ records, object, incarnation }: ExecutionPass): Promise<void> {
   const name = childName('rollout', object.metadata.name, lifeMark(incarnation))
   await makeOnce(records.client, PlatformDriftScan, name, { trigger: 'Rollout' })
@@ -195,7 +195,7 @@ async function afterwards(pass: ExecutionPass): Promise<Outcome> {
   if (await tidied(pass, over, ROLLOUTS_KEPT)) return done({ reason: 'Completed' })
   const { rollbackAt, by } = object.spec.requests
   if (rollbackAt !== undefined && rollbackAt !== object.status?.rolledBackAt) {
-    // REST has made both already, under the same names.
+    // REST may have created both already, under the same names.
     const names = rollbackNames(object.metadata.name, rollbackAt)
     const rollbackOf = object.metadata.name
     if (object.status?.canRollback === true) {

@@ -7,7 +7,7 @@ import type { RolloutOptions } from './types.ts'
 export { scheduleScan } from './scan.ts'
 export type { RolloutOptions } from './types.ts'
 
-/** Plans, rollouts and scans for what was changed by hand: docs/areas/rollouts.md. */
+/** Controllers of plans, rollouts and drift scans: docs/areas/rollouts.md. */
 export const ROLLOUT_CONTROLLERS: readonly (Declared & ((options: RolloutOptions) => Controller))[] = [
   planController,
   executionController,

@@ -16,7 +16,7 @@ import { plannedNow } from './plan.ts'
 import { gathered, looked, plansOf } from './stock.ts'
 import type { ExecutionPass, RolloutOptions } from './types.ts'
 
-/** What is seen of the world, with the one look that the rollout needs now. */
+/** Observes everything that `next` needs, including the one expensive observation it asks for now. */
 export async function observed(
   pass: ExecutionPass,
   execution: Execution,
@@ -73,7 +73,7 @@ async function preflight(pass: ExecutionPass, options: RolloutOptions): Promise<
   }
 }
 
-/** What is found may be long; a status is not. */
+/** Truncates findings to what a status may hold. */
 function short(check: Checked): Checked {
   const details = Object.entries(check.details).map(([name, text]) => [name, text.slice(0, 1024)])
   return { ...check, details: Object.fromEntries(details) }
@@ -88,7 +88,7 @@ async function worsened(
   return worsenedChecks((before?.checks ?? []) as readonly Checked[], runChecks(factsOf(facts)))
 }
 
-/** Of what the batch is about to roll. What goes back takes its fields back anyway. */
+/** Returns the drift of the batch's components. A rollback restores their fields anyway. */
 async function driftOf({ records }: ExecutionPass, execution: Execution, { look }: RolloutOptions) {
   const batch = batchUnderWay(execution)
   if (batch === undefined || execution.kind === 'Rollback') return []
@@ -113,7 +113,7 @@ function snapshotSeen(
   return { phase: phaseOf(backup), completedAt: backup.status?.completionTimestamp, problem: platformFailureOf(backup) }
 }
 
-/** The Backup that the stored state names, if it is not there. */
+/** Creates the Backup that the stored state names, unless it exists. */
 export async function makeSnapshot(
   pass: ExecutionPass,
   execution: Execution,

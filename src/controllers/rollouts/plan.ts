@@ -13,8 +13,8 @@ import { type PlanObject, plansOf } from './stock.ts'
 import type { PlanPass, RolloutOptions } from './types.ts'
 
 /**
- * Works a plan out once, and again when somebody asks. What is executed is worked out anew then, so that a plan is a
- * look at one moment and nothing follows the components while it waits.
+ * Computes a plan once, and again on request. Execution computes it anew, so a plan is a snapshot that need not follow
+ * the components.
  */
 export const planController = controllerWith(
   RolloutPlan,
@@ -26,7 +26,7 @@ export const planController = controllerWith(
   (_: RolloutOptions) => ({ reconcile: steps(workOut) }),
 )
 
-/** The plan of an execution; and with one that began, those that it makes old. */
+/** Returns the plan of an execution and, if the execution has started, the plans that it supersedes. */
 function plansOfExecution(execution: KubeObject, records: Workspace): string[] {
   const { spec, status } = execution as ExecutionObject
   const own = objectKey(SYSTEM_NAMESPACE, spec.plan)
@@ -35,7 +35,7 @@ function plansOfExecution(execution: KubeObject, records: Workspace): string[] {
   return [own, ...open.map(keyOf)]
 }
 
-/** The rollout that carries a plan out. One that was refused before it began does not. */
+/** Returns the rollout that executes a plan; a refused one does not count. */
 export function executionOf(plan: Pick<PlanObject, 'metadata'>, executions: readonly ExecutionObject[]) {
   return executions.find(({ spec, status }) => spec.plan === plan.metadata.name && status?.startedAt !== undefined)
 }
@@ -67,12 +67,12 @@ async function workOut(pass: PlanPass): Promise<Outcome> {
   return judged(status.state === 'Unvalidated' ? (status.problems ?? []) : [])
 }
 
-/** One that cannot be executed says so to whoever waits for it. */
+/** Reports why a plan cannot be executed. */
 function judged([first]: readonly { readonly message: string }[]): Outcome {
   return first === undefined ? done({ reason: 'Available' }) : stalled('ConfigurationInvalid', first.message)
 }
 
-/** What it would do now. */
+/** Returns what the plan would do now. */
 export function plannedNow({ spec }: Pick<PlanObject, 'spec'>, records: Workspace): Planned {
   if (spec.kind !== 'Rollback') {
     return planNow(spec, { components: componentsOf(records), releases: releasesOf(records) })
@@ -84,7 +84,7 @@ export function plannedNow({ spec }: Pick<PlanObject, 'spec'>, records: Workspac
   return { ...back, problems: [{ code: 'NothingToDo', component: '', message, details: {} }] }
 }
 
-/** What was rolled out since may have changed everything that it was made from. */
+/** Whether a rollout since then may have changed what the plan is based on. */
 function isSuperseded(validatedAt: string, executions: readonly ExecutionObject[]): boolean {
   return executions.some(({ status }) => (status?.startedAt ?? '') > validatedAt)
 }

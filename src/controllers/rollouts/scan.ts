@@ -19,8 +19,8 @@ import type { RolloutOptions, ScanPass } from './types.ts'
 const isOver = ({ status }: Pick<ScanObject, 'status'>) => status?.state === 'Finished' || status?.state === 'Failed'
 
 /**
- * Looks once at what components render. Scans take turns, and wait while a rollout changes what they look at. After
- * each comes the next one of the clock, so that nobody has to remember it.
+ * Compares the cluster with what components render. Scans take turns, and wait while a rollout makes changes. After
+ * each scan the next scheduled one is created.
  */
 export const scanController = controllerWith(
   PlatformDriftScan,
@@ -58,10 +58,10 @@ async function advance(pass: ScanPass, options: RolloutOptions): Promise<Outcome
   return look(pass, options)
 }
 
-/** In milliseconds, unlike other times: which of two scans finished last decides what may be taken over. */
+/** With milliseconds, unlike other timestamps: which of two scans finished last decides which drift may be accepted. */
 const momentOf = ({ clock }: ScanPass) => new Date(clock.now()).toISOString()
 
-/** One at work, and of those that could begin the older. */
+/** Whether another scan goes first: one that is running, or an older one that is due. */
 function isBefore(other: ScanObject, own: Pick<ScanObject, 'metadata'>, now: number): boolean {
   if (other.metadata.name === own.metadata.name || isOver(other)) return false
   if (other.status?.state === 'Running') return true
@@ -96,7 +96,7 @@ async function look(pass: ScanPass, { look: cluster }: RolloutOptions): Promise<
   }
 }
 
-/** By which it is seen later that somebody wrote the configuration meanwhile. */
+/** Returns the version that reveals a later change of the configuration. */
 async function versionOfConfiguration(records: Workspace): Promise<string | undefined> {
   try {
     return (await storedConfiguration(records.client)).version
@@ -121,7 +121,7 @@ async function tidy(pass: ScanPass): Promise<Outcome> {
   return ended(state === 'Failed' ? message : undefined)
 }
 
-/** Makes the scan of the next quarter of the day, which waits for its time. */
+/** Creates the scan of the next interval, which waits for its time. */
 export async function scheduleScan(client: KubeClient, now: number): Promise<void> {
   const notBefore = timestamp((Math.floor(now / SCAN_INTERVAL) + 1) * SCAN_INTERVAL)
   const name = `scheduled-${notBefore.slice(0, 13).toLowerCase()}`

@@ -16,7 +16,7 @@ import type { RolloutOptions } from './types.ts'
 export type PlanObject = RolloutPlan & KubeObject
 export type ScanObject = PlatformDriftScan & KubeObject
 
-/** Kinds that a rollout is judged by and that wake nobody. */
+/** Kinds that a rollout reads but that do not wake it. */
 export const STOCK_READS: readonly Resource[] = [
   ComponentRelease.resource,
   ComponentInstall.resource,
@@ -24,7 +24,7 @@ export const STOCK_READS: readonly Resource[] = [
   PlatformCluster.resource,
 ]
 
-/** What is asked of the cluster for the checks, and for what was changed by hand. */
+/** Rights for preflight checks and drift scans. */
 export const LOOKS: readonly Rights[] = [
   ...[LOOKED_TYPES.node, LOOKED_TYPES.pod],
   ...[...CHECKED_TYPES, ...LOOKED_TYPES.rendered],
@@ -37,7 +37,7 @@ export function looked(components: readonly ComponentObject[]) {
   return components.map((component) => lookedComponent(component, fluxName(component.metadata.name)))
 }
 
-/** Everything that the checks are made from, as seen by one rollout. */
+/** Gathers the input of the checks, as seen by one rollout. */
 export async function gathered(
   { records, clock, object }: Pick<Pass, 'records' | 'clock' | 'object'>,
   { look, version }: RolloutOptions,

@@ -2,12 +2,12 @@ import type { ClusterLook } from '../../adapters/clusterlook/port.ts'
 import type { PlatformDriftScan, RolloutExecution, RolloutPlan } from '../../crds/rollouts.ts'
 import type { Pass } from '../engine/controller.ts'
 
-/** What plans, rollouts and scans work with beside the cluster. */
+/** Ports and settings of plans, rollouts and scans. */
 export type RolloutOptions = {
   readonly look: ClusterLook
   /** Version of this operator. */
   readonly version: string
-  /** The namespace that Velero is in. */
+  /** Velero's namespace. */
   readonly velero: string
 }
 
