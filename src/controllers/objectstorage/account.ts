@@ -34,7 +34,7 @@ const OBSERVED: readonly Observed[] = [
   { resource: AccountBucket.resource, keysOf: accountKeyOf },
   { resource: ObjectAccessKey.resource, keysOf: accountKeyOf },
   ...quotaObservers(ObjectStorageAccount),
-  // Whoever waits for the name to become free.
+  // Accounts that wait for the name to become free.
   {
     resource: NameClaim.resource,
     keysOf: (claim, records) => {
@@ -47,7 +47,7 @@ const OBSERVED: readonly Observed[] = [
   },
 ]
 
-/** Keeps the platform-wide name of an account, and tells what is in it. */
+/** Keeps the platform-wide name of an account, and reports its content. */
 export const accountController = controllerWith(
   ObjectStorageAccount,
   {
@@ -81,7 +81,7 @@ function requireStore(store: StorageOptions['store'], seaweed: StorageOptions['s
   }
 }
 
-/** First, because a bucket waits for it before it goes. */
+/** Runs first, because a bucket waits for it before it is deleted. */
 function noteBuckets(pass: AccountPass): Outcome {
   const { namespace, name } = pass.object.metadata
   const before = pass.object.status?.bucketNames ?? []
@@ -96,14 +96,14 @@ function holdersOf({ records, object: { metadata } }: AccountPass): string[] {
   return buckets.map((bucket) => nameInGroup(AccountBucket, bucket.metadata.name)).sort()
 }
 
-/** Before its keys go. A group that goes was asked whether it may, and takes the buckets along. */
+/** Blocks deletion before the keys go, unless the group is being deleted: that was accepted with its buckets. */
 function stopWhileHeld(pass: AccountPass): Outcome {
   const holders = groupIsGoing(pass.records, pass.place, pass.object.metadata.namespace) ? [] : holdersOf(pass)
   pass.report({ heldBy: holders.slice(0, HELD_SHOWN) })
   return whileHeld(holders, 'Delete these buckets')
 }
 
-/** Whether one resource more fits into the boundary and the group. An account that was ready stays. */
+/** Checks whether one more resource fits into the quotas. An account that was ready keeps its place. */
 async function checkQuotaOnce(pass: AccountPass): Promise<Outcome> {
   return pass.object.status?.firstReadyAt === undefined ? checkQuota(pass) : done()
 }
@@ -114,7 +114,7 @@ async function claimName(pass: AccountPass): Promise<Outcome> {
   return stalled('NameOccupied', `The account name "${name}" is taken on this platform; choose another.`)
 }
 
-/** How many buckets, and once a day how much they hold: the status of each bucket has what it holds now. */
+/** Reports the number of buckets, and once a day their total size: each bucket's status has its current size. */
 function reportUse(pass: AccountPass): Outcome {
   const { namespace, name } = pass.object.metadata
   const buckets = bucketsOf(pass.records, namespace, name)
@@ -125,7 +125,7 @@ function reportUse(pass: AccountPass): Outcome {
   return done({ after: DAY - (pass.clock.now() % DAY) + 1_000 })
 }
 
-/** Keys open nothing without the account, so they go first; each by its own deletion, which tells the store. */
+/** Deletes the keys first, because they are useless without the account; one by one, to tell the store of each. */
 async function removeKeys(pass: AccountPass): Promise<Outcome> {
   const { namespace, name } = pass.object.metadata
   const keys = keysOfAccount(pass.records, namespace, name)

@@ -26,7 +26,7 @@ import {
 type BucketPass = Pass<typeof AccountBucket, BucketState>
 type BucketState = Obstructed & { account: ObjectStorageAccount | undefined }
 
-/** Milliseconds until a bucket that is emptied, or waits for its owner to empty it, is looked at again. */
+/** Milliseconds between two looks at a bucket that is being emptied, or that its owner must empty. */
 const EMPTYING_RETRY = 1_000
 const BLOCKED_RETRY = 30_000
 const BLOCKED_RETRY_MAX = 300_000
@@ -34,7 +34,7 @@ const ASK_ADMINISTRATOR = 'An administrator of the store must see why.'
 const UNLISTED =
   'The object store says that it is not empty, but cannot list what is in it. Set forceDelete to delete it with that.'
 
-/** The name that it has. Without a status, as after a restore from a backup, the claim tells of a former one. */
+/** Returns the bucket's name at the store. Without a status, as after a restore, the claim reveals a former name. */
 function nameOf({ object, records }: BucketPass): string {
   const { accountName, bucketName } = object.spec
   const former = formerStoreBucketName(accountName, bucketName)
@@ -60,7 +60,7 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
   writes: [CLAIM_RIGHTS],
 }
 
-/** Keeps a bucket at the store as its spec says, and lets it go only when nothing is lost that nobody gave up. */
+/** Keeps a bucket at the store as its spec says, and deletes it only if no data is lost against its owner's will. */
 export const bucketController = controllerWith<typeof AccountBucket, StorageOptions, BucketState>(
   AccountBucket,
   RIGHTS,
@@ -94,7 +94,7 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
       })
     }
 
-    /** Written only if it changed: an idle bucket costs the API server nothing. */
+    /** Reports the usage only if it changed, so that an idle bucket costs the API server nothing. */
     async function lookAtUse(pass: BucketPass): Promise<Outcome> {
       if (store === undefined) return ENGINE_MISSING
       return withStore(async () => {
@@ -109,7 +109,7 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
 
     async function removeBucket(pass: BucketPass): Promise<Outcome> {
       const name = nameOf(pass)
-      // One that never got the name has nothing at the store, and must not touch who did.
+      // A bucket that never got the name has nothing at the store, and must not touch the holder's.
       if (!holdsName(pass.records, pass.object, 'StoreBucket', name)) return done()
       if (store === undefined) return waiting('TearingDown', 'No object store is configured, so it cannot be deleted.')
       return withStore(() => letGo(pass, store, name))
@@ -117,7 +117,7 @@ export const bucketController = controllerWith<typeof AccountBucket, StorageOpti
   },
 )
 
-/** What the account does not know of could not be looked up in the audit any more. */
+/** Waits until the account has recorded the bucket's name; the audit could not look it up otherwise. */
 function awaitNote({ object, records }: BucketPass): Outcome {
   const { namespace } = object.metadata
   const storeName = object.status?.storeName
@@ -158,7 +158,7 @@ function removalOutcome(pass: BucketPass, state: RemovalState): Outcome {
   }
 }
 
-/** The longer it has waited, the less often it asks: the store may never do it. */
+/** Retries less often the longer it waits, because the store may never delete it. */
 function blocked({ object, clock }: BucketPass, message: string): Outcome {
   const waited = clock.now() - Date.parse(object.metadata.deletionTimestamp ?? '')
   const after = Math.min(BLOCKED_RETRY_MAX, Math.max(BLOCKED_RETRY, waited / 2))
@@ -186,7 +186,7 @@ function requireAccount(pass: BucketPass): Outcome {
   return done()
 }
 
-/** Said only after the bucket was closed: an account that takes its permission back means at once. */
+/** Runs after the bucket was closed: withdrawing the account's permission takes effect at once. */
 function checkPublic(pass: BucketPass): Outcome {
   const { spec } = pass.object
   if (!spec.publicRead || pass.state.account?.spec.enablePublicAccess === true) return done()
@@ -200,14 +200,14 @@ async function claimName(pass: BucketPass): Promise<Outcome> {
   return stalled('NameOccupied', `The name "${name}" is taken at the object store; choose another bucketName.`)
 }
 
-/** Those that had no room, when another one goes. */
+/** Returns buckets that had no room, when another one is deleted. */
 function waitingSiblings({ metadata, spec }: KubeObject, records: Workspace): string[] {
   const { accountName = '' } = spec as { accountName?: string }
   const siblings = bucketsOf(records, metadata.namespace, accountName)
   return keys(siblings.filter(({ status }) => status?.phase === 'QuotaExceeded'))
 }
 
-/** The holder of a name, whoever waits for it, and the buckets of an account that just got its own. */
+/** Returns the holder of a name, the buckets that wait for it, and those of an account that just got its name. */
 function waitingForName(object: KubeObject, records: Workspace): string[] {
   const { type, value, holder } = (object as ClaimObject).spec
   if (type === 'StorageAccount') return keys(bucketsOf(records, holder.namespace, value))
@@ -217,7 +217,7 @@ function waitingForName(object: KubeObject, records: Workspace): string[] {
   return [objectKey(holder.namespace, holder.name), ...keys(waiting)]
 }
 
-/** Buckets that wait to be emptied, when their group goes. */
+/** Returns buckets that wait to be emptied, when their group is being deleted. */
 function deletedIn(group: KubeObject, records: Workspace): string[] {
   if (group.metadata.deletionTimestamp === undefined) return []
   const boundaryId = boundaryOfNamespace(group.metadata.namespace ?? '')

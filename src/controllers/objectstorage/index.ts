@@ -4,5 +4,5 @@ import { accessKeyController } from './key.ts'
 
 export type { StorageOptions } from './shared.ts'
 
-/** Keep accounts, buckets and keys as their specs say: docs/areas/objectstorage.md. */
+/** Reconcile accounts, buckets and keys: docs/areas/objectstorage.md. */
 export const STORAGE_CONTROLLERS = [accountController, bucketController, accessKeyController]

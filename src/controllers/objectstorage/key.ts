@@ -40,10 +40,10 @@ import {
 
 type KeyPass = Pass<typeof ObjectAccessKey, Obstructed>
 
-/** Those who ask for sessions. */
+/** Kinds of principals that request sessions. */
 const CALLERS = [PlatformUser.resource, PlatformClient.resource]
 
-/** Milliseconds between two looks at when a key was last used; also the longest that an expiry is slept over. */
+/** Milliseconds between two reads of a key's last use; also the longest delay of an expiry check. */
 const LAST_USE_INTERVAL = 3_600_000
 
 const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
@@ -54,7 +54,7 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
       keysOf: keysUnder,
       relevant: ({ metadata, spec }) => [metadata.deletionTimestamp, spec],
     },
-    // Not how much is in it: there may be a hundred keys, and each asks the store.
+    // Ignore usage changes: an account may have a hundred keys, and each would query the store.
     {
       resource: AccountBucket.resource,
       keysOf: keysOfBucket,
@@ -80,8 +80,8 @@ const RIGHTS: Omit<Declared, 'kind' | 'reads'> = {
 }
 
 /**
- * Keeps one user with one key at the store for each access key. The store makes the pair and it is kept in a Secret
- * before anything is granted to it; a pair whose Secret was lost is replaced by another.
+ * Keeps one store user with one key for each access key. The store creates the key pair, which is stored in a Secret
+ * before anything is granted; a pair whose Secret was lost is replaced.
  */
 export const accessKeyController = controllerWith<typeof ObjectAccessKey, StorageOptions, Obstructed>(
   ObjectAccessKey,
@@ -104,7 +104,7 @@ export const accessKeyController = controllerWith<typeof ObjectAccessKey, Storag
       const { accessKeyId, lastUsedAt } = pass.object.status ?? {}
       return withStore(async () => {
         const used = accessKeyId === undefined ? undefined : await store.lastUsed(accessKeyId)
-        // Once an hour is enough to see who is idle: each one is a write.
+        // Update at most hourly, because each update is a write.
         if (used !== undefined && Date.parse(used) - Date.parse(lastUsedAt ?? '1970-01-01') >= LAST_USE_INTERVAL) {
           pass.report({ lastUsedAt: used })
         }
@@ -113,7 +113,7 @@ export const accessKeyController = controllerWith<typeof ObjectAccessKey, Storag
     }
 
     async function removeKey(pass: KeyPass): Promise<Outcome> {
-      // Without an account name of its own nothing was ever made at the store.
+      // Without an access key id, nothing was created at the store.
       if (store === undefined) {
         return pass.object.status?.accessKeyId === undefined
           ? done()
@@ -139,7 +139,7 @@ async function ensureAtStore(pass: KeyPass, store: ObjectStore): Promise<Outcome
       await pass.children.ensure(accessKeySecret(pass.object, made), { resource: secret })
     },
   })
-  // Heals what somebody else did to it.
+  // Restores a Secret that somebody changed.
   await pass.children.ensure(accessKeySecret(pass.object, pair), { resource: secret })
   const { name } = pass.object.metadata
   pass.report({ accessKeyId: pair.accessKeyId, secretName: accessKeySecretName(name), state })
@@ -149,7 +149,7 @@ async function ensureAtStore(pass: KeyPass, store: ObjectStore): Promise<Outcome
 
 const sentenceOf = (state: 'Inactive' | 'Expired') => (state === 'Inactive' ? 'It is set inactive.' : 'It has expired.')
 
-/** The pair of the Secret. What the cache does not have is read afresh: a pair that counts as lost is replaced. */
+/** Returns the stored pair. Asks the API server if the cache lacks it, because a lost pair is replaced. */
 async function storedPair(pass: KeyPass): Promise<AccessKeyPair | undefined> {
   const { namespace, name } = pass.object.metadata
   const ref = { namespace, name: accessKeySecretName(name) }
@@ -158,7 +158,7 @@ async function storedPair(pass: KeyPass): Promise<AccessKeyPair | undefined> {
   return decodeAccessKey(found?.data)
 }
 
-/** Buckets of the account that have their names at the store: another account's may be called the same. */
+/** Returns the account's buckets that hold their name at the store: another account's may have the same name. */
 function ownBuckets(pass: KeyPass): AccountBucket[] {
   const { accountName } = pass.object.spec
   return bucketsOf(pass.records, pass.object.metadata.namespace, accountName).filter(
@@ -177,7 +177,7 @@ function untilNextLook(pass: KeyPass): number {
   return left <= 0 ? LAST_USE_INTERVAL : Math.min(left, LAST_USE_INTERVAL)
 }
 
-/** A session that has ended goes: nobody could make it live again. */
+/** Deletes a session that has ended, because it cannot be revived. */
 async function endSession(pass: KeyPass): Promise<Outcome> {
   if (!pass.object.spec.isSession) return done()
   if (keyState(pass.object, pass.clock.now()) === 'Expired') return removeSelf(pass, 'The session has ended.')
@@ -186,13 +186,13 @@ async function endSession(pass: KeyPass): Promise<Outcome> {
   if (name === null) return done()
   const known = CALLERS.map((resource) => records.cache(resource).get(SYSTEM_NAMESPACE, name))
   if (!isOfNobody(object, name, known)) return done()
-  // The caches may not have heard of somebody yet, and a session that went does not come back.
+  // Ask the API server: the caches may lack a new principal, and a deleted session does not come back.
   const ref = { namespace: SYSTEM_NAMESPACE, name }
   const now = await Promise.all(CALLERS.map((resource) => records.client.get(resource, ref).catch(absent)))
   return isOfNobody(object, name, now) ? removeSelf(pass, 'Who asked for the session was disabled or deleted.') : done()
 }
 
-/** Of people whom another identity provider keeps nothing is known here. */
+/** Whether the caller is gone or disabled. Users of an external identity provider are not known here. */
 function isOfNobody(key: ObjectAccessKey, id: string, callers: readonly (KubeObject | undefined)[]): boolean {
   const caller = callers.find((one) => one !== undefined)
   if (caller !== undefined && isEnabledIn(caller.spec) === false) return true
@@ -209,7 +209,7 @@ async function removeSelf(pass: KeyPass, message: string): Promise<Outcome> {
   return waiting('TearingDown', message)
 }
 
-/** A key of an identity lives as long as the identity. */
+/** Deletes a key together with its identity. */
 async function followIdentity(pass: KeyPass): Promise<Outcome> {
   const { managedIdentityId } = pass.object.spec
   if (managedIdentityId === undefined) return done()
@@ -252,7 +252,7 @@ function requireAccount(pass: KeyPass): Outcome {
   )
 }
 
-/** A key to a bucket that is not there waits for it. One that was issued goes on when a bucket of it goes. */
+/** A new key waits for its buckets. An issued key stays when one of its buckets is deleted. */
 function requireBuckets(pass: KeyPass): Outcome {
   const { spec, status, metadata } = pass.object
   if (spec.buckets === undefined || status?.accessKeyId !== undefined) return done()
@@ -306,7 +306,7 @@ function waitingSiblings({ metadata }: KubeObject, records: Workspace): string[]
   )
 }
 
-/** Those whose account just got its name. */
+/** Returns the keys of an account that just got its name. */
 function keysOfClaim(object: KubeObject, records: Workspace): string[] {
   const { type, value, holder } = (object as NameClaim & KubeObject).spec
   return type === 'StorageAccount' ? keys(keysOfAccount(records, holder.namespace, value)) : []

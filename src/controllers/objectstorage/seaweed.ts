@@ -6,7 +6,7 @@ import { type Seaweed, seaweedObstacle } from '../../desired/objectstorage/seawe
 import { seaweed } from '../../kube/seaweedfs.ts'
 import type { Observed, Workspace } from '../engine/controller.ts'
 
-/** What wakes accounts that wait for the store: its Seaweed, where the platform is pointed at one. */
+/** Wakes accounts that wait for the store when its Seaweed changes, if one is configured. */
 export function seaweedObservers(place: SeaweedPlace | undefined): Observed[] {
   if (place === undefined) return []
   return [
@@ -20,7 +20,7 @@ export function seaweedObservers(place: SeaweedPlace | undefined): Observed[] {
   ]
 }
 
-/** Why the Seaweed cannot be used; undefined if it can. */
+/** Returns why the Seaweed cannot be used; undefined if it can. */
 export function obstacleOf(records: Workspace, place: SeaweedPlace): Outcome | undefined {
   const isServed = records.isServed(seaweed)
   const found = isServed ? records.cache<Seaweed & KubeObject>(seaweed).get(place.namespace, place.name) : undefined

@@ -10,21 +10,21 @@ import { holdsName } from '../nameClaims.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 
 export type StorageOptions = {
-  /** Undefined if none is configured. */
+  /** Undefined if not configured. */
   store: ObjectStore | undefined
-  /** Milliseconds between two looks at the use of a bucket. */
+  /** Milliseconds between two reads of a bucket's usage. */
   usageInterval: number
-  /** The Seaweed object of the operator that provides the store; undefined if the store runs elsewhere. */
+  /** The Seaweed that provides the store; undefined if the store is run elsewhere. */
   seaweed?: SeaweedPlace | undefined
 }
 
 type Cached<T> = T & KubeObject
 
-/** Milliseconds until a store that did not answer is asked again. */
+/** Milliseconds until an unreachable store is retried. */
 const STORE_RETRY = 5_000
-/** And one that refuses the platform: an administrator of the store must do something first. */
+/** Milliseconds until a store that refuses the platform is retried: its administrator must act first. */
 const REFUSED_RETRY = 30_000
-/** And one that failed, as it may each time: whoever writes objects can bring it there. */
+/** Milliseconds until a failed request is retried: it may fail each time, because of what users store. */
 const FAILED_RETRY = 60_000
 
 export const ENGINE_MISSING: Outcome = stalled(
@@ -32,7 +32,7 @@ export const ENGINE_MISSING: Outcome = stalled(
   'No object store is configured: set objectStoreDriver, objectStoreEndpoint and its credentials.',
 )
 
-/** Runs what talks to the store; one that is away is waited for, as watches cannot tell of its return. */
+/** Runs a call to the store and maps its errors; retries by timer, because no watch reports that the store is back. */
 export async function withStore(work: () => Promise<Outcome>): Promise<Outcome> {
   try {
     return await work()
@@ -68,7 +68,7 @@ type FoundAccount =
   | { account: Cached<ObjectStorageAccount> }
   | { account?: Cached<ObjectStorageAccount>; obstacle: Outcome }
 
-/** The account that a bucket or key hangs on, once its name is its own; else why it has to wait. */
+/** Returns the account of a bucket or key if it holds its name; otherwise why to wait. */
 export function findAccount(records: Workspace, namespace: string | undefined, name: string): FoundAccount {
   const account = records.cache(ObjectStorageAccount).get(namespace, name)
   if (account === undefined) {
@@ -76,7 +76,7 @@ export function findAccount(records: Workspace, namespace: string | undefined, n
     return { obstacle: stalled('ReferenceMissing', message) }
   }
   if (account.metadata.deletionTimestamp !== undefined) {
-    // Its keys go with it; buckets hold it, or go with the group. Nobody has to mend anything here.
+    // Keys are deleted with it, and buckets block it or are deleted with the group: nobody must act.
     return { account, obstacle: waiting('TearingDown', `The object storage account "${name}" is being deleted.`) }
   }
   if (!holdsName(records, account, 'StorageAccount', name)) {
@@ -85,13 +85,13 @@ export function findAccount(records: Workspace, namespace: string | undefined, n
   return { account }
 }
 
-/** The key of the account that a bucket or key names. */
+/** Returns the key of the account that a bucket or key belongs to. */
 export function accountKeyOf(object: KubeObject): string[] {
   const { accountName } = object.spec as { accountName?: string }
   return accountName === undefined ? [] : [objectKey(object.metadata.namespace, accountName)]
 }
 
-/** Whether the whole group goes, which its own deletion was accepted for. */
+/** Whether the whole group is being deleted, which its own deletion was accepted for. */
 export function groupIsGoing(
   records: Workspace,
   { boundaryId, resourceGroup }: Place,
@@ -103,9 +103,9 @@ export function groupIsGoing(
   return group === undefined || group.metadata.deletionTimestamp !== undefined
 }
 
-/** What was made still expires, is set inactive, or is closed to the public. */
+/** An obstacle to new objects. Existing ones still expire, are deactivated, or are closed to the public. */
 export type Obstructed = {
-  /** Why nothing new could be made now; told in the end. */
+  /** Why nothing new can be created; reported at the end. */
   obstacle: Outcome | undefined
 }
 

@@ -14,7 +14,7 @@ import { SecretVault, type VaultEntry } from '../../crds/vaults.ts'
 import { removeSecrets } from './secrets.ts'
 import { type CachedVault, doneUntil, type EntryPass, entryOf, placeOfEntry, vaultOf, writeSpec } from './types.ts'
 
-/** The vault, and whether the object has the one name that its secret can have. */
+/** Finds the vault, and checks that the object has the name that its secret requires. */
 export function findVault(pass: EntryPass): Outcome {
   const { namespace, name } = placeOfEntry(pass)
   const { vaultName, secretName } = pass.object.spec
@@ -36,17 +36,17 @@ export function findVault(pass: EntryPass): Outcome {
 
 const hasLostName = ({ status }: CachedVault) => status?.phase === 'NameOccupied'
 
-/** Whether a vault may hold secrets: one that was ready stays of use, unless its name is somebody else's. */
+/** Whether a vault can hold secrets. A vault that was ready remains usable unless it lost its name. */
 export function isUsable(vault: CachedVault): boolean {
   return vault.status?.firstReadyAt !== undefined && !hasLostName(vault)
 }
 
-/** Milliseconds until what REST made and did not fill is given up: whoever is filling it is done long before. */
+/** Milliseconds until an entry that REST never filled is deleted; REST fills it much sooner, or never. */
 const UNFILLED_KEPT = 3_600_000
 
 /**
- * Where REST stops between making the object and listing the first value, an object is left that REST shows to nobody. One
- * of kubectl has no history, or says where its value is to come from.
+ * Deletes an entry left by an interrupted write of REST, which REST shows to nobody. An entry made with kubectl has no
+ * history, or names the source of its value.
  */
 export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
   const { spec, metadata } = entryOf(pass)
@@ -59,7 +59,7 @@ export async function removeUnfilled(pass: EntryPass): Promise<Outcome> {
   return waiting('TearingDown', 'It never got a value.')
 }
 
-/** What rules over the secret alone must know of its vault. */
+/** Copies the vault's settings that rules of the entry need. */
 export async function followVault(pass: EntryPass): Promise<Outcome> {
   const { spec } = entryOf(pass)
   const { softDeleteEnabled: softDelete, enablePurgeProtection: purgeProtection } = vaultOf(pass).spec
@@ -70,7 +70,7 @@ export async function followVault(pass: EntryPass): Promise<Outcome> {
   return done()
 }
 
-/** What kubectl said with `state` alone: the time is ours to write, or one could be invented. */
+/** Sets the times for a `state` set with kubectl. Only the controller sets times, so that none can be invented. */
 export async function stampState(pass: EntryPass): Promise<Outcome> {
   const { spec } = entryOf(pass)
   const { history, state } = spec
@@ -100,7 +100,7 @@ async function writePurge(pass: EntryPass): Promise<void> {
   })
 }
 
-/** A deleted secret whose time is over is purged, and the numbers of a purged one are forgotten in the end. */
+/** Purges a deleted secret when its time is over, and finally deletes the record of a purged one. */
 export async function keepTime(pass: EntryPass): Promise<Outcome> {
   const rules = vaultOf(pass).spec
   const isOver = (time: string | undefined) => time !== undefined && pass.clock.now() >= Date.parse(time)
@@ -116,7 +116,7 @@ export async function keepTime(pass: EntryPass): Promise<Outcome> {
   return done()
 }
 
-/** Whoever reads a value is woken by what is told of the time from which it may be read, or may not any more. */
+/** Reports when the value becomes valid or expires, which wakes its readers. */
 export function reportValidity(pass: EntryPass): Outcome {
   const entry = entryOf(pass)
   const now = pass.clock.now()
@@ -126,7 +126,7 @@ export function reportValidity(pass: EntryPass): Outcome {
   return doneUntil(pass, ...all.map((each) => nextValidityChange(each, now)))
 }
 
-/** The Secrets of lives that ended: the data key first of all, in one call with the values. */
+/** Deletes the Secrets of purged lives: the data key first, then the values in one call. */
 export async function removePurged(pass: EntryPass): Promise<Outcome> {
   const { spec } = entryOf(pass)
   const { history } = spec

@@ -49,7 +49,7 @@ const OTHERS: readonly Observed[] = [
     keysOf: (claim, records) => {
       const { type, value } = (claim as ClaimObject).spec
       if (type !== 'Vault') return []
-      // The holder, and whoever waits for the name.
+      // The holder, and vaults that wait for the name.
       return vaults(records)
         .filter(({ metadata }) => metadata.name === value)
         .map((vault) => keyOf(vault as KubeObject))
@@ -83,7 +83,7 @@ const vaultController = controllerWith(
   }),
 )
 
-/** The secrets that do not know yet how their vault is now. */
+/** Returns the entries that do not reflect their vault's settings or state yet. */
 function entriesBehind(vault: KubeObject, records: Workspace): string[] {
   const { spec, metadata } = vault as CachedVault
   return records
@@ -99,7 +99,7 @@ function entriesBehind(vault: KubeObject, records: Workspace): string[] {
     .map((entry) => keyOf(entry as KubeObject))
 }
 
-/** The secrets whose value comes from a Secret. */
+/** Returns the entries whose value comes from the Secret. */
 function entriesFed({ metadata }: KubeObject, records: Workspace): string[] {
   return records
     .cache(VaultEntry)
@@ -108,7 +108,7 @@ function entriesFed({ metadata }: KubeObject, records: Workspace): string[] {
     .map((entry) => keyOf(entry as KubeObject))
 }
 
-/** Values and keys are reached by rights in each group's namespace, never by these. */
+/** Values and keys are accessed with rights granted in each group's namespace instead. */
 const ENTRY_WRITES: readonly Rights[] = [{ resource: VaultEntry.resource, verbs: ['delete'] }]
 
 const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntryState>(
@@ -119,7 +119,7 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
       {
         resource: SecretVault.resource,
         keysOf: entriesBehind,
-        // Not how many secrets it holds.
+        // Ignore the vault's count of secrets.
         relevant: (vault) => [vault.metadata.uid, vault.spec, isUsable(vault as CachedVault)],
       },
       { resource: secretMetadata, keysOf: entriesFed },
@@ -149,7 +149,7 @@ const entryController = controllerWith<typeof VaultEntry, PlatformKeys, EntrySta
   }),
 )
 
-/** Keys and values of every life; the garbage collector would take half a minute. */
+/** Deletes keys and values of every life, because the garbage collector would take half a minute. */
 async function removeAllSecrets(pass: EntryPass) {
   const { mountedSecret } = pass.object.status ?? {}
   const { namespace: home = '' } = pass.object.metadata
@@ -159,10 +159,10 @@ async function removeAllSecrets(pass: EntryPass) {
   return (await removeSecrets(pass)) ?? done()
 }
 
-/** Keep vaults and their secrets as their specs say: docs/areas/secrets.md. */
+/** Reconcile vaults and their secrets: docs/areas/secrets.md. */
 export const VAULT_CONTROLLERS = [vaultController, entryController]
 
-/** How many data keys each platform key wraps: what is left to re-wrap before an old one may be retired. */
+/** Counts data keys by platform key: an old platform key may be retired once its count is zero. */
 export function countDataKeys(registry: Registry, records: Workspace): void {
   new Gauge({
     name: 'freehold_vault_data_keys',

@@ -13,9 +13,9 @@ import { placeOfPass } from '../workload/pass.ts'
 import { readSecret, rightsMissing } from '../workload/secrets.ts'
 
 /**
- * The value of a version, the newest if none is named; undefined if it or its key is gone.
+ * Returns the value of a version, by default the newest; undefined if the value or its key is gone.
  *
- * @throws EnvelopeError if no platform key opens it; KubeError Forbidden if the rights on Secrets are not there yet
+ * @throws EnvelopeError if no platform key opens it; KubeError Forbidden while the rights on Secrets are missing
  */
 export async function openVersion(
   records: Workspace,
@@ -35,7 +35,7 @@ export async function openVersion(
 
 type Reader = Pick<Pass, 'records' | 'clock'> & { object: { metadata: ObjectMeta } }
 
-/** The secret of a reference, or why its value may not be read now. */
+/** Returns the entry of a reference, or why its value may not be read now. */
 function readable(pass: Reader, { vaultName, secretName, version }: VaultReference): CachedEntry | Outcome {
   const { namespace } = placeOfPass(pass)
   const entry = pass.records.cache(VaultEntry).get(namespace, entryName(vaultName, secretName))
@@ -47,12 +47,12 @@ function readable(pass: Reader, { vaultName, secretName, version }: VaultReferen
   return refusal === undefined ? entry : stalled('ReferenceMissing', `${named} cannot be read now: ${refusal}.`)
 }
 
-/** Whether the value of a reference may be read now. Opens nothing. */
+/** Whether the value of a reference may be read now. Decrypts nothing. */
 export function mayReadVault(pass: Reader, reference: VaultReference): boolean {
   return 'spec' in readable(pass, reference)
 }
 
-/** The value of a vault secret, or why there is none. Whoever wrote the reference was asked for the right to read it. */
+/** Returns the value of a vault secret, or why there is none. The reference's author was checked for this right. */
 export async function vaultValue(
   pass: Reader,
   reference: VaultReference,
@@ -67,7 +67,7 @@ export async function vaultValue(
 
 type CachedEntry = VaultEntry & KubeObject
 
-/** The outcome of a step that could not open a value, for want of a key or of rights. @throws whatever else it was */
+/** Converts an error about missing keys or rights to an outcome. @throws any other error */
 export function outcomeOfEnvelope(error: unknown): Outcome {
   if (isKubeError(error, 'Forbidden')) return rightsMissing()
   if (!(error instanceof EnvelopeError)) throw error

@@ -6,7 +6,7 @@ import { secret } from '../../kube/builtin.ts'
 import { RIGHTS_RETRY, rightsMissing, withSecretRights } from '../workload/secrets.ts'
 import { type EntryPass, placeOfEntry } from './types.ts'
 
-/** Deletes the Secrets of one life, or of all. An outcome where it could not be done yet. */
+/** Deletes the Secrets of one life, or of all; returns an outcome if that was not possible yet. */
 export function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome | undefined> {
   const { namespace, name } = placeOfEntry(pass)
   const { client } = pass.workloads
@@ -24,10 +24,10 @@ export function removeSecrets(pass: EntryPass, life?: number): Promise<Outcome |
   })
 }
 
-/** At most so many values are looked for in one pass: after a restore nobody remembers how far they are gone. */
+/** Bounds the deletions of a pass: after a restore nothing records which values are already gone. */
 const PRUNED_AT_ONCE = 200
 
-/** Values that newer versions pushed out of the list. */
+/** Deletes values of versions that newer ones have evicted from the history. */
 export async function pruneVersions(pass: EntryPass): Promise<Outcome | undefined> {
   const { namespace, name } = placeOfEntry(pass)
   const { history } = (pass.state.entry ?? pass.object).spec

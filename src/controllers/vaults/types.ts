@@ -8,12 +8,12 @@ export type CachedVault = SecretVault & { [key: string]: unknown }
 export type CachedEntry = VaultEntry & { [key: string]: unknown }
 export type SecretObject = KubeObject & { type?: string; data?: Record<string, string> }
 
-/** What steps of one pass over an entry share. */
+/** State shared between the steps of a pass over an entry. */
 export type EntryState = {
   vault: CachedVault | undefined
-  /** The spec as this pass has written it so far. */
+  /** The entry as written by this pass so far. */
   entry: CachedEntry | undefined
-  /** What one step could not do, which keeps none of the others from theirs. */
+  /** Failure of a step that does not stop the others. */
   trouble: Outcome | undefined
 }
 
@@ -27,12 +27,12 @@ export const newEntryState = (): EntryState => ({
   trouble: undefined,
 })
 
-/** The entry with what this pass wrote into it. */
+/** Returns the entry including this pass's writes. */
 export function entryOf(pass: EntryPass): CachedEntry {
   return pass.state.entry ?? (pass.object as CachedEntry)
 }
 
-/** The vault of the entry. The first step sees to it that there is one. */
+/** Returns the vault of the entry. The first step ensures that it exists. */
 export function vaultOf(pass: EntryPass): CachedVault {
   const { vault } = pass.state
   if (vault === undefined) throw new Error(`Entry "${pass.key}" is not in a vault.`)
@@ -44,7 +44,7 @@ export function placeOfEntry(pass: EntryPass): { namespace: string; name: string
   return { namespace, name }
 }
 
-/** Writes into the spec, at the version that this pass has seen. Somebody else's write makes another pass. */
+/** Patches the spec at the version that this pass has seen. A concurrent write causes another pass. */
 export async function writeSpec(pass: EntryPass, patch: object): Promise<void> {
   const { resourceVersion, uid } = entryOf(pass).metadata
   const written = await pass.records.client.mergePatch<CachedEntry>(
@@ -56,7 +56,7 @@ export async function writeSpec(pass: EntryPass, patch: object): Promise<void> {
   pass.state.entry = written
 }
 
-/** Done until the first of these times, at which time itself changes something. */
+/** Requeues at the first of these times. */
 export function doneUntil({ clock }: EntryPass, ...times: readonly (number | undefined)[]): Outcome {
   const time = earliest(...times)
   return done({ after: time && Math.max(1, time - clock.now()) })
@@ -64,10 +64,7 @@ export function doneUntil({ clock }: EntryPass, ...times: readonly (number | und
 
 export type EntryStep = (pass: EntryPass) => Outcome | Promise<Outcome>
 
-/**
- * A step whose failure is told in the end: whether a value comes in, or its key can be opened, must not decide whether an
- * old one is taken away.
- */
+/** Runs a step whose failure is only reported at the end: it must not keep old values from being removed. */
 export function alongside(step: EntryStep): EntryStep {
   const taken = async (pass: EntryPass): Promise<Outcome> => {
     const outcome = await step(pass)

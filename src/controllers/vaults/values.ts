@@ -48,8 +48,8 @@ async function readSecret(pass: EntryPass, name: string): Promise<SecretObject |
 }
 
 /**
- * The value of `valueFrom` becomes the next version, and so does each further value that its Secret gets. The Secret and
- * `valueFrom` are the caller's and stay as they are: what was taken stands in the history, in one write with the version.
+ * Takes the value of `valueFrom` as the next version, and again whenever its Secret changes. The caller's Secret and
+ * `valueFrom` stay unchanged: the history records what was taken, in the same write as the version.
  */
 export function takeValue({ keys }: EntryOptions): EntryStep {
   return async function takeValue(pass) {
@@ -66,7 +66,7 @@ export function takeValue({ keys }: EntryOptions): EntryStep {
     } catch (error) {
       return outcomeOfEnvelope(error)
     }
-    // What was taken stays when its source goes.
+    // A value that was taken stays if its source is deleted.
     if (isOf(valueFrom, history?.source)) return done()
     return waiting('WaitingForDependency', `There is no Secret "${valueFrom.secretName}" yet.`)
   }
@@ -82,21 +82,21 @@ async function takeSource(pass: EntryPass, keys: PlatformKeys, object: SecretObj
   const { name: secretName, uid = '', resourceVersion = '' } = object.metadata
   const { spec } = entryOf(pass)
   const seen = { secretName, key, uid, resourceVersion }
-  // Who calls a purged secret active again without a value means the one of its source.
+  // Reactivating a purged secret without a value takes its source's value again.
   const last = isEmptied(spec) ? undefined : spec.history?.source
   const before = isOf(seen, last) ? last : undefined
   if (before?.uid === uid && before.resourceVersion === resourceVersion) return done()
   const refusal = refusedSource(object, key)
   if (refusal !== undefined) return stalled('ReferenceMissing', refusal)
   const value = secretText(object.data, key) ?? ''
-  // A value set through REST meanwhile stands until the source itself has another one than before.
+  // A value set through REST meanwhile stays until the source's value changes.
   const known = await versionWith(pass, keys, value, before?.version ?? currentVersion(spec))
   if (known === undefined) await addVersion(pass, keys, value, seen)
   else await writeSpec(pass, { history: { source: { ...seen, version: known } } })
   return done()
 }
 
-/** A sentence for a Secret that may not be taken. */
+/** Returns why a Secret must not be used as a source. */
 function refusedSource(source: SecretObject, key: string): string | undefined {
   const { name, labels = {}, ownerReferences = [] } = source.metadata
   const isOurs =
@@ -111,7 +111,7 @@ function refusedSource(source: SecretObject, key: string): string | undefined {
     : undefined
 }
 
-/** The version, if it has this value. */
+/** Returns the version if it has this value. */
 async function versionWith(pass: EntryPass, keys: PlatformKeys, value: string, version: number) {
   const { spec } = entryOf(pass)
   if (version === 0 || isEmptied(spec)) return undefined
@@ -146,8 +146,8 @@ async function addVersion(
 }
 
 /**
- * Whether the number that is taken was taken by an earlier try that did not come to list it: then it holds this very
- * value. Of another one a writer of REST may be about to list it.
+ * Whether an interrupted attempt of this controller stored the value under this number: then it holds the same value. A
+ * different value may be one that REST is about to list.
  */
 async function holds(
   pass: EntryPass,
@@ -181,7 +181,7 @@ async function create(pass: EntryPass, object: Parameters<EntryPass['workloads']
   return (await pass.workloads.client.create(secret, object).catch(alreadyThere)) !== undefined
 }
 
-/** Puts the data key under the newest platform key. At rest no call is made: the status says under which it is. */
+/** Re-wraps the data key with the newest platform key. The status names the present one, which saves requests. */
 export function rewrapKey({ keys }: EntryOptions): EntryStep {
   return async function rewrapKey(pass) {
     const { spec } = entryOf(pass)
@@ -219,19 +219,19 @@ async function rewrap(pass: EntryPass, keys: PlatformKeys, newest: string, life:
   return done()
 }
 
-/** Values that newer ones pushed out. */
+/** Deletes values that newer versions have evicted. */
 export async function prune(pass: EntryPass): Promise<Outcome> {
   return (await pruneVersions(pass)) ?? done()
 }
 
-/** Where the value of now is to be for workloads; undefined while it may not be read. */
+/** Returns where workloads mount the current value; undefined while it must not be read. */
 function wantedMount(pass: EntryPass): { secretName: string; key: string } | undefined {
   const { spec, metadata } = entryOf(pass)
   const refusal = readRefusal({ metadata, spec }, currentVersion(spec), pass.clock.now())
   return refusal === undefined ? spec.mountAs : undefined
 }
 
-/** Takes the Secret of before away from workloads, before whatever may stop a pass. */
+/** Withdraws an outdated mounted Secret, before any step that can stop the pass. */
 export function withdrawValue(pass: EntryPass): Promise<Outcome> {
   return withSecretRights(async () => {
     const { spec } = entryOf(pass)
@@ -246,7 +246,7 @@ export function withdrawValue(pass: EntryPass): Promise<Outcome> {
   })
 }
 
-/** A Secret with the value of now for workloads to mount. */
+/** Writes the current value to a Secret for workloads. */
 export function mountValue({ keys }: EntryOptions): EntryStep {
   return async function mountValue(pass) {
     const wanted = wantedMount(pass)
@@ -258,10 +258,10 @@ export function mountValue({ keys }: EntryOptions): EntryStep {
   }
 }
 
-/** Milliseconds until a Secret is made, once it is noted where. */
+/** Milliseconds until a Secret is written after its name was recorded. */
 const AT_ONCE = 1
 
-/** Noted before it is made: whoever comes after a process that died must find every value that is to be taken away. */
+/** Records the Secret's name before creating it, so that after a crash every value can still be withdrawn. */
 async function mount(pass: EntryPass, keys: PlatformKeys, wanted: { secretName: string; key: string }) {
   const { namespace } = placeOfEntry(pass)
   if (pass.object.status?.mountedSecret !== wanted.secretName) {

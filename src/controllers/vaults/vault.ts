@@ -11,7 +11,7 @@ import { checkQuota } from '../quota.ts'
 import { namespaceIsGoing } from '../workload/pass.ts'
 import type { CachedEntry, VaultPass } from './types.ts'
 
-/** Whether one resource more fits into the boundary and the group. A vault that was ready stays. */
+/** Checks whether one more resource fits into the quotas. A vault that was ready keeps its place. */
 export async function checkQuotaOnce(pass: VaultPass): Promise<Outcome> {
   return pass.object.status?.firstReadyAt === undefined ? checkQuota(pass) : done()
 }
@@ -25,7 +25,7 @@ export function checkCluster({ object, records }: VaultPass): Outcome {
   return stalled('ClusterUnreachable', `Cluster "${cluster.spec.displayName}" has no agent that could keep vaults.`)
 }
 
-/** The name on the platform. REST takes it before the vault is made; a vault of kubectl takes it here. */
+/** Claims the platform-wide name. REST claims it before it creates a vault; for kubectl it is claimed here. */
 export async function claimVaultName(pass: VaultPass): Promise<Outcome> {
   const { name } = pass.object.metadata
   if (await claimed(pass, 'Vault', name)) return done()
@@ -38,10 +38,10 @@ function entriesOf({ records, object }: Pick<VaultPass, 'records' | 'object'>): 
   return entries.filter((entry) => entry.spec.vaultName === name)
 }
 
-/** Milliseconds between counts of one vault: a thousand secrets that are written at once are not counted a thousand times. */
+/** Milliseconds between two counts of a vault, so that a thousand concurrent writes do not cause a thousand counts. */
 const COUNT_INTERVAL = 2_000
 
-/** What `kubectl get svault` and the admission of a deletion see. REST counts for itself. */
+/** Reports the counts for `kubectl get svault` and for the admission of deletions. REST counts by itself. */
 export function countSecrets(keys: PlatformKeys) {
   const counted = recentlyUsed<string, number>(10_000)
   return function countSecrets(pass: VaultPass): Outcome {
@@ -63,7 +63,7 @@ export function countSecrets(keys: PlatformKeys) {
   }
 }
 
-/** What may not go yet holds its vault, also where admission did not know of it: what that looks at is counted seconds later. */
+/** Blocks deletion while secrets are protected. Admission may have missed them, because its count lags by seconds. */
 export async function stopWhileKept(pass: VaultPass): Promise<Outcome> {
   const { namespace = '', name } = pass.object.metadata
   if (!pass.object.spec.enablePurgeProtection || namespaceIsGoing(pass.records, namespace)) return done()
@@ -74,7 +74,7 @@ export async function stopWhileKept(pass: VaultPass): Promise<Outcome> {
   return waiting('DeletionBlocked', message)
 }
 
-/** Deletes the secrets, whose own finalizers remove keys and values. */
+/** Deletes the entries, whose own finalizers remove keys and values. */
 export async function removeEntries(pass: VaultPass): Promise<Outcome> {
   const entries = entriesOf(pass)
   for (const entry of entries) {
