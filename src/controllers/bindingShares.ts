@@ -4,40 +4,39 @@ import type { Pass } from './engine/controller.ts'
 
 export type BindingPass = Pass<typeof IdpBinding>
 
-/** What a binding gives people: assignments of a role, or places in a group. */
+/** What a binding gives users: role assignments or group memberships. */
 export type Share = {
-  /** Who has it, as the cache says. */
+  /** Users who have it, from the cache. */
   has: ReadonlySet<string>
-  /** The same as the API server says. */
+  /** The same, read from the API server. */
   hasNow: () => Promise<ReadonlySet<string>>
-  /** Whether everybody who has it has it from the binding. */
+  /** Whether everyone who has it got it from the binding. */
   isAllOurs: boolean
-  /** Of those who are ours, only these people are to have it. */
+  /** Makes `people` the only ones among `ours` who have it. */
   give: (people: readonly string[], ours: ReadonlySet<string>) => Promise<void>
 }
 
-/** Milliseconds until what was written down is done. */
+/** Milliseconds until an announced change is carried out. */
 const AT_ONCE = 1
 
-/** Who has something from the binding, or is about to get or to lose it. */
+/** Returns the users who have something from the binding, or are about to get or lose it. */
 export function oursOf(status: IdpBinding['status']): ReadonlySet<string> {
   const { memberIds = [], changingIds = [] } = status ?? {}
   return new Set([...memberIds, ...changingIds])
 }
 
 /**
- * Lets the people whom the issuer names have their share, but for those from whom somebody took it.
+ * Gives the share to the users the issuer names, except those from whom somebody removed it.
  *
- * Who is about to get it or to lose it is written down before: nobody could tell what a process did that died before it
- * said so from what somebody else did by hand.
+ * Planned changes are stored first: after a crash, they could not be told from changes that somebody made by hand.
  *
- * @param matched whom the issuer names
+ * @param matched users the issuer names
  */
 export async function settleShare(pass: BindingPass, matched: readonly string[], share: Share): Promise<Outcome> {
   const { has, isAllOurs, give } = share
   const { memberIds = [], changingIds = [] } = pass.object.status ?? {}
   const ours = new Set([...oursOf(pass.object.status), ...(isAllOurs ? has : [])])
-  // A group holds fewer.
+  // Too many for the status to list. A group never has this many members.
   if (isAllOurs && matched.length > PEOPLE_OF_BINDING) {
     await give(matched, ours)
     pass.report({ memberIds: [], changingIds: [], leftIds: [] })
@@ -59,12 +58,12 @@ export async function settleShare(pass: BindingPass, matched: readonly string[],
   return done()
 }
 
-/** Of those whom the issuer names: from whom somebody else took what they had from the binding. */
+/** Returns the named users from whom somebody else removed what the binding gave them. */
 async function whoLeft(pass: BindingPass, matched: readonly string[], { has, hasNow }: Share): Promise<string[]> {
   const { memberIds = [], leftIds = [] } = pass.object.status ?? {}
   const had = new Set(memberIds)
   const missing = matched.filter((id) => had.has(id) && !has.has(id))
-  // The cache may be behind, and whoever is taken for somebody who left does not come back by themselves.
+  // Ask the API server: the cache may be stale, and a user wrongly recorded as removed does not come back.
   const now = missing.length === 0 ? has : await hasNow()
   const left = new Set([...leftIds, ...missing.filter((id) => !now.has(id))])
   return matched.filter((id) => left.has(id))

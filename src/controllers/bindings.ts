@@ -27,7 +27,7 @@ type Group = KubeObject & { spec: { memberIds: readonly string[] } }
 
 const tenantOf = ({ spec }: KubeObject) => (spec as IdpBinding['spec']).tenantId
 
-/** Boundaries or groups, as they come and go, and as they are made anew. */
+/** Observes boundaries or groups being created, deleted or re-created. */
 function places(resource: Resource, isOf: (boundaryId: string, place: KubeObject['metadata']) => boolean): Observed {
   return {
     resource,
@@ -37,13 +37,13 @@ function places(resource: Resource, isOf: (boundaryId: string, place: KubeObject
 }
 
 /**
- * Gives people what the bindings of their tenant say of them: a RoleAssignment each, or a place in a group. What the
- * issuer no longer says at a sign-in is taken away again, and all of it when the binding goes. What somebody took from
- * one of them by hand stays away until the issuer has stopped saying it of them.
+ * Gives users what the bindings of their tenant say: a RoleAssignment each, or membership in a group. What the issuer
+ * no longer says at a sign-in is revoked, and everything when the binding is deleted. What somebody removed by hand
+ * stays removed until the issuer has stopped naming the user.
  */
 export const bindingController = controller(IdpBinding, {
   observes: [
-    // Not for each note of a sign-in: every binding of the tenant looks at everybody.
+    // Ignore changes that only record a sign-in: every binding of the tenant would look at all users.
     {
       resource: UserKind.resource,
       in: 'records',
@@ -55,7 +55,7 @@ export const bindingController = controller(IdpBinding, {
       ],
     },
     tenantOfKind(IdpBinding, tenantOf),
-    // As it comes and goes: its members are looked at when people change.
+    // Only creation and deletion: members are checked when users change.
     {
       resource: PrincipalGroup.resource,
       in: 'records',
@@ -74,7 +74,7 @@ export const bindingController = controller(IdpBinding, {
   finalize: steps(takeEverything),
 })
 
-/** Those of the person's tenant, and those that gave the person something, perhaps as one of another tenant. */
+/** Returns the bindings of the user's tenant, and those that gave the user something, possibly in another tenant. */
 function bindingsOf(object: KubeObject, records: Workspace): string[] {
   const { metadata, spec } = object as User
   const given = records
@@ -95,13 +95,13 @@ function bindingsWhere(records: Workspace, concerns: (binding: IdpBinding) => bo
   return all.filter(concerns).map(keyOf)
 }
 
-/** The boundary in which a binding gives a role. */
+/** Returns the boundary in which a binding grants a role. */
 function boundaryOf({ spec }: Pick<IdpBinding, 'spec'>): string | undefined {
   const place = parseScope(spec.scope ?? '/')
   return place === undefined || place.level === 'root' ? undefined : place.boundaryId
 }
 
-/** Not whoever made the binding: nobody gives themselves what they may give to others. */
+/** Returns the users a binding applies to, except its creator: users must not grant themselves what they may grant. */
 function boundPeople({ records, object }: BindingPass): string[] {
   const maker = createdByOf(object.metadata)
   return records
@@ -138,7 +138,7 @@ async function settleAssignments(pass: BindingPass): Promise<Outcome> {
   })
 }
 
-/** Its namespace went with it, and takes nothing any more. */
+/** Whether the boundary is gone: then so are the assignments in its namespace. */
 function isWithoutBoundary({ records, object }: BindingPass): boolean {
   const boundaryId = boundaryOf(object)
   if (boundaryId === undefined) return false
@@ -146,7 +146,7 @@ function isWithoutBoundary({ records, object }: BindingPass): boolean {
   return boundary === undefined || boundary.metadata.deletionTimestamp !== undefined
 }
 
-/** Which life the object at the scope is in, if it is known here. */
+/** Returns the incarnation of the object at the scope, if the cache has it. */
 function lifeAtScope({ records, object }: BindingPass): string | undefined {
   const scope = parseScope(object.spec.scope ?? '/')
   return scope && objectAt(scope, records)?.metadata.annotations?.[INCARNATION_ANNOTATION]
@@ -157,7 +157,7 @@ function isOfAnotherLife(pass: BindingPass): boolean {
   return meant !== undefined && present !== undefined && meant !== present
 }
 
-/** Writes down which life of the scope is meant, where kubectl or Git did not say so: the one that is there first. */
+/** Records the incarnation of the scope if kubectl or Git left it out: the first one that exists. */
 async function keepToScope(pass: BindingPass): Promise<Outcome> {
   const incarnation = lifeAtScope(pass)
   if (incarnation === undefined || scopeIncarnationOf(pass.object) !== undefined) return done()
@@ -188,10 +188,10 @@ async function replaceAssignments(
   }
 }
 
-/** Milliseconds until what was written down is done. */
+/** Milliseconds until an announced change is carried out. */
 const AT_ONCE = 1
 
-/** Writes down which group is meant: the one that has the id when the binding is first looked at. */
+/** Records which group is meant: the one with this id when the binding is first reconciled. */
 async function keepToGroup(pass: BindingPass): Promise<Outcome> {
   const { groupId } = pass.object.spec
   const object = pass.object as IdpBinding & KubeObject
@@ -224,8 +224,8 @@ async function settleMembers(pass: BindingPass): Promise<Outcome> {
 }
 
 /**
- * Not one that was made anew, nor one that somebody made under the same id in another boundary: until it is recorded which
- * is meant, the oldest. Ids that REST gives are random, so a later one was copied from it.
+ * Returns the group that the binding means, not one re-created or copied to another boundary with the same id. Until
+ * the incarnation is recorded, it is the oldest: ids from REST are random, so a later group with the same id is a copy.
  */
 function groupOf({ records, object }: BindingPass): Group | undefined {
   const { groupId = '' } = object.spec
@@ -239,7 +239,7 @@ function groupOf({ records, object }: BindingPass): Group | undefined {
     .sort(byAge)[0]
 }
 
-/** Of the people that are ours, only these stay in the group. */
+/** Sets which of our users are members, and leaves other members alone. */
 async function putMembers(
   { records }: BindingPass,
   group: Group,
@@ -249,7 +249,7 @@ async function putMembers(
   const others = group.spec.memberIds.filter((id) => people.includes(id) || !ours.has(id))
   const added = people.filter((id) => !others.includes(id))
   if (added.length === 0 && others.length === group.spec.memberIds.length) return
-  // With the version: a list is replaced as a whole, and somebody else may be changing it.
+  // With the version, because the list is replaced as a whole and somebody else may be changing it.
   const { uid, resourceVersion } = group.metadata
   const patch = { spec: { memberIds: [...others, ...added] } }
   await records.client.mergePatch(PrincipalGroup.resource, refOf(group), patch, { uid, resourceVersion })

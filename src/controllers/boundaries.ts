@@ -18,8 +18,8 @@ import { assignInitialOwner, INITIAL_OWNER_RIGHTS } from './rbac.ts'
 export type BoundaryPass = Pass<typeof Boundary>
 
 /**
- * Keeps the namespace of each boundary. Its finalizer deletes the namespace when no resource group is left: a boundary
- * takes nothing along that somebody made in it.
+ * Keeps the namespace of each boundary. The finalizer deletes the namespace once no resource group is left: deleting a
+ * boundary never deletes what users created in it.
  */
 export const boundaryController = controller(Boundary, {
   observes: [
@@ -41,7 +41,7 @@ export const boundaryController = controller(Boundary, {
   finalize: steps(closeNamespace, stopWhileHeld, removeNamespace),
 })
 
-/** As of this pass: the incarnation may be newer than the caller's copy of the object. */
+/** With the incarnation of this pass, which may be newer than the object in the cache. */
 function homeOf({ object, incarnation }: BoundaryPass): KubeObject {
   const { metadata } = object
   const annotations = { ...metadata.annotations, [INCARNATION_ANNOTATION]: incarnation }
@@ -71,7 +71,7 @@ function groupsOf({ object, records }: BoundaryPass): string[] {
   return namesOf(records.cache(ResourceGroup).list({ namespace: boundaryNamespace(object.metadata.name) }))
 }
 
-/** As the API server has them now. */
+/** Lists the groups from the API server. */
 async function storedGroupsOf({ object, records }: BoundaryPass): Promise<string[]> {
   const options = { namespace: boundaryNamespace(object.metadata.name) }
   return namesOf((await records.client.list(ResourceGroup.resource, options)).items)
@@ -81,7 +81,7 @@ function namesOf(groups: readonly KubeObject[]): string[] {
   return groups.map(({ metadata }) => nameInGroup(ResourceGroup, metadata.name)).sort()
 }
 
-/** For whoever wants to delete the boundary without REST. */
+/** Reports what blocks a deletion, for users who delete the boundary without REST. */
 export function tellWhatHolds(pass: BoundaryPass): Outcome {
   pass.report({ heldBy: groupsOf(pass).slice(0, HELD_SHOWN) })
   return done()
@@ -92,8 +92,8 @@ export function closeNamespace(pass: BoundaryPass): Promise<Outcome> {
 }
 
 /**
- * Looks once more before anything is deleted, since a group may have been made beside the deletion. The cache may not
- * show that group yet, so the API server is asked.
+ * Checks again before anything is deleted, because a group may have been created at the same time. The cache may not
+ * have that group yet, so the API server is asked.
  */
 export async function stopWhileHeld(pass: BoundaryPass): Promise<Outcome> {
   const seen = groupsOf(pass)
@@ -106,7 +106,7 @@ export function removeNamespace(pass: BoundaryPass): Promise<Outcome> {
   return removeHome(pass, boundaryNamespace(pass.object.metadata.name))
 }
 
-/** A boundary is concerned where one of its groups comes or goes, not where it changes. */
+/** Wakes the boundary only if one of its groups was created or deleted, not on changes. */
 function concernedBoundary({ metadata }: KubeObject, records: Workspace): string[] {
   const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
   if (boundaryId === undefined) return []

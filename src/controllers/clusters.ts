@@ -23,14 +23,14 @@ import { shownOf } from './leaving.ts'
 type ClusterPass = Pass<typeof PlatformCluster>
 type Placed = KubeObject & { spec: { clusterId?: string } }
 
-/** The record whose cluster an object stands in: of the platform's own its record says so. */
+/** Returns the record of the cluster that an object is in; without an id, that of the platform's own cluster. */
 function recordOf(_: KubeObject, records: Workspace, clusterId?: string): string[] {
   if (clusterId !== undefined) return [clusterId]
   const clusters = records.cache(PlatformCluster).list()
   return clusters.filter(({ spec }) => spec.isPlatform).map(({ metadata }) => metadata.name)
 }
 
-/** What names a cluster, and so keeps its record. */
+/** Kinds that refer to a cluster, and so block the deletion of its record. */
 const HOLDERS = [BoundaryProjection, ...RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === true)]
 
 const leavingCluster = (object: KubeObject, records: Workspace): string[] => {
@@ -40,9 +40,8 @@ const leavingCluster = (object: KubeObject, records: Workspace): string[] => {
 }
 
 /**
- * Tells the state of each cluster and what is in it. Whether an agent is there the replica says where its tunnel ends, once
- * when it begins and once when it ends; that nothing gets through one is seen here. That there was none for 90 seconds is
- * told by a timer.
+ * Reports the state and capacity of each cluster. The replica that holds an agent's tunnel records its start and end; a
+ * tunnel that carries nothing is detected here. A timer notices 90 seconds without a tunnel.
  */
 export const clusterController = controller(PlatformCluster, {
   observes: [
@@ -53,11 +52,11 @@ export const clusterController = controller(PlatformCluster, {
   observesOthers: true,
   childrenIn: 'records',
   writes: [
-    // With it requests are sent on to the replica where a tunnel ends.
+    // Authenticates requests that are forwarded to the replica with the tunnel.
     { resource: secret, verbs: ['get'], resourceNames: [AGENT_PEER_SECRET], in: 'system' },
   ],
   reconcile: steps(tellState),
-  // The platform's own cannot be deleted while the platform is installed, and must not outlive it.
+  // The platform's own record cannot be deleted while the platform is installed, and must not outlive it.
   isHeld: ({ spec }) => !spec.isPlatform,
   finalize: steps(stopWhileNamed),
 })
@@ -75,7 +74,7 @@ export function tellState(pass: ClusterPass): Outcome {
   pass.report({
     ...{ state, ...seen },
     ...(agent !== undefined && { agent }),
-    // One that is still to come may have been a mistake.
+    // A revocation in the future may be a mistake: do not report it as final yet.
     ...(untilRevoked <= 0 && { revokedUntil: revokedAt }),
   })
   pass.serving(isReachable(state))
@@ -83,7 +82,7 @@ export function tellState(pass: ClusterPass): Outcome {
   return isReachable(state) ? (refusalOf(pass, after) ?? outcomeOf(state, pass, after)) : outcomeOf(state, pass, after)
 }
 
-/** More than these help nobody: they have one cause. */
+/** More would not help, because they share one cause. */
 const REFUSALS_SHOWN = 3
 
 function refusalOf({ object: { metadata }, others }: ClusterPass, after?: number): Outcome | undefined {
@@ -94,7 +93,7 @@ function refusalOf({ object: { metadata }, others }: ClusterPass, after?: number
   return degraded('PartiallyAvailable', message, after)
 }
 
-/** As its record says, and that the connection is lost if nothing gets through it. */
+/** Returns the recorded agent, marked as lost if its connection carries nothing. */
 function agentOf({ object: { metadata, status }, others }: ClusterPass) {
   const lost = others.lost(metadata.name)
   const agent = status?.agent
@@ -131,14 +130,14 @@ function outcomeOf(state: ClusterState, { object }: ClusterPass, after?: number)
   }
 }
 
-/** A record that is gone would leave what runs there without anybody who knows of it. */
+/** Blocks the deletion of a record in use: otherwise nothing would know of what runs in the cluster. */
 export async function stopWhileNamed({ object, records }: ClusterPass): Promise<Outcome> {
   const namesOf = ({ segment }: AnyKind, objects: readonly Placed[]) =>
     objects
       .filter(({ spec }) => spec.clusterId === object.metadata.name)
       .map(({ metadata }) => `${segment}/${metadata.namespace}/${metadata.name}`)
   const names = HOLDERS.flatMap((kind) => namesOf(kind, records.cache<Placed>(kind.resource).list()))
-  // The caches may lack the newest ones.
+  // The caches may lack the newest objects.
   for (const kind of names.length === 0 ? HOLDERS : [])
     names.push(...namesOf(kind, (await records.client.list<Placed>(kind.resource)).items))
   if (names.length === 0) return done()
@@ -148,7 +147,7 @@ export async function stopWhileNamed({ object, records }: ClusterPass): Promise<
   )
 }
 
-/** Clusters by state, told when somebody asks: one whose agent is silent changes its state by time alone. */
+/** Counts clusters by state at scrape time: an agent's silence changes the state without an event. */
 export function countClusters(registry: Registry, records: Workspace, clock: Pick<Clock, 'now'>): void {
   new Gauge({
     name: 'freehold_clusters',

@@ -37,7 +37,7 @@ import { pruneChildren } from './workload/children.ts'
 import { RIGHTS_RETRY, readSecret, withSecretRights } from './workload/secrets.ts'
 
 export type CrosslinkOptions = {
-  /** A new authority of that name (RFC 5280). */
+  /** Creates a certificate authority with this name (RFC 5280). */
   createAuthority(commonName: string, now: Date): Promise<Pair>
 }
 
@@ -47,7 +47,7 @@ const INSTALL =
   'Skupper is not installed on this cluster: an administrator installs Skupper version 2 (its CRDs of skupper.io/v2alpha1 and its controller for all namespaces).'
 const CHILD_RIGHTS = ['get', 'create', 'patch', 'delete']
 
-/** Keeps the links between the clusters of a boundary: docs/areas/crosslink.md. */
+/** Reconciles the links between the clusters of a boundary: docs/areas/crosslink.md. */
 export const crosslinkController = controllerWith<typeof BoundaryCrosslink, CrosslinkOptions, CrosslinkState>(
   BoundaryCrosslink,
   {
@@ -88,7 +88,7 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
           const move = nextMove(authority, { wanted: spec.pkiVersion, isKnown, now })
           if (move.kind === 'stay') {
             if (authority !== undefined) await tellAuthority(pass, authority)
-            // Whatever else is waited for, a rotation ends after a day.
+            // Even if a later step waits, the rotation must end after a day.
             return done({ after: move.after })
           }
           authority =
@@ -104,20 +104,20 @@ export const crosslinkController = controllerWith<typeof BoundaryCrosslink, Cros
 )
 
 type CrosslinkState = {
-  /** What the hub was given in this pass. */
+  /** Hash of what the hub was given in this pass. */
   given: string | undefined
-  /** What agents told of sites that are still linked. */
+  /** What agents reported about sites that are still linked. */
   heard: KnownReport
 }
 
-/** One that has nothing to do reads no Secret. */
+/** Whether there is nothing to do: then no Secret is read. */
 function isAtRest(pass: CrosslinkPass): boolean {
   const { spec, status } = pass.object
   const isWhole = status?.ca?.version === spec.pkiVersion && status.rotation === undefined
   return isWhole && (status.signer !== undefined || !isHubHere(pass))
 }
 
-/** The site of a hub that is here signs with it. */
+/** Writes the authority for the hub's site, if the hub is on this cluster. */
 async function giveToHub(pass: CrosslinkPass, authority: Authority): Promise<string | undefined> {
   if (!isHubHere(pass)) return undefined
   const texts = skupperAuthority(authority)
@@ -141,22 +141,22 @@ const nameOf = ({ place }: CrosslinkPass, version: number) => `freehold crosslin
 
 const homeOf = ({ place }: Pick<CrosslinkPass, 'place'>) => boundaryNamespace(place.boundaryId ?? '')
 
-/** Undefined for those of links that were deleted, with which they go. */
+/** Returns undefined if the Secret belongs to deleted links and is about to be deleted with them. */
 async function textsOf(pass: CrosslinkPass, name: string): Promise<Record<string, string> | undefined> {
   const found = await readSecret(pass, homeOf(pass), name)
   if (found !== undefined && !belongsTo(found, pass)) return undefined
   return secretTexts(found?.data)
 }
 
-/** No Secret of a boundary is watched. */
+/** Retries, because Secrets in boundary namespaces are not watched. */
 function isLeaving(name: string): Outcome {
   const message = `The Secret "${name}" belongs to links that were deleted, but still exists.`
   return waiting('WaitingForDependency', message, RIGHTS_RETRY)
 }
 
 /**
- * A restore drops owner references: without one, the Secrets would outlive these links and keep the next ones waiting. Nothing
- * else takes references off, so one look at each life is enough.
+ * Restores owner references that a restore dropped: without them the Secrets would outlive these links and block the
+ * next ones. Nothing else removes references, so one check per UID is enough.
  */
 function holdSecrets() {
   const seen = new Set<string>()
@@ -182,13 +182,13 @@ async function holdSecret(pass: CrosslinkPass, name: string): Promise<void> {
   await pass.records.client.mergePatch(secret, refOf(found), patch, { uid, resourceVersion })
 }
 
-/** The platform owns what Skupper takes for its authority too: it goes with the links. */
+/** The Secret with Skupper's authority is owned too, so that it is deleted with the links. */
 async function storeTexts(pass: CrosslinkPass, name: string, texts: Record<string, string>): Promise<void> {
   const owner = { ...secretOwner(pass.object, pass.object.metadata), incarnation: pass.incarnation }
   await putSecret(pass.records.client, { namespace: homeOf(pass), name }, secretData(texts), owner)
 }
 
-/** Nobody tells that a site is gone: once the links are off, or the boundary is on its cluster no more, it is forgotten. */
+/** Forgets sites after the links were disabled or their projection was removed: nobody reports their end. */
 async function forgetSites(pass: CrosslinkPass): Promise<Outcome> {
   const { metadata, status } = pass.object
   const { sites = [], exposures = [] } = status ?? {}
@@ -199,14 +199,14 @@ async function forgetSites(pass: CrosslinkPass): Promise<Outcome> {
   pass.state.heard = { sites: heard(sites), exposures: heard(exposures) }
   if (gone.size === 0) return done()
   const left = Object.entries(pass.state.heard).map(([name, list]) => [name, list.length === 0 ? null : list])
-  // Over what was seen: a report that came meanwhile must not be written over.
+  // With the version that was read, so that a report written meanwhile is not overwritten.
   const options = { uid: metadata.uid, resourceVersion: metadata.resourceVersion, subresource: 'status' }
   const patch = { status: Object.fromEntries(left) }
   await pass.records.client.mergePatch(BoundaryCrosslink.resource, refOf(pass.object), patch, options)
   return done()
 }
 
-/** A cache that lacks a projection is no proof that it is gone: the API server is asked. */
+/** Asks the API server before it takes a projection for deleted: the cache may lack it. */
 async function isLinked({ object, records, place }: CrosslinkPass, clusterId: string): Promise<boolean> {
   if (!object.spec.enabled) return false
   const cluster = records.cache(PlatformCluster).get(undefined, clusterId)
@@ -240,7 +240,7 @@ function checkHub(pass: CrosslinkPass): Outcome {
   return stalled('ReferenceMissing', `The boundary is not projected on cluster "${hubClusterId}", which is the hub.`)
 }
 
-/** On another cluster it is the agent of the hub that makes the site, and tells of it. */
+/** Keeps the site of a hub on this cluster. On another cluster, its agent creates and reports the site. */
 async function keepSite(pass: CrosslinkPass): Promise<Outcome> {
   if (!pass.object.spec.enabled) return done()
   if (!isHubHere(pass)) {
@@ -271,7 +271,7 @@ type AccessGrant = KubeObject & {
   status?: { url?: string; code?: string; ca?: string; expirationTime?: string }
 }
 
-/** Answers the newest request; one that nobody waits for any more is not answered. */
+/** Answers the newest grant request, unless it has expired. */
 async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
   const { spec, status } = pass.object
   const { enabled, grantRequestedAt: asked } = spec
@@ -290,7 +290,7 @@ async function issueGrant(pass: CrosslinkPass): Promise<Outcome> {
     const texts = await textsOf(pass, CROSSLINK_GRANTS_SECRET)
     if (texts === undefined) return isLeaving(CROSSLINK_GRANTS_SECRET)
     const { issued } = texts
-    // Made already, by a process that could not say so any more.
+    // Already stored by a process that died before it reported so.
     if (issued?.includes(JSON.stringify(grant.code)) !== true)
       await storeTexts(pass, CROSSLINK_GRANTS_SECRET, { issued: withGrant(issued, grant, now) })
     pass.report({ grantIssuedFor: asked })

@@ -22,7 +22,7 @@ import type { KubeClient } from '../kube/client.ts'
 import { firstDifference } from '../kube/compare.ts'
 import { absent, alreadyThere } from '../kube/errors.ts'
 
-/** What installing the defaults needs, for the generated role of the operator. */
+/** Rights for installing the defaults, for the operator's generated role. */
 export const DEFAULTS_RIGHTS = [
   { resource: RoleDefinition.resource, verbs: ['get', 'create', 'patch'] },
   { resource: BlueprintTemplate.resource, verbs: ['get', 'create', 'patch'] },
@@ -40,13 +40,10 @@ function objectOf(kind: AnyKind, name: string, spec: object): KubeObject {
 }
 
 /**
- * Makes what a new platform starts with: the built-in roles and blueprints (kept as this release defines them), a first offer of plans
- * and runtimes,
- * Makes what a new platform starts with: the built-in roles and components (kept as this release defines them), a first offer of plans
- * and runtimes, the settings of the platform's own backups,
- * the tenant of boundaries whose creator has none, and the record of the cluster that we run on (each only if none is
- * there, since they belong to the administrators from then on). Done by the leader at start, so that `kubectl apply` of
- * the manifests needs no second run once the CRDs stand.
+ * Installs what a new platform starts with. Built-in roles, blueprints and components are kept as this release defines
+ * them. Plans, runtimes, backup settings, the default tenant and the record of our own cluster are created only if none
+ * exist, because they belong to the administrators from then on. The leader runs this at start, so that one `kubectl
+ * apply` of the manifests suffices.
  */
 export async function installDefaults(
   client: KubeClient,
@@ -56,10 +53,10 @@ export async function installDefaults(
   await Promise.all(BUILT_IN_ROLES.map((role) => installRole(client, role)))
   await Promise.all(DEFAULT_BLUEPRINTS.map((content) => installBlueprint(client, content)))
   await installComponents(client)
-  // The record of the cluster comes last: without it, an earlier start may have ended among the plans.
+  // The cluster record comes last: without it, an earlier start may have died while creating plans.
   const isFirstStart = await isEmpty(client, PlatformCluster.resource)
   const { items: plans } = await client.list(ComputePlan.resource)
-  // By family: a release that brings a kind brings its plans as well.
+  // By family, so that a release with a new kind also adds its plans.
   const isOurs = isFirstStart && plans.every(({ metadata }) => metadata.name in DEFAULT_PLANS)
   const present = new Set(isOurs ? [] : plans.map(({ spec }) => (spec as { family?: string }).family))
   const missing = Object.entries(DEFAULT_PLANS).filter(([, { family }]) => !present.has(family))
@@ -121,7 +118,7 @@ async function installBlueprint(client: KubeClient, content: string): Promise<vo
   await client.apply(resource, { apiVersion, kind, metadata: ref, spec: { slug, content } }, { force: true })
 }
 
-/** What administrators, installs and rollouts wrote beside what is declared stays. */
+/** Only declared fields are written: those set by administrators, installs and rollouts stay. */
 async function installComponents(client: KubeClient): Promise<void> {
   const { items } = await client.list<KubeObject & { spec: object }>(PlatformComponent.resource)
   const stored = new Map(items.map(({ metadata, spec }) => [metadata.name, spec]))
@@ -147,7 +144,7 @@ async function isEmpty(client: KubeClient, resource: Resource): Promise<boolean>
   return (await client.list(resource, { limit: 1 })).items.length === 0
 }
 
-/** Where another replica was first, what it wrote is the same. */
+/** If another replica was first, it wrote the same object. */
 async function createOnce(client: KubeClient, resource: Resource, object: KubeObject): Promise<void> {
   await client.create(resource, object).catch(alreadyThere)
 }

@@ -10,7 +10,7 @@ import { shownOf } from './leaving.ts'
 
 type ProjectionPass = Pass<typeof BoundaryProjection, unknown>
 
-/** What the namespaces of this boundary on this cluster are marked with; see `projectionMark`. */
+/** Returns the mark of this boundary's namespaces on this cluster; see `projectionMark`. */
 export function markOf({ object, records }: ProjectionPass): string {
   const home = records.cache(namespace).get(undefined, object.metadata.namespace ?? '')
   const cluster = records.cache(PlatformCluster).get(undefined, object.spec.clusterId)
@@ -19,9 +19,9 @@ export function markOf({ object, records }: ProjectionPass): string {
 }
 
 /**
- * What a projection left that was deleted while its cluster was revoked: every resource in it was deleted as well, so it
- * is removed as the former projection would have done it. Volumes keep it: which of them were to be kept was never
- * written there.
+ * Removes a namespace left by a projection that was deleted while its cluster was revoked. All its resources were
+ * deleted as well, so this does what the former projection would have done. A namespace with volumes stays: which of
+ * them to retain was never recorded there.
  *
  * @throws StalledError if it has volumes, WaitingError until it is gone
  */
@@ -30,7 +30,7 @@ export async function clearFormer(pass: ProjectionPass, name: string): Promise<v
   if (found === undefined || !isFormer(pass, found)) return
   const { uid, resourceVersion, deletionTimestamp } = found.metadata
   if (deletionTimestamp === undefined) {
-    // As it is now: the namespace takes what is in it along.
+    // From the API server: deleting the namespace deletes its content.
     const { items } = await pass.workloads.client.list(persistentVolumeClaim, { namespace: name })
     if (items.length > 0) {
       const volumes = shownOf(items.map(({ metadata }) => metadata.name).sort())
@@ -45,7 +45,7 @@ export async function clearFormer(pass: ProjectionPass, name: string): Promise<v
   throw new WaitingError('WaitingForDependency', `${what} and is being removed; it is created again after that.`)
 }
 
-/** Clears what no namespace of the present projection replaces. */
+/** Clears former namespaces that the present projection does not use. */
 export async function clearOtherFormers(
   pass: ProjectionPass,
   wanted: ReadonlySet<string>,

@@ -66,46 +66,46 @@ import { siteController } from './staticwebapps/index.ts'
 import { countDataKeys, VAULT_CONTROLLERS } from './vaults/index.ts'
 import { vectorController } from './vector/index.ts'
 
-/** What controllers of single areas need beside the clusters: their adapters and settings. */
+/** Adapters and settings that controllers of single areas need. */
 export type ControllerPorts = {
   vectorEngine: QdrantPort
   sqlEngines: Readonly<Record<'MsSql' | 'MariaDb' | 'PostgreSql', SqlEngine>>
-  /** Whether a resource may name an image of its own. */
+  /** Whether a resource may use a custom image. */
   allowOwnImages: boolean
-  /** Where backups of databases go; undefined if the platform has no target. */
+  /** Target for database backups; undefined without one. */
   backupTarget?: BackupTarget | undefined
-  /** Where the API server is, if closedNetworks closes it; nowhere. */
+  /** Addresses of the API server, if closedNetworks includes it; defaults to none. */
   apiServer?: readonly Network[]
-  /** Where managed identities get tokens, as pods are told; nothing. */
+  /** Where pods get tokens for managed identities; defaults to nothing. */
   signIn?: SignIn
-  /** The namespace that Velero is in; `velero`. */
+  /** Velero's namespace; defaults to `velero`. */
   backupNamespace?: string
-  /** Tests where backups of the platform are to go to. */
+  /** Tests targets of platform backups. */
   backupTargets: BackupTargets
   objectStorage: StorageOptions
   jobs: Omit<JobOptions, 'keys'>
-  /** Whether assignments are written as RoleBindings too; false. */
+  /** Whether to write assignments as RoleBindings too; defaults to false. */
   projectRbac?: boolean
-  /** What pods of tenants must not reach, as CIDRs; none. */
+  /** CIDRs that tenants' pods must not reach; defaults to none. */
   closedNetworks?: readonly string[]
-  /** What a container of a tenant may write to its node; `DISK_SHARE`. */
+  /** Local disk share of a tenant's container; defaults to `DISK_SHARE`. */
   disk?: DiskShare
-  /** What wraps the data keys of secret vaults; none. */
+  /** Wraps the data keys of secret vaults; defaults to none. */
   vaultKeys?: PlatformKeys
   sso: SsoPorts
   sources: SourceOptions & { port: SourcePort }
-  /** Where templates of blueprints are read from. */
+  /** Reads repositories of blueprint templates. */
   gitFiles: GitFiles
   readTemplate: TemplateReader
   builds: BuildPorts
   crosslink: CrosslinkOptions
-  /** Undefined if the platform has no registry of images. */
+  /** Undefined without an image registry. */
   registry?: RegistryPort | undefined
   lifecycle: LifecycleOptions
   rollouts: RolloutOptions
 }
 
-/** What a controller declares, and how it is made of the ports. */
+/** What a controller declares, and how to create it from the ports. */
 type Part = readonly [Declared, (ports: ControllerPorts) => Controller]
 
 const fixed = (controller: Controller): Part => [controller, () => controller]
@@ -121,7 +121,7 @@ const made = <Options>(
 
 const keysOf = ({ vaultKeys = noKeys() }: ControllerPorts) => vaultKeys
 
-/** Every controller of the platform, in the order of what depends on what. */
+/** Every controller of the platform, in order of dependency. */
 const PARTS: readonly Part[] = [
   projected(() => boundaryController),
   projected(resourceGroupController),
@@ -199,33 +199,32 @@ export type ControllersOptions = {
   records: ClusterConnection
   /** Where children go; the same connection in one cluster. */
   workloads: ClusterConnection
-  /** Opens a connection to the cluster of that id through the tunnel of its agent; undefined: there are no agents. */
+  /** Opens a connection to a cluster through its agent's tunnel; undefined without agents. */
   connectOther?: ConnectOther | undefined
   events: EventRecorder
   registry: Registry
   log: Log
   ports: ControllerPorts
-  /** How many objects a boundary may hold (`FullRooms`). */
+  /** Maximum number of objects per boundary (`FullRooms`). */
   objectsPerBoundary: number
-  /** What the record of the platform's own cluster says when it is first made. */
-  /** `hosts`: where the platform itself answers. */
+  /** Content of the platform cluster's record when it is created. `hosts` are the platform's own host names. */
   platform: { domain: string; region: string; hosts: readonly string[] }
   clock?: Clock
   random?: () => number
-  /** Keys of each controller that are worked on at once; 8. */
+  /** Maximum number of keys per controller in progress; defaults to 8. */
   workers?: number
 }
 
 export type RunningControllers = {
-  /** Takes no more keys and resolves when the passes under way have ended. Caches and clients are the caller's. */
+  /** Accepts no more keys and resolves when running passes have ended. The caller owns caches and clients. */
   stop(): Promise<void>
   /** Resolves when no key waits or is worked on; timers may be set. */
   whenIdle(): Promise<void>
 }
 
 /**
- * Declares and fills the caches, installs the defaults, and runs every controller. Call it when the lease is held, with
- * clients that have its `fence`; on its loss call `stop`, and start a new process to lead again.
+ * Declares and fills the caches, installs the defaults, and runs every controller. Call it while holding the lease,
+ * with clients that have its `fence`. When the lease is lost, call `stop` and start a new process to lead again.
  *
  * @throws Error if a cache is stopped before it is full; KubeError if the defaults cannot be installed
  */
@@ -285,7 +284,7 @@ function openWorkspaces({ records, workloads }: ControllersOptions, list: readon
   return { records: first, workloads: second }
 }
 
-/** Milliseconds after which a start that waits for its caches says which, and again each time they have passed. */
+/** Milliseconds between log lines about caches that a start is waiting for. */
 const PATIENCE = 15_000
 
 async function whenSynced({ records, workloads, log }: ControllersOptions, clock: Clock): Promise<void> {
@@ -306,8 +305,8 @@ async function whenSynced({ records, workloads, log }: ControllersOptions, clock
 const READ = ['get', 'list', 'watch'] as const
 
 /**
- * Everything that the operator may do in the cluster, from what each controller declares. Secrets are left out: they
- * are opened namespace by namespace.
+ * Returns the operator's rights in the cluster, from what each controller declares. Secrets are left out: they are
+ * granted per namespace.
  */
 export function operatorRights(): Rights[] {
   const rights: Rights[] = [
@@ -319,24 +318,24 @@ export function operatorRights(): Rights[] {
     ...declaredRights(),
   ]
   const isSecret = ({ resource: { group, plural } }: Rights) => group === '' && plural === 'secrets'
-  // One that is named may be written wherever it stands: no role can know the namespace of an engine.
+  // Named Secrets may be in any namespace: no role can know an engine's namespace.
   return rights.filter((right) => right.in !== 'system' && (!isSecret(right) || right.resourceNames !== undefined))
 }
 
-/** What it does in other clusters, through their agents: what the agent there is given, and no more. */
+/** Returns the rights of the agents in other clusters, and so all that the operator can do there. */
 export function agentRights(): Rights[] {
   const isSecret = ({ group, plural }: Rights['resource']) => group === '' && plural === 'secrets'
   const rights = PARTS.map(([declared]) => declared)
     .filter(({ kind }) => kind.runsAnywhere === true || kind === PlatformCluster || kind === BoundaryProjection)
     .flatMap(rightsOf)
-  // The facade reads them there when it is asked what they let pass.
+  // The facade reads these policies for its network verdicts.
   const policies = CILIUM_POLICIES.map((resource): Rights => ({ resource, verbs: ['list'] }))
   return [{ resource: namespace, verbs: READ }, ...policies, ...rights].filter(
     (right) => right.in === undefined && !isOurs(right.resource) && !isSecret(right.resource),
   )
 }
 
-/** What it may do in the platform's own namespace only. */
+/** Returns the rights in the platform's own namespace only. */
 export function operatorSystemRights(): Rights[] {
   return declaredRights().filter((right) => right.in === 'system')
 }
@@ -351,10 +350,10 @@ function rightsOf({ kind, observes, reads, writes }: Declared): Rights[] {
   return [
     { resource: kind.resource, verbs: [...READ, 'patch'] },
     { resource: { group, plural: `${plural}/status` }, verbs: ['patch'] },
-    // Where the cluster demands it of whoever writes an owner reference that blocks the owner's deletion.
+    // Needed where the cluster enforces OwnerReferencesPermissionEnforcement for blockOwnerDeletion.
     { resource: { group, plural: `${plural}/finalizers` }, verbs: ['update'] },
     ...read.map((resource) => ({ resource, verbs: READ })),
-    // Of an optional type its one definition tells whether it is there.
+    // The definition of an optional type tells whether it is served.
     ...read.flatMap((resource) =>
       resource.optional === true
         ? [{ resource: customResourceDefinition, verbs: READ, resourceNames: [resourceId(resource)] }]

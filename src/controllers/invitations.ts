@@ -9,7 +9,7 @@ import { isOpen } from '../iam/invitations.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import { controller, type Observed, type Pass, steps } from './engine/controller.ts'
 
-/** How long an expired reset stays, so that its link is told from one that never was. */
+/** Milliseconds for which expired resets are kept, so that an expired link can be told from an invalid one. */
 const KEEP_EXPIRED = 86_400_000
 
 const targetOf = ({ spec }: MemberInvitation) => {
@@ -17,7 +17,7 @@ const targetOf = ({ spec }: MemberInvitation) => {
   return scope && scopeObject(scope)
 }
 
-/** Whatever goes, or comes anew, concerns the open invitations that are for it. */
+/** Wakes open invitations when their scope is deleted or re-created. */
 const ofScope = ({ resource }: AnyKind): Observed => ({
   resource,
   relevant: ({ metadata }) => metadata.annotations?.[INCARNATION_ANNOTATION],
@@ -31,7 +31,7 @@ const ofScope = ({ resource }: AnyKind): Observed => ({
   },
 })
 
-/** Ends invitations: at their time as Expired, and with what they are for as Revoked. */
+/** Ends invitations: as Expired when their time is over, as Revoked when their scope is gone. */
 export const invitationController = controller(MemberInvitation, {
   observes: SCOPE_KINDS.map(ofScope),
   writes: [],
@@ -46,7 +46,7 @@ export async function endInvitation(pass: Pass<typeof MemberInvitation>): Promis
   return (await isGone(pass)) ? writeState(pass, 'Revoked') : done({ after: left })
 }
 
-/** Of what is not as the invitation knew it the API server is asked: the cache may be behind. */
+/** Whether the scope is gone. Asks the API server if the cache disagrees, because it may be stale. */
 async function isGone({ object, records }: Pass<typeof MemberInvitation>): Promise<boolean> {
   const target = targetOf(object)
   const { scopeIncarnation } = object.spec
@@ -61,17 +61,17 @@ async function isGone({ object, records }: Pass<typeof MemberInvitation>): Promi
 async function writeState(pass: Pass<typeof MemberInvitation>, state: 'Expired' | 'Revoked'): Promise<Outcome> {
   const { namespace, name, uid, resourceVersion } = pass.object.metadata
   try {
-    // Only over what was seen: an accept at the last moment must not be written over.
+    // With the version, so that an accept at the last moment is not overwritten.
     const preconditions = { uid, resourceVersion }
     await pass.records.client.mergePatch(pass.kind.resource, { namespace, name }, { spec: { state } }, preconditions)
   } catch (error) {
-    // Whoever wrote in between wakes us again.
+    // The other write wakes us again.
     if (!isKubeError(error, 'Conflict', 'NotFound')) throw error
   }
   return done()
 }
 
-/** Deletes password resets that were used, or expired a while ago. */
+/** Deletes password resets that were used or expired some time ago. */
 export const passwordResetController = controller(PasswordReset, {
   observes: [],
   writes: [{ resource: PasswordReset.resource, verbs: ['delete'] }],

@@ -13,7 +13,7 @@ import type { Observed, Pass } from './engine/controller.ts'
 type Assignment = RoleAssignment & KubeObject
 type JitPass = Pass<typeof JitRequest>
 
-/** An assignment that was made for a request concerns the request: somebody may take it away early. */
+/** An assignment wakes its request, because it may be revoked early. */
 export const JIT_OBSERVES: readonly Observed[] = [
   {
     resource: RoleAssignment.resource,
@@ -26,14 +26,14 @@ export const JIT_OBSERVES: readonly Observed[] = [
 ]
 
 /**
- * Milliseconds after an approval in which the facade writes the assignment itself. Whoever wrote it beside the facade
- * might do so after the role was ended again, and the next request would not obey: so this is for a facade that died.
+ * Milliseconds after an approval within which only the facade writes the assignment. A concurrent write of the
+ * controller could re-create a role that was ended meanwhile. Later it writes it, in case the facade died.
  */
 const FACADE_WRITES_WITHIN = 2_000
 
 /**
- * Lets an approved request have its assignment, once, and takes it away when the request is ended early. The end by time
- * is the assignment's own: its `expiresAt`. Timers ring at ends only.
+ * Gives an approved request its assignment, once, and revokes it when the request is ended early. The assignment itself
+ * expires by its `expiresAt`. Timers only fire at ends.
  */
 export async function grantForAWhile(pass: JitPass): Promise<Outcome> {
   const request = pass.object
@@ -69,14 +69,14 @@ export async function grantForAWhile(pass: JitPass): Promise<Outcome> {
 }
 
 /**
- * A role does not outlive the record of why it was given: whoever deletes the request ends the role first. Soon after an
- * approval the facade may still be writing the assignment, which is waited for.
+ * Revokes the role before its request is deleted, so that no role outlives the record of why it was granted. Shortly
+ * after an approval it waits, because the facade may still be writing the assignment.
  */
 export async function endWithRecord(pass: JitPass): Promise<Outcome> {
   const { metadata, spec } = pass.object
   if (spec.decision !== 'Approved') return done()
   const left = Date.parse(spec.decidedAt ?? '') + FACADE_WRITES_WITHIN - pass.clock.now()
-  // Not by the cache: it may not have heard of what the facade wrote.
+  // Not from the cache, which may lack what the facade wrote.
   const ref = { namespace: metadata.namespace, name: jitAssignmentName(pass.object) }
   await pass.records.client.remove(RoleAssignment.resource, ref)
   return left > 0 ? waiting('TearingDown', 'The role is being revoked.', left) : done()
@@ -106,14 +106,14 @@ async function grant(pass: JitPass): Promise<Outcome | undefined> {
   if (!meansPresent(find, request, request.spec.principalId))
     return stalled('ReferenceMissing', `${request.spec.principalId} did not make this request.`)
   const { namespace } = request.metadata
-  // Asked afresh: the request may have been ended a moment ago, and what the facade then took away must not come back.
+  // Read again: if the request was ended a moment ago, the facade's revocation must not be undone.
   const now = await pass.records.client.get<JitRequest & KubeObject>(JitRequest.resource, refOf(request as KubeObject))
   if (jitState(now, pass.clock.now()) !== 'Active') return done({ after: 1_000 })
   const annotations = request.spec.decidedBy === undefined ? {} : { [CREATED_BY_ANNOTATION]: request.spec.decidedBy }
   const { apiVersion, kind } = RoleAssignment
   const metadata = { name: jitAssignmentName(request), ...(namespace === undefined ? {} : { namespace }), annotations }
   const assignment = { apiVersion, kind, metadata, spec }
-  // The facade writes it too, so that the next request obeys; its event wakes us.
+  // The facade also writes it, so that the next request already has the role; its event wakes us.
   if ((await pass.records.client.create(RoleAssignment.resource, assignment).catch(alreadyThere)) === undefined)
     return done({ after: 1_000 })
   return undefined

@@ -8,7 +8,7 @@ import { absent } from '../kube/errors.ts'
 import type { Pass } from './engine/controller.ts'
 import { contentOf } from './engine/namespaceContent.ts'
 
-/** Marks the namespace of what is being deleted, so that admission places nothing new in it. */
+/** Marks the namespace of a deleted object, so that admission refuses new objects in it. */
 export async function closeToNew<K extends AnyKind>(pass: Pass<K>, home: KubeObject): Promise<Outcome> {
   const found = await pass.children.get(namespace, undefined, refOf(home).name)
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) return done()
@@ -19,10 +19,10 @@ export async function closeToNew<K extends AnyKind>(pass: Pass<K>, home: KubeObj
 const SHOWN = 5
 
 /**
- * A deletion cannot be taken back, so it stops before its first step and says what to do; it goes on by itself.
+ * Blocks a deletion, which cannot be undone, before its first step, and says what to do. It continues by itself.
  *
  * @param holders as `<collection>/<name>`
- * @param remedy what a person does about them
+ * @param remedy what a person must do about them
  */
 export function whileHeld(holders: readonly string[], remedy: string): Outcome {
   if (holders.length === 0) return done()
@@ -32,16 +32,16 @@ export function whileHeld(holders: readonly string[], remedy: string): Outcome {
   )
 }
 
-/** The first few names, and how many more there are. */
+/** Returns the first names, and how many more there are. */
 export function shownOf(names: readonly string[]): string {
   const shown = names.slice(0, SHOWN).join(', ')
   return names.length > SHOWN ? `${shown} and ${names.length - SHOWN} more` : shown
 }
 
-/** Deletes the namespace of what is being deleted, and waits until it is gone. */
+/** Deletes the namespace of a deleted object, and waits until it is gone. */
 export async function removeHome<K extends AnyKind>(pass: Pass<K>, name: string): Promise<Outcome> {
   const removed = await pass.children.remove(namespace, undefined, name)
-  // The cache may only be late, and once the finalizer is off nobody deletes the namespace any more: ask the server.
+  // Ask the API server: the cache may be stale, and without the finalizer nobody would delete the namespace.
   if (removed && !(await isStillOurs(pass, name))) return done()
   const content = contentOf(pass.records.cache(namespace).get(undefined, name))
   return waiting('TearingDown', `Waiting for the deletion of namespace "${name}"${content}.`)

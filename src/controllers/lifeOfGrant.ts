@@ -12,16 +12,16 @@ import type { Controller, Pass, Workspace } from './engine/controller.ts'
 
 type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string; expiresAt?: string } }
 
-/** Milliseconds until an object that the engine has not seen yet is looked at again. */
+/** Milliseconds until an object without an incarnation is looked at again. */
 const SOON = 1_000
-/** And for how long, and how often, one that is not there is looked for. */
+/** Milliseconds for which a missing object is looked for, and between two looks. */
 const NEW = 600_000
 const AGAIN = 10_000
 
 /**
- * Writes down of which life of its scope a grant is that kubectl or Git made without saying so: of the one that was
- * there when it was made. What came later is not meant, so that a thing made anew under an old name inherits nothing;
- * but for the boundary or group whose namespace an administrator had reserved before.
+ * Records the incarnation of the scope for grants made with kubectl or Git: that of the object at the time. A scope
+ * created later is not meant, so that a re-created object inherits nothing. The exception is a boundary or group whose
+ * namespace an administrator had already reserved.
  */
 export async function keepToLife(pass: Pass): Promise<Outcome> {
   const grant = pass.object as Grant
@@ -41,14 +41,14 @@ export async function keepToLife(pass: Pass): Promise<Outcome> {
   return writeLife(pass, incarnation)
 }
 
-/** What is at a scope, if it is known here. */
+/** Returns the object at a scope, if it is cached. */
 export function objectAt(scope: Scope, records: Workspace): KubeObject | undefined {
   const target = scopeObject(scope)
   if (target === undefined || !records.isCached(target.resource)) return undefined
   return records.cache(target.resource).get(target.namespace, target.name)
 }
 
-/** Our own write wakes us, with the version that the next steps need. */
+/** Records the incarnation. The write wakes us again, with the version that the next steps need. */
 export async function writeLife(
   { object, records, kind }: Pick<Pass, 'object' | 'records' | 'kind'>,
   incarnation: string,
@@ -59,7 +59,7 @@ export async function writeLife(
   return waiting('WaitingForDependency', 'The incarnation of the scope was recorded.', SOON)
 }
 
-/** Made past the admission of tenants, by an administrator: it counts for nothing, and must not look as if it did. */
+/** Message for a grant that an administrator placed past admission: it has no effect and must say so. */
 function astray({ spec, metadata }: Grant): string {
   return `It has no effect, because namespace ${metadata.namespace} may not hold the scope ${spec.scope}. Create it again in the namespace of its boundary; that of / is ${SYSTEM_NAMESPACE}.`
 }
@@ -67,14 +67,14 @@ function astray({ spec, metadata }: Grant): string {
 function cameLater(grant: Grant, object: KubeObject | undefined, now: number): Outcome {
   const what = object === undefined ? 'Nothing was' : 'What is there now was not'
   const message = `${what} at ${grant.spec.scope} when this was created: create it again once the resource exists.`
-  // What was there may become known here after the grant.
+  // The object may reach the cache after the grant.
   const isNew = object === undefined && now - Date.parse(grant.metadata.creationTimestamp ?? '') < NEW
   return stalled('ReferenceMissing', message, isNew ? AGAIN : undefined)
 }
 
 /**
- * Whether the scope's own namespace was there before the grant, reserved. It goes with its owner, so that of a later
- * life it is another one, younger than the grant.
+ * Whether the scope's namespace was already reserved before the grant. It is deleted with its owner, so a later
+ * incarnation has another namespace, younger than the grant.
  */
 function wasReserved(scope: Scope, grant: Grant, records: Workspace): boolean {
   if (scope.level !== 'boundary' && scope.level !== 'resourceGroup') return false
@@ -85,7 +85,7 @@ function wasReserved(scope: Scope, grant: Grant, records: Workspace): boolean {
   return home?.metadata.labels?.[RESERVED_LABEL] !== undefined && !isYounger(home, grant)
 }
 
-/** A boundary or a group that got its incarnation wakes the grants of this kind that waited for it. */
+/** Wakes waiting grants of this kind when a boundary or group gets its incarnation. */
 export function awaitedScopes(kind: AnyKind): Controller['observes'] {
   const relevant = ({ metadata }: KubeObject) => metadata.annotations?.[INCARNATION_ANNOTATION]
   const waitingIn = (home: string | undefined, records: Workspace) =>

@@ -29,15 +29,15 @@ const NO_SIGN_IN: SignIn = { tokenUrl: '', audience: '', realm: '' }
 
 type IdentityPass = Pass<typeof ManagedIdentity>
 
-/** The kinds whose objects are about one principal, and mean nothing once it is gone. */
+/** Kinds whose objects are about one principal, and have no meaning without it. */
 const GRANTS: readonly AnyKind[] = KINDS.filter((kind) => kind.selectable?.includes('spec.principalId'))
 
 /**
- * Makes the service account of a resource that runs code, and takes it away with the resource. What it owns stands in
- * the platform's namespace and in the boundary's, where no owner reference reaches, so a finalizer removes it.
+ * Creates the service account of a resource that runs code, and deletes it with the resource. Its objects are in the
+ * platform's and the boundary's namespace, where owner references do not reach, so a finalizer deletes them.
  *
- * @param kinds in which the collections that run code are looked for
- * @param signIn what pods are told of where tokens come from
+ * @param kinds in which the collections that run code are looked up
+ * @param signIn what pods are told about the token endpoint
  */
 export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, signIn: SignIn = NO_SIGN_IN): Controller {
   const workloads = CODE_COLLECTIONS.flatMap((name) => workloadKind(kinds, name) ?? [])
@@ -52,7 +52,7 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, sig
     writes: [
       { resource: ManagedIdentity.resource, verbs: ['delete'] },
       { resource: PlatformClient.resource, verbs: ['create', 'patch', 'delete'], in: 'system' },
-      // No reading: the signing keys of the platform stand in the same namespace.
+      // No read access: the platform's signing keys are in the same namespace.
       { resource: secret, verbs: ['create', 'delete'], in: 'system' },
       { resource: ObjectAccessKey.resource, verbs: ['delete'] },
       ...GRANTS.map(({ resource }) => ({ resource, verbs: ['list', 'delete'] })),
@@ -61,11 +61,11 @@ export function managedIdentityController(kinds: readonly AnyKind[] = KINDS, sig
     finalize: steps(removeGrants, removeKeys, removeClient, removeSecrets),
   })
 
-  /** A resource that is gone takes its identity with it; one that is there owns it. */
+  /** Binds the identity to its resource, or deletes it if the resource is gone. */
   async function bindToResource(pass: IdentityPass): Promise<Outcome> {
     const { resourceName, resourceType } = pass.object.spec
     const kind = workloadKind(kinds, resourceType)
-    // Of a collection that is not served here nobody can say that the resource is gone.
+    // A collection that is not served here cannot tell whether the resource is gone.
     if (kind === undefined) return done()
     const namespace = pass.object.metadata.namespace
     const found = pass.records.cache(kind.resource).get(namespace, resourceName)
@@ -107,8 +107,8 @@ async function own(pass: IdentityPass, resource: KubeObject): Promise<Outcome> {
 }
 
 /**
- * Makes the Secret of the wanted version, then points the service account to it, then deletes the older ones: at every
- * moment the account has a secret that works. A Secret that was made before an interruption is taken as it is.
+ * Creates the Secret of the wanted version, points the service account to it, and then deletes the older ones, so that
+ * the account always has a working secret. A Secret created before an interruption is kept.
  */
 function ensureCredentials(signIn: SignIn) {
   return function ensureCredentials(pass: IdentityPass): Promise<Outcome> {
@@ -120,7 +120,7 @@ function ensureCredentials(signIn: SignIn) {
   }
 }
 
-/** @param value of a new secret */
+/** @param value secret for a new version */
 async function giveCredentials(pass: IdentityPass, value: string): Promise<Outcome> {
   const { object, incarnation } = pass
   const { secretVersion } = object.spec
@@ -141,14 +141,14 @@ async function giveCredentials(pass: IdentityPass, value: string): Promise<Outco
   return done()
 }
 
-/** Whether the Secret that the account is in force with has gone, as the identity provider found. */
+/** Whether the Secret in use is gone, as reported by the identity provider. */
 function isLost({ records }: IdentityPass, { metadata: { name }, spec }: KubeObject): boolean {
   const clients = records.cache(PlatformClient)
   const { missingSecrets = [] } = clients.get(SYSTEM_NAMESPACE, name)?.status ?? {}
   return missingSecrets.includes((spec as PlatformClient['spec']).secretName)
 }
 
-/** Nobody can have a lost secret again: the next version replaces it. */
+/** Requests the next version, because a lost secret cannot be restored. */
 async function askForNew({ object, records, kind }: IdentityPass, message: string): Promise<Outcome> {
   const { uid, resourceVersion } = object.metadata
   const patch = { spec: { secretVersion: object.spec.secretVersion + 1 } }
@@ -157,10 +157,10 @@ async function askForNew({ object, records, kind }: IdentityPass, message: strin
 }
 
 /**
- * The copy in the group, which is written before the Secret of the platform: nobody may read that one. A copy that was
- * lost cannot be had again, so there are new credentials in its place.
+ * Keeps the copy in the group, which is written before the platform's Secret, because nobody may read that one. A lost
+ * copy cannot be restored, so it is replaced by new credentials.
  *
- * @returns the secret that it holds; undefined where there is to be none
+ * @returns the secret in the copy; undefined if there must be none
  */
 async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Outcome | undefined> {
   const { object, incarnation, children } = pass
@@ -168,7 +168,7 @@ async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Ou
   const { mounted, secretVersion: version } = object.spec
   const copyName = identityCopyName(name)
   if (!mounted) {
-    // Also one that was made for a version which the status does not tell of yet: its process may have died before.
+    // Also remove a copy for a version that the status does not show, because its process died.
     const { mounted: wasMounted, secretVersion } = object.status ?? {}
     if (wasMounted !== false || secretVersion !== version) await children.remove(secret, namespace, copyName)
     return undefined
@@ -193,13 +193,13 @@ async function keepCopy(pass: IdentityPass, signIn: SignIn): Promise<string | Ou
 }
 
 async function removeAll({ records }: IdentityPass, names: readonly string[]): Promise<void> {
-  // Absent ones are as wanted: `remove` says nothing of them.
+  // `remove` ignores absent ones.
   for (const name of names) {
     await records.client.remove(secret, { namespace: SYSTEM_NAMESPACE, name })
   }
 }
 
-/** Assignments and denies that name the principal, in whichever namespace: without it they would be litter for ever. */
+/** Deletes assignments and denies of the principal in all namespaces, which would otherwise stay for ever. */
 async function removeGrants(pass: IdentityPass): Promise<Outcome> {
   const fieldSelector = `spec.principalId=${principalOf(pass.object, pass.incarnation)}`
   for (const { resource } of GRANTS) {
@@ -211,10 +211,10 @@ async function removeGrants(pass: IdentityPass): Promise<Outcome> {
   return done()
 }
 
-/** Access keys of the identity, each by its own deletion, which tells the object store. */
+/** Deletes the identity's access keys one by one, so that the object store is told of each. */
 async function removeKeys(pass: IdentityPass): Promise<Outcome> {
   const { namespace, name } = pass.object.metadata
-  // The cache may lack the newest ones, and nobody looks for them later.
+  // List from the API server: the cache may lack the newest keys, and nobody looks again later.
   const { items } = await pass.records.client.list<ObjectAccessKey & KubeObject>(ObjectAccessKey.resource, {
     namespace,
   })

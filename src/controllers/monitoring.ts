@@ -3,7 +3,7 @@ import { done, type Outcome } from '../core/outcome.ts'
 import { PlatformAlert } from '../crds/monitoring.ts'
 import { controller, type Pass, steps } from './engine/controller.ts'
 
-/** Says when alerts were seen, and forgets what is resolved for long. An alert that fires costs nothing. */
+/** Reports when alerts were seen, and deletes alerts resolved long ago. A firing alert costs nothing. */
 export const alertController = controller(PlatformAlert, {
   observes: [],
   writes: [{ resource: PlatformAlert.resource, verbs: ['delete'] }],
@@ -23,7 +23,7 @@ export async function forgetResolved(pass: AlertPass): Promise<Outcome> {
   const left = Date.parse(resolvedAt) + RESOLVED_KEPT - Date.parse(pass.now)
   if (left > 0) return done({ after: left })
   const { namespace, name, uid, resourceVersion } = pass.object.metadata
-  // Only what was seen: it may fire again at this moment.
+  // With the version, because it may fire again at this moment.
   await pass.records.client.remove(pass.kind.resource, { namespace, name }, { uid, resourceVersion })
   return done()
 }

@@ -14,23 +14,23 @@ import { NameClaim } from '../crds/nameclaims.ts'
 import { absent, isKubeError } from '../kube/errors.ts'
 import type { Pass, Rights, Workspace } from './engine/controller.ts'
 
-/** Names that are unique on the platform: who claims one first has it (docs/architecture.md). */
+/** Names that are unique on the platform: the first claim wins (docs/architecture.md). */
 
 export type ClaimObject = NameClaim & { [key: string]: unknown }
 
-/** What of a pass a claim needs, whatever its kind and state. */
+/** The part of a pass that claims need, for any kind and state. */
 export type ClaimingPass = Pick<Pass, 'records' | 'incarnation' | 'clock'> & {
   kind: Pick<AnyKind, 'kind' | 'resource'>
   object: { metadata: { namespace?: string; name: string; deletionTimestamp?: string } }
 }
 
-/** What a controller that claims names writes. */
+/** Rights of a controller that claims names. */
 export const CLAIM_RIGHTS: Rights = { resource: NameClaim.resource, verbs: ['get', 'create', 'delete'] }
 
 /**
- * Takes the name, or sees that it is ours already. False if another resource has it.
+ * Claims the name, or confirms our claim. False if another resource has it.
  *
- * @throws KubeError AlreadyExists while nobody can tell who has it: the pass is then tried again
+ * @throws KubeError AlreadyExists while the holder is unknown: the pass is then retried
  */
 export async function claimed(pass: ClaimingPass, type: ClaimType, value: string): Promise<boolean> {
   const name = claimName(type, value)
@@ -42,11 +42,11 @@ export async function claimed(pass: ClaimingPass, type: ClaimType, value: string
     return true
   } catch (error) {
     if (!isKubeError(error, 'AlreadyExists')) throw error
-    // The cache may be behind: only the server's own answer decides between two who want one name.
+    // The cache may be stale: only the API server decides between two claimants.
     const claim = await client.get<ClaimObject>(NameClaim.resource, { name }).catch(absent)
     if (claim === undefined) throw error
     if (isHeldBy(claim, pass)) return true
-    // Only of our own kind: of others we cannot tell.
+    // Stale claims are only detected for holders of our own kind.
     if (claim.spec.holder.kind !== pass.kind.kind) return false
     const holder = await client.get(pass.kind.resource, claim.spec.holder).catch(absent)
     if (holder === undefined && isOfNew(claim, pass)) throw error
@@ -58,7 +58,7 @@ export async function claimed(pass: ClaimingPass, type: ClaimType, value: string
   }
 }
 
-/** Whether its holder may still come: REST claims a name before it makes what has it. */
+/** Whether the holder may still be created: REST claims a name before it creates the holder. */
 function isOfNew({ metadata }: ClaimObject, { clock }: ClaimingPass): boolean {
   return clock.now() - Date.parse(metadata.creationTimestamp ?? '') <= HOLDER_DUE
 }
@@ -82,12 +82,12 @@ function isHeldBy(claim: ClaimObject, pass: ClaimingPass): boolean {
   return holder.kind === pass.kind.kind && holder.incarnation === pass.incarnation
 }
 
-/** Milliseconds within which REST writes what it has claimed a name for, or never. */
+/** Milliseconds within which REST writes the holder of a claim, or never will. */
 const WRITE_DUE = 15_000
 
 /**
- * Lets go of our claims whose value this says. What REST has claimed a moment ago stays, unless the object goes: this pass may not
- * know yet of the spec that it is for.
+ * Releases our claims whose value matches. A recent claim of REST stays, unless the object is being deleted: this pass
+ * may not have seen the spec yet that it is for.
  */
 export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) => boolean): Promise<Outcome> {
   let after: number | undefined
@@ -101,20 +101,20 @@ export async function releaseClaims(pass: ClaimingPass, isToGo: (value: string) 
   return done({ after })
 }
 
-/** Lets go of all that the object had. */
+/** Releases all names of the object. */
 export function releaseNames(pass: ClaimingPass): Promise<Outcome> {
   return releaseClaims(pass, () => true)
 }
 
-/** Milliseconds for which what a claim is for may still be written. Those of controllers, which carry labels, are for what is there. */
+/** Milliseconds for which a claim's holder may still be written. Claims with labels are for existing holders. */
 function dueIn({ metadata }: ClaimObject, { object, clock }: ClaimingPass): number {
   if (object.metadata.deletionTimestamp !== undefined || metadata.labels?.[OWNER_KIND_LABEL] !== undefined) return 0
   return Date.parse(metadata.creationTimestamp ?? '') + WRITE_DUE - clock.now()
 }
 
 /**
- * Before the object is gone the API server is asked as well: a claim of a moment ago would hold its name for ever. Claims that
- * REST made have no labels; they are older than their holder, and so in the cache.
+ * Before the object is gone, also asks the API server: a very recent claim would hold its name for ever. Claims made by
+ * REST have no labels; they are older than their holder, and so in the cache.
  */
 async function claimsOf({ kind, object, records }: ClaimingPass): Promise<readonly ClaimObject[]> {
   const { name, deletionTimestamp } = object.metadata
@@ -125,7 +125,7 @@ async function claimsOf({ kind, object, records }: ClaimingPass): Promise<readon
   return [...new Map([...known, ...items].map((claim) => [claim.metadata.name, claim])).values()]
 }
 
-/** Whether an object holds a name, as the cache knows it. For controllers of things that hang on the holder. */
+/** Whether an object holds a name, according to the cache. For controllers of objects that depend on the holder. */
 export function holdsName(
   records: Workspace,
   object: { kind: string; metadata: ObjectMeta },

@@ -4,10 +4,10 @@ import type { AnyKind } from '../crds/define.ts'
 import { PlatformTenant } from '../crds/rbac.ts'
 import type { Observed, Pass } from './engine/controller.ts'
 
-/** What a tenant has, by the id that its objects name. */
+/** Returns the id of the tenant that an object belongs to. */
 export type TenantOf = (object: KubeObject) => string
 
-/** A tenant that comes, or comes anew, concerns what names it. */
+/** Wakes a tenant's objects when the tenant is created or re-created. */
 export function tenantOfKind(kind: AnyKind, tenantOf: TenantOf): Observed {
   return {
     resource: PlatformTenant.resource,
@@ -23,8 +23,8 @@ export function tenantOfKind(kind: AnyKind, tenantOf: TenantOf): Observed {
 }
 
 /**
- * Ties what a tenant has to it by an owner reference, so that it goes with the tenant, by whatever door that goes: nobody is to
- * sign in for a tenant that is gone, nor to keep its domains from others.
+ * Sets the tenant as owner, so that the object is deleted with it, however the tenant is deleted: nobody must sign in
+ * for a deleted tenant, and its domains must become free.
  */
 export function followTenant(tenantOf: TenantOf) {
   return async function followTenant({
@@ -38,7 +38,7 @@ export function followTenant(tenantOf: TenantOf) {
     if (tenant?.metadata.uid === undefined || ownerReferences.some((owner) => owner.uid === tenant.metadata.uid))
       return done()
     const { apiVersion, kind: word } = PlatformTenant
-    // One of an earlier life would have the garbage collector take it for the wrong reason.
+    // A reference to an earlier incarnation would make the garbage collector delete it.
     const others = ownerReferences.filter((owner) => owner.kind !== word)
     const reference = { apiVersion, kind: word, name: tenant.metadata.name, uid: tenant.metadata.uid }
     const patch = { metadata: { ownerReferences: [...others, reference] } }

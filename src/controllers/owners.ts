@@ -13,7 +13,7 @@ type Assignment = RoleAssignment & KubeObject
 const isOfOwner = ({ spec, metadata }: Assignment) =>
   spec.roleDefinitionName === INITIAL_OWNER_ROLE && metadata.deletionTimestamp === undefined
 
-/** An Owner who comes or goes concerns the boundary. */
+/** Wakes the boundary when an Owner is added or removed. */
 export const OWNERS_OF_BOUNDARIES: Observed = {
   resource: RoleAssignment.resource,
   keysOf: (assignment) => {
@@ -27,8 +27,8 @@ export const OWNERS_OF_BOUNDARIES: Observed = {
 const UNGOVERNED = 'Nobody is Owner of this boundary: an Owner of the platform gives the role to somebody.'
 
 /**
- * An Owner is not removed unless another one stays. Yet of two who are removed at once at different replicas, or by an
- * administrator of the cluster, each is seen to stay when the other is judged.
+ * Reports a boundary without an Owner. Removing the last one is refused, but concurrent removals at two replicas, or a
+ * cluster administrator, can still remove both of two Owners.
  */
 export async function tellWhoGoverns({ object, records }: Pass<typeof Boundary>): Promise<Outcome> {
   const { metadata, spec } = object
@@ -39,7 +39,7 @@ export async function tellWhoGoverns({ object, records }: Pass<typeof Boundary>)
   const isOwner = (one: Assignment) => isOfOwner(one) && one.spec.scope === scope
   const home = { namespace: boundaryNamespace(metadata.name) }
   if (records.cache(RoleAssignment).list(home).some(isOwner)) return done()
-  // The cache may not have heard of one that is there.
+  // Ask the API server: the cache may lack a new Owner.
   const { items } = await records.client.list<Assignment>(RoleAssignment.resource, home)
   return items.some(isOwner) ? done() : done({ reason: 'Ungoverned', message: UNGOVERNED })
 }

@@ -4,15 +4,15 @@ import type { AnyKind } from '../crds/define.ts'
 import { holderOf, partKindsOf } from '../crds/parts.ts'
 import type { Pass } from './engine/controller.ts'
 
-/** Milliseconds; a watch mostly brings what is awaited sooner. */
+/** Milliseconds until the next look; a watch usually reports sooner. */
 const LOOK_AGAIN = 1_000
 
 /**
- * The last look of a teardown, after the caches know of no parts any more and before the first thing that a namesake
- * could take. A part may be newer than the caches, and nobody would look for it once the finalizer is off. Whoever makes
- * one later sees the deletion, and takes it back.
+ * Checks for parts once more at the end of a teardown, after the caches know of none and before a name can be reused. A
+ * part may be newer than the caches, and nobody would look for it without the finalizer. Parts created later see the
+ * deletion and are undone.
  *
- * @param stays whether a part outlives what it is a part of; none does if absent
+ * @param stays whether a part outlives its parent; defaults to never
  */
 export async function awaitUnseenParts<K extends AnyKind, State>(
   pass: Pass<K, State>,

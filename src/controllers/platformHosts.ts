@@ -7,14 +7,14 @@ import { NameClaim } from '../crds/nameclaims.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { alreadyThere } from '../kube/errors.ts'
 
-/** No kind of that name exists, so nobody's claim is taken for one of these. */
+/** Not an existing kind, so no resource's claim is mistaken for one of these. */
 const HOLDER = 'Platform'
 
 export const PLATFORM_HOSTS_RIGHTS = [{ resource: NameClaim.resource, verbs: ['list', 'create', 'delete'] }]
 
 /**
- * Claims the hosts under which the platform itself answers, so that no tenant makes one of them a custom domain, and lets
- * go of those that the settings no longer name. Done by the leader at its start.
+ * Claims the platform's own hosts, so that no tenant uses one as a custom domain, and releases those no longer
+ * configured. The leader runs this at start.
  */
 export async function claimPlatformHosts(
   client: Pick<KubeClient, 'list' | 'create' | 'remove'>,

@@ -5,12 +5,12 @@ import type { KubeClient } from '../kube/client.ts'
 import { alreadyThere } from '../kube/errors.ts'
 import type { Observed, Pass, Workspace } from './engine/controller.ts'
 
-/** The objects of a kind that belong to the platform itself. */
+/** Returns the objects of a kind that belong to the platform itself. */
 export function platformObjects<T extends KubeObject>(records: Workspace, { resource }: AnyKind): readonly T[] {
   return records.cache<T>(resource).list(resource.namespaced ? { namespace: SYSTEM_NAMESPACE } : {})
 }
 
-/** Makes one of them, which may be there already. */
+/** Creates one of them, unless it exists. */
 export async function makeOnce(
   client: Pick<KubeClient, 'create'>,
   kind: AnyKind,
@@ -23,10 +23,10 @@ export async function makeOnce(
 }
 
 /**
- * Of those that are over the newest are kept. Whichever is looked at removes all others: nothing wakes the oldest when one
- * more is over.
+ * Deletes all finished objects but the newest. Every pass does this for all of them, because nothing wakes the oldest
+ * when another one finishes.
  *
- * @returns whether the object of the pass went
+ * @returns whether the object of the pass was deleted
  */
 export async function tidied(
   { records, object, kind }: Pick<Pass, 'records' | 'object' | 'kind'>,
@@ -39,8 +39,8 @@ export async function tidied(
 }
 
 /**
- * Wakes the newest of those that are over as others come and go: it makes the next one of the clock again where somebody
- * deleted that.
+ * Wakes the newest finished object when others come and go: it re-creates the next scheduled one if somebody deleted
+ * that.
  */
 export function lastEnded({ resource }: AnyKind, over: (records: Workspace) => readonly KubeObject[]): Observed {
   return {

@@ -3,7 +3,7 @@ import { done, type Outcome, stalled } from '../core/outcome.ts'
 import { PlatformClient } from '../crds/identity.ts'
 import { controller, type Pass, steps } from './engine/controller.ts'
 
-/** Says of each service account whether it can get tokens, by what the identity provider found of its Secret. */
+/** Reports whether each service account can get tokens, from what the identity provider found of its Secret. */
 export const platformClientController = controller(PlatformClient, {
   observes: [],
   writes: [],

@@ -15,18 +15,18 @@ import { PrincipalGroup } from '../crds/rbac.ts'
 import { type Controller, controller, type Pass, type Rights } from './engine/controller.ts'
 import { UNBOUND_INDEX } from './engine/principalIndex.ts'
 
-/** Milliseconds until an object that was written a moment ago is looked at again. */
+/** Milliseconds until an object that was just written is looked at again. */
 const SOON = 1_000
 
-/** For an incarnation of principals that kubectl made without one. */
+/** For giving an incarnation to principals created with kubectl. */
 export const PRINCIPAL_RIGHTS: readonly Rights[] = PRINCIPAL_RESOURCES.map((resource) => ({
   resource,
   verbs: ['patch'],
 }))
 
 /**
- * Writes down which principals a record means that kubectl or Git wrote: those who have the ids now. Whoever comes later
- * under the id of somebody who was deleted is not meant.
+ * Records the incarnations of the principals in a record written with kubectl or Git: those that have the ids now. A
+ * later principal with the id of a deleted one is not meant.
  */
 export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
   const record = pass.object as KubeObject & { spec: object }
@@ -41,11 +41,11 @@ export async function keepToPrincipals(pass: Pass): Promise<Outcome> {
   const wanted = principalIncarnations(find, ids, namespace, named)
   if (wanted === annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]) return done()
   await writeIncarnations(pass, record, wanted ?? null)
-  // Our own write wakes us, with the version that the next steps need.
+  // The write wakes us again, with the version that the next steps need.
   return waiting('WaitingForDependency', 'The principals were recorded.', SOON)
 }
 
-/** @param text as `principalIncarnations` answers it; null takes it off */
+/** @param text from `principalIncarnations`; null removes it */
 export async function writeIncarnations(
   { records, kind }: Pick<Pass, 'records' | 'kind'>,
   record: KubeObject,
@@ -56,7 +56,7 @@ export async function writeIncarnations(
   await records.client.mergePatch(kind.resource, refOf(record), patch, { uid, resourceVersion })
 }
 
-/** For a principal that kubectl or Git made a moment ago. */
+/** Gives an incarnation to a principal that kubectl or Git has just created. */
 export async function giveIncarnation({ records }: Pick<Pass, 'records'>, resource: Resource, object: KubeObject) {
   const { annotations, uid, resourceVersion } = object.metadata
   if (annotations?.[INCARNATION_ANNOTATION] !== undefined) return
@@ -64,7 +64,7 @@ export async function giveIncarnation({ records }: Pick<Pass, 'records'>, resour
   await records.client.mergePatch(resource, refOf(object), patch, { uid, resourceVersion })
 }
 
-/** A principal that comes wakes the records that named it before: they mean the one who has the id first. */
+/** A new principal wakes records that named it earlier: they mean the first principal with the id. */
 export const awaitedPrincipals = (kind: AnyKind): Controller['observes'] =>
   PRINCIPAL_RESOURCES.map((resource) => ({
     resource,

@@ -9,14 +9,14 @@ import { RIGHTS_RETRY, withSecretRights } from './workload/secrets.ts'
 
 type Keeping = {
   registry: Pick<RegistryPort, 'host' | 'keys'> | undefined
-  /** Gets what is thrown for single groups. */
+  /** Collects errors of single groups. */
   failures: unknown[]
 }
 
 /**
- * What nodes there pull the images of each group with.
+ * Keeps the pull Secret of each group on the cluster.
  *
- * @returns milliseconds until the first is due again; undefined if there is none
+ * @returns milliseconds until the first must be renewed; undefined without any
  */
 export async function keepPullSecrets(
   pass: Pass<typeof BoundaryProjection, unknown>,
@@ -40,7 +40,7 @@ export async function keepPullSecrets(
   return turn
 }
 
-/** One namespace that cannot be made keeps no other from being made, whatever was thrown. */
+/** Returns an error instead of throwing, so that one namespace does not block the others. */
 export async function failureOf(work: () => Promise<void>): Promise<{ error: unknown } | undefined> {
   try {
     await work()

@@ -43,9 +43,9 @@ import { ofCluster } from './workload/observers.ts'
 type ProjectionPass = Pass<typeof BoundaryProjection, ProjectionState>
 type ProjectionState = {
   shown: readonly ProjectedNamespace[]
-  /** What is named and no group has. */
+  /** Named namespaces that belong to no group. */
   strange: readonly ProjectedNamespace[]
-  /** What was thrown for single namespaces. */
+  /** Errors of single namespaces. */
   failures: readonly unknown[]
 }
 type Group = ResourceGroup & { [key: string]: unknown }
@@ -56,7 +56,7 @@ const ANYWHERE = RESOURCE_KINDS.filter(({ runsAnywhere }) => runsAnywhere === tr
 const projectionsIn = (space: string | undefined, records: Workspace) =>
   records.cache(BoundaryProjection).list({ namespace: space })
 
-/** A resource concerns the projection that it lives by, once it goes. */
+/** A resource wakes the projection that it depends on when it is deleted. */
 const concerned = ({ metadata, spec }: KubeObject, records: Workspace): string[] => {
   const { clusterId } = spec as Placed['spec']
   const home = records.cache(namespace).get(undefined, metadata.namespace ?? '')
@@ -64,7 +64,7 @@ const concerned = ({ metadata, spec }: KubeObject, records: Workspace): string[]
   return clusterId === undefined || outer === undefined ? [] : projectionsIn(outer, records).map(keyOf)
 }
 
-/** A volume concerns the projection that told of its namespace, once it goes: it may be what kept that. */
+/** A volume wakes the projection of its namespace: its deletion may unblock the namespace. */
 const kept = ({ metadata }: KubeObject, records: Workspace, clusterId?: string): string[] =>
   clusterId === undefined
     ? []
@@ -84,8 +84,8 @@ const WRITES: readonly Rights[] = [
 ]
 
 /**
- * Keeps the namespaces of a boundary's groups on another cluster, with what has to be in them before any resource, as the
- * groups themselves keep them on the platform's own. What is used or to be kept there is not removed.
+ * Keeps the namespaces of a boundary's groups on another cluster, furnished as the groups' own on the platform's
+ * cluster. A namespace that is still used, or holds retained volumes, is not deleted.
  */
 export const projectionController = controllerWith<typeof BoundaryProjection, GroupOptions, ProjectionState>(
   BoundaryProjection,
@@ -186,7 +186,7 @@ async function furnish(
   await children.ensure(home, { resource: namespace })
   for (const binding of secretBindings(name)) await children.ensure(binding, { resource: roleBinding })
   await children.ensure(groupNetworkPolicy(name, closedNetworks), { resource: networkPolicy })
-  // The range first: between the two a pod without requests would be refused.
+  // The LimitRange first: otherwise, pods without requests would be refused in between.
   await children.ensure(groupLimitRange(name, spec.quota, disk), { resource: limitRange })
   const counted = groupResourceQuota(name, spec.quota)
   if (counted !== undefined) await children.ensure(counted, { resource: resourceQuota })
@@ -196,14 +196,14 @@ async function furnish(
     }
 }
 
-/** What is shown of it; of what may pass by itself nothing: it stays as it was. */
+/** Returns the state to show for an error; nothing for errors that may pass by themselves: the old state stays. */
 function reasonOf(error: unknown, { kind }: ProjectionPass): Pick<ProjectedNamespace, 'state' | 'message'> | object {
   if (error instanceof WaitingError) return { state: 'Pending', message: error.message }
   const refusal = error instanceof StalledError ? error : refusalOf(error, kind)
   return refusal === undefined ? {} : { state: 'Failed', message: refusal.message }
 }
 
-/** Removes namespaces that nothing needs any more; those that something does are left alone, and say by what. */
+/** Deletes namespaces that are no longer needed; returns those left, with what still uses them. */
 async function removeAllBut(pass: ProjectionPass, keep: ReadonlySet<string>): Promise<ProjectedNamespace[]> {
   const left: ProjectedNamespace[] = []
   for (const { metadata } of pass.children.owned(namespace)) {
@@ -230,7 +230,7 @@ function holdersOf(pass: ProjectionPass, space: string): string[] {
   return namesOf(pass, space, placed, workloads.cache(persistentVolumeClaim).list({ namespace: space }))
 }
 
-/** As both API servers have it now: each cache has a watch of its own, and a namespace takes what is in it along. */
+/** Asks both API servers, because the caches may be stale and deleting a namespace deletes its content. */
 async function storedHoldersOf(pass: ProjectionPass, space: string): Promise<string[]> {
   const options = { namespace: space }
   const placed: Contents = []
@@ -275,14 +275,14 @@ const removeNamespaces = ({ registry }: GroupOptions) =>
       : waiting('DeletionBlocked', `Namespace "${held.namespace}": ${held.message}`, turn)
   }
 
-/** The groups whose resources run on in namespaces that would be removed otherwise. */
+/** Returns the groups whose resources still run in namespaces that are due for deletion. */
 function stillUsed({ object, place, records }: ProjectionPass, left: readonly ProjectedNamespace[]): Group[] {
   const names = new Set(left.filter(({ state }) => state === 'Drifted').map((each) => each.namespace))
   const groups = records.cache(ResourceGroup).list({ namespace: object.metadata.namespace })
   return groups.filter(({ metadata }) => names.has(groupNamespace(place.boundaryId ?? '', metadata.name)))
 }
 
-/** On a revoked cluster only records count: what they name there would otherwise lose its projection without a word. */
+/** On a revoked cluster only our records count: resources must not silently lose their projection. */
 async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
   const { object, place, records } = pass
   const homes = records.cache(namespace).list()
@@ -295,7 +295,7 @@ async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
   const users = pairs.flatMap(({ home, kind }) =>
     usersIn(home, kind, records.cache<Placed>(kind.resource).list({ namespace: home.metadata.name })),
   )
-  // The caches may lack the newest ones.
+  // The caches may lack the newest objects.
   for (const { home, kind } of users.length === 0 ? pairs : []) {
     const { items } = await records.client.list<Placed>(kind.resource, { namespace: home.metadata.name })
     users.push(...usersIn(home, kind, items))
@@ -304,7 +304,7 @@ async function stopWhileUsed(pass: ProjectionPass): Promise<Outcome> {
   return waiting('DeletionBlocked', `It is still used by ${shownOf(users)}.`)
 }
 
-/** For the group, which does not see that cluster: it is not deleted while these are there. */
+/** Adds retained volumes, which block the deletion of the group: the group does not see that cluster. */
 function withRetained({ workloads }: ProjectionPass, shown: ProjectedNamespace): ProjectedNamespace {
   const claims = workloads.cache(persistentVolumeClaim).list({ namespace: shown.namespace })
   const retainedVolumes = claims
@@ -320,7 +320,7 @@ function tell(pass: ProjectionPass, shown: ProjectedNamespace[]): void {
   pass.report({ resolvedNamespaces: shown, ...(JSON.stringify(shown) !== before && { observedAt: pass.now }) })
 }
 
-/** @throws what kept a namespace from being made: the engine knows which of it passes by itself, and what ends the rest */
+/** @throws the error of a namespace: the engine decides whether it is retried or ends the pass */
 function judge({ state: { shown, strange, failures } }: ProjectionPass): Outcome {
   const isWaiting = (error: unknown) => error instanceof WaitingError
   const passing = failures.find((error) => !isWaiting(error) && !(error instanceof StalledError))

@@ -31,16 +31,16 @@ const ROLES = projectedRoles(KINDS)
 const CLUSTER_ROLES: ReadonlyMap<string, string> = new Map(ROLES.map((role) => [role.displayName, role.clusterRole]))
 const NAMES = new Set(CLUSTER_ROLES.values())
 
-/** The ceiling: `bind` of the generated roles and no others, so that no assignment gives more than they hold. */
+/** The ceiling: `bind` of the generated roles only, so that no assignment can grant more than they hold. */
 export const PROJECTION_RIGHTS: readonly Rights[] = [
   { resource: roleBinding, verbs: ['get', 'create', 'patch', 'delete'] },
   { resource: clusterRole, verbs: ['bind'], resourceNames: [...NAMES] },
 ]
 
 /**
- * The controller of boundaries or of resource groups, which then also writes the assignments that count in their
- * namespace as RoleBindings: for clusters whose API server cannot ask the facade. Where that is off, it takes away what
- * was written while it was on, or those rights would stay for ever.
+ * Extends the controller of boundaries or groups to write assignments as RoleBindings in their namespace, for clusters
+ * whose API server cannot call the facade. If projection is off, it deletes bindings written while it was on; those
+ * rights would stay for ever otherwise.
  */
 export function withProjection(controller: Controller, isOn: boolean): Controller {
   const endRights = (isOn ? renewProjection : withdrawProjection) as AnyStep
@@ -62,22 +62,22 @@ export function withProjection(controller: Controller, isOn: boolean): Controlle
     observes: [...controller.observes, ...(isOfBoundary ? [roleBinding] : []), ...followed],
     reads: [...controller.reads, ...(isOn ? PRINCIPAL_RESOURCES : []), ...(isOfBoundary ? [] : [Boundary.resource])],
     writes: [...controller.writes, ...PROJECTION_RIGHTS],
-    // What was taken away ends first: whatever stops a pass, or holds up a deletion, must not leave rights behind.
+    // Revoke first: neither an obstacle in a pass nor a blocked deletion may leave rights behind.
     reconcile: steps(endRights, controller.reconcile, isOn ? (projectAssignments as AnyStep) : () => done()),
     finalize: controller.finalize && steps(endRights, controller.finalize),
   })
 }
 
-/** Who is made anew under an id has nothing of what was given to the one before, and who is disabled has nothing. */
+/** A re-created principal inherits nothing, and a disabled one has no rights. */
 const PEOPLE = [PlatformUser.resource, PlatformClient.resource]
 
-/** What of their metadata bindings follow from. All that a boundary has is looked at again with each change of these. */
+/** Returns the metadata that bindings depend on: each change of it re-evaluates all of a boundary's assignments. */
 function lifeOf({ uid, deletionTimestamp, annotations = {} }: ObjectMeta): unknown {
   const named = [INCARNATION_ANNOTATION, SCOPE_INCARNATION_ANNOTATION, PRINCIPAL_INCARNATIONS_ANNOTATION]
   return [uid, deletionTimestamp, named.map((name) => annotations[name])]
 }
 
-/** Where something is given to the principal, or to a group that it is in. */
+/** Returns the keys where the principal, or a group that it is in, has an assignment. */
 function keysNaming(id: string, resource: Resource, records: Workspace): string[] {
   const assignments = records.cache(RoleAssignment).list()
   const groups = records.cache(PrincipalGroup).list()
@@ -88,7 +88,7 @@ function keysNaming(id: string, resource: Resource, records: Workspace): string[
   return [...new Set(naming.flatMap((record) => keysNear(record, resource, records)))]
 }
 
-/** A record of a boundary concerns that boundary and its groups; one of the platform concerns all. */
+/** A record in a boundary concerns the boundary and its groups; one of the platform concerns all. */
 function keysNear({ metadata }: KubeObject, resource: Resource, records: Workspace): string[] {
   const boundaryId = boundaryOfNamespace(metadata.namespace ?? '')
   const cache = records.cache(resource)
@@ -106,7 +106,7 @@ async function projectAssignments(pass: Pass): Promise<Outcome> {
   return done()
 }
 
-/** Of the bindings that are there, those who are in them by now; and when the next one's time is over. */
+/** Updates the subjects of existing bindings and removes other bindings; requeues at the next expiry. */
 async function renewProjection(pass: Pass): Promise<Outcome> {
   const projection = projectionOf(pass)
   if (projection === undefined) return done()
@@ -115,17 +115,17 @@ async function renewProjection(pass: Pass): Promise<Outcome> {
   for (const binding of bindings) {
     const { name, namespace: home = '' } = binding.metadata
     const isThere = there.some(({ metadata }) => metadata.name === name && metadata.namespace === home)
-    // A namespace that goes takes them along, and takes nothing new.
+    // A namespace that is being deleted takes its bindings with it, and accepts no new ones.
     if (isThere && !namespaceIsGoing(pass.records, home)) await pass.children.ensure(binding, { resource: roleBinding })
   }
   await removeAllBut(new Set(bindings.map(({ metadata }) => metadata.name)), pass.children)
   return done({ after: nextEnd && nextEnd - pass.clock.now() })
 }
 
-/** Of passes under way: a look at every assignment of the boundary, which the first and the last step need. */
+/** Projections by running pass: computing one looks at all assignments, and the first and last step need it. */
 const projections = new WeakMap<Pass, Projection | undefined>()
 
-/** Undefined while nobody knows its boundary. */
+/** Returns undefined while the boundary is not in the cache. */
 function projectionOf(pass: Pass): Projection | undefined {
   if (!projections.has(pass)) projections.set(pass, projectionNow(pass))
   return projections.get(pass)
@@ -141,7 +141,7 @@ function projectionNow(pass: Pass): Projection | undefined {
   const near = <T extends KubeObject>(resource: Resource) =>
     namespaces.flatMap((namespace) => [...records.cache<T>(resource).list({ namespace })])
   const find: PrincipalLookup = (resource, home, name) => records.cache(resource).get(home, name)
-  // The API server does not ask us about a token: who is disabled would act until it expires.
+  // Without the webhook, a disabled principal could act until its token expires.
   const means = (record: KubeObject, id: string) => meansPresent(find, record, id) && isEnabled(find, id)
   return projectedBindings({
     boundary,
@@ -161,7 +161,7 @@ async function withdrawProjection({ children }: Pass): Promise<Outcome> {
   return done()
 }
 
-/** Of the object's own bindings only those that a projection wrote: others open the Secrets of a group to us. */
+/** Deletes only bindings made by the projection: others give us access to a group's Secrets. */
 async function removeAllBut(wanted: ReadonlySet<string>, children: Children): Promise<void> {
   for (const { metadata } of children.owned(roleBinding)) {
     if (!NAMES.has(metadata.name) || wanted.has(metadata.name)) continue

@@ -32,11 +32,11 @@ import {
 type User = KubeObject & Sizable
 type Told = NonNullable<Sizable['status']>
 
-/** What objects ask for, by key, as of one version of them and of all plans: quantities are parsed once, not each pass. */
+/** Demand by key, cached for a version of the object and of all plans, so that passes do not parse quantities again. */
 type Known = LRUCache<string, { version: string; user: SeenUser }>
 const knownOf = new WeakMap<Workspace, Known>()
 
-/** The resources of a boundary's groups, and parts of them that run, with what they ask for. */
+/** Returns the resources of a boundary's groups, including parts that run, with their demand. */
 function quotaUsers(records: Workspace, boundaryId: string): SeenUser[] {
   const plans = plansIn(records)
   const planVersions = plans.map(({ metadata }) => metadata.resourceVersion).join()
@@ -70,13 +70,13 @@ const MOST_KNOWN = 20_000
 const versionOf = ({ metadata }: KubeObject) => `${metadata.uid} ${metadata.resourceVersion}`
 const plansIn = (records: Workspace) => records.cache(ComputePlan).list()
 
-/** Of a part that quotas count: what it is a part of. */
+/** Returns the parent of a part that quotas count. */
 function holderIn(records: Workspace, kind: AnyKind, { metadata, spec }: User): User | undefined {
   const holder = holderOfCounted(kind, metadata, spec)
   return holder && records.cache<User>(holder.kind.resource).get(metadata.namespace, holder.name)
 }
 
-/** What of a pass quotas need, whatever its kind and state. */
+/** The part of a pass that quotas need, for any kind and state. */
 type QuotaPass = Pick<Pass, 'place' | 'records' | 'kind' | 'clock'> & {
   object: { metadata: { name: string; generation?: number }; status?: unknown }
 }
@@ -86,7 +86,7 @@ type Limits = {
   groups: readonly { name: string; quota: QuotaLimits; retained: Parameters<typeof retainedUsers>[1] }[]
 }
 
-/** Undefined for a boundary that is not there. */
+/** Returns undefined if the boundary does not exist. */
 function limitsIn(records: Workspace, boundaryId: string | undefined): Limits | undefined {
   const boundary = records.cache(Boundary).get(undefined, boundaryId ?? '')
   if (boundaryId === undefined || boundary === undefined) return undefined
@@ -103,12 +103,12 @@ function isLimited({ boundary, groups }: Limits, resourceGroup: string): boolean
 }
 
 /**
- * Whether a resource fits into what the boundary and the group may use. Most have no limit above them, and then no other
- * resource is looked at: a thousand databases would otherwise each weigh a thousand at every change. What fits is
- * written into the boundary's ledger before anything is made, at the version of it that was read: of two that would fit
- * alone, the API server lets one.
+ * Checks whether a resource fits into the quotas of its boundary and group. Without a limit no other resource is looked
+ * at: otherwise a thousand databases would each examine a thousand on every change. Demand that fits is written to the
+ * boundary's ledger before anything is created, at the version that was read, so that the API server lets only one of
+ * two competitors win.
  *
- * A stop is judged too, because volumes stay: they may not grow by it. What is refused is stopped by `halt`.
+ * A stop is checked as well, because its volumes stay and must not grow. A refused resource is stopped by `halt`.
  */
 export async function checkQuota(pass: QuotaPass): Promise<Outcome> {
   const { boundaryId = '', resourceGroup = '' } = pass.place
@@ -145,15 +145,15 @@ function asked({ object, clock }: QuotaPass, { limits, users, subject }: Case, {
 }
 
 /**
- * Whether it has all that it asks for, though nothing was granted to it: it was there before there was a limit, and goes on. Later
- * it could exchange what is not written down for something else, and run with both.
+ * Whether it already has all it asks for without a grant: it existed before the limit and may stay. Later it could
+ * exchange unrecorded demand for something else and run with both.
  */
 function isAsAsked(object: QuotaPass['object'], { pods }: Demand): boolean {
   const reason = settledAs(object)
   return reason === 'Available' || (reason === 'Stopped' && pods === 0)
 }
 
-/** Why it is `Ready` as its spec says by now; undefined while it is not, or could not start. */
+/** Returns why it is `Ready` for its current spec; undefined if it is not, or could not start. */
 function settledAs({ metadata, status }: QuotaPass['object']): string | undefined {
   const { conditions = [] } = (status ?? {}) as ReconcileStatus
   const ready = conditions.find(({ type, status: holds }) => type === 'Ready' && holds === 'True')
@@ -162,8 +162,8 @@ function settledAs({ metadata, status }: QuotaPass['object']): string | undefine
 }
 
 /**
- * Of a resource that is as it asks, or is stopped: what it was granted beyond that is free. Before that it is not, as what keeps
- * a resource from becoming smaller keeps what is there running.
+ * Gives back the granted surplus of a resource that matches its spec or is stopped. Not earlier: what keeps a resource
+ * from shrinking also keeps its old demand running.
  */
 export function giveBackQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<Outcome> {
   const { kind, records } = pass
@@ -171,12 +171,12 @@ export function giveBackQuota(pass: QuotaPass & Pick<Pass, 'object'>): Promise<O
   return giveBack(pass, demandUnderPlans(kind, object, plansIn(records), holderIn(records, kind, object)) ?? NOTHING)
 }
 
-/** Of a resource that ended by itself. */
+/** Gives back everything of a resource that has ended by itself. */
 export const giveBackAll = (pass: QuotaPass): Promise<Outcome> => giveBack(pass, NOTHING)
 
 /**
- * What a resource was granted, whatever it asks for by now. One that nothing was granted to, and that was refused what it asks for,
- * was changed at the moment when a limit came: what runs of it is written down.
+ * Returns what a resource was granted, whatever it asks for now. If it has no grant, it was changed while a limit was
+ * introduced: then what it runs is recorded as granted.
  */
 export async function grantedAtLeast(pass: QuotaPass, running: Demand): Promise<Demand> {
   const { boundaryId = '', resourceGroup = '' } = pass.place
@@ -195,27 +195,27 @@ function giveBack(pass: QuotaPass, demand: Demand): Promise<Outcome> {
   return lessenGrant(pass, boundaryId, key, (granted) => leftOf(demand, granted))
 }
 
-/** The last step of a teardown: what a resource had of its quotas is free for others at once. */
+/** Frees a resource's quota at the end of its teardown. */
 export async function releaseQuota(pass: QuotaPass): Promise<Outcome> {
   const { boundaryId = '', resourceGroup = '' } = pass.place
   await releaseGrant(pass, boundaryId, grantKey(pass.kind.plural, resourceGroup, pass.object.metadata.name))
   return done()
 }
 
-/** What of a boundary or a group other resources are judged by: not what its status says of itself. */
+/** The fields of a boundary or group that quotas depend on. */
 const relevant = ({ spec, status }: KubeObject & { spec?: unknown; status?: unknown }) => [
   (spec as { quota?: QuotaLimits }).quota,
   (status as ResourceGroup['status'])?.retainedStorage,
 ]
 
-/** What of a resource its demand follows from. Each that waits is judged beside all others, and asks the API server. */
+/** The fields of a resource that its demand depends on: a change makes all waiting resources check again. */
 const relevantOfUser = ({ metadata, spec, status }: KubeObject) => {
   const { replicas = 0, volumes = replicas, completedAt, firstReadyAt, computePlan } = (status ?? {}) as Told
   const planThen = firstReadyAt === undefined ? undefined : computePlan
   return [metadata.uid, metadata.deletionTimestamp, spec, volumes, completedAt, firstReadyAt, planThen]
 }
 
-/** What wakes those of a kind that wait for room: other limits, and resources that shrink or go. */
+/** Wakes resources of a kind that wait for room: limits changed, or other resources shrank or were deleted. */
 export function quotaObservers(kind: AnyKind): Observed[] {
   const waiting = (records: Workspace, boundaryId: string | undefined): string[] => {
     const homes = records.cache(namespaces)
@@ -228,7 +228,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       })
       .map(keyOf)
   }
-  /** Those under a limit to whom nothing was granted: what they have, or that they have nothing, is written down as soon as there is one. */
+  /** Resources under a limit without a grant: what they have is recorded as soon as there is a limit. */
   const unwritten = (records: Workspace, boundaryId = '', group?: string): string[] => {
     const limits = kind.sized === undefined ? undefined : limitsIn(records, boundaryId)
     if (limits === undefined) return []
@@ -241,7 +241,7 @@ export function quotaObservers(kind: AnyKind): Observed[] {
       return here.filter((one) => settledAs(one) !== undefined && hasNone(one)).map(keyOf)
     })
   }
-  /** @param group the only one whose limits may be others; all of the boundary if absent */
+  /** @param group the only group whose limits may have changed; the whole boundary if absent */
   const touched = (records: Workspace, boundaryId: string | undefined, group?: string) => [
     ...new Set([...waiting(records, boundaryId), ...unwritten(records, boundaryId, group)]),
   ]

@@ -18,19 +18,19 @@ import { absent, isKubeError } from '../kube/errors.ts'
 import type { Pass, Rights, Workspace } from './engine/controller.ts'
 
 type LedgerObject = QuotaLedger & { [key: string]: unknown }
-/** What of a pass the ledger needs, whatever its kind. */
+/** The part of a pass that the ledger needs, for any kind. */
 export type LedgerPass = Pick<Pass, 'records' | 'clock'>
 
-/** What a controller that grants quota writes. */
+/** Rights of a controller that grants quota. */
 export const LEDGER_RIGHTS: Rights = { resource: QuotaLedger.resource, verbs: ['get', 'create', 'patch'] }
 
 export type LedgerView = { grants: Grants }
 export type Asked =
-  /** It has what it asks for. */
+  /** It already has what it asks for. */
   | { kind: 'held' }
-  /** @param lapsed keys of grants whose room this one may take */
+  /** @param lapsed keys of grants whose room it may take */
   | { kind: 'granted'; demand: Demand | undefined; lapsed?: readonly string[] }
-  /** @param isUnsettled something that may never come takes the room */
+  /** @param isUnsettled whether the room is taken by a grant that may never be used */
   | { kind: 'refused'; message: string; isUnsettled: boolean }
 
 function refIn(boundaryId: string) {
@@ -43,10 +43,10 @@ function cached(pass: Pick<LedgerPass, 'records'>, boundaryId: string): LedgerOb
 }
 
 /**
- * Asks at the ledger as the cache has it; a refusal is checked against the API server, which may know what a facade
- * granted a moment ago. A grant is written at the version that was read.
+ * Asks the cached ledger; a refusal is checked against the API server, which may know of newer grants. A grant is
+ * written at the version that was read.
  *
- * @throws KubeError Conflict, AlreadyExists where somebody else was granted something meanwhile: the pass is done again
+ * @throws KubeError Conflict, AlreadyExists if another grant was written meanwhile: the pass is then retried
  */
 export async function askLedger(
   pass: LedgerPass,
@@ -61,7 +61,7 @@ export async function askLedger(
     asked = ask(ledger?.spec ?? { grants: {} })
   }
   if (asked.kind === 'refused') {
-    // Nothing tells when a grant expires that nobody used.
+    // Retry, because no event reports that an unused grant has expired.
     return asked.isUnsettled
       ? waiting(
           'WaitingForDependency',
@@ -97,7 +97,7 @@ async function grant(
   await records.client.mergePatch(QuotaLedger.resource, ref, { spec: { grants } }, { uid, resourceVersion })
 }
 
-/** Makes a grant smaller, if that is all it is by then: what was granted a moment ago may be for a change that is not seen yet. */
+/** Reduces a grant, unless it is recent: then it may be for a change that the cache does not show yet. */
 export async function lessenGrant(
   pass: LedgerPass,
   boundaryId: string,
@@ -115,29 +115,28 @@ export async function lessenGrant(
   return done()
 }
 
-/** Takes a grant out of the ledger. Without the version: it gives room and takes none. */
+/** Removes a grant, without the version: freeing room cannot conflict. */
 export async function releaseGrant(pass: LedgerPass, boundaryId: string, key: string): Promise<void> {
   if (cached(pass, boundaryId)?.spec.grants[key] === undefined) return
   try {
     const patch = { spec: { grants: { [key]: null } } }
     await pass.records.client.mergePatch(QuotaLedger.resource, refIn(boundaryId), patch)
   } catch (error) {
-    // The ledger goes with the boundary.
+    // The ledger is deleted with the boundary.
     if (!isKubeError(error, 'NotFound', 'Forbidden')) throw error
   }
 }
 
-/** Of a resource that nothing limits: when there is a limit again, what was granted may be far from what it runs with. */
+/** Forgets the grant of an unlimited resource: by the time of a new limit it may be far from the real demand. */
 export async function forgetGrant(pass: LedgerPass, boundaryId: string, key: string): Promise<Outcome> {
   const known = cached(pass, boundaryId)?.spec.grants[key]
   if (known === undefined) return done()
-  // Whoever granted it a moment ago has seen a limit that is not seen here yet.
+  // A recent grant was made under a limit that this cache does not show yet.
   if (isInFlight(known, pass.clock.now())) return done({ after: IN_FLIGHT })
   await releaseGrant(pass, boundaryId, key)
   return done()
 }
 
-/** As the cache has it. */
 export function grantIn(records: Workspace, boundaryId: string, key: string): Grant | undefined {
   return cached({ records }, boundaryId)?.spec.grants[key]
 }

@@ -38,9 +38,8 @@ import { BOUNDARIES_OF_TRUSTS, endWithBoundaries } from './trusts.ts'
 export const INITIAL_OWNER_RIGHTS: readonly Rights[] = [{ resource: RoleAssignment.resource, verbs: ['create'] }]
 
 /**
- * Makes the initial owner Owner, once. Afterwards the annotation says that it was done, so that an owner who is removed
- * later does not come back. The assignment is not a child: it is deleted with the boundary's namespace, and until then
- * belongs to whoever manages the members.
+ * Makes the initial owner Owner, once. The annotation records that, so that an owner removed later does not come back.
+ * The assignment is not a child: it is deleted with the boundary's namespace, and until then managed like any other.
  */
 export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<Outcome> {
   const { metadata, spec } = pass.object
@@ -49,26 +48,26 @@ export async function assignInitialOwner(pass: Pass<typeof Boundary>): Promise<O
   if (assignment === undefined || spec.initialOwner === undefined) return done()
   const { principalId } = spec.initialOwner
   const { client } = pass.records
-  // Whom the boundary means: whoever has the id of somebody who was deleted meanwhile is another.
+  // Keep the recorded incarnation: a later principal with the id of a deleted one is not meant.
   const named = metadata.annotations?.[PRINCIPAL_INCARNATIONS_ANNOTATION]
   const annotations = {
     [CREATED_BY_ANNOTATION]: principalId,
     ...(named !== undefined && { [PRINCIPAL_INCARNATIONS_ANNOTATION]: named }),
   }
   const made = { ...assignment, metadata: { ...assignment.metadata, annotations } }
-  // An earlier pass may have made it and been stopped before it could say so.
+  // An earlier pass may have created it and died before setting the annotation.
   await client.create(RoleAssignment.resource, made).catch(alreadyThere)
   const patch = { metadata: { annotations: { [INITIAL_OWNER_ASSIGNED_ANNOTATION]: assignment.metadata.name } } }
   await client.mergePatch(pass.kind.resource, { name: metadata.name }, patch, { uid: metadata.uid })
   return done()
 }
 
-/** Milliseconds until our own write has come back. */
+/** Milliseconds until our own write must have reached the cache. */
 const SOON = 1_000
 
 type Grant = KubeObject & { spec: { scope: string; scopeIncarnation?: string } }
 
-/** Removes what has run out, at its time and not before. The evaluator stopped counting it at that moment already. */
+/** Deletes expired objects at their time. The evaluator ignores them from that moment on anyway. */
 function removeWhenOver(endOf: (object: never) => number | undefined) {
   return async function removeExpired(pass: Pass): Promise<Outcome> {
     const end = endOf(pass.object as never)
@@ -76,7 +75,7 @@ function removeWhenOver(endOf: (object: never) => number | undefined) {
     const left = end - pass.clock.now()
     if (left > 0) return done({ after: left })
     const { uid, resourceVersion } = pass.object.metadata
-    // With the version: an end that was put off a moment ago must hold.
+    // With the version, so that a recently extended expiry holds.
     const conditions = { uid, resourceVersion }
     await pass.records.client.remove(pass.kind.resource, refOf(pass.object as KubeObject), conditions)
     pass.log.info({ kind: pass.kind.kind }, 'Removed, because its time is over.')
@@ -85,8 +84,8 @@ function removeWhenOver(endOf: (object: never) => number | undefined) {
 }
 
 /**
- * Ties a grant at a group, or at something in it, to the group by an owner reference, so that it goes with it. Grants
- * at a boundary go with the boundary's namespace.
+ * Sets the group as owner of a grant at the group or a resource in it, so that the grant is deleted with the group.
+ * Grants at a boundary are deleted with the boundary's namespace.
  */
 async function followGroup(pass: Pass): Promise<Outcome> {
   const { metadata, spec } = pass.object as Grant
@@ -102,7 +101,7 @@ async function followGroup(pass: Pass): Promise<Outcome> {
   if (group === undefined || isOtherLife) return done()
   const { ownerReferences = [] } = metadata
   if (ownerReferences.some((owner) => owner.uid === uid)) return done()
-  // A reference to an earlier life would have the garbage collector keep or take it for the wrong reason.
+  // A reference to an earlier incarnation of the group would mislead the garbage collector.
   const others = ownerReferences.filter(({ kind }) => kind !== ResourceGroup.kind)
   const { apiVersion, kind } = ResourceGroup
   const patch = { metadata: { ownerReferences: [...others, { apiVersion, kind, name: resourceGroup, uid }] } }
@@ -112,8 +111,8 @@ async function followGroup(pass: Pass): Promise<Outcome> {
 }
 
 /**
- * Writes down which life of a custom role an assignment means that kubectl or Git made: the one that is there. One whose
- * role is not there says that it gives nothing.
+ * Records the incarnation of the custom role in an assignment made with kubectl or Git. Without the role, it reports
+ * that the assignment grants nothing.
  */
 async function keepToRole(pass: Pass): Promise<Outcome> {
   const assignment = pass.object as RoleAssignment & KubeObject
@@ -130,11 +129,11 @@ async function keepToRole(pass: Pass): Promise<Outcome> {
   const patch = { metadata: { annotations: { [ROLE_INCARNATION_ANNOTATION]: incarnation } } }
   const { uid, resourceVersion } = metadata
   await pass.records.client.mergePatch(pass.kind.resource, refOf(assignment), patch, { uid, resourceVersion })
-  // Our own write wakes us, with the version that the next steps need.
+  // The write wakes us again, with the version that the next steps need.
   return waiting('WaitingForDependency', 'The incarnation of the role was recorded.', SOON)
 }
 
-/** A role that is made anew under the name is another one, which nobody here was given. */
+/** A role re-created under the same name is a different role, which nobody was assigned. */
 const roleIsGone = ({ spec }: RoleAssignment) =>
   `The role "${spec.roleDefinitionName}" was deleted, so this assignment grants nothing: delete it, or create it again for a role that exists.`
 
@@ -142,7 +141,7 @@ const isBuiltInName = (displayName: string) => BUILT_IN_ROLES.some((role) => rol
 
 const rolesIn = (records: Workspace) => records.cache(RoleDefinition).list()
 
-/** A custom role that comes or goes wakes the assignments that name it. */
+/** Wakes the assignments that name a custom role when it is created, renamed or deleted. */
 const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
   resource: RoleDefinition.resource,
   in: 'records',
@@ -150,7 +149,7 @@ const ROLE_OF_ASSIGNMENTS: Controller['observes'][number] = {
     (spec as RoleDefinition['spec']).displayName,
     metadata.annotations?.[INCARNATION_ANNOTATION],
   ],
-  // Those of the name that it had before as well, which nobody tells.
+  // All of them, because the event does not tell the role's previous name.
   keysOf: (_, records) =>
     records
       .cache(RoleAssignment)
@@ -180,7 +179,7 @@ function grantController(
   })
 }
 
-/** What was stored past admission, or by an earlier version, says itself that it does not do what it says. */
+/** Reports invalid patterns, which bypassed admission or come from an earlier version. */
 function readPatterns({ kind, object }: Pass): Outcome {
   const { spec } = object as unknown as { spec: PatternLists }
   const faults = faultsSentence(spec)
@@ -190,7 +189,7 @@ function readPatterns({ kind, object }: Pass): Outcome {
   return stalled('ConfigurationInvalid', `${faults} ${rest}`)
 }
 
-/** Past admission, or by an earlier version: of several roles of a name one counts, and the others say so. */
+/** Reports a display name that another role holds, which bypassed admission or comes from an earlier version. */
 function ownName({ object, records }: Pass): Outcome {
   const { metadata, spec } = object as unknown as RoleDefinition & KubeObject
   const { displayName } = spec
@@ -204,7 +203,7 @@ function ownName({ object, records }: Pass): Outcome {
   )
 }
 
-/** Whose name was taken is looked at again when another role goes or takes another name. */
+/** Wakes roles whose name is taken when another role is deleted or renamed. */
 const OTHER_ROLES: Controller['observes'][number] = {
   resource: RoleDefinition.resource,
   in: 'records',
@@ -212,7 +211,7 @@ const OTHER_ROLES: Controller['observes'][number] = {
   keysOf: (_, records) => rolesIn(records).map(keyOf),
 }
 
-/** A role is data; its controller gives it its life, by which assignments know it, and says what is wrong with it. */
+/** A role is data: its controller gives it the incarnation that assignments refer to, and reports its faults. */
 const roleController = controller(RoleDefinition, {
   observes: [OTHER_ROLES],
   childrenIn: 'records',
@@ -220,7 +219,7 @@ const roleController = controller(RoleDefinition, {
   reconcile: steps(readPatterns as Step, ownName as Step) as never,
 })
 
-/** Grants and denies that end by themselves, and requests for a while with the grants that they become. */
+/** Controllers of grants and denies that expire, of just-in-time requests, and of roles and trusts. */
 export const grantControllers: readonly Controller[] = [
   roleController,
   grantController(RoleAssignment, endOfGrant, { observes: [ROLE_OF_ASSIGNMENTS], step: keepToRole }),

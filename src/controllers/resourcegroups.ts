@@ -48,24 +48,24 @@ export type ResourceGroupPass = Pass<typeof ResourceGroup>
 
 const OWN_VERBS = ['get', 'create', 'patch', 'delete'] as const
 
-/** The kinds whose objects stand in a group's namespace. */
+/** Kinds whose objects live in a group's namespace. */
 const GROUP_KINDS: readonly AnyKind[] = KINDS.filter((kind) => kind.placement === 'group')
 
 export type TrafficOptions = {
-  /** What pods of tenants do not reach beside the networks of clouds' credentials: CIDRs; none. */
+  /** CIDRs that tenants' pods must not reach, besides link-local networks; defaults to none. */
   closedNetworks?: readonly string[]
 }
 
 export type GroupOptions = TrafficOptions & {
-  /** The registry whose images nodes pull; none. */
+  /** The registry that nodes pull images from; defaults to none. */
   registry?: Pick<RegistryPort, 'host' | 'keys'> | undefined
-  /** What a container may write to its node; `DISK_SHARE`. */
+  /** Local disk share of a container; defaults to `DISK_SHARE`. */
   disk?: DiskShare | undefined
 }
 
 /**
- * Keeps the namespace of each group with what has to be in it before any resource: rights to its Secrets, closed
- * traffic, limits. A namespace cannot be owned by a namespaced object, so a finalizer tears it down.
+ * Keeps the namespace of each group with what must be in it before any resource: rights to its Secrets, network policy,
+ * limits. A namespaced object cannot own a namespace, so a finalizer deletes it.
  */
 export const resourceGroupController = ({ closedNetworks = [], registry, disk }: GroupOptions = {}) =>
   controller(ResourceGroup, {
@@ -100,7 +100,7 @@ export const resourceGroupController = ({ closedNetworks = [], registry, disk }:
       closeTraffic(closedNetworks),
       limitPods(disk),
       tellWhatHolds,
-      // The last: a registry that is away, or somebody's Secret of the name, must not leave a group open.
+      // Last: an unreachable registry, or a foreign Secret of that name, must not leave a group without its policy.
       keepPullSecret(registry),
     ),
     finalize: steps(closeNamespace, pullWhileHeld(registry), removeResources, removeNamespace, releaseQuota),
@@ -112,12 +112,12 @@ function home(pass: ResourceGroupPass): string {
 
 function boundaryIdOf(pass: ResourceGroupPass): string {
   const { boundaryId } = pass.place
-  // The engine lets no pass of a boundary's kind begin without; a namespace that lost its label keeps its name.
+  // The engine starts no pass of such a kind without a boundary, which it also derives from the namespace's name.
   if (boundaryId === undefined) throw new Error(`Resource group "${pass.key}" is not in a boundary.`)
   return boundaryId
 }
 
-/** Only the birth of a group is refused: one that has its namespace keeps it when the limit falls later. */
+/** Only a new group can be refused: a group with a namespace stays if the limit is lowered later. */
 export async function checkQuota(pass: ResourceGroupPass): Promise<Outcome> {
   if ((await pass.children.get(namespace, undefined, home(pass))) !== undefined) return done()
   const boundary = pass.records.cache(Boundary).get(undefined, boundaryIdOf(pass))
@@ -145,7 +145,7 @@ function countedAs({ metadata, status }: StoredGroup, grants: Grants) {
   return { key, createdAt: metadata.creationTimestamp ?? '', isGranted }
 }
 
-/** What is counted no longer makes room for a group that waits. */
+/** Frees the group's place for a group that waits. */
 async function releaseQuota(pass: ResourceGroupPass): Promise<Outcome> {
   await releaseGrant(pass, boundaryIdOf(pass), groupGrantKey(pass.object.metadata.name))
   return done()
@@ -173,7 +173,7 @@ export const limitPods = (disk: DiskShare = DISK_SHARE) =>
   async function limitPods(pass: ResourceGroupPass): Promise<Outcome> {
     const { children, object } = pass
     const { quota } = object.spec
-    // The range first: between the two a pod without requests would be refused.
+    // The LimitRange first: otherwise, pods without requests would be refused in between.
     await children.ensure(groupLimitRange(home(pass), quota, disk), { resource: limitRange })
     const counted = groupResourceQuota(home(pass), quota)
     if (counted !== undefined) await children.ensure(counted, { resource: resourceQuota })
@@ -181,7 +181,7 @@ export const limitPods = (disk: DiskShare = DISK_SHARE) =>
     return done()
   }
 
-/** For whoever wants to delete the group without REST, and for REST, which does not read volume claims. */
+/** Reports what blocks a deletion, for users without REST, and for REST, which does not read volume claims. */
 export function tellWhatHolds(pass: ResourceGroupPass): Outcome {
   const retained = retainedStorage(claimsOf(pass))
   pass.report({
@@ -204,7 +204,7 @@ function seenOf(pass: ResourceGroupPass, { resource }: AnyKind): readonly KubeOb
   return pass.records.cache(resource).list({ namespace: home(pass) })
 }
 
-/** As the API server has it now. */
+/** Returns the holders as the API server has them now. */
 async function storedHoldersOf(pass: ResourceGroupPass): Promise<string[]> {
   const options = { namespace: home(pass) }
   const contents = new Map<AnyKind, KubeObject[]>()
@@ -221,9 +221,9 @@ export function closeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
 }
 
 /**
- * Looks at everything before anything is deleted, since the admission of the deletion may have come before its cause.
- * Each cache has its own watch: one may show the group's deletion before another shows why something is to be kept.
- * So the API server is asked before a pass that deletes.
+ * Checks again before anything is deleted, because an object may have been created after the deletion was admitted.
+ * Each cache has its own watch and may show the deletion before that object, so a pass that deletes first asks the API
+ * server.
  */
 export async function stopWhileHeld(pass: ResourceGroupPass): Promise<Outcome> {
   const seen = holdersOf(pass)
@@ -232,7 +232,7 @@ export async function stopWhileHeld(pass: ResourceGroupPass): Promise<Outcome> {
   return whileHeld(holders, 'Remove the protection, restore snapshots into another group, or delete what was kept')
 }
 
-/** What runs on until a person lets the group go still pulls images, and the credential for it ends after a day. */
+/** Renews the pull Secret while the deletion is blocked: resources still run, and the credential lasts for a day. */
 const pullWhileHeld = (registry: GroupOptions['registry']) =>
   async function stopWhilePulling(pass: ResourceGroupPass): Promise<Outcome> {
     const held = await stopWhileHeld(pass)
@@ -243,14 +243,14 @@ const pullWhileHeld = (registry: GroupOptions['registry']) =>
     return after === undefined ? held : { ...held, after }
   }
 
-/** Whether this pass deletes a resource or the namespace, rather than wait for deletions under way. */
+/** Whether this pass deletes a resource or the namespace, rather than waiting for deletions in progress. */
 function isAboutToDelete(pass: ResourceGroupPass): boolean {
   if (pass.records.cache(namespace).get(undefined, home(pass))?.metadata.deletionTimestamp !== undefined) return false
   const contents = GROUP_KINDS.flatMap((kind) => seenOf(pass, kind))
   return contents.length === 0 || contents.some((object) => isToBeDeleted(pass, object))
 }
 
-/** Kinds whose objects go with another one, which deletes them in its own order, and the field that names it. */
+/** Kinds whose objects another object deletes in its own order, and the field that names it. */
 const GO_WITH: readonly { kind: AnyKind; owner: AnyKind; field: string }[] = [
   { kind: RelationalSnapshot, owner: RelationalCluster, field: 'clusterName' },
   { kind: VaultEntry, owner: SecretVault, field: 'vaultName' },
@@ -258,9 +258,9 @@ const GO_WITH: readonly { kind: AnyKind; owner: AnyKind; field: string }[] = [
 ]
 
 /**
- * Deletes what is in the group by its own deletes and waits for each, because the namespace's deletion has no order:
- * it would take the Secrets and rights that a resource needs to leave its engine in good order. What goes with another
- * resource is left to that one.
+ * Deletes the group's resources one by one and waits for each. The deletion of the namespace has no order: it would
+ * remove Secrets and rights that resources need for their own cleanup. Parts are left to the resource that deletes
+ * them.
  */
 export async function removeResources(pass: ResourceGroupPass): Promise<Outcome> {
   const left: string[] = []
@@ -294,7 +294,7 @@ export function removeNamespace(pass: ResourceGroupPass): Promise<Outcome> {
   return removeHome(pass, home(pass))
 }
 
-/** Of all groups only those that were refused for their number care for the boundary and for their siblings. */
+/** Returns the groups that were refused for their number: only these depend on the boundary and their siblings. */
 function refusedGroups(boundaryId: string, records: Workspace): string[] {
   return records
     .cache(ResourceGroup)
@@ -312,7 +312,7 @@ function refusedSiblings(group: KubeObject, records: Workspace): string[] {
   return refusedGroups((group.metadata.namespace ?? '').slice(prefix.length), records)
 }
 
-/** Of all changes of resources those concern a group that it waits for, or that change what holds it. */
+/** Wakes the group while it is being deleted, or if the object changes what holds it. */
 function concernedGroup(kind: AnyKind) {
   return (object: KubeObject, records: Workspace): string[] => {
     const { namespace: space, name } = object.metadata
@@ -339,7 +339,7 @@ function volumesOf(projection: KubeObject): unknown {
   return homesOf(projection).map(({ namespace: home, retainedVolumes }) => [home, retainedVolumes])
 }
 
-/** Of the groups on another cluster those with kept volumes there, and those that tell of some. */
+/** Returns the groups with retained volumes on another cluster, and those that still report some. */
 function groupsElsewhere(projection: KubeObject, records: Workspace): string[] {
   const { namespace: outer, name } = projection.metadata
   const holding = homesOf(projection).filter(({ retainedVolumes = [] }) => retainedVolumes.length > 0)

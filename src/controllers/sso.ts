@@ -12,7 +12,7 @@ import { followTenant, tenantOfKind } from './ofTenants.ts'
 
 export type SsoPorts = { dns: DnsPort; outgoing: Pick<OutgoingPort, 'document'> }
 
-/** How often a domain is looked for that is not verified, and a provider that is. */
+/** Milliseconds between checks of an unverified domain, and of a working provider. */
 const DOMAIN_INTERVAL = 300_000
 const PROVIDER_INTERVAL = 3_600_000
 const ERROR_LENGTH = 256
@@ -31,13 +31,13 @@ function refusedADomain(_changed: KubeObject, records: Workspace): string[] {
   return all.filter(({ status }) => status?.domains?.some((one) => one.status === 'Failed')).map(keyOf)
 }
 
-/** Tells of each domain whether the tenant has shown that it is theirs, and of each identity provider whether it answers. */
+/** Reports for each domain whether the tenant has proved ownership, and whether each identity provider answers. */
 export const ssoController = controllerWith(
   SsoConnection,
   {
     observes: [
       tenantOfKind(SsoConnection, tenantOf),
-      // A domain that one lets go may be another's.
+      // A domain that a connection gives up becomes available to others.
       { resource: SsoConnection.resource, keysOf: refusedADomain, relevant: ({ spec }) => (spec as Spec).domains },
     ],
     writes: [],
@@ -53,7 +53,7 @@ export const ssoController = controllerWith(
         object.spec.domains.map(async (domain): Promise<DomainStatus> => {
           const before = known.find((one) => one.domain === domain)
           if (taken.has(domain)) return { domain, status: 'Failed' }
-          // Once shown is shown: an outage of a name server must not lock a tenant out.
+          // A verification is permanent: a DNS outage must not lock a tenant out.
           if (before?.status === 'Verified') return before
           const { name, value } = verificationRecord(object.metadata.name, domain)
           const isShown = (await dns.texts(name)).some((text) => text.trim() === value)
@@ -99,14 +99,14 @@ export const ssoController = controllerWith(
   },
 )
 
-/** A sentence for an enabled provider whose secret is missing; nobody signs in there meanwhile. */
+/** Returns a message if an enabled provider's secret is missing; nobody can sign in there meanwhile. */
 function secretHole({ status }: SsoConnection, provider: Complete<SsoIdentityProvider>): string | undefined {
   const { alias, enabled, clientSecretName: name } = provider
   if (!enabled || name === undefined || status?.missingSecrets?.includes(name) !== true) return undefined
   return `The Secret "${name}" of the identity provider "${alias}" is missing or has no ${SSO_SECRET_KEY}: set its clientSecret again, or make the Secret.`
 }
 
-/** Domains that a tenant named before this one: of two that kubectl wrote, the older counts. */
+/** Returns domains that an older connection claims: of two made with kubectl, the older counts. */
 function takenBefore({ object, records }: SsoPass): ReadonlySet<string> {
   const mine = ageOf(object)
   const others = records

@@ -8,7 +8,7 @@ import type { Observed, Pass, Workspace } from './engine/controller.ts'
 
 type Trust = BoundaryTrust & KubeObject
 
-/** A boundary that goes, or comes anew, concerns the trusts that name it. */
+/** Wakes trusts when one of their boundaries is deleted or re-created. */
 export const BOUNDARIES_OF_TRUSTS: Observed = {
   resource: Boundary.resource,
   relevant: ({ metadata }) => metadata.annotations?.[INCARNATION_ANNOTATION],
@@ -21,8 +21,8 @@ export const BOUNDARIES_OF_TRUSTS: Observed = {
 }
 
 /**
- * Removes a trust with either of the boundaries that it was in force between, so that it is not in force in one that is made
- * anew under the id. Of what never was it says so, and leaves it: Git may know it before the boundary, or for longer.
+ * Deletes a trust with either of its boundaries, so that it never applies to a re-created boundary of the same id. A
+ * trust that was never in force stays and says so, because Git may apply it before its boundary exists.
  */
 export async function endWithBoundaries(pass: Pass): Promise<Outcome> {
   const { object, records, kind, log } = pass
@@ -53,7 +53,7 @@ export async function endWithBoundaries(pass: Pass): Promise<Outcome> {
   return done()
 }
 
-/** As the API server says where the cache has another one than is expected: it may be behind. */
+/** Asks the API server if the cached incarnation is not the expected one, because the cache may be stale. */
 async function lifeOf(records: Workspace, id: string, expected: string | undefined): Promise<string | undefined> {
   const life = (boundary: KubeObject | undefined) => boundary?.metadata.annotations?.[INCARNATION_ANNOTATION]
   const cached = life(records.cache(Boundary).get(undefined, id))

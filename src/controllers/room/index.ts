@@ -14,7 +14,7 @@ import { RoomTally } from './tally.ts'
 
 const READ = ['get', 'list', 'watch'] as const
 
-/** What it counts is read whether or not a controller does. */
+/** Rights for counting objects, independent of other controllers. */
 export const ROOM_RIGHTS = [
   ...LIMITED_KINDS.map(({ resource }) => ({ resource, verbs: READ })),
   { resource: namespaceResource, verbs: [...READ, 'patch'] },
@@ -22,19 +22,19 @@ export const ROOM_RIGHTS = [
 
 export type RoomOptions = {
   records: ClusterConnection
-  /** How many objects a boundary may hold in its own namespace, and as many in all of its groups. */
+  /** Maximum number of objects in a boundary's own namespace, and also in all its groups together. */
   most: number
   clock: Clock
   log: Log
 }
 
-/** Patches under way at once, of the namespaces of one boundary. */
+/** Maximum concurrent patches of one boundary's namespaces. */
 const AT_ONCE = 16
 
 /**
- * Marks the namespaces of boundaries that hold as many objects as they may; admission refuses further ones there. The
- * namespace of a boundary and those of its groups are two rooms: whoever may write in a group must not keep its Owners
- * from their assignments and denies. Nothing is written while no room becomes full or free.
+ * Labels the namespaces of boundaries that hold the maximum number of objects, so that admission refuses more. A
+ * boundary's own namespace and those of its groups are two separate rooms: users who may write in a group must not be
+ * able to block the Owners' assignments and denies. Nothing is written while no room becomes full or free.
  */
 export class FullRooms {
   readonly #options: RoomOptions
@@ -49,12 +49,12 @@ export class FullRooms {
     this.#queue = new KeyedQueue({ name: 'room', workers: 4, clock, log, handle: (room) => this.#mark(room) })
   }
 
-  /** How many rooms are full. */
+  /** Number of full rooms. */
   get size(): number {
     return this.#full.size
   }
 
-  /** The caches must be synced. */
+  /** Requires synced caches. */
   start(): void {
     const { caches } = this.#options.records
     const namespaces = caches.get(namespaceResource)
@@ -74,7 +74,7 @@ export class FullRooms {
       }),
     )
     this.#queue.start()
-    // What an earlier leader has marked, and is full no more.
+    // Rooms that an earlier leader marked may no longer be full.
     for (const room of this.#tally.rooms) this.#queue.add(room)
   }
 
@@ -115,7 +115,7 @@ export class FullRooms {
     this.#queue.add(room)
   }
 
-  /** One that is on says what was true then, and stays. */
+  /** Keeps an existing mark, although its count may be outdated. */
   #wantedMark(namespace: KubeObject, room: string): string | undefined {
     const { most } = this.#options
     if (!this.#full.has(room)) return undefined

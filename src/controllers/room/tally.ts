@@ -1,6 +1,6 @@
 /**
- * How many objects there are in each boundary, by namespaces and kinds, so that an event costs the same however many there
- * are. A namespace that nobody has placed yet counts as soon as it is.
+ * Counts objects per boundary, by namespace and kind, so that an event has constant cost. A namespace counts as soon as
+ * its room is known.
  */
 export class RoomTally {
   /** By namespace, then by kind. */
@@ -8,7 +8,7 @@ export class RoomTally {
   readonly #roomOf = new Map<string, string>()
   readonly #rooms = new Map<string, { held: number; namespaces: Set<string> }>()
 
-  /** What the objects of one kind in a namespace count as now. */
+  /** Sets the number of objects of a kind in a namespace. */
   count(namespace: string, kind: string, now: number): void {
     const kinds = this.#counted.get(namespace) ?? new Map<string, number>()
     const more = now - (kinds.get(kind) ?? 0)
@@ -20,7 +20,7 @@ export class RoomTally {
     if (room !== undefined) room.held += more
   }
 
-  /** @param room undefined for a namespace that is gone, or no boundary's */
+  /** @param room undefined for a namespace that was deleted or belongs to no boundary */
   place(namespace: string, room: string | undefined): void {
     const before = this.#roomOf.get(namespace)
     if (before === room) return
